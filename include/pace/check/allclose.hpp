@@ -1,0 +1,172 @@
+// Are two tensors close, and if not: where, by how much, and how often?
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "pace/check/chunks.hpp"
+#include "pace/check/text.hpp"
+
+namespace pace::check {
+
+/// What a comparison of two tensors found. Errors are infinite where a NaN or an infinity has no equal partner.
+struct Closeness {
+  bool close = true;
+  double max_abs_error = 0;
+  double max_rel_error = 0;  ///< relative to the expected value; infinite where that is 0 and the actual is not
+  std::int64_t mismatches = 0, elements = 0;
+  std::int64_t expected_nans = 0, actual_nans = 0;  ///< elements with a NaN in them
+  /// The worst element: among those that mismatch (else among all), the one with the largest absolute error. Its
+  /// index as `[1, 0, 7]`, both values, and how far from the expected value it may have been. Empty if all are equal.
+  std::string where, expected_value, actual_value;
+  double abs_error = 0, allowed = 0;
+};
+
+namespace detail {
+
+/// Error and verdict of one pair of elements.
+struct ElementError {
+  double error = 0;     // absolute; infinite if one is not a number or another infinity
+  double relative = 0;  // error over the expected magnitude
+  double allowed = 0;
+  bool mismatch = false;
+};
+
+struct Tolerance {
+  double rtol = 0, atol = 0;
+  bool equal_nan = false;
+};
+
+[[nodiscard]] inline bool is_nan(double value) { return value != value; }
+[[nodiscard]] inline bool is_nan(const std::complex<double>& value) { return is_nan(value.real()) || is_nan(value.imag()); }
+[[nodiscard]] inline bool is_nan(std::int64_t) { return false; }
+
+[[nodiscard]] inline ElementError judge(double error, double magnitude, const Tolerance& tolerance) {
+  ElementError out;
+  out.error = error;
+  out.relative = error == 0 ? 0 : error / magnitude;
+  out.allowed = tolerance.atol + tolerance.rtol * magnitude;
+  out.mismatch = !(error <= out.allowed);
+  return out;
+}
+
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// Elements that are equal (the same infinity included) or two NaNs where these count as equal.
+[[nodiscard]] inline bool identical(double expected, double actual, const Tolerance& tolerance) {
+  return expected == actual || (tolerance.equal_nan && is_nan(expected) && is_nan(actual));
+}
+
+[[nodiscard]] inline ElementError compare(double expected, double actual, const Tolerance& tolerance) {
+  if (identical(expected, actual, tolerance)) return {};
+  // Not even an infinite tolerance makes a NaN or an infinity match a number.
+  if (!std::isfinite(expected) || !std::isfinite(actual)) return {infinite, infinite, 0, true};
+  return judge(std::abs(expected - actual), std::abs(expected), tolerance);
+}
+
+[[nodiscard]] inline ElementError compare(const std::complex<double>& expected, const std::complex<double>& actual,
+                                          const Tolerance& tolerance) {
+  const auto finite = [](const std::complex<double>& z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); };
+  if (finite(expected) && finite(actual)) {
+    return judge(std::abs(expected - actual), std::abs(expected), tolerance);
+  }
+  // Part by part, so that a NaN in one part is no licence for the other.
+  const ElementError real = compare(expected.real(), actual.real(), tolerance);
+  const ElementError imaginary = compare(expected.imag(), actual.imag(), tolerance);
+  return real.mismatch || real.error > imaginary.error ? real : imaginary;
+}
+
+template <bool is_unsigned>
+[[nodiscard]] ElementError compare_integers(std::int64_t expected, std::int64_t actual, const Tolerance& tolerance) {
+  if (expected == actual) return {};
+  // The difference of the bit patterns is exact in unsigned arithmetic; as a double first it could round to 0.
+  const auto e = static_cast<std::uint64_t>(expected), a = static_cast<std::uint64_t>(actual);
+  const bool greater = is_unsigned ? e > a : expected > actual;
+  const double magnitude = is_unsigned ? static_cast<double>(e) : std::abs(static_cast<double>(expected));
+  return judge(static_cast<double>(greater ? e - a : a - e), magnitude, tolerance);
+}
+
+/// Gathers pairs of elements into a Closeness.
+template <class Element>
+struct Tally {
+  Closeness found;
+  std::int64_t worst = -1;
+  bool worst_mismatches = false;
+  Element expected{}, actual{};
+
+  void add(std::int64_t position, const Element& e, const Element& a, const ElementError& error) {
+    found.expected_nans += is_nan(e);
+    found.actual_nans += is_nan(a);
+    if (error.error == 0) return;
+    found.mismatches += error.mismatch;
+    found.max_abs_error = std::max(found.max_abs_error, error.error);
+    found.max_rel_error = std::max(found.max_rel_error, error.relative);
+    if (error.mismatch < worst_mismatches) return;
+    if (error.mismatch == worst_mismatches && worst >= 0 && error.error <= found.abs_error) return;
+    worst = position;
+    worst_mismatches = error.mismatch;
+    found.abs_error = error.error;
+    found.allowed = error.allowed;
+    expected = e;
+    actual = a;
+  }
+
+  [[nodiscard]] Closeness finish(const at::Tensor& expected_tensor, const at::Tensor& actual_tensor) {
+    found.close = found.mismatches == 0;
+    found.elements = expected_tensor.numel();
+    if (worst >= 0) {
+      found.where = index_text(worst, expected_tensor.sizes());
+      found.expected_value = element_text(expected, expected_tensor.scalar_type());
+      found.actual_value = element_text(actual, actual_tensor.scalar_type());
+    }
+    return found;
+  }
+};
+
+/// Reads both tensors as elements of `Element` and judges each pair by `compare_elements(expected, actual)`.
+template <class Element, class Compare>
+[[nodiscard]] Closeness tally(const at::Tensor& expected, const at::Tensor& actual, at::ScalarType dtype,
+                              const Compare& compare_elements) {
+  Tally<Element> sum;
+  for_each_chunk(std::array{expected, actual}, [&](std::int64_t offset, const std::array<at::Tensor, 2>& pieces) {
+    const at::Tensor es = on_cpu_as(pieces[0], dtype), as = on_cpu_as(pieces[1], dtype);
+    const auto* e = static_cast<const Element*>(es.const_data_ptr());
+    const auto* a = static_cast<const Element*>(as.const_data_ptr());
+    for (std::int64_t i = 0; i < es.numel(); ++i) sum.add(offset + i, e[i], a[i], compare_elements(e[i], a[i]));
+    return true;
+  });
+  return sum.finish(expected, actual);
+}
+
+}  // namespace detail
+
+/// Compares element by element: close means |expected - actual| <= atol + rtol * |expected|, evaluated in double (in
+/// exact integers for integers, by modulus for finite complex numbers). An infinity is close only to the same
+/// infinity, a NaN to nothing, or with `equal_nan` to a NaN, whatever the tolerances. The types may differ; the shapes
+/// may not (Error). Sparse tensors are expanded. Memory beside the tensors: some MiB.
+[[nodiscard]] inline Closeness allclose(const at::Tensor& expected, const at::Tensor& actual, double rtol, double atol,
+                                        bool equal_nan) {
+  const c10::NoGradGuard no_grad;
+  const at::Tensor e = detail::strided(expected), a = detail::strided(actual);
+  const detail::Tolerance tolerance{rtol, atol, equal_nan};
+  const auto by_tolerance = [&](const auto& x, const auto& y) { return detail::compare(x, y, tolerance); };
+  if (e.is_complex() || a.is_complex()) {
+    return detail::tally<std::complex<double>>(e, a, at::kComplexDouble, by_tolerance);
+  }
+  if (e.is_floating_point() || a.is_floating_point()) return detail::tally<double>(e, a, at::kDouble, by_tolerance);
+  if (e.scalar_type() == at::kUInt64 && a.scalar_type() == at::kUInt64) {
+    return detail::tally<std::int64_t>(e, a, at::kLong, [&](std::int64_t x, std::int64_t y) {
+      return detail::compare_integers<true>(x, y, tolerance);
+    });
+  }
+  return detail::tally<std::int64_t>(e, a, at::kLong, [&](std::int64_t x, std::int64_t y) {
+    return detail::compare_integers<false>(x, y, tolerance);
+  });
+}
+
+}  // namespace pace::check

@@ -1,0 +1,96 @@
+// Copies of whole argument lists, with the aliasing inside them; restore() comes with it.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/restore.hpp"
+
+namespace pace::check {
+
+namespace detail {
+
+/// Clones of all tensors in a value, keyed by identity. Tensors whose extents in one storage overlap are cloned
+/// together and overlap again; views that only share a storage get memory of their own.
+class Clones {
+ public:
+  explicit Clones(const c10::IValue& value) {
+    std::unordered_map<const void*, std::vector<at::Tensor>> by_storage;
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!clones_.try_emplace(tensor.unsafeGetTensorImpl()).second) return;
+      originals_.push_back(tensor);
+      if (is_plain(tensor) && tensor.numel() > 0) {
+        by_storage[tensor.storage().unsafeGetStorageImpl()].push_back(tensor);
+      } else {
+        keep(tensor, is_plain(tensor) ? clone_shared({{}, {tensor}}).front() : clone_other(tensor));
+      }
+    });
+    for (auto& [storage, tensors] : by_storage) clone_storage(tensors);
+    for (const auto& tensor : originals_) {
+      copy_autograd(tensor, clones_[tensor.unsafeGetTensorImpl()], [](const at::Tensor& g) { return clone_input(g); });
+    }
+  }
+
+  [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const { return clones_.at(tensor.unsafeGetTensorImpl()); }
+
+ private:
+  void keep(const at::Tensor& tensor, at::Tensor clone) { clones_[tensor.unsafeGetTensorImpl()] = std::move(clone); }
+
+  void clone_storage(std::vector<at::Tensor>& tensors) {
+    std::stable_sort(tensors.begin(), tensors.end(), [](const at::Tensor& a, const at::Tensor& b) {
+      return byte_span(a).begin < byte_span(b).begin;
+    });
+    std::size_t next = 0;
+    while (next < tensors.size()) {
+      SharedBytes shared{byte_span(tensors[next]), {tensors[next]}};
+      for (++next; next < tensors.size() && byte_span(tensors[next]).begin < shared.span.end; ++next) {
+        shared.span.end = std::max(shared.span.end, byte_span(tensors[next]).end);
+        shared.tensors.push_back(tensors[next]);
+      }
+      const auto clones = clone_shared(shared);
+      for (std::size_t i = 0; i < clones.size(); ++i) keep(shared.tensors[i], clones[i]);
+    }
+  }
+
+  std::unordered_map<const void*, at::Tensor> clones_;
+  std::vector<at::Tensor> originals_;
+};
+
+[[nodiscard]] inline c10::IValue with_clones(const c10::IValue& value, const Clones& clones) {
+  if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(clones.of(value.toTensor())) : value;
+  if (value.isTuple()) {
+    std::vector<c10::IValue> elements;
+    for (const auto& element : value.toTupleRef().elements()) elements.push_back(with_clones(element, clones));
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  if (value.isList()) {
+    c10::List<c10::IValue> list = value.toList().copy();  // keeps the element type
+    for (std::size_t i = 0; i < list.size(); ++i) list.set(i, with_clones(list.get(i), clones));
+    return list;
+  }
+  if (value.isGenericDict()) {
+    c10::Dict<c10::IValue, c10::IValue> dict = value.toGenericDict().copy();
+    for (const auto& entry : value.toGenericDict()) {
+      dict.insert_or_assign(entry.key(), with_clones(entry.value(), clones));
+    }
+    return dict;
+  }
+  return value;
+}
+
+}  // namespace detail
+
+/// A copy of a whole structure, every tensor as by clone_input. A tensor that occurs twice occurs twice in the copy,
+/// and tensors that overlap in memory overlap in the copy; what is not a tensor, list, tuple or dict is shared. A named
+/// tuple loses its names.
+[[nodiscard]] inline c10::IValue clone_ivalue(const c10::IValue& value) {
+  const c10::NoGradGuard no_grad;
+  return detail::with_clones(value, detail::Clones(value));
+}
+
+}  // namespace pace::check

@@ -1,0 +1,231 @@
+// One output tensor against the baseline's: the differences, in words.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "pace/check/allclose.hpp"
+#include "pace/check/check_options.hpp"
+#include "pace/check/error_norms.hpp"
+#include "pace/check/poison_pattern.hpp"
+#include "pace/check/reference_error.hpp"
+#include "pace/check/same_tensor.hpp"
+#include "pace/check/text.hpp"
+#include "pace/check/tolerance.hpp"
+
+namespace pace::check::detail {
+
+/// What is wrong with one tensor, without the path; empty if nothing is.
+struct TensorVerdict {
+  std::string problem;
+  Closeness closeness;
+  bool unwritten = false;
+};
+
+[[nodiscard]] inline std::string metadata_problem(const at::Tensor& expected, const at::Tensor& actual,
+                                                  const CheckOptions& options) {
+  std::string problem;
+  const auto differ = [&](const char* what, const std::string& e, const std::string& a) {
+    if (e != a) problem += (problem.empty() ? "" : "; ") + std::string("expected ") + what + ' ' + e + ", got " + a;
+  };
+  differ("shape", shape_text(expected), shape_text(actual));
+  if (options.check_dtype) differ("dtype", dtype_text(expected.scalar_type()), dtype_text(actual.scalar_type()));
+  if (options.check_device) differ("device", expected.device().str(), actual.device().str());
+  if (options.check_layout) differ("layout", layout_text(expected), layout_text(actual));
+  return problem;
+}
+
+/// Tolerance of an output: the user's, or the default for its type and magnitude.
+[[nodiscard]] inline Tolerance tolerance_for(const at::Tensor& expected, const at::Tensor& actual,
+                                             const CheckOptions& options) {
+  // Where types may differ, the coarser one rules.
+  const at::ScalarType other = actual.scalar_type();
+  const Precision precision = precision_of(expected.scalar_type()), coarser = precision_of(other);
+  const at::ScalarType dtype = coarser.rtol > precision.rtol ? other : expected.scalar_type();
+  Tolerance tolerance{options.rtol.value_or(precision_of(dtype).rtol), options.atol.value_or(0), options.equal_nan};
+  if (!options.atol && precision_of(dtype).epsilon > 0) {
+    tolerance.atol = default_atol(dtype, typical_magnitude(expected), options.reduction_length);
+  }
+  return tolerance;
+}
+
+[[nodiscard]] inline Closeness compare_within(const at::Tensor& expected, const at::Tensor& actual,
+                                              const CheckOptions& options) {
+  // Equal or nearly so, as a rule: then the magnitude need not be looked for.
+  const double rtol = options.rtol.value_or(precision_of(expected.scalar_type()).rtol);
+  const Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
+  if (found.close || options.atol) return found;
+  const Tolerance tolerance = tolerance_for(expected, actual, options);
+  return check::allclose(expected, actual, tolerance.rtol, tolerance.atol, tolerance.equal_nan);
+}
+
+[[nodiscard]] inline std::string closeness_problem(const Closeness& found, const char* reference_word = "expected") {
+  if (found.close) return {};
+  std::string text = std::to_string(found.mismatches) + " of " + std::to_string(found.elements) + " elements (" +
+                     share_text(found.mismatches, found.elements) + ") differ; worst at " + found.where + ": " +
+                     reference_word + ' ' + found.expected_value + ", got " + found.actual_value;
+  if (std::isfinite(found.abs_error)) {
+    text += " (off by " + rounded_text(found.abs_error) + ", allowed " + rounded_text(found.allowed) + ')';
+  }
+  if (found.expected_nans != found.actual_nans) {
+    text += "; NaN: " + std::to_string(found.expected_nans) + ' ' + reference_word + ", " +
+            std::to_string(found.actual_nans) + " got";
+  }
+  return text;
+}
+
+[[nodiscard]] inline TensorVerdict by_cosine(const at::Tensor& expected, const at::Tensor& actual,
+                                             const CheckOptions& options) {
+  TensorVerdict verdict;
+  verdict.closeness = compare_within(expected, actual, options);  // settles zeros and NaN in equal places, too
+  if (verdict.closeness.close) return verdict;
+  const Angle angle = angle_between<double>(expected, actual);
+  const double cosine = angle.cosine(1e-300), ratio = angle.norm_a > 0 ? angle.norm_b / angle.norm_a : infinite;
+  const double slack = std::sqrt(2 * (1 - options.cosine_threshold));
+  if (!(cosine >= options.cosine_threshold)) {
+    verdict.problem =
+        "cosine similarity " + rounded_text(cosine, 6) + ", expected at least " + number_text(options.cosine_threshold);
+  } else if (!(ratio <= 1 + slack && ratio >= 1 / (1 + slack))) {
+    verdict.problem = "norm is " + rounded_text(ratio) + " times the expected, allowed " +
+                      rounded_text(1 / (1 + slack)) + " to " + rounded_text(1 + slack) + " times";
+  }
+  if (!verdict.problem.empty()) verdict.problem += "; " + closeness_problem(verdict.closeness);
+  return verdict;
+}
+
+[[nodiscard]] inline TensorVerdict by_reference(const at::Tensor& expected, const at::Tensor& actual,
+                                                const at::Tensor& reference, const CheckOptions& options) {
+  TensorVerdict verdict;
+  verdict.closeness = compare_within(expected, actual, options);
+  if (verdict.closeness.close) return verdict;
+  if (precision_of(expected.scalar_type()).epsilon == 0) {  // integers: a float64 run has nothing to add
+    verdict.problem = closeness_problem(verdict.closeness);
+    return verdict;
+  }
+  if (reference.sizes() != expected.sizes()) {
+    throw Error("the float64 reference has shape " + shape_text(reference) + ", expected " + shape_text(expected));
+  }
+  if (reference.scalar_type() != at::kDouble && reference.scalar_type() != at::kComplexDouble) {
+    throw Error("the float64 reference is of type " + dtype_text(reference.scalar_type()));
+  }
+  SameOptions rule;
+  rule.tol = 0;
+  rule.use_larger_multiplier_for_smaller_tensor = true;
+  const bool one_by_one = expected.dim() == 4 && expected.size(2) == 1 && expected.size(3) == 1;
+  const double factor =
+      options.error_factor.value_or(error_multiplier(actual.scalar_type(), expected.numel(), one_by_one, rule));
+  // Half an epsilon is what rounding an exact result costs; twice that, or the luck of an exact baseline decides.
+  const double epsilon = precision_of(expected.scalar_type()).epsilon;
+  const ReferenceErrors errors = compare_to_reference(reference, expected, actual, factor, epsilon,
+                                                      tolerance_for(expected, actual, options));
+  const bool rms_holds = errors.actual_rms <= factor * errors.baseline_rms + epsilon * errors.reference_rms;
+  if (rms_holds && errors.closeness.close) return verdict;
+  verdict.closeness.mismatches = errors.closeness.mismatches;
+  verdict.problem = "root mean square error to the float64 reference is " + rounded_text(errors.actual_rms) +
+                    ", the baseline's " + rounded_text(errors.baseline_rms) + " (allowed: " + rounded_text(factor) +
+                    " times that)";
+  if (!errors.closeness.close) verdict.problem += "; " + closeness_problem(errors.closeness, "reference");
+  return verdict;
+}
+
+/// One element's value as text, by its place in row-major order.
+[[nodiscard]] inline std::string element_at(const at::Tensor& tensor, std::int64_t position) {
+  at::Tensor element = tensor;
+  while (element.dim() > 0) {
+    const std::int64_t inner = element.numel() / element.size(0);
+    element = element.select(0, position / inner);
+    position %= inner;
+  }
+  const at::ScalarType dtype = tensor.scalar_type();
+  if (tensor.is_complex()) {
+    const at::Tensor value = on_cpu_as(element, at::kComplexDouble);
+    return element_text(*static_cast<const std::complex<double>*>(value.const_data_ptr()), dtype);
+  }
+  const at::Tensor value = on_cpu_as(element, tensor.is_floating_point() ? at::kDouble : at::kLong);
+  return tensor.is_floating_point() ? element_text(*static_cast<const double*>(value.const_data_ptr()), dtype)
+                                    : element_text(*static_cast<const std::int64_t*>(value.const_data_ptr()), dtype);
+}
+
+[[nodiscard]] inline TensorVerdict by_bits(const at::Tensor& expected, const at::Tensor& actual,
+                                           const CheckOptions& options) {
+  TensorVerdict verdict;
+  verdict.closeness = check::allclose(expected, actual, 0, 0, options.equal_nan);
+  if (expected.scalar_type() != actual.scalar_type()) {
+    verdict.problem = "expected the bits of " + dtype_text(expected.scalar_type()) + ", got " +
+                      dtype_text(actual.scalar_type());
+    return verdict;
+  }
+  const at::Tensor es = strided(expected), as = strided(actual);
+  const std::size_t item = es.element_size();
+  std::int64_t different = 0, first = -1;
+  for_each_chunk(std::array{es, as}, [&](std::int64_t offset, const std::array<at::Tensor, 2>& pieces) {
+    const auto dense = [](const at::Tensor& t) { return t.resolve_conj().resolve_neg().to(at::Device(at::kCPU)).contiguous(); };
+    const at::Tensor x = dense(pieces[0]), y = dense(pieces[1]);
+    const auto* e = static_cast<const char*>(x.const_data_ptr());
+    const auto* a = static_cast<const char*>(y.const_data_ptr());
+    const std::int64_t count = x.numel();
+    if (std::memcmp(e, a, static_cast<std::size_t>(count) * item) == 0) return true;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (std::memcmp(e + static_cast<std::size_t>(i) * item, a + static_cast<std::size_t>(i) * item, item) == 0) continue;
+      if (first < 0) first = offset + i;
+      ++different;
+    }
+    return true;
+  });
+  if (different == 0) return verdict;
+  verdict.closeness.mismatches = different;
+  verdict.problem = std::to_string(different) + " of " + std::to_string(es.numel()) + " elements (" +
+                    share_text(different, es.numel()) + ") differ in their bits; first at " +
+                    index_text(first, es.sizes()) + ": expected " + element_at(es, first) + ", got " +
+                    element_at(as, first);
+  return verdict;
+}
+
+/// Looks for poison where something is odd: that is where it shows, and looking costs a pass over the output.
+inline void find_poison(const at::Tensor& actual, TensorVerdict& verdict) {
+  if (looks_poisoned(actual)) {
+    verdict.unwritten = true;
+    verdict.problem = "looks unwritten (poison pattern): all " + std::to_string(actual.numel()) +
+                      " elements hold what was put there before the call";
+    return;
+  }
+  // A bool is always suspicious: every byte but 0 reads as true, poison as well.
+  const bool boolean = actual.scalar_type() == at::kBool;
+  if (verdict.problem.empty() && verdict.closeness.actual_nans == 0 && !boolean) return;
+  if (actual.element_size() == 1 && !boolean) return;
+  const std::int64_t count = poisoned_elements(actual);
+  if (count == 0) return;
+  verdict.unwritten = true;
+  if (!verdict.problem.empty()) verdict.problem += "; ";
+  verdict.problem += std::to_string(count) + " of " + std::to_string(actual.numel()) + " elements (" +
+                     share_text(count, actual.numel()) + ") look unwritten (poison pattern)";
+}
+
+/// Compares two defined tensors by `options.method`; `reference` is undefined unless there is one.
+[[nodiscard]] inline TensorVerdict match_tensor(const at::Tensor& expected, const at::Tensor& actual,
+                                                const at::Tensor& reference, const CheckOptions& options) {
+  TensorVerdict verdict;
+  verdict.problem = metadata_problem(expected, actual, options);
+  if (!verdict.problem.empty() || expected.sizes() != actual.sizes()) {
+    verdict.closeness.close = false;
+    verdict.closeness.max_abs_error = verdict.closeness.max_rel_error = infinite;
+    return verdict;
+  }
+  switch (options.method) {
+    case CheckOptions::Method::none: return verdict;
+    case CheckOptions::Method::cosine: verdict = by_cosine(expected, actual, options); break;
+    case CheckOptions::Method::float64_reference: verdict = by_reference(expected, actual, reference, options); break;
+    case CheckOptions::Method::bitwise: verdict = by_bits(expected, actual, options); break;
+    case CheckOptions::Method::allclose:
+      verdict.closeness = compare_within(expected, actual, options);
+      verdict.problem = closeness_problem(verdict.closeness);
+  }
+  find_poison(actual, verdict);
+  return verdict;
+}
+
+}  // namespace pace::check::detail

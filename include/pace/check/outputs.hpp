@@ -1,0 +1,185 @@
+// Do an implementation's outputs match the baseline's? If not, the message says which output, where and by how much.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <algorithm>
+#include <string>
+
+#include "pace/check/check_options.hpp"
+#include "pace/check/match_tensor.hpp"
+#include "pace/check/same.hpp"
+#include "pace/check/text.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::check {
+
+namespace detail {
+
+/// Walks through two values side by side and gathers what differs.
+class OutputMatcher {
+ public:
+  explicit OutputMatcher(const CheckOptions& options) : options_(options) {}
+
+  void compare(const std::string& path, const c10::IValue& expected, const c10::IValue& actual,
+               const c10::IValue* reference) {
+    if (is_sequence(expected) && is_sequence(actual)) return compare_sequences(path, expected, actual, reference);
+    if (expected.isGenericDict() && actual.isGenericDict()) return compare_dicts(path, expected, actual, reference);
+    if (is_none(expected) && is_none(actual)) return;
+    const std::string kind = kind_text(expected), other = kind_text(actual);
+    if (kind != other) {
+      fail(path, "expected " + described(expected) + ", got " + described(actual));
+    } else if (expected.isTensor()) {
+      compare_tensors(path, expected.toTensor(), actual.toTensor(), reference);
+    } else {
+      compare_scalars(path, expected, actual);
+    }
+  }
+
+  [[nodiscard]] Match finish() {
+    if (failures_ > options_.max_reported) {
+      match_.message += "\n... and " + std::to_string(failures_ - options_.max_reported) + " more outputs differ";
+    }
+    return match_;
+  }
+
+ private:
+  [[nodiscard]] static std::string described(const c10::IValue& value) {
+    if (is_none(value)) return "nothing (none)";
+    if (is_sequence(value)) return kind_text(value) + " of " + std::to_string(elements_of_sequence(value).size());
+    if (value.isTensor()) return "a tensor of shape " + shape_text(value.toTensor());
+    if (value.isGenericDict()) return "a dict of " + std::to_string(value.toGenericDict().size());
+    return "a " + kind_text(value) + ' ' + scalar_text(value);
+  }
+
+  void fail(const std::string& path, const std::string& problem) {
+    match_.correct = false;
+    if (++failures_ > options_.max_reported) return;
+    match_.message += (match_.message.empty() ? "" : "\n") + path + ": " + problem;
+  }
+
+  void compare_sequences(const std::string& path, const c10::IValue& expected, const c10::IValue& actual,
+                         const c10::IValue* reference) {
+    const auto es = elements_of_sequence(expected), as = elements_of_sequence(actual);
+    if (es.size() != as.size()) {
+      const std::string noun = es.size() == 1 ? " output" : " outputs";
+      return fail(path, "expected " + std::to_string(es.size()) + noun + ", got " + std::to_string(as.size()));
+    }
+    if (reference != nullptr && (!is_sequence(*reference) || elements_of_sequence(*reference).size() != es.size())) {
+      throw Error(path + ": the float64 reference must have " + std::to_string(es.size()) + " outputs as the baseline");
+    }
+    for (std::size_t i = 0; i < es.size(); ++i) {
+      compare(path + '[' + std::to_string(i) + ']', es[i], as[i],
+              reference == nullptr ? nullptr : &elements_of_sequence(*reference)[i]);
+    }
+  }
+
+  void compare_dicts(const std::string& path, const c10::IValue& expected, const c10::IValue& actual,
+                     const c10::IValue* reference) {
+    const auto es = expected.toGenericDict(), as = actual.toGenericDict();
+    for (const auto& key : sorted_keys(actual)) {
+      if (!es.contains(key)) fail(path, "unexpected key " + key_text(key));
+    }
+    for (const auto& key : sorted_keys(expected)) {
+      if (!as.contains(key)) {
+        fail(path, "key " + key_text(key) + " is missing");
+        continue;
+      }
+      if (reference != nullptr && (!reference->isGenericDict() || !reference->toGenericDict().contains(key))) {
+        throw Error(path + ": the float64 reference has no key " + key_text(key));
+      }
+      const c10::IValue of_key = reference == nullptr ? c10::IValue() : reference->toGenericDict().at(key);
+      compare(path + '[' + key_text(key) + ']', es.at(key), as.at(key), reference == nullptr ? nullptr : &of_key);
+    }
+  }
+
+  void compare_tensors(const std::string& path, const at::Tensor& expected, const at::Tensor& actual,
+                       const c10::IValue* reference) {
+    if (expected.is_nested() && actual.is_nested()) {
+      if (expected.scalar_type() == actual.scalar_type()) {
+        const auto components = [](const at::Tensor& tensor) { return c10::IValue(tensor.unbind()); };
+        const c10::IValue of_reference =
+            reference != nullptr && reference->isTensor() ? components(reference->toTensor()) : c10::IValue();
+        return compare_sequences(path, components(expected), components(actual),
+                                 reference == nullptr ? nullptr : &of_reference);
+      }
+      return fail(path, metadata_problem(expected, actual, options_));
+    }
+    if (reference != nullptr && (!reference->isTensor() || is_none(*reference))) {
+      throw Error(path + ": expected a tensor as float64 reference, got " + described(*reference));
+    }
+    ++match_.compared;
+    TensorVerdict verdict;
+    try {
+      verdict = match_tensor(expected, actual, reference == nullptr ? at::Tensor() : reference->toTensor(), options_);
+    } catch (const c10::Error& error) {
+      return fail(path, std::string("cannot be compared: ") + error.what_without_backtrace());
+    }
+    match_.max_abs_error = std::max(match_.max_abs_error, verdict.closeness.max_abs_error);
+    match_.max_rel_error = std::max(match_.max_rel_error, verdict.closeness.max_rel_error);
+    match_.elements += expected.numel();
+    match_.unwritten = match_.unwritten || verdict.unwritten;
+    if (verdict.problem.empty()) return;
+    match_.mismatches += verdict.closeness.mismatches;
+    fail(path, verdict.problem);
+  }
+
+  void compare_scalars(const std::string& path, const c10::IValue& expected, const c10::IValue& actual) {
+    ++match_.compared;
+    ++match_.elements;
+    bool equal = false;
+    if (expected.isDouble()) {
+      const double e = expected.toDouble(), a = actual.toDouble();
+      const ElementError error = detail::compare(e, a, scalar_tolerance(e));
+      match_.max_abs_error = std::max(match_.max_abs_error, error.error);
+      match_.max_rel_error = std::max(match_.max_rel_error, error.relative);
+      equal = options_.method == CheckOptions::Method::bitwise ? std::memcmp(&e, &a, sizeof e) == 0 : !error.mismatch;
+    } else if (expected.isComplexDouble()) {
+      const std::complex<double> e(expected.toComplexDouble()), a(actual.toComplexDouble());
+      equal = !detail::compare(e, a, scalar_tolerance(std::abs(e))).mismatch;
+    } else {
+      equal = expected == actual;
+    }
+    if (equal) return;
+    ++match_.mismatches;
+    fail(path, "expected " + scalar_text(expected) + ", got " + scalar_text(actual));
+  }
+
+  /// A number that a functor returns is a double whatever it was computed in: float32's tolerance.
+  [[nodiscard]] Tolerance scalar_tolerance(double expected) const {
+    const double rtol = options_.rtol.value_or(precision_of(at::kFloat).rtol);
+    const double typical = std::isfinite(expected) ? std::abs(expected) : 0;
+    return {rtol, options_.atol.value_or(default_atol(at::kFloat, typical, options_.reduction_length)),
+            options_.equal_nan};
+  }
+
+  const CheckOptions& options_;
+  Match match_;
+  std::size_t failures_ = 0;
+};
+
+}  // namespace detail
+
+/// Compares the outputs of an implementation with the baseline's by `options`. Structure first: the same number of
+/// outputs, the same keys, kinds, shapes, dtypes, devices and layouts (strides may differ; lists and tuples are one
+/// kind; an undefined tensor is None); then the values. Poison in an output is a failure even where the baseline
+/// holds poison, too. Each failing output is one line of the message, such as
+///   output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.000124)
+/// Throws Error for options that make no sense, and for Method::float64_reference without a reference of the same
+/// structure; the reference is looked at by no other method.
+[[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
+                                         const CheckOptions& options = {},
+                                         const c10::IValue* float64_reference = nullptr) {
+  validate(options);
+  if (options.method == CheckOptions::Method::none) return {};
+  const bool by_reference = options.method == CheckOptions::Method::float64_reference;
+  if (by_reference && float64_reference == nullptr) {
+    throw Error("check by float64 reference: no reference was given");
+  }
+  const c10::NoGradGuard no_grad;
+  detail::OutputMatcher matcher(options);
+  matcher.compare("output", expected, actual, by_reference ? float64_reference : nullptr);
+  return matcher.finish();
+}
+
+}  // namespace pace::check

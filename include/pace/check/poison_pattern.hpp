@@ -1,0 +1,112 @@
+// Poison: a pattern that no honest result holds; put where results are to be written, and found again.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "pace/check/chunks.hpp"
+#include "pace/check/raw_memory.hpp"
+
+namespace pace::check {
+
+namespace detail {
+
+/// The pattern, as a little-endian 16-bit word that fills memory from even addresses on (bytes fa 7f fa 7f ...).
+/// Why this word: repeated, it is a quiet NaN as float16, bfloat16, float32 and float64 (and so in complex types), so
+/// no comparison with a number passes and what is computed from it is NaN again; but its payload is not that of a
+/// NaN that hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so an honest NaN is not taken
+/// for poison. As an integer it is near the largest (32762, 2147123194, 9.2e18), and far from 0, -1 and the extremes
+/// that code likes to return. A bool gets a byte that is neither 0 nor 1: to read that through a C++ bool is
+/// undefined, so check reads bools as bytes; a program that reads an element that nobody wrote is broken anyway.
+inline constexpr std::uint16_t poison_word = 0x7ffa;
+inline constexpr std::int32_t poison_32 = 0x7ffa7ffa;
+inline constexpr std::int64_t poison_64 = 0x7ffa7ffa7ffa7ffa;
+inline constexpr std::uint8_t poison_low = 0xfa, poison_high = 0x7f;
+
+/// Single bytes are poison by chance once in 128 times: a one-byte tensor must have this many of them, and only them.
+/// (Not so for bool, which has no business with these bytes.)
+inline constexpr std::int64_t fewest_poison_bytes = 8;
+
+/// Fills [data, data + bytes) in main memory. Much like memset in speed.
+inline void poison_memory(void* data, std::size_t bytes) {
+  auto* at = static_cast<unsigned char*>(data);
+  auto* const end = at + bytes;
+  const auto byte_at = [](const unsigned char* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % 2 == 0 ? poison_low : poison_high;
+  };
+  for (; at != end && reinterpret_cast<std::uintptr_t>(at) % 8 != 0; ++at) *at = byte_at(at);
+  for (; end - at >= 8; at += 8) std::memcpy(at, &poison_64, 8);
+  for (; at != end; ++at) *at = byte_at(at);
+}
+
+/// Where `elements` (of elements_of, or a piece of it) are poison, as a bool tensor.
+[[nodiscard]] inline at::Tensor poison_mask(const at::Tensor& elements) {
+  switch (elements.scalar_type()) {
+    case at::kShort: return elements.eq(static_cast<std::int64_t>(poison_word));
+    case at::kInt: return elements.eq(poison_32);
+    case at::kLong: return elements.eq(poison_64);
+    default: return elements.eq(poison_low).logical_or_(elements.eq(poison_high));
+  }
+}
+
+[[nodiscard]] inline bool has_plain_memory(const at::Tensor& tensor) {
+  return tensor.defined() && !tensor.is_meta() && !tensor.is_nested() && tensor.layout() == c10::kStrided &&
+         tensor.numel() > 0 && tensor.has_storage() && tensor.storage().data() != nullptr;
+}
+
+}  // namespace detail
+
+/// Overwrites every element of `tensor` with poison, on any device, without changing its address, its autograd
+/// history or its version. Only its own elements: the gaps of a strided view belong to somebody else. Nothing happens
+/// to tensors without plain memory (sparse, undefined, meta, empty).
+inline void poison_(at::Tensor& tensor) {
+  if (!detail::has_plain_memory(tensor)) return;
+  const c10::NoGradGuard no_grad;
+  if (tensor.is_cpu() && tensor.is_non_overlapping_and_dense()) {
+    const detail::ByteSpan span = detail::byte_span(tensor);
+    detail::poison_memory(static_cast<char*>(tensor.storage().mutable_data()) + span.begin,
+                          static_cast<std::size_t>(span.end - span.begin));
+    return;
+  }
+  at::Tensor elements = detail::elements_of(tensor);
+  switch (elements.scalar_type()) {
+    case at::kShort: elements.fill_(static_cast<std::int64_t>(detail::poison_word)); return;
+    case at::kInt: elements.fill_(static_cast<std::int64_t>(detail::poison_32)); return;
+    case at::kLong: elements.fill_(detail::poison_64); return;
+    default: elements.fill_(static_cast<std::int64_t>(detail::poison_low));
+  }
+}
+
+/// How many elements of `tensor` hold poison; 0 without plain memory. One-byte integers hold it by chance, too.
+[[nodiscard]] inline std::int64_t poisoned_elements(const at::Tensor& tensor) {
+  if (!detail::has_plain_memory(tensor)) return 0;
+  const c10::NoGradGuard no_grad;
+  std::int64_t count = 0;
+  const bool pairs = tensor.element_size() == 16;
+  detail::for_each_chunk(std::array{detail::elements_of(tensor)}, [&](std::int64_t, const auto& piece) {
+    const at::Tensor mask = detail::poison_mask(piece[0]);
+    count += mask.sum().template item<std::int64_t>();
+    return true;
+  });
+  return pairs ? count / 2 : count;
+}
+
+/// Whether all of `tensor` is poison: nothing was ever written to it. Costs one look at the first element as a rule.
+[[nodiscard]] inline bool looks_poisoned(const at::Tensor& tensor) {
+  if (!detail::has_plain_memory(tensor)) return false;
+  const c10::NoGradGuard no_grad;
+  const bool chancy = tensor.element_size() == 1 && tensor.scalar_type() != at::kBool;
+  if (chancy && tensor.numel() < detail::fewest_poison_bytes) return false;
+  const auto all_poison = [](const at::Tensor& piece) {
+    return detail::poison_mask(piece).all().template item<bool>();
+  };
+  at::Tensor elements = detail::elements_of(tensor);
+  at::Tensor first = elements;
+  while (first.dim() > 0) first = first.select(0, 0);
+  return all_poison(first) &&
+         detail::for_each_chunk(std::array{elements}, [&](std::int64_t, const auto& piece) { return all_poison(piece[0]); });
+}
+
+}  // namespace pace::check

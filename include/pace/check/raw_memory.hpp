@@ -1,0 +1,76 @@
+// A tensor's memory as plain elements, past autograd, inference mode and lazily conjugated views.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_ops.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace pace::check::detail {
+
+/// Bytes of storage that a strided tensor reaches: from its first element to the end of its last. 0 if it is empty.
+struct ByteSpan {
+  std::int64_t begin = 0, end = 0;  // from the start of the storage
+};
+
+[[nodiscard]] inline ByteSpan byte_span(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return {};
+  std::int64_t last = 0;
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+  const std::int64_t item = static_cast<std::int64_t>(tensor.element_size());
+  const std::int64_t begin = tensor.storage_offset() * item;
+  return {begin, begin + (last + 1) * item};
+}
+
+/// New memory of `bytes` bytes as an ordinary uint8 tensor, in inference mode too.
+[[nodiscard]] inline at::Tensor empty_bytes(std::int64_t bytes, at::Device device, bool pinned = false) {
+  const c10::InferenceMode normal_tensors(false);
+  return at::_ops::empty_memory_format::call({bytes}, at::kByte, c10::kStrided, device, pinned, std::nullopt);
+}
+
+/// A new tensor object over `storage`: own version counter, no autograd history, not an inference tensor.
+[[nodiscard]] inline at::Tensor over_storage(const at::Tensor& like, const c10::Storage& storage, at::ScalarType dtype,
+                                             std::int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  const c10::InferenceMode normal_tensors(false);
+  const c10::NoGradGuard no_grad;
+  at::Tensor out =
+      at::_ops::empty_memory_format::call({0}, dtype, c10::kStrided, like.device(), std::nullopt, std::nullopt);
+  out.set_(storage, offset, sizes, strides);
+  return out;
+}
+
+/// The bytes [begin, end) of the storage under `tensor`, as a 1-D uint8 tensor.
+[[nodiscard]] inline at::Tensor bytes_of(const at::Tensor& tensor, ByteSpan span) {
+  return over_storage(tensor, tensor.storage(), at::kByte, span.begin, {span.end - span.begin}, {1});
+}
+
+/// The memory that a strided tensor's elements lie in, each once (dimensions of stride 0 are cut to one index), as
+/// unsigned integers or bytes of the element's size; complex128 as pairs of int64.
+[[nodiscard]] inline at::Tensor elements_of(const at::Tensor& tensor) {
+  std::vector<std::int64_t> sizes, strides;
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) {
+    const bool repeats = tensor.stride(i) == 0 && tensor.size(i) > 1;
+    sizes.push_back(repeats ? 1 : tensor.size(i));
+    strides.push_back(tensor.stride(i));
+  }
+  std::int64_t offset = tensor.storage_offset();
+  at::ScalarType dtype = at::kByte;
+  switch (tensor.element_size()) {
+    case 1: break;
+    case 2: dtype = at::kShort; break;
+    case 4: dtype = at::kInt; break;
+    case 8: dtype = at::kLong; break;
+    default:  // 16 bytes
+      dtype = at::kLong;
+      offset *= 2;
+      for (auto& stride : strides) stride *= 2;
+      sizes.push_back(2);
+      strides.push_back(1);
+  }
+  return over_storage(tensor, tensor.storage(), dtype, offset, sizes, strides);
+}
+
+}  // namespace pace::check::detail

@@ -1,0 +1,87 @@
+// Errors against a float64 reference: is an implementation much further from it than the baseline is?
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/view_as_real_ops.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "pace/check/allclose.hpp"
+#include "pace/check/chunks.hpp"
+
+namespace pace::check {
+
+/// What compare_to_reference found. A complex element counts as its two parts.
+struct ReferenceErrors {
+  double baseline_rms = 0, baseline_max = 0;  ///< over what is finite in all three
+  double actual_rms = 0;
+  double reference_rms = 0;
+  Closeness closeness;  ///< of actual to the reference: `close` unless an element is further away than allowed
+};
+
+namespace detail {
+
+template <class Visit>
+void for_each_triple(const at::Tensor& reference, const at::Tensor& expected, const at::Tensor& actual, Visit&& visit) {
+  std::int64_t position = 0;
+  for_each_chunk(std::array{reference, expected, actual}, [&](std::int64_t, const std::array<at::Tensor, 3>& pieces) {
+    std::array<at::Tensor, 3> values;
+    for (std::size_t i = 0; i < 3; ++i) values[i] = on_cpu_as(pieces[i], at::kDouble);
+    const auto* r = static_cast<const double*>(values[0].const_data_ptr());
+    const auto* e = static_cast<const double*>(values[1].const_data_ptr());
+    const auto* a = static_cast<const double*>(values[2].const_data_ptr());
+    for (std::int64_t i = 0; i < values[0].numel(); ++i) visit(position++, r[i], e[i], a[i]);
+    return true;
+  });
+}
+
+}  // namespace detail
+
+/// Compares `actual` and `expected` (the baseline's) to `reference`. An element passes if it is at most
+/// `factor` * the baseline's largest error, plus `epsilon` * |reference|, away from the reference. Where the baseline
+/// overflowed or made a NaN and actual did not, `fallback` judges actual against the reference; where the two agree in
+/// an infinity (or, with fallback.equal_nan, in NaN), it passes.
+[[nodiscard]] inline ReferenceErrors compare_to_reference(const at::Tensor& reference, const at::Tensor& expected,
+                                                          const at::Tensor& actual, double factor, double epsilon,
+                                                          const detail::Tolerance& fallback) {
+  const auto parts = [](const at::Tensor& tensor) {
+    const at::Tensor dense = detail::strided(tensor).resolve_conj().resolve_neg();
+    return dense.is_complex() ? at::_ops::view_as_real::call(dense) : dense;
+  };
+  const at::Tensor rs = parts(reference), es = parts(expected), as = parts(actual);
+  ReferenceErrors out;
+  std::int64_t finite = 0;
+  double baseline = 0, own = 0, size = 0;
+  detail::for_each_triple(rs, es, as, [&](std::int64_t, double r, double e, double a) {
+    if (!std::isfinite(r) || !std::isfinite(e) || !std::isfinite(a)) return;
+    ++finite;
+    baseline += (e - r) * (e - r);
+    own += (a - r) * (a - r);
+    size += r * r;
+    out.baseline_max = std::max(out.baseline_max, std::abs(e - r));
+  });
+  const auto root = [&](double sum) { return finite == 0 ? 0 : std::sqrt(sum / static_cast<double>(finite)); };
+  out.baseline_rms = root(baseline);
+  out.actual_rms = root(own);
+  out.reference_rms = root(size);
+
+  detail::Tally<double> tally;
+  detail::for_each_triple(rs, es, as, [&](std::int64_t position, double r, double e, double a) {
+    const bool all_finite = std::isfinite(r) && std::isfinite(e) && std::isfinite(a);
+    const bool as_baseline = !std::isfinite(a) && detail::identical(e, a, fallback);
+    // A reference that is no number where both others are: they can only be compared with each other.
+    const bool no_reference = !std::isfinite(r) && std::isfinite(e) && std::isfinite(a);
+    const detail::Tolerance tolerance{epsilon, factor * out.baseline_max, fallback.equal_nan};
+    const detail::ElementError error = as_baseline    ? detail::ElementError{}
+                                       : no_reference ? detail::compare(e, a, fallback)
+                                                      : detail::compare(r, a, all_finite ? tolerance : fallback);
+    tally.add(position, no_reference ? e : r, a, error);
+  });
+  out.closeness = tally.finish(rs, as);
+  return out;
+}
+
+}  // namespace pace::check

@@ -1,0 +1,60 @@
+// Puts pristine values back into tensors that an implementation may have written to.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <string>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/raw_memory.hpp"
+#include "pace/check/text.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::check {
+
+/// Copies the values of `from` into the memory of `to`, whose address, strides and autograd history stay, and whose
+/// version does not advance (a graph that saved it stays usable); a sparse tensor gets new indices and values instead.
+/// Works for overlapping strides; the gaps of a view are not touched. A leaf's gradient gets the pristine one's
+/// values, or goes if there was none. Throws Error if `to` has another shape, stride, dtype or layout than `from`.
+inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
+  if (!from.defined() && !to.defined()) return;
+  if (!from.defined() || !to.defined()) throw Error("restore: one of the two tensors is undefined");
+  if (from.is_same(to)) return;
+  const auto describe = [](const at::Tensor& tensor) {
+    const bool strided = tensor.layout() == c10::kStrided && !tensor.is_nested();
+    return detail::dtype_text(tensor.scalar_type()) + " of shape " + detail::shape_text(tensor) +
+           (strided ? " and strides " + detail::list_text(tensor.strides()) : ", " + detail::layout_text(tensor));
+  };
+  if (describe(from) != describe(to)) {
+    throw Error("restore: the input was a tensor " + describe(from) + ", and is now " + describe(to));
+  }
+  const c10::NoGradGuard no_grad;
+  if (detail::is_plain(from) && detail::is_plain(to)) {
+    if (from.numel() > 0) detail::elements_of(to).copy_(detail::elements_of(from));
+  } else {
+    const c10::InferenceMode as_made(to.is_inference());
+    to.copy_(from);
+  }
+  if (!to.is_leaf()) return;
+  if (!from.grad().defined()) {
+    if (to.grad().defined()) to.mutable_grad().reset();
+  } else if (to.grad().defined()) {
+    restore_tensor(from.grad(), to.grad());
+  } else {
+    to.mutable_grad() = clone_input(from.grad());
+  }
+}
+
+/// restore_tensor for every tensor of two values of one structure, such as a value and its clone_ivalue. What is not
+/// a tensor stays as it is. Throws Error if the structures differ.
+inline void restore(const c10::IValue& from, const c10::IValue& to) {
+  const auto tensors = tensors_of(from), targets = tensors_of(to);
+  if (tensors.size() != targets.size()) {
+    throw Error("restore: expected " + std::to_string(tensors.size()) + " tensors, found " +
+                std::to_string(targets.size()));
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) restore_tensor(tensors[i], targets[i]);
+}
+
+}  // namespace pace::check

@@ -1,0 +1,138 @@
+// How check's messages write numbers, shapes, types and places.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace pace::check::detail {
+
+/// Shortest text that reads back as the same `Real`: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and 1e16 without an
+/// exponent, as Python writes a float.
+template <class Real>
+[[nodiscard]] std::string number_text(Real value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const Real size = std::abs(value);
+  const bool plain = size == 0 || (size >= Real(1e-4) && size < Real(1e16));
+  std::array<char, 64> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific);
+  std::string out(text.data(), end.ptr);
+  if (plain && out.find('.') == std::string::npos) out += ".0";
+  return out;
+}
+
+/// `value` to `digits` significant digits: 0.188, 1e-05, inf.
+[[nodiscard]] inline std::string rounded_text(double value, int digits = 3) {
+  std::array<char, 48> text;
+  std::snprintf(text.data(), text.size(), "%.*g", digits, value);
+  return text.data();
+}
+
+/// `value` of an element of type `dtype`, which was converted to double to be looked at.
+[[nodiscard]] inline std::string element_text(double value, at::ScalarType dtype) {
+  return dtype == at::kDouble || dtype == at::kComplexDouble ? number_text(value)
+                                                             : number_text(static_cast<float>(value));
+}
+[[nodiscard]] inline std::string element_text(const std::complex<double>& value, at::ScalarType dtype) {
+  const std::string imaginary = element_text(value.imag(), dtype);
+  return element_text(value.real(), dtype) + (imaginary.front() == '-' ? "" : "+") + imaginary + 'i';
+}
+[[nodiscard]] inline std::string element_text(std::int64_t value, at::ScalarType dtype) {
+  if (dtype == at::kBool) return value != 0 ? "true" : "false";
+  if (dtype == at::kUInt64) return std::to_string(static_cast<std::uint64_t>(value));
+  return std::to_string(value);
+}
+
+/// `12.5 %`, with three significant digits.
+[[nodiscard]] inline std::string share_text(std::int64_t part, std::int64_t whole) {
+  return rounded_text(whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole)) + " %";
+}
+
+/// `[2, 3]`; `[]` for a scalar.
+[[nodiscard]] inline std::string list_text(at::IntArrayRef values) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(values[i]);
+  return text + ']';
+}
+
+/// `[2, 3]`; a nested tensor has no one shape.
+[[nodiscard]] inline std::string shape_text(const at::Tensor& tensor) {
+  return tensor.is_nested() ? "[nested]" : list_text(tensor.sizes());
+}
+
+/// The index of the element that stands `position` elements behind the first in row-major order, as `[1, 0, 7]`.
+[[nodiscard]] inline std::string index_text(std::int64_t position, at::IntArrayRef sizes) {
+  std::vector<std::int64_t> index(sizes.size());
+  for (std::size_t dimension = sizes.size(); dimension-- > 0;) {
+    if (sizes[dimension] == 0) return "[]";
+    index[dimension] = position % sizes[dimension];
+    position /= sizes[dimension];
+  }
+  return list_text(index);
+}
+
+/// `float32`, `bool`, ... as PyTorch calls them, without `torch.`.
+[[nodiscard]] inline std::string dtype_text(at::ScalarType dtype) {
+  std::string name = c10::getDtypeNames(dtype).first;
+  return name.empty() ? c10::toString(dtype) : name;
+}
+
+/// `strided`, `sparse`, ...
+[[nodiscard]] inline std::string layout_text(const at::Tensor& tensor) {
+  if (tensor.is_nested()) return "nested";
+  switch (tensor.layout()) {
+    case c10::kStrided: return "strided";
+    case c10::kSparse: return "sparse COO";
+    case c10::kSparseCsr: return "sparse CSR";
+    case c10::kSparseCsc: return "sparse CSC";
+    case c10::kSparseBsr: return "sparse BSR";
+    case c10::kSparseBsc: return "sparse BSC";
+    case c10::kMkldnn: return "mkldnn";
+    default: return "layout " + std::to_string(static_cast<int>(tensor.layout()));
+  }
+}
+
+/// `tensor`, `list`, `int`, `none`, ...: what kind of value this is. An undefined tensor is `none`.
+[[nodiscard]] inline std::string kind_text(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().defined() ? "tensor" : "none";
+  if (value.isNone()) return "none";
+  if (value.isTuple()) return "tuple";
+  if (value.isList()) return "list";
+  if (value.isGenericDict()) return "dict";
+  if (value.isString()) return "string";
+  if (value.isBool()) return "bool";
+  if (value.isInt() || value.isUnsigned()) return "int";
+  if (value.isDouble()) return "double";
+  if (value.isComplexDouble()) return "complex";
+  if (value.isDevice()) return "device";
+  return value.tagKind();
+}
+
+/// A value that is neither tensor nor container, as it would be typed: 3, 0.5, true, "text", None, cpu.
+[[nodiscard]] inline std::string scalar_text(const c10::IValue& value) {
+  if (value.isNone()) return "None";
+  if (value.isBool()) return value.toBool() ? "true" : "false";
+  if (value.isInt()) return std::to_string(value.toInt());
+  if (value.isUnsigned()) return std::to_string(value.toUInt());
+  if (value.isDouble()) return number_text(value.toDouble());
+  if (value.isComplexDouble()) {
+    return element_text(std::complex<double>(value.toComplexDouble()), at::kComplexDouble);
+  }
+  if (value.isString()) return '"' + value.toStringRef() + '"';
+  if (value.isDevice()) return value.toDevice().str();
+  return "a " + kind_text(value);
+}
+
+/// A dict key as it stands between brackets: "h", 3.
+[[nodiscard]] inline std::string key_text(const c10::IValue& key) { return scalar_text(key); }
+
+}  // namespace pace::check::detail

@@ -1,0 +1,104 @@
+// Default tolerances: what honest implementations of one computation may differ by.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "pace/check/chunks.hpp"
+
+namespace pace::check {
+
+namespace detail {
+
+/// What matters of a floating type (or of the parts of a complex one) for tolerances.
+struct Precision {
+  double epsilon;              // distance from 1 to the next number
+  double accumulator_epsilon;  // of the type that sums are taken in
+  double smallest;             // what may get lost to gradual or abrupt underflow
+  double largest;
+  double rtol, atol;  // torch.testing.assert_close's, where it has any
+};
+
+template <class Real>
+constexpr Precision precision_of_real(double rtol, double atol) {
+  using Limits = std::numeric_limits<Real>;
+  return {Limits::epsilon(), Limits::epsilon(), Limits::min(), Limits::max(), rtol, atol};
+}
+
+/// Integers and bool: all zero, since they leave no room.
+[[nodiscard]] inline Precision precision_of(at::ScalarType dtype) {
+  const double single = std::numeric_limits<float>::epsilon();
+  switch (dtype) {
+    case at::kDouble:
+    case at::kComplexDouble: return precision_of_real<double>(1e-7, 1e-7);
+    case at::kHalf:
+    // Four of the smallest steps: below 6e-5, numbers of this type have a fixed step.
+    case at::kComplexHalf: return {0x1p-10, single, 4 * 0x1p-24, 65504, 1e-3, 1e-5};
+    case at::kBFloat16: return {0x1p-7, single, std::numeric_limits<float>::min(), 0x1.fep127, 1.6e-2, 1e-5};
+    case at::kFloat:
+    case at::kComplexFloat: return precision_of_real<float>(1.3e-6, 1e-5);
+    default: break;
+  }
+  // One step of the type: an 8-bit number has none to give away, but rounding may go either way.
+  if (dtype == at::kFloat8_e4m3fn || dtype == at::kFloat8_e4m3fnuz) return {0x1p-3, single, 0x1p-9, 240, 0x1p-3, 0x1p-9};
+  if (c10::isFloat8Type(dtype)) return {0x1p-2, single, 0x1p-16, 57344, 0x1p-2, 0x1p-16};
+  return {0, 0, 0, 0, 0, 0};
+}
+
+}  // namespace detail
+
+/// A magnitude that three quarters of the non-zero elements of `tensor` reach, rounded down to a power of two; 0 if
+/// there are none. Infinities, NaN and fillers (at least half of the type's largest number, as attention masks have)
+/// do not count, so neither they nor a few huge elements raise it, as they would a root mean square.
+[[nodiscard]] inline double typical_magnitude(const at::Tensor& tensor) {
+  const at::Tensor dense = detail::strided(tensor);
+  const double largest = detail::precision_of(dense.scalar_type()).largest;
+  const bool complex = dense.is_complex();
+  constexpr int lowest = -1075, count = 2200;  // exponents of double
+  std::array<std::int64_t, count> histogram{};
+  std::int64_t total = 0;
+  detail::for_each_chunk(std::array{dense}, [&](std::int64_t, const std::array<at::Tensor, 1>& piece) {
+    const at::Tensor values = detail::on_cpu_as(piece[0], complex ? at::kComplexDouble : at::kDouble);
+    const auto* x = static_cast<const double*>(values.const_data_ptr());
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      const double size = complex ? std::hypot(x[2 * i], x[2 * i + 1]) : std::abs(x[i]);
+      if (!(size > 0 && size < largest / 2)) continue;
+      ++histogram[static_cast<std::size_t>(std::ilogb(size) - lowest)];
+      ++total;
+    }
+    return true;
+  });
+  std::int64_t below = 0;
+  for (int i = 0; i < count; ++i) {
+    below += histogram[static_cast<std::size_t>(i)];
+    if (4 * below > total) return std::ldexp(1.0, i + lowest);
+  }
+  return 0;
+}
+
+/// Absolute tolerance for an output of type `dtype` whose elements are typically as large as `typical`.
+///
+/// A fixed one, as torch.testing.assert_close has, errs on both sides. It is too small for a long sum: summing n terms
+/// in another order changes the result by about epsilon * sqrt(n) of its typical size (rounding errors add up as a
+/// random walk), however small the sum itself happens to be. So there are 16 * epsilon * sqrt(n) of the typical
+/// magnitude: 1.2e-4 for float32 and n = 4096. Measured: a product of normal 256 x 4096 and 4096 x 128 matrices by
+/// plain loops that run forwards and backwards (assert_close rejects it) uses 0.4 of that, MKL against float64 0.04,
+/// and operands rounded to bfloat16 exceed it 280 times. 16-bit types are summed in float32, but rounded on the way
+/// (between the two products of an attention, say): 16 of their epsilons, for errors as for any other rounding.
+/// And a fixed one is too large for small outputs: 1e-5 accepts all zeros for a softmax over a million classes. So
+/// assert_close's atol is not used beyond a thousandth of the typical magnitude (unless everything is zero).
+[[nodiscard]] inline double default_atol(at::ScalarType dtype, double typical, std::int64_t reduction_length) {
+  const detail::Precision precision = detail::precision_of(dtype);
+  if (typical == 0) return precision.atol;
+  const double reordering = 16 * precision.accumulator_epsilon * std::sqrt(static_cast<double>(reduction_length));
+  const bool rounded = precision.epsilon > precision.accumulator_epsilon;
+  const double relative = rounded ? std::max(reordering, 16 * precision.epsilon) : reordering;
+  return std::max({precision.smallest, relative * typical, std::min(precision.atol, 1e-3 * typical)});
+}
+
+}  // namespace pace::check

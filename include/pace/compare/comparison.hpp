@@ -1,0 +1,167 @@
+// Comparison: several implementations of one computation, checked against each other and timed side by side.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "pace/check/outputs.hpp"
+#include "pace/clock/wall.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/compare/session.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/gate/expectation.hpp"
+
+namespace pace {
+
+/// Made by pace::compare. Operands are copied on run(), so that every implementation gets equal values in memory of
+/// its own; callables receive them as lvalues and may write to them.
+template <class... Operands>
+class Comparison {
+ public:
+  Comparison(std::string name, Operands... operands) : name_(std::move(name)), operands_(std::move(operands)...) {}
+
+  /// The implementation that the others are compared with. `function` is called with the operands and returns a
+  /// tensor, several of them (tuple, vector), a number, a c10::IValue, or nothing (then it must write to an operand).
+  template <class F>
+  Comparison& baseline(std::string name, F function) { return add(std::move(name), std::move(function), true); }
+
+  /// Another implementation. Any number of them.
+  template <class F>
+  Comparison& candidate(std::string name, F function) { return add(std::move(name), std::move(function), false); }
+
+  /// A candidate that could not be made: it becomes a row with its reason, and no expectation accepts it.
+  Comparison& refused(std::string name, std::string reason) {
+    auto& added = plan_.emplace_back();
+    added.name = std::move(name);
+    added.refusal = std::move(reason);
+    return *this;
+  }
+
+  /// Every candidate is judged by it; Result has the judgements.
+  Comparison& expect(Expectation expectation) {
+    expectations_.push_back({std::string(), std::move(expectation)});
+    return *this;
+  }
+  /// The candidate of that name is judged by it. Throws Error on run() if there is none.
+  Comparison& expect(std::string candidate, Expectation expectation) {
+    expectations_.push_back({std::move(candidate), std::move(expectation)});
+    return *this;
+  }
+  template <class E>
+    requires requires(const E& e, const ImplementationResult& r) { e.judge(r); }
+  Comparison& expect(const E& expectation) {
+    return expect(Expectation([expectation](const ImplementationResult& r) { return expectation.judge(r); }));
+  }
+  template <class E>
+    requires requires(const E& e, const ImplementationResult& r) { e.judge(r); }
+  Comparison& expect(std::string candidate, const E& expectation) {
+    return expect(std::move(candidate),
+                  Expectation([expectation](const ImplementationResult& r) { return expectation.judge(r); }));
+  }
+
+  Comparison& options(const Options& options) { options_ = options; return *this; }
+  Comparison& budget(Nanoseconds budget) {
+    options_.budget = budget;
+    options_.hard_limit = std::max(options_.hard_limit, budget);
+    return *this;
+  }
+  Comparison& check(const check::CheckOptions& options) { check_ = options; return *this; }
+
+  /// Also compares with a float64 reference: the baseline on operands converted to float64. A candidate may be as far
+  /// from it as the baseline is, times a factor (see check::CheckOptions).
+  Comparison& float64_reference() {
+    check_.method = check::CheckOptions::Method::float64_reference;
+    return *this;
+  }
+
+  /// What one iteration reads and writes, in bytes: gives GB/s.
+  Comparison& bytes(double bytes) { bytes_ = bytes; return *this; }
+  /// Floating-point operations of one iteration: gives GFLOP/s.
+  Comparison& flops(double flops) { flops_ = flops; return *this; }
+  /// A sentence for whoever reads the numbers.
+  Comparison& note(std::string note) { notes_.push_back(std::move(note)); return *this; }
+
+  /// Checks, measures and judges; tells the result to the listeners of run_context(), and returns it. An
+  /// implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the comparison
+  /// itself is ill-formed: no baseline or several, a name twice, an expectation for nobody, senseless options.
+  Result run() {
+    clock::WallClock clock;
+    return run(clock);
+  }
+  template <clock::Clock C>
+  Result run(C& clock) {
+    check_plan();
+    Result result = detail::run_session(clock, name_, operands_, plan_, options_, check_);
+    for (auto& each : result.implementations) {
+      each.bytes = bytes_;
+      each.flops = flops_;
+      if (each.is_baseline) continue;
+      for (const auto& [candidate, expectation] : expectations_)
+        if (candidate.empty() || candidate == each.name) each.judgements.push_back(expectation(each));
+    }
+    result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());
+    run_context().publish(result);
+    return result;
+  }
+
+ private:
+  template <class F>
+  Comparison& add(std::string name, F function, bool is_baseline) {
+    static_assert(std::is_invocable_v<F&, Operands&...>,
+                  "pace: an implementation must be callable with the operands of pace::compare, as lvalues");
+    auto& added = plan_.emplace_back();
+    added.name = std::move(name);
+    added.is_baseline = is_baseline;
+    // Built only once the operand sets exist; copies of the callable make run() repeatable.
+    added.make = [function = std::move(function)](const detail::OperandSets<Operands...>& operands) mutable
+        -> std::unique_ptr<detail::Implementation<Operands...>> {
+      return std::make_unique<detail::CallableImplementation<F, Operands...>>(function, operands);
+    };
+    return *this;
+  }
+
+  void check_plan() const {
+    validate(options_);
+    const auto complain = [&](const std::string& what) { throw Error("comparison '" + name_ + "': " + what); };
+    if (std::ranges::count_if(plan_, [](const auto& each) { return each.is_baseline; }) != 1)
+      complain("needs exactly one baseline; call .baseline(name, function) once");
+    for (auto each = plan_.begin(); each != plan_.end(); ++each)
+      if (std::any_of(plan_.begin(), each, [&](const auto& other) { return other.name == each->name; }))
+        complain("has two implementations named '" + each->name + "'; each needs a name of its own");
+    for (const auto& [candidate, expectation] : expectations_)
+      if (!candidate.empty() && std::ranges::none_of(plan_, [&](const auto& each) {
+            return each.name == candidate && !each.is_baseline;
+          }))
+        complain("expects something of '" + candidate + "', which is not one of its candidates");
+  }
+
+  std::string name_;
+  std::tuple<Operands...> operands_;
+  std::vector<detail::Planned<Operands...>> plan_;
+  std::vector<std::pair<std::string, Expectation>> expectations_;
+  Options options_ = run_context().options;
+  check::CheckOptions check_;
+  std::optional<double> bytes_, flops_;
+  std::vector<std::string> notes_;
+};
+
+/// Starts a comparison: `pace::compare("softmax", x).baseline("eager", f).candidate("mine", g).run()`.
+/// `name` is the case in tables and files; `operands` are what every implementation is called with.
+template <class... Operands>
+[[nodiscard]] Comparison<std::decay_t<Operands>...> compare(std::string name, Operands&&... operands) {
+  return Comparison<std::decay_t<Operands>...>(std::move(name), std::forward<Operands>(operands)...);
+}
+
+}  // namespace pace

@@ -1,0 +1,169 @@
+// Implementation: a user's callable, prepared for checking and for the timed loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/check/ivalue.hpp"
+#include "pace/check/poison.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/measure/do_not_optimize.hpp"
+#include "pace/measure/operation.hpp"
+
+namespace pace::detail {
+
+/// What all implementations of one comparison share. `sets` are the operand buffers; `pristine` their first values.
+template <class... Operands>
+struct OperandSets {
+  std::vector<std::tuple<Operands...>> sets;
+  /// Per set, the tensors inside; `tensors[set][i]` corresponds to `pristine[i]`.
+  std::vector<std::vector<at::Tensor>> tensors;
+  std::vector<at::Tensor> pristine;
+  /// Which tensors the baseline writes to: they are outputs too, and get their first values back before each run.
+  std::vector<std::size_t> mutated;
+
+  void restore(std::size_t set) const {
+    for (const std::size_t i : mutated) check::restore_tensor(pristine[i], tensors[set][i]);
+  }
+  void restore_all(std::size_t set) const {
+    for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], tensors[set][i]);
+  }
+};
+
+/// An exception out of the user's code, with the implementation it came from.
+struct ImplementationThrew {
+  std::size_t index;
+  std::string message;
+};
+
+/// The message of the exception being handled.
+[[nodiscard]] inline std::string current_message() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+template <class... Operands>
+class Implementation {
+ public:
+  virtual ~Implementation() = default;
+  /// One call on operand set `set`; what it returned.
+  virtual c10::IValue call(std::size_t set) = 0;
+  /// What the last timed call returned; gives it up.
+  virtual c10::IValue take_output() = 0;
+  /// For the timed loop. `index` is what an ImplementationThrew from there carries.
+  virtual measure::Operation operation(std::size_t index) = 0;
+  /// The outputs of later calls look like this one: memory of their sizes is poisoned before each sample.
+  virtual void expect_outputs_like(const c10::IValue& output) = 0;
+};
+
+template <class F, class... Operands>
+class CallableImplementation final : public Implementation<Operands...> {
+  using Returned = decltype(std::apply(std::declval<F&>(), std::declval<std::tuple<Operands...>&>()));
+  static constexpr bool returns_nothing = std::is_void_v<Returned>;
+  // A returned reference (in-place operators return their argument) is kept as a handle, not as a reference.
+  using Kept = std::conditional_t<returns_nothing, std::monostate, std::decay_t<Returned>>;
+
+ public:
+  CallableImplementation(F function, const OperandSets<Operands...>& operands)
+      : function_(std::move(function)), operands_(operands) {}
+
+  c10::IValue call(std::size_t set) override {
+    auto& operands = const_cast<std::tuple<Operands...>&>(operands_.sets[set]);
+    if constexpr (returns_nothing) {
+      std::apply(function_, operands);
+      return {};
+    } else {
+      return check::to_ivalue(Kept(std::apply(function_, operands)));
+    }
+  }
+
+  c10::IValue take_output() override {
+    if constexpr (returns_nothing) {
+      return {};
+    } else {
+      if (!last_) return {};
+      c10::IValue output = check::to_ivalue(std::move(*last_));
+      last_.reset();
+      return output;
+    }
+  }
+
+  measure::Operation operation(std::size_t index) override {
+    index_ = index;
+    constexpr bool returns_plain_value = std::is_arithmetic_v<Kept>;
+    const bool nothing_to_prepare = (returns_nothing || returns_plain_value) && operands_.mutated.empty();
+    return {this, &run, nothing_to_prepare ? nullptr : &prepare};
+  }
+
+  void expect_outputs_like(const c10::IValue& output) override {
+    // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the
+    // allocator.
+    fresh_outputs_.clear();
+    for (const auto& tensor : check::tensors_of(output)) {
+      if (tensor.layout() != at::kStrided || !tensor.has_storage()) continue;
+      bool is_operand = false;
+      for (const auto& set : operands_.tensors)
+        for (const auto& operand : set) is_operand = is_operand || operand.is_alias_of(tensor);
+      if (!is_operand) fresh_outputs_.push_back(static_cast<std::int64_t>(tensor.nbytes()));
+    }
+  }
+
+ private:
+  static void run(void* state, std::size_t set, std::int64_t iterations) {
+    auto& self = *static_cast<CallableImplementation*>(state);
+    auto& operands = const_cast<std::tuple<Operands...>&>(self.operands_.sets[set]);
+    try {
+      if constexpr (returns_nothing) {
+        for (std::int64_t i = 0; i < iterations; ++i) {
+          std::apply(self.function_, operands);
+          clobber_memory();
+        }
+      } else {
+        // Each output dies before the next call, as a caller's would; only the last one stays, to be checked.
+        for (std::int64_t i = 1; i < iterations; ++i) {
+          const Kept output = std::apply(self.function_, operands);
+          do_not_optimize(output);
+        }
+        self.last_.emplace(std::apply(self.function_, operands));
+        do_not_optimize(*self.last_);
+      }
+    } catch (...) {
+      throw ImplementationThrew{self.index_, current_message()};
+    }
+  }
+
+  static void prepare(void* state, std::size_t set) {
+    auto& self = *static_cast<CallableImplementation*>(state);
+    self.last_.reset();
+    self.operands_.restore(set);
+    check::poison_free_memory(std::span<const std::int64_t>(self.fresh_outputs_));
+  }
+
+  F function_;
+  const OperandSets<Operands...>& operands_;
+  std::optional<Kept> last_;
+  /// Bytes of each output tensor that the allocator provides.
+  std::vector<std::int64_t> fresh_outputs_;
+  std::size_t index_ = 0;
+};
+
+}  // namespace pace::detail

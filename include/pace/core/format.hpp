@@ -1,0 +1,66 @@
+// Figures as a person reads them.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "pace/core/units.hpp"
+
+namespace pace {
+
+/// `value` with `digits` significant digits, never in exponent notation: 0.00123, 12.3, 4560.
+[[nodiscard]] inline std::string format_significant(double value, int digits = 3) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const int decimals = magnitude >= digits ? 0 : digits - 1 - magnitude;
+  std::array<char, 400> text;
+  const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals < 0 ? 0 : decimals, value);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+/// A unit of time and how many nanoseconds it has.
+struct TimeUnit {
+  const char* name;
+  double nanoseconds;
+};
+
+/// The largest of ns, us, ms, s in which `time` is at least 1.
+[[nodiscard]] inline TimeUnit unit_for(Nanoseconds time) {
+  const double magnitude = std::abs(time.count());
+  if (magnitude < 1e3) return {"ns", 1};
+  if (magnitude < 1e6) return {"us", 1e3};
+  if (magnitude < 1e9) return {"ms", 1e6};
+  return {"s", 1e9};
+}
+
+/// `12.3 us`.
+[[nodiscard]] inline std::string format_time(Nanoseconds time) {
+  const TimeUnit unit = unit_for(time);
+  return format_significant(time.count() / unit.nanoseconds) + ' ' + unit.name;
+}
+
+/// `1.20x`; factors below one keep three significant digits.
+[[nodiscard]] inline std::string format_factor(double factor) { return format_significant(factor, 3) + 'x'; }
+
+/// `95 %`, `99.5 %`.
+[[nodiscard]] inline std::string format_percent(double share) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.4g %%", 100 * share);
+  return text.data();
+}
+
+/// `[1.18x, 1.23x]`.
+[[nodiscard]] inline std::string format_interval(const Interval<double>& factors) {
+  return '[' + format_factor(factors.low) + ", " + format_factor(factors.high) + ']';
+}
+
+/// `[12.1, 12.5] us`, both ends in the unit of the upper one.
+[[nodiscard]] inline std::string format_interval(const Interval<Nanoseconds>& times) {
+  const TimeUnit unit = unit_for(times.high);
+  return '[' + format_significant(times.low.count() / unit.nanoseconds) + ", " +
+         format_significant(times.high.count() / unit.nanoseconds) + "] " + unit.name;
+}
+
+}  // namespace pace

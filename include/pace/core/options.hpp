@@ -1,0 +1,68 @@
+// Options: how long and how a comparison is measured. Every default names its reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pace/core/error.hpp"
+#include "pace/core/units.hpp"
+
+namespace pace {
+
+/// Which operand buffers an implementation sees from round to round.
+enum class OperandPolicy {
+  /// One set per implementation; the sets change hands every round, so placement cancels inside a cycle.
+  crossover,
+  /// One set per implementation, kept for good. Shows how large the placement bias is; not for gating.
+  fixed,
+  /// One set for all: least memory. Each implementation finds the caches as its predecessor left them.
+  shared,
+};
+
+struct Options {
+  /// Time for the timed rounds of one comparison, all implementations together.
+  Nanoseconds budget = std::chrono::seconds(1);
+
+  /// Rounds go on past the budget only until the median has an interval at all, and never past this.
+  Nanoseconds hard_limit = std::chrono::seconds(20);
+
+  /// Cap on the warm-up of one implementation.
+  Nanoseconds warm_up = std::chrono::milliseconds(100);
+
+  /// Warm-up ends when two consecutive blocks differ by at most this share of the faster one.
+  double warm_up_agreement = 0.02;
+
+  /// A sample must last this many clock resolutions, so that reading the clock costs at most a thousandth of it.
+  double resolutions_per_sample = 1000;
+
+  /// ... and at least this long: shorter samples measure interrupts and the branch predictor's memory.
+  Nanoseconds min_sample = std::chrono::microseconds(50);
+
+  /// Bounds on the number of rounds; the storage for max_rounds is allocated before the first.
+  std::size_t max_rounds = 10'000;
+
+  /// Family-wise confidence of all speed-up intervals of a comparison together.
+  double confidence = 0.95;
+
+  /// Seeds the order of implementations and whatever input generator takes it.
+  std::uint64_t seed = 0x9ace;
+
+  OperandPolicy operands = OperandPolicy::crossover;
+};
+
+/// Throws Error naming the first option that makes no sense.
+inline void validate(const Options& options) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(std::string("options: ") + what);
+  };
+  require(options.budget.count() > 0, "budget must be longer than 0");
+  require(options.hard_limit >= options.budget, "hard_limit must not be shorter than budget");
+  require(options.warm_up.count() >= 0, "warm_up must not be negative");
+  require(options.warm_up_agreement > 0, "warm_up_agreement must be above 0");
+  require(options.resolutions_per_sample >= 1, "resolutions_per_sample must be at least 1");
+  require(options.min_sample.count() >= 0, "min_sample must not be negative");
+  require(options.max_rounds >= 1, "max_rounds must be at least 1");
+  require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
+}
+
+}  // namespace pace

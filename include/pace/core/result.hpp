@@ -1,0 +1,165 @@
+// Result: what one comparison found out, as plain values. Printing, judging and storing are done elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/units.hpp"
+#include "pace/core/verdict.hpp"
+
+namespace pace {
+
+/// What became of one implementation.
+enum class Outcome {
+  measured,  ///< ran, was timed, and (where checked) computes what the baseline computes
+  wrong,     ///< its outputs differ from the baseline's: timed or not, it gets no speed-up
+  threw,     ///< ended with an exception
+  refused,   ///< could not be made to run here: no kernel, no package, no memory
+};
+
+/// Quantiles of the time per iteration over all samples of one implementation.
+struct TimeSummary {
+  std::size_t samples = 0;
+  Nanoseconds min{}, q20{}, median{}, q80{}, max{};
+  /// Of the median, by order statistics; absent when there are too few samples for the confidence asked for.
+  std::optional<Interval<Nanoseconds>> interval;
+  /// Scaled median absolute deviation over the median: 0.01 is a spread of 1 %.
+  double spread = 0;
+};
+
+/// Speed-up = baseline time / candidate time, from paired rounds.
+struct SpeedupSummary {
+  /// Crossover cycles: each is one paired observation.
+  std::size_t observations = 0;
+  /// Observations in which both sides took exactly as long.
+  std::size_t ties = 0;
+  double q20 = 0, median = 0, q80 = 0;
+  /// Simultaneous over all candidates of the comparison; absent when there are too few observations.
+  std::optional<Interval<double>> interval;
+};
+
+struct ImplementationResult {
+  std::string name;
+  bool is_baseline = false;
+  Outcome outcome = Outcome::refused;
+  /// Why `outcome` is not `measured`; empty otherwise.
+  std::string message;
+  /// Whether the outputs were compared at all (the baseline's own are, between its calls).
+  bool checked = false;
+  /// Largest absolute difference to the baseline's outputs that the check saw.
+  double max_abs_error = 0;
+
+  /// The very first call, apart from all others: loading, lazy initialisation, compiling on demand.
+  Nanoseconds first_call{};
+  std::int64_t warm_up_iterations = 0;
+  /// False: the warm-up reached its cap before two blocks agreed.
+  bool warmed_up = false;
+
+  /// Time per iteration of each sample, in the order of rounds.
+  std::vector<Nanoseconds> samples;
+  std::optional<TimeSummary> time;
+  /// ln(baseline time / own time), one per crossover cycle; empty for the baseline.
+  std::vector<double> log_ratios;
+  std::optional<SpeedupSummary> speedup;
+
+  /// What the comparison's own expectations say of this implementation, in the order in which they were stated.
+  std::vector<Judgement> judgements;
+
+  /// What one iteration moves and computes, if the user declared it.
+  std::optional<double> bytes, flops;
+
+  /// Measured, and every expectation let it through.
+  [[nodiscard]] bool acceptable() const {
+    if (outcome != Outcome::measured) return false;
+    for (const auto& judgement : judgements)
+      if (!judgement.acceptable) return false;
+    return true;
+  }
+
+  /// 1e9 bytes per second (10^9, not 2^30) at the median time.
+  [[nodiscard]] std::optional<double> gigabytes_per_second() const { return rate(bytes); }
+  /// 1e9 floating-point operations per second at the median time.
+  [[nodiscard]] std::optional<double> gigaflops_per_second() const { return rate(flops); }
+
+ private:
+  // Units per nanosecond are giga-units per second.
+  [[nodiscard]] std::optional<double> rate(const std::optional<double>& amount) const {
+    if (!amount || !time || time->median.count() <= 0) return std::nullopt;
+    return *amount / time->median.count();
+  }
+};
+
+/// Why the rounds ended.
+enum class StopReason {
+  not_started,  ///< no implementation could be timed
+  budget,       ///< the time was spent
+  max_rounds,   ///< as many rounds as allowed
+  rule,         ///< the stopping rule knew enough
+};
+
+struct Result {
+  std::string name;
+  /// In the order in which they were added; exactly one is the baseline.
+  std::vector<ImplementationResult> implementations;
+
+  std::int64_t iterations = 0;  ///< per sample, the same for every implementation
+  std::size_t rounds = 0;
+  StopReason stop_reason = StopReason::not_started;
+  Nanoseconds elapsed{};  ///< of the timed rounds, with what happens between them
+  std::string clock;
+  Nanoseconds clock_resolution{};
+  double confidence = 0;
+  std::uint64_t seed = 0;
+  /// Things that whoever reads the numbers should know, in full sentences.
+  std::vector<std::string> notes;
+
+  [[nodiscard]] const ImplementationResult& baseline() const {
+    for (const auto& each : implementations)
+      if (each.is_baseline) return each;
+    throw Error("result '" + name + "' has no baseline");
+  }
+
+  /// Throws Error listing the known names if there is no such implementation.
+  [[nodiscard]] const ImplementationResult& operator[](std::string_view implementation) const {
+    std::string known;
+    for (const auto& each : implementations) {
+      if (each.name == implementation) return each;
+      known += known.empty() ? each.name : ", " + each.name;
+    }
+    throw Error("result '" + name + "' has no implementation '" + std::string(implementation) + "'; it has: " + known);
+  }
+
+  /// Whether every implementation ran and agreed with the baseline.
+  [[nodiscard]] bool all_measured() const {
+    for (const auto& each : implementations)
+      if (each.outcome != Outcome::measured) return false;
+    return !implementations.empty();
+  }
+};
+
+[[nodiscard]] inline const char* to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::measured: return "measured";
+    case Outcome::wrong: return "wrong";
+    case Outcome::threw: return "threw";
+    case Outcome::refused: return "refused";
+  }
+  return "?";
+}
+
+[[nodiscard]] inline const char* to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::not_started: return "not started";
+    case StopReason::budget: return "budget";
+    case StopReason::max_rounds: return "max rounds";
+    case StopReason::rule: return "rule";
+  }
+  return "?";
+}
+
+}  // namespace pace

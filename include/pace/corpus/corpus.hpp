@@ -1,0 +1,161 @@
+// Recorded operator inputs of one or many models: which calls each operator got, and how often.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/load.hpp"
+#include "pace/corpus/parse.hpp"
+
+namespace pace::corpus {
+
+/// Parses a sample. Throws as parse_call() on its text does; messages name the operator.
+[[nodiscard]] inline Call parse_call(const Sample& sample, std::string_view op = {}) {
+  return parse_call(sample.text, sample.where, op);
+}
+
+/// A collection of recorded calls. Two calls of an operator are the same when their text is. Operators and samples keep
+/// the order in which they were first seen.
+class Corpus {
+ public:
+  /// One file, usually one model. Throws InputError when it is missing, not text, malformed (unless errors are
+  /// collected) or holds no operator.
+  [[nodiscard]] static Corpus from_file(const std::filesystem::path& path, const LoadOptions& options = {}) {
+    detail::BlockReader reader(path.string(), options);
+    reader.read(detail::read_text_file(path));
+    if (reader.blocks.empty() && reader.rejects.empty()) {
+      throw InputError({path.string()}, "expected recorded operator inputs ('Operator: NAME' lines), found none");
+    }
+    Corpus corpus;
+    corpus.rejects_ = std::move(reader.rejects);
+    corpus.add_blocks(reader.blocks, options.compat);
+    return corpus;
+  }
+
+  /// Every `*.txt` file of a directory, merged; by name unless `as_listed`. Throws InputError when the directory is
+  /// missing or has no such file. When errors are collected, an unusable file is one reject.
+  [[nodiscard]] static Corpus from_directory(const std::filesystem::path& path, const LoadOptions& options = {}) {
+    const Location where{path.string()};
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) throw InputError(where, "no such directory");
+    if (!std::filesystem::is_directory(path, error)) throw InputError(where, "expected a directory, found a file");
+    std::vector<std::filesystem::path> files;
+    std::filesystem::directory_iterator entry(path, error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+      if (entry->path().extension() == ".txt") files.push_back(entry->path());
+    }
+    if (error) throw InputError(where, "the directory cannot be listed: " + error.message());
+    if (files.empty()) throw InputError(where, "expected files named *.txt in the directory, found none");
+    if (!options.as_listed) std::sort(files.begin(), files.end());
+    Corpus corpus;
+    for (const auto& file : files) {
+      try {
+        corpus.merge(from_file(file, options));
+      } catch (const InputError& bad_file) {
+        if (options.on_error == OnError::stop) throw;
+        corpus.rejects_.push_back({bad_file.where(), bad_file.what()});
+      }
+    }
+    return corpus;
+  }
+
+  /// Adds the samples, counts and rejects of `other`. Pointers from find() are void afterwards.
+  void merge(const Corpus& other) {
+    if (&other == this) return merge(Corpus(other));
+    rejects_.insert(rejects_.end(), other.rejects_.begin(), other.rejects_.end());
+    for (const auto& op : other.operators_) add(op);
+  }
+
+  [[nodiscard]] const std::vector<OperatorSamples>& operators() const { return operators_; }
+  /// Malformed lines and files that were left out; always empty where the first one throws.
+  [[nodiscard]] const std::vector<Reject>& rejects() const { return rejects_; }
+
+  /// The samples of an operator; nullptr where it has none. Valid until the next merge().
+  [[nodiscard]] const OperatorSamples* find(std::string_view name) const {
+    const auto found = index_.find(std::string(name));
+    return found == index_.end() ? nullptr : &operators_[found->second];
+  }
+
+  /// How often an operator was called: the sum of its counts, at most what 64 bits hold; 0 for an unknown one.
+  [[nodiscard]] std::int64_t call_frequency(std::string_view name) const {
+    const auto* op = find(name);
+    return op == nullptr ? 0 : sum(*op);
+  }
+
+  /// Distinct samples and recorded calls of all operators together.
+  [[nodiscard]] std::size_t distinct_samples() const {
+    std::size_t total = 0;
+    for (const auto& op : operators_) total += op.samples.size();
+    return total;
+  }
+  [[nodiscard]] std::int64_t calls() const {
+    std::int64_t total = 0;
+    for (const auto& op : operators_) total = saturating_sum(total, sum(op));
+    return total;
+  }
+
+ private:
+  static std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {  // counts are never negative
+    const auto most = std::numeric_limits<std::int64_t>::max();
+    return a > most - b ? most : a + b;
+  }
+  static std::int64_t sum(const OperatorSamples& op) {
+    std::int64_t total = 0;
+    for (const auto& sample : op.samples) total = saturating_sum(total, sample.count);
+    return total;
+  }
+
+  /// The blocks of one file.
+  void add_blocks(const std::vector<OperatorSamples>& blocks, bool last_one_wins) {
+    std::unordered_map<std::string_view, const OperatorSamples*> last;
+    if (last_one_wins) {
+      for (const auto& block : blocks) last[block.name] = &block;
+    }
+    for (const auto& block : blocks) {
+      if (!last_one_wins) {
+        add(block);
+      } else if (const auto*& winner = last[block.name]; winner != nullptr) {
+        add(*winner);  // in the place of the first block of that name
+        winner = nullptr;
+      }
+    }
+  }
+
+  void add(const OperatorSamples& added) {
+    const auto [entry, is_new] = index_.try_emplace(added.name, operators_.size());
+    const std::size_t op = entry->second;
+    if (is_new) operators_.push_back({added.name, {}});
+    auto& samples = operators_[op].samples;
+    for (const auto& sample : added.samples) {
+      // The key holds no text of its own; equal keys are told apart by comparing the texts.
+      const std::size_t key = std::hash<std::string_view>{}(sample.text) * 31 + op;
+      auto [known, end] = lookup_.equal_range(key);
+      while (known != end && !(known->second.first == op && samples[known->second.second].text == sample.text)) ++known;
+      if (known != end) {
+        auto& count = samples[known->second.second].count;
+        count = saturating_sum(count, sample.count);
+      } else {
+        lookup_.emplace(key, std::pair(op, samples.size()));
+        samples.push_back(sample);
+      }
+    }
+  }
+
+  std::vector<OperatorSamples> operators_;
+  std::vector<Reject> rejects_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::unordered_multimap<std::size_t, std::pair<std::size_t, std::size_t>> lookup_;  // text -> operator and sample
+};
+
+}  // namespace pace::corpus

@@ -1,0 +1,83 @@
+// The 13 element types of recorded operator inputs, with the names they go by.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace pace::corpus {
+
+/// Element type of a recorded tensor. The enumerators are the abbreviations of the file format.
+enum class DType : std::uint8_t { bf16, f64, f32, f16, c32, c64, c128, i8, i16, i32, i64, b8, u8 };
+
+inline constexpr std::size_t dtype_count = 13;
+
+namespace detail {
+
+struct DTypeNames {
+  std::string_view abbreviation;
+  std::string_view torch_name;
+  std::string_view torch_alias;  // empty where PyTorch has no second name
+  std::uint8_t bytes;
+};
+
+inline constexpr std::array<DTypeNames, dtype_count> dtype_names{{
+    {"bf16", "bfloat16", "", 2},
+    {"f64", "float64", "double", 8},
+    {"f32", "float32", "float", 4},
+    {"f16", "float16", "half", 2},
+    {"c32", "complex32", "chalf", 4},
+    {"c64", "complex64", "cfloat", 8},
+    {"c128", "complex128", "cdouble", 16},
+    {"i8", "int8", "", 1},
+    {"i16", "int16", "short", 2},
+    {"i32", "int32", "int", 4},
+    {"i64", "int64", "long", 8},
+    {"b8", "bool", "", 1},
+    {"u8", "uint8", "", 1},
+}};
+
+}  // namespace detail
+
+/// `f16`, `b8`, ...: how the file format writes the type.
+[[nodiscard]] constexpr std::string_view abbreviation(DType dtype) {
+  return detail::dtype_names[static_cast<std::size_t>(dtype)].abbreviation;
+}
+
+/// `float16`, `bool`, ...: how PyTorch writes the type, without `torch.`.
+[[nodiscard]] constexpr std::string_view torch_name(DType dtype) {
+  return detail::dtype_names[static_cast<std::size_t>(dtype)].torch_name;
+}
+
+/// Bytes of one element.
+[[nodiscard]] constexpr std::size_t element_bytes(DType dtype) {
+  return detail::dtype_names[static_cast<std::size_t>(dtype)].bytes;
+}
+
+/// True for bf16, f16, f32 and f64: the types that a run in another precision converts.
+[[nodiscard]] constexpr bool is_floating(DType dtype) {
+  return dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::f32 || dtype == DType::f64;
+}
+
+/// The type called `f16` and so on; nothing for any other word.
+[[nodiscard]] constexpr std::optional<DType> dtype_from_abbreviation(std::string_view word) {
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    if (detail::dtype_names[i].abbreviation == word) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+/// The type that PyTorch calls `float16`, `half` and so on (without `torch.`); nothing for any other word.
+[[nodiscard]] constexpr std::optional<DType> dtype_from_torch_name(std::string_view word) {
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    const auto& names = detail::dtype_names[i];
+    if (names.torch_name == word || (!names.torch_alias.empty() && names.torch_alias == word)) {
+      return static_cast<DType>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace pace::corpus

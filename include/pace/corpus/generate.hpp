@@ -1,0 +1,231 @@
+// Makes the inputs of a recorded call: random tensors of the recorded shapes, and everything else as IValues.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+#include <c10/util/Exception.h>
+#include <c10/util/complex.h>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/extent.hpp"
+#include "pace/corpus/fill.hpp"
+#include "pace/corpus/scalar_type.hpp"
+#include "pace/corpus/text.hpp"
+#include "pace/corpus/value.hpp"
+
+namespace pace::corpus {
+
+struct GenerateOptions {
+  /// Type of the run: floating tensors and floating dtype values are converted to it. Without it, or with float16,
+  /// nothing is converted.
+  std::optional<at::ScalarType> dtype;
+  at::Device device = at::kCPU;
+  std::uint64_t seed = 0;
+  /// As upstream does it: every dtype value is converted (`{'dtype': i64}` too), strings other than 'cpu' and 'cuda'
+  /// become None, and tensors whose elements share memory are left uninitialised with a message.
+  bool compat = false;
+  /// Integer tensors (not b8) lie in [first, second) instead of the default range of their type: for operators that
+  /// take them as indices. Must leave between 1 and 2^32 numbers once clamped to the type.
+  std::optional<std::pair<std::int64_t, std::int64_t>> integer_range;
+};
+
+/// Arguments as they were recorded: lists are lists of Any, tuples are tuples, dtypes, layouts and memory formats are
+/// integers. Whoever calls an operator fits them to its schema.
+struct Inputs {
+  std::vector<c10::IValue> args;
+  std::vector<std::pair<std::string, c10::IValue>> kwargs;
+};
+
+namespace detail {
+
+/// `cuda`, `cuda:1`, `torch.device('cpu')`: strings that name a device, whatever the parameter is called.
+[[nodiscard]] inline bool names_device(std::string_view text) {
+  constexpr std::string_view wrapper = "torch.device(";
+  if (text.starts_with(wrapper)) return true;
+  const std::string_view type = text.substr(0, text.find(':'));
+  for (const std::string_view known : {"cpu", "cuda", "hip", "xpu", "mps", "xla", "meta", "hpu", "mtia"}) {
+    if (type == known) return true;
+  }
+  return false;
+}
+
+/// Makes the values of one call, counting its tensors so that each gets numbers of its own.
+class Generator {
+ public:
+  Generator(const Call& call, const GenerateOptions& options)
+      : options_(options), seed_(mix64(options.seed ^ text_hash(to_text(call)))) {
+    if (options.dtype) {
+      dtype_ = dtype_from_scalar_type(*options.dtype);
+      if (!dtype_) throw Refused(std::string("no inputs can be made in ") + c10::toString(*options.dtype));
+    }
+  }
+
+  c10::IValue make(const Value& value, std::string_view name) {
+    return std::visit([&](const auto& v) { return convert(v, name); }, value.data);
+  }
+
+ private:
+  template <typename T>
+  c10::IValue convert(const T& v, std::string_view name) {
+    if constexpr (std::is_same_v<T, None>) {
+      return {};
+    } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+      return c10::complex<double>(v.real(), v.imag());
+    } else if constexpr (std::is_same_v<T, BigInt>) {
+      throw Refused("no operator takes the integer " + v.digits + ": it does not fit 64 bits");
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      if (options_.compat) return v == "cpu" || v == "cuda" ? c10::IValue(options_.device) : c10::IValue();
+      return name == "device" || names_device(v) ? c10::IValue(options_.device) : c10::IValue(v);
+    } else if constexpr (std::is_same_v<T, TensorSpec>) {
+      return tensor(v);
+    } else if constexpr (std::is_same_v<T, DType>) {
+      const bool every = options_.compat && dtype_ && *dtype_ != DType::f16;
+      return static_cast<std::int64_t>(scalar_type(every ? *dtype_ : converted(v, dtype_)));
+    } else if constexpr (std::is_same_v<T, TorchName>) {
+      if (const auto constant = torch_constant(v.name)) return *constant;
+      throw Refused("torch." + v.name + " is not a dtype, layout or memory format that can be replayed");
+    } else if constexpr (std::is_same_v<T, Device>) {
+      return options_.device;
+    } else if constexpr (std::is_same_v<T, List>) {
+      c10::impl::GenericList list(c10::AnyType::get());
+      for (const auto& item : v.items) list.push_back(make(item, name));
+      return list;
+    } else if constexpr (std::is_same_v<T, Tuple>) {
+      std::vector<c10::IValue> items;
+      for (const auto& item : v.items) items.push_back(make(item, name));
+      return c10::ivalue::Tuple::create(std::move(items));
+    } else if constexpr (std::is_same_v<T, Dict>) {
+      throw Refused("no operator takes a dict");
+    } else {
+      return v;  // bool, std::int64_t, double
+    }
+  }
+
+  at::Tensor tensor(const TensorSpec& spec) {
+    const std::uint64_t seed = mix64(seed_ + ++tensors_);
+    const std::int64_t elements = storage_elements(spec);
+    try {
+      if (options_.compat) return upstream_tensor(spec, elements, seed);
+      at::Tensor out = allocate(spec, converted(spec.dtype, dtype_), options_.device);
+      if (options_.device.is_cpu()) {
+        fill_storage(out, elements, seed);
+      } else {
+        at::Tensor flat = at::empty({elements}, at::TensorOptions().dtype(out.scalar_type()));
+        fill_storage(flat, elements, seed);
+        out.as_strided({elements}, {1}).copy_(flat);
+      }
+      return out;
+    } catch (const c10::Error& error) {
+      refuse_tensor(spec, error.what_without_backtrace());
+    } catch (const std::bad_alloc&) {
+      refuse_tensor(spec, "there is not enough memory");
+    }
+  }
+
+  /// In the recorded type first, then converted: what upstream does, at the cost of a second copy.
+  at::Tensor upstream_tensor(const TensorSpec& spec, std::int64_t elements, std::uint64_t seed) {
+    at::Tensor out = allocate(spec, spec.dtype, at::kCPU);
+    if (is_expanded(spec)) {
+      std::cerr << "elements of " << to_text(Value(spec)) << " share memory: it is left uninitialised\n";
+    } else {
+      fill_storage(out, elements, seed);
+    }
+    return out.to(at::TensorOptions().dtype(scalar_type(converted(spec.dtype, dtype_))).device(options_.device));
+  }
+
+  static at::Tensor allocate(const TensorSpec& spec, DType dtype, at::Device device) {
+    const auto options = at::TensorOptions().dtype(scalar_type(dtype)).device(device);
+    return spec.strides ? at::empty_strided(spec.sizes, *spec.strides, options) : at::empty(spec.sizes, options);
+  }
+
+  void fill_storage(const at::Tensor& out, std::int64_t elements, std::uint64_t seed) const {
+    void* const data = out.mutable_data_ptr();
+    const auto to_float = [](std::uint32_t bits) { return random_float(bits); };
+    const auto to_double = [](std::uint32_t bits) { return random_double(bits); };
+    const auto to_half = [](std::uint32_t bits) {
+      return c10::Half(std::min(random_float(bits), 8.9921875f));  // the last value below 9
+    };
+    const auto to_bfloat16 = [](std::uint32_t bits) {
+      return c10::BFloat16(std::min(random_float(bits), 8.9375f));  // likewise
+    };
+    switch (out.scalar_type()) {
+      case at::kFloat: return fill(static_cast<float*>(data), elements, seed, to_float);
+      case at::kComplexFloat: return fill(static_cast<float*>(data), 2 * elements, seed, to_float);
+      case at::kDouble: return fill(static_cast<double*>(data), elements, seed, to_double);
+      case at::kComplexDouble: return fill(static_cast<double*>(data), 2 * elements, seed, to_double);
+      case at::kHalf: return fill(static_cast<c10::Half*>(data), elements, seed, to_half);
+      case at::kComplexHalf: return fill(static_cast<c10::Half*>(data), 2 * elements, seed, to_half);
+      case at::kBFloat16: return fill(static_cast<c10::BFloat16*>(data), elements, seed, to_bfloat16);
+      case at::kBool: return fill_integers(static_cast<std::uint8_t*>(data), elements, seed, integer_bounds(DType::b8));
+      case at::kByte: return integers<std::uint8_t>(data, elements, seed, DType::u8);
+      case at::kChar: return integers<std::int8_t>(data, elements, seed, DType::i8);
+      case at::kShort: return integers<std::int16_t>(data, elements, seed, DType::i16);
+      case at::kInt: return integers<std::int32_t>(data, elements, seed, DType::i32);
+      case at::kLong: return integers<std::int64_t>(data, elements, seed, DType::i64);
+      default: throw Refused(std::string("no random values can be made in ") + c10::toString(out.scalar_type()));
+    }
+  }
+
+  template <typename T>
+  void integers(void* data, std::int64_t elements, std::uint64_t seed, DType dtype) const {
+    IntegerBounds bounds = integer_bounds(dtype);
+    if (options_.integer_range) {
+      const auto [low, high] = *options_.integer_range;
+      constexpr auto least = static_cast<std::int64_t>(std::numeric_limits<T>::min());
+      constexpr auto most = static_cast<std::int64_t>(std::numeric_limits<T>::max());
+      bounds = {std::max(low, least), high > most ? most + (sizeof(T) < 8) : high};
+      std::int64_t range = 0;
+      if (__builtin_sub_overflow(bounds.high, bounds.low, &range) || range < 1 || range > std::int64_t{1} << 32) {
+        throw Refused("the range of integers [" + std::to_string(low) + ", " + std::to_string(high) +
+                      ") holds no number of " + std::string(abbreviation(dtype)) + ", or more than 2^32");
+      }
+    }
+    fill_integers(static_cast<T*>(data), elements, seed, bounds);
+  }
+
+  const GenerateOptions& options_;
+  std::optional<DType> dtype_;
+  std::uint64_t seed_;
+  std::uint64_t tensors_ = 0;
+};
+
+}  // namespace detail
+
+/// Makes the inputs of a call. The values depend on the call's text and `options.seed` only: a sample gets the same
+/// ones in every process. Floating values are uniform in [-9, 9) and never 0, b8 in [0, 2), u8 in [0, 10), signed
+/// integers in [-9, 10). Recorded strides are kept; where elements share memory the storage behind them is filled.
+/// Allocates input_bytes(): ask before, since Linux grants memory that it does not have. Throws Refused for what cannot
+/// be made: too large, or a value that no operator takes.
+[[nodiscard]] inline Inputs generate(const Call& call, const GenerateOptions& options = {}) {
+  detail::Generator generator(call, options);
+  Inputs inputs;
+  inputs.args.reserve(call.args.size());
+  for (const auto& value : call.args) inputs.args.push_back(generator.make(value, {}));
+  for (const auto& [name, value] : call.kwargs) inputs.kwargs.emplace_back(name, generator.make(value, name));
+  return inputs;
+}
+
+/// Bytes of tensor data that generate() allocates for a call in a run in `dtype`, without allocating them.
+[[nodiscard]] inline std::int64_t input_bytes(const Call& call, std::optional<at::ScalarType> dtype) {
+  return input_bytes(call, dtype ? dtype_from_scalar_type(*dtype) : std::nullopt);
+}
+
+}  // namespace pace::corpus

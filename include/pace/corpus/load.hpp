@@ -1,0 +1,163 @@
+// Reads operator-input files: blocks of `Operator: NAME` and `cnt: N, ((args), {kwargs})` lines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/cursor.hpp"
+#include "pace/corpus/parse.hpp"
+#include "pace/corpus/scan.hpp"
+
+namespace pace::corpus {
+
+/// One distinct recorded call. The text is parsed when it is needed: see parse_call().
+struct Sample {
+  std::string text;        ///< `((args), {kwargs})`
+  std::int64_t count = 0;  ///< how often the call was recorded
+  Location where;          ///< of the text's first character
+};
+
+/// The distinct calls of one operator, in the order in which they were first seen.
+struct OperatorSamples {
+  std::string name;  ///< `namespace.operator.overload`, such as aten.add.Tensor
+  std::vector<Sample> samples;
+};
+
+/// A line, or a file, that was left out because it is malformed. `message` names the place and what was expected.
+struct Reject {
+  Location where;
+  std::string message;
+};
+
+/// What a malformed line does: `stop` throws its InputError, `collect` keeps it as a Reject and goes on.
+enum class OnError { stop, collect };
+
+struct LoadOptions {
+  /// An operator that has two blocks in one file keeps the later block only, as upstream does; by default the blocks
+  /// are merged. Recorded files come by this through a rename: aten.sum.SymInt is read as aten.sum.dim_IntList.
+  bool compat = false;
+  OnError on_error = OnError::stop;
+  /// Files of a directory in the order in which the file system lists them instead of by name.
+  bool as_listed = false;
+};
+
+namespace detail {
+
+/// The whole file. Stops at the first NUL byte, so that a large binary file is not read to its end.
+inline std::string read_text_file(const std::filesystem::path& path) {
+  const Location where{path.string()};
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) throw InputError(where, "no such file");
+  if (std::filesystem::is_directory(status)) throw InputError(where, "expected a file, found a directory");
+  if (!std::filesystem::is_regular_file(status)) throw InputError(where, "expected an ordinary file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(where, "the file cannot be opened for reading");
+  constexpr std::size_t chunk = std::size_t{1} << 18;
+  std::string text;
+  while (file) {
+    const std::size_t size = text.size();
+    text.resize(size + chunk);
+    file.read(text.data() + size, chunk);
+    text.resize(size + static_cast<std::size_t>(file.gcount()));
+    if (text.find('\0', size) != std::string::npos) {
+      throw InputError(where, "expected a text file of recorded operator inputs, found binary data");
+    }
+  }
+  if (!file.eof()) throw InputError(where, "the file cannot be read to its end");
+  return text;
+}
+
+/// The overload was renamed after most files had been recorded.
+[[nodiscard]] inline std::string_view current_name(std::string_view recorded) {
+  return recorded == "aten.sum.SymInt" ? "aten.sum.dim_IntList" : recorded;
+}
+
+/// Turns the lines of one file into blocks, in file order; an operator may come twice.
+class BlockReader {
+ public:
+  BlockReader(std::string file, const LoadOptions& options) : file_(std::move(file)), options_(options) {}
+
+  void read(std::string_view text) {
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // byte order mark
+    for (std::size_t number = 1; !text.empty(); ++number) {
+      const std::size_t end = text.find('\n');
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      try {
+        read_line(line, Location{file_, number, 1});
+      } catch (const InputError& error) {
+        if (options_.on_error == OnError::stop) throw;
+        rejects.push_back({error.where(), error.what()});
+      }
+    }
+  }
+
+  std::vector<OperatorSamples> blocks;
+  std::vector<Reject> rejects;
+
+ private:
+  void read_line(std::string_view line, const Location& where) {
+    while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+    Cursor cursor(line, where, {});
+    cursor.skip_space();
+    if (cursor.at_end()) return;
+    const std::size_t start = cursor.position();
+    const std::string_view word = cursor.word();
+    if (word == "Operator" && cursor.accept(':')) {
+      in_block_ = false;  // until the name proves good: the samples of a bad block must not go to the one before
+      start_block(cursor, line);
+    } else if (word == "cnt" && cursor.accept(':')) {
+      add_sample(cursor, line, start);
+    } else {
+      cursor.rewind(start);
+      cursor.fail("'Operator: NAME' or 'cnt: N, ((arguments), {keyword arguments})'");
+    }
+  }
+
+  void start_block(Cursor& cursor, std::string_view line) {
+    cursor.skip_space();
+    const std::size_t start = cursor.position();
+    if (cursor.at_end()) cursor.fail("the name of an operator, such as aten.add.Tensor");
+    while (is_word(cursor.peek()) || cursor.peek() == '.' || cursor.peek() == ':') cursor.advance();
+    if (!cursor.at_end()) cursor.fail("the end of the line behind the name of the operator");
+    blocks.push_back({std::string(current_name(line.substr(start))), {}});
+    in_block_ = true;
+  }
+
+  void add_sample(Cursor& cursor, std::string_view line, std::size_t start) {
+    if (!in_block_) cursor.fail_at(start, "expected a line 'Operator: NAME' before this sample");
+    cursor.skip_space();
+    const std::size_t count_start = cursor.position();
+    const std::int64_t count = scan_int64(cursor, "a count");
+    if (count < 1) cursor.fail_at(count_start, "expected a count of at least 1, found " + std::to_string(count));
+    cursor.expect(',', "',' behind the count");
+    cursor.skip_space();
+    const std::string_view text = line.substr(cursor.position());
+    const Location where = cursor.location(cursor.position());
+    auto& block = blocks.back();
+    try {
+      static_cast<void>(parse_call(text, where, block.name));
+    } catch (const Refused&) {
+      // Well-formed: it stays in, and whoever wants to run it is refused.
+    }
+    block.samples.push_back({std::string(text), count, where});
+  }
+
+  std::string file_;
+  const LoadOptions& options_;
+  bool in_block_ = false;
+};
+
+}  // namespace detail
+
+}  // namespace pace::corpus

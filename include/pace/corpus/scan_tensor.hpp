@@ -1,0 +1,122 @@
+// Tensors, dtypes, devices and names of the torch module in the recorded value language.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pace/corpus/cursor.hpp"
+#include "pace/corpus/dtype.hpp"
+#include "pace/corpus/scan.hpp"
+#include "pace/corpus/value.hpp"
+
+namespace pace::corpus::detail {
+
+/// The cursor is behind the word `torch` or `th`: the names after it, with points between them.
+inline std::string scan_dotted_name(Cursor& cursor) {
+  std::string name;
+  do {
+    if (cursor.peek() != '.') cursor.fail("'.' and a name behind 'torch'");
+    cursor.advance();
+    const std::string_view word = cursor.word();
+    if (word.empty()) cursor.fail("a name behind 'torch.'");
+    if (!name.empty()) name += '.';
+    name += word;
+  } while (cursor.peek() == '.');
+  return name;
+}
+
+/// `f16`, `'f16'` or `torch.float16`.
+inline DType scan_dtype(Cursor& cursor) {
+  cursor.skip_space();
+  const std::size_t start = cursor.position();
+  constexpr std::string_view expected = "a dtype (bf16 f64 f32 f16 c32 c64 c128 i8 i16 i32 i64 b8 u8, or torch.NAME)";
+  std::optional<DType> dtype;
+  if (cursor.peek() == '\'') {
+    dtype = dtype_from_abbreviation(scan_string(cursor));
+  } else {
+    const std::string_view word = cursor.word();
+    if (word.empty()) cursor.fail(expected);
+    const bool torch = word == "torch" || word == "th";
+    dtype = torch ? dtype_from_torch_name(scan_dotted_name(cursor)) : dtype_from_abbreviation(word);
+  }
+  if (dtype) return *dtype;
+  cursor.fail_at(start, "expected " + std::string(expected) + ", found " + quoted_start(cursor.since(start)));
+}
+
+/// A list or tuple of integers that are not negative: `[2, 3]`, `(1,)`, `()`.
+inline std::vector<std::int64_t> scan_naturals(Cursor& cursor, std::string_view what, std::string_view each) {
+  const bool list = cursor.accept('[');
+  if (!list && !cursor.accept('(')) cursor.fail(what);
+  const char close = list ? ']' : ')';
+  std::vector<std::int64_t> out;
+  while (!cursor.accept(close)) {
+    if (!out.empty()) {
+      cursor.expect(',', list ? "',' or ']'" : "',' or ')'");
+      if (cursor.accept(close)) break;
+    }
+    cursor.skip_space();
+    const std::size_t start = cursor.position();
+    out.push_back(scan_int64(cursor, each));
+    if (out.back() < 0) {
+      cursor.fail_at(start, "expected " + std::string(each) + " of at least 0, found " + std::to_string(out.back()));
+    }
+  }
+  return out;
+}
+
+/// The cursor is behind the word `T`: `(sizes, dtype[, stride=strides])`.
+inline TensorSpec scan_tensor(Cursor& cursor) {
+  TensorSpec out;
+  cursor.expect('(', "'(' behind T");
+  out.sizes = scan_naturals(cursor, "the list of sizes", "a size");
+  cursor.expect(',', "',' between the sizes and the dtype");
+  out.dtype = scan_dtype(cursor);
+  cursor.skip_space();
+  const std::size_t comma = cursor.position();
+  if (cursor.accept(',')) {
+    cursor.skip_space();
+    if (is_word_start(cursor.peek())) {
+      const std::size_t key = cursor.position();
+      if (cursor.word() != "stride") cursor.fail_at(key, "expected stride=(...)");
+      cursor.expect('=', "'=' behind stride");
+    }
+    out.strides = scan_naturals(cursor, "the tuple of strides", "a stride");
+    if (out.strides->size() != out.sizes.size()) {
+      cursor.fail_at(comma, "expected as many strides as sizes (" + std::to_string(out.sizes.size()) + "), found " +
+                                std::to_string(out.strides->size()));
+    }
+  }
+  cursor.expect(')', "')' behind the tensor");
+  return out;
+}
+
+/// Skips `name=` where it comes next.
+inline void scan_keyword(Cursor& cursor, std::string_view name) {
+  cursor.skip_space();
+  if (!is_word_start(cursor.peek())) return;
+  const std::size_t start = cursor.position();
+  if (cursor.word() != name) cursor.fail_at(start, "expected " + std::string(name) + "=...");
+  cursor.expect('=', "'='");
+  cursor.skip_space();
+}
+
+/// The cursor is behind the word `device`: `('cuda')`, `('cuda', 0)` or `(type='cuda', index=0)`.
+inline Device scan_device(Cursor& cursor) {
+  Device out;
+  cursor.expect('(', "'(' behind device");
+  scan_keyword(cursor, "type");
+  if (cursor.peek() != '\'' && cursor.peek() != '"') cursor.fail("the device type in quotes");
+  out.type = scan_string(cursor);
+  if (cursor.accept(',')) {
+    scan_keyword(cursor, "index");
+    out.index = scan_int64(cursor, "a device index");
+  }
+  cursor.expect(')', "')' behind the device");
+  return out;
+}
+
+}  // namespace pace::corpus::detail

@@ -1,0 +1,67 @@
+// What an operator bench replays, and with which back ends.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/dtype.hpp"
+#include "pace/corpus/scalar_type.hpp"
+
+namespace pace::families::operators {
+
+struct ReplayOptions {
+  /// One file of recorded inputs, or a directory of them; at most one is given. With neither, the caller's default.
+  std::string inp_file, suite_dir;
+  /// `all`, or names such as `aten.add.Tensor`, separated by commas.
+  std::string op = "all";
+  /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see corpus::generate).
+  std::string dtype = "float32";
+  std::string device = "cpu";
+  /// Samples per operator: the first `start_idx` are left out, then at most `max_samples` are taken.
+  std::size_t max_samples = 15;
+  std::size_t start_idx = 0;
+  /// Back ends by name, separated by commas; the first is the baseline.
+  std::string backends = "eager,torchscript,aot_inductor";
+  /// A candidate that is proven to take more than this many times the baseline's time fails. None: speed decides
+  /// nothing.
+  std::optional<double> no_slower_than;
+  /// Directories of compiled packages to look in before compiling.
+  std::vector<std::string> packages;
+};
+
+/// The parts of a comma-separated list, none of them empty. Throws InputError naming `option` otherwise.
+[[nodiscard]] inline std::vector<std::string> split_list(std::string_view list, std::string_view option) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', begin), list.size());
+    if (comma == begin)
+      throw InputError({}, std::string(option) + ": expected names separated by commas, found an empty one in '" +
+                               std::string(list) + "'");
+    parts.emplace_back(list.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
+/// `float32`, or the abbreviation `f32`. Throws InputError that lists the floating types.
+[[nodiscard]] inline at::ScalarType parse_dtype(std::string_view name) {
+  for (const auto dtype : {corpus::DType::f32, corpus::DType::f16, corpus::DType::bf16, corpus::DType::f64})
+    if (name == corpus::abbreviation(dtype) || name == corpus::torch_name(dtype)) return corpus::scalar_type(dtype);
+  throw InputError({}, "--dtype: expected float32, float16, bfloat16 or float64, found '" + std::string(name) + "'");
+}
+
+/// Throws InputError unless the device can be used by this program.
+[[nodiscard]] inline at::Device parse_device(const std::string& name) {
+  if (name == "cpu") return at::kCPU;
+  throw InputError({}, "--device: expected cpu, found '" + name + "'; this build measures on the CPU only");
+}
+
+}  // namespace pace::families::operators

@@ -1,0 +1,65 @@
+// Which operators and samples of a corpus are replayed, and what is said about the rest.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/corpus.hpp"
+#include "pace/corpus/embedding.hpp"
+#include "pace/families/operators/options.hpp"
+#include "pace/subject/skip.hpp"
+
+namespace pace::families::operators {
+
+/// The samples of one operator that are replayed, with their numbers in the recorded list.
+struct Selected {
+  const corpus::OperatorSamples* op = nullptr;
+  std::size_t first = 0;
+  std::span<const corpus::Sample> samples;
+};
+
+/// Operators in the corpus' order: those that `options.op` names, less those that the skip rules leave out, each with
+/// the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that is left out and not
+/// silently so. Throws InputError when a named operator is not in the corpus, or when nothing is left.
+[[nodiscard]] inline std::vector<Selected> select(const corpus::Corpus& corpus, const ReplayOptions& options,
+                                                  const std::function<void(const std::string&)>& say) {
+  std::vector<std::string> wanted;
+  if (options.op != "all") wanted = split_list(options.op, "--op");
+  for (const auto& name : wanted) {
+    if (corpus.find(name) != nullptr) continue;
+    // Names that share the operator without its overload are what a typing error usually meant.
+    const std::string stem = name.substr(0, name.rfind('.'));
+    std::string alike;
+    for (const auto& op : corpus.operators())
+      if (op.name.starts_with(stem)) alike += (alike.empty() ? "; it has " : ", ") + op.name;
+    throw InputError({}, "--op: the recorded inputs have no operator '" + name + "'" + alike);
+  }
+
+  std::vector<Selected> selection;
+  for (const auto& op : corpus.operators()) {
+    if (!wanted.empty() && std::ranges::find(wanted, op.name) == wanted.end()) continue;
+    if (corpus::yields_no_inputs(op.name)) {
+      say("Skipping " + op.name + ": " + std::string(corpus::no_inputs_warning));
+      continue;
+    }
+    if (const auto decision = subject::skip_operator(op.name); decision.skip) {
+      if (!decision.message.empty()) say(decision.message);
+      continue;
+    }
+    const std::size_t first = std::min(options.start_idx, op.samples.size());
+    const std::size_t count = std::min(options.max_samples, op.samples.size() - first);
+    if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
+  }
+  if (selection.empty())
+    throw InputError({}, "nothing to replay: --op " + options.op + ", --start-idx " + std::to_string(options.start_idx) +
+                             " and the skip rules leave no sample of " + std::to_string(corpus.operators().size()) +
+                             " recorded operators");
+  return selection;
+}
+
+}  // namespace pace::families::operators

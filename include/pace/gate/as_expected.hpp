@@ -1,0 +1,31 @@
+// AsExpected: correct, and everything that the comparison itself expects holds.
+#pragma once
+
+#include <string>
+
+#include "pace/core/result.hpp"
+#include "pace/gate/correct.hpp"
+
+namespace pace {
+
+/// Catch2 matcher for a Result whose comparison stated expectations (Comparison::expect): every implementation is
+/// Correct, and no judgement closes the gate.
+class AsExpected {
+ public:
+  bool match(const Result& result) const {
+    const Correct correct;
+    problems_ = correct.match(result) ? "" : '\n' + correct.toString();
+    for (const auto& each : result.implementations)
+      for (const auto& judgement : each.judgements)
+        // What is wrong or did not run has been named already.
+        if (!judgement.acceptable && each.outcome == Outcome::measured)
+          problems_ += std::string("\n") + to_string(judgement.verdict) + ": " + judgement.message;
+    return problems_.empty();
+  }
+  [[nodiscard]] std::string toString() const { return problems_.empty() ? "is as expected" : problems_; }
+
+ private:
+  mutable std::string problems_;
+};
+
+}  // namespace pace

@@ -1,0 +1,131 @@
+// Options of a measuring program, beside Catch2's own on one command line.
+#pragma once
+
+#include <catch2/internal/catch_clara.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/options.hpp"
+#include "pace/harness/bazel.hpp"
+
+namespace pace::harness {
+
+struct SessionOptions {
+  Options measuring;
+  std::string csv, json;  ///< files to write; empty for none
+  bool no_table = false;
+
+  /// Descriptions with defaults in them, which Catch2's parser only refers to.
+  std::string budget_help, confidence_help;
+};
+
+namespace detail {
+
+using ParserResult = Catch::Clara::ParserResult;
+
+[[nodiscard]] inline ParserResult bad_value(const char* option, const std::string& text, const char* expected) {
+  return ParserResult::runtimeError(std::string(option) + ": '" + text + "' does not do; expected " + expected);
+}
+
+/// All of `text` as a number; whole numbers may be hexadecimal with 0x.
+template <class Number>
+[[nodiscard]] bool read_number(std::string_view text, Number& number) {
+  std::from_chars_result end{};
+  if constexpr (std::integral<Number>) {
+    const bool hexadecimal = text.starts_with("0x");
+    if (hexadecimal) text.remove_prefix(2);
+    end = std::from_chars(text.data(), text.data() + text.size(), number, hexadecimal ? 16 : 10);
+  } else {
+    end = std::from_chars(text.data(), text.data() + text.size(), number);
+  }
+  return end.ec == std::errc() && end.ptr == text.data() + text.size();
+}
+
+[[nodiscard]] inline bool read_seconds(const std::string& text, Nanoseconds& time, bool zero_allowed) {
+  double seconds = 0;
+  if (!read_number(text, seconds) || !std::isfinite(seconds) || seconds < 0) return false;
+  if (seconds == 0 && !zero_allowed) return false;
+  time = std::chrono::duration<double>(seconds);
+  return true;
+}
+
+[[nodiscard]] inline bool read_operands(const std::string& text, OperandPolicy& policy) {
+  if (text == "crossover") return policy = OperandPolicy::crossover, true;
+  if (text == "fixed") return policy = OperandPolicy::fixed, true;
+  if (text == "shared") return policy = OperandPolicy::shared, true;
+  return false;
+}
+
+/// An option whose text `read` takes in, or does not.
+template <class Read>
+[[nodiscard]] Catch::Clara::Opt option(const char* name, const char* hint, const char* description,
+                                       const char* expected, Read read) {
+  return Catch::Clara::Opt(
+      [name, expected, read](const std::string& text) {
+        return read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched) : bad_value(name, text, expected);
+      },
+      hint)[name](description);
+}
+
+}  // namespace detail
+
+/// `parser` with pace's options added; what they are given goes to `options`, which must outlive the parser.
+[[nodiscard]] inline Catch::Clara::Parser with_pace_options(Catch::Clara::Parser parser, SessionOptions& options) {
+  using detail::option, detail::read_number, detail::read_seconds;
+  using Text = const std::string&;
+  Options& measuring = options.measuring;
+
+  parser |= option("--csv", "file", "pace: write one row per case and implementation", "a file name",
+                   [&options](Text text) { return options.csv = text, !text.empty(); });
+  parser |= option("--json", "file", "pace: write everything, raw samples and environment included", "a file name",
+                   [&options](Text text) { return options.json = text, !text.empty(); });
+  parser |= Catch::Clara::Opt(options.no_table)["--no-table"]("pace: print no table of results");
+
+  const auto set_budget = [&measuring](Text text) {
+    if (!read_seconds(text, measuring.budget, false)) return false;
+    measuring.hard_limit = std::max(measuring.hard_limit, measuring.budget);
+    return true;
+  };
+  options.budget_help = "pace: timed rounds of one comparison last this long (defaults to " +
+                        format_significant(std::chrono::duration<double>(measuring.budget).count()) + ")";
+  parser |= option("--budget", "seconds", options.budget_help.c_str(), "a number of seconds above 0, such as 0.5",
+                   set_budget);
+  parser |= option("--warm-up", "seconds", "pace: the warm-up of one implementation ends at the latest after this",
+                   "a number of seconds, such as 0.1",
+                   [&measuring](Text text) { return read_seconds(text, measuring.warm_up, true); });
+  parser |= option("--max-rounds", "number", "pace: rounds of one comparison at most", "a whole number above 0",
+                   [&rounds = measuring.max_rounds](Text text) { return read_number(text, rounds) && rounds > 0; });
+
+  options.confidence_help = "pace: confidence of all intervals of a comparison together (defaults to " +
+                            format_significant(measuring.confidence) + ")";
+  parser |= option("--confidence", "share", options.confidence_help.c_str(), "a number between 0 and 1, such as 0.95",
+                   [&share = measuring.confidence](Text text) {
+                     return read_number(text, share) && share > 0 && share < 1;
+                   });
+  parser |= option("--seed", "number", "pace: seed of inputs and of the order of implementations",
+                   "a whole number from 0 to 2^64-1",
+                   [&measuring](Text text) { return read_number(text, measuring.seed); });
+  parser |= option("--operands", "crossover|fixed|shared",
+                   "pace: which buffers an implementation sees from round to round", "crossover, fixed or shared",
+                   [&measuring](Text text) { return detail::read_operands(text, measuring.operands); });
+  return parser;
+}
+
+/// Bazel's --runs_per_test gives every run a seed of its own; throws InputError if it is no number.
+inline void seed_from_bazel(Options& options) {
+  const std::string text = environment_variable("TEST_RANDOM_SEED");
+  if (!text.empty() && !detail::read_number(text, options.seed))
+    throw InputError({}, "TEST_RANDOM_SEED: '" + text + "' does not do; expected a whole number from 0 to 2^64-1");
+}
+
+}  // namespace pace::harness

@@ -1,0 +1,67 @@
+// Rounds: the timed loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pace/clock/clock.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/measure/operation.hpp"
+#include "pace/measure/schedule.hpp"
+
+namespace pace::measure {
+
+struct Rounds {
+  /// samples[implementation][round]: time per iteration.
+  std::vector<std::vector<Nanoseconds>> samples;
+  std::size_t rounds = 0;
+  StopReason stop_reason = StopReason::not_started;
+  Nanoseconds elapsed{};
+};
+
+/// Stops only when the time is spent.
+struct SpendTheBudget {
+  bool operator()(const Rounds&) const { return false; }
+};
+
+/// Samples every implementation once a round, in the order of `schedule`, until the first of: `enough(rounds)` says
+/// so, `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is),
+/// `options.max_rounds`. Decides between cycles only, so that every cycle is balanced. At least one cycle. Between
+/// the first sample and the last nothing is allocated here. `enough` is where a sequential test goes.
+template <clock::Clock C, class Enough = SpendTheBudget>
+[[nodiscard]] Rounds run_rounds(C& clock, std::span<const Operation> operations, std::int64_t iterations,
+                                Schedule& schedule, std::size_t fewest_cycles, const Options& options,
+                                Enough&& enough = {}) {
+  const std::size_t per_cycle = schedule.rounds_per_cycle();
+  const std::size_t most = std::max(per_cycle, options.max_rounds / per_cycle * per_cycle);
+  Rounds result;
+  result.samples.resize(operations.size());
+  for (auto& samples : result.samples) samples.resize(most);
+
+  const double scale = 1 / static_cast<double>(iterations);
+  const Nanoseconds start = clock.now();
+  for (std::size_t cycle = 1;; ++cycle) {
+    const auto turns = schedule.next_cycle();
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const Turn turn = turns[i];
+      const std::size_t round = result.rounds + i / per_cycle;
+      result.samples[turn.implementation][round] =
+          scale * take_sample(clock, operations[turn.implementation], turn.operands, iterations);
+    }
+    result.rounds += per_cycle;
+    result.elapsed = clock.now() - start;
+    if (enough(std::as_const(result))) result.stop_reason = StopReason::rule;
+    else if (result.elapsed >= (cycle < fewest_cycles ? options.hard_limit : options.budget))
+      result.stop_reason = StopReason::budget;
+    else if (result.rounds >= most) result.stop_reason = StopReason::max_rounds;
+    else continue;
+    break;
+  }
+  for (auto& samples : result.samples) samples.resize(result.rounds);
+  return result;
+}
+
+}  // namespace pace::measure

@@ -1,0 +1,81 @@
+// Schedule: who runs when, on which operands. Random, but balanced within every cycle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pace/core/options.hpp"
+
+namespace pace::measure {
+
+/// One place in the order of a round.
+struct Turn {
+  std::size_t implementation = 0;
+  std::size_t operands = 0;
+};
+
+/// A cycle is k rounds for k implementations. In each cycle every implementation holds every place of the order once
+/// and (under crossover) every operand set once; which place goes with which set is drawn anew, as is the labelling
+/// of the square. Even k: the square is a Williams design, in which each implementation also follows each other one
+/// equally often, so first-order carry-over cancels too. Odd k: the design needs 2k rows, so two mirrored squares
+/// alternate from cycle to cycle (E. J. Williams, "Experimental designs balanced for the estimation of residual
+/// effects of treatments", 1949).
+class Schedule {
+ public:
+  Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)
+      : count_(implementations), policy_(policy), random_(seed), turns_(count_ * count_), labels_(count_),
+        shifts_(count_), first_row_(count_) {
+    std::iota(labels_.begin(), labels_.end(), std::size_t{0});
+    std::iota(shifts_.begin(), shifts_.end(), std::size_t{0});
+    // 0, 1, k-1, 2, k-2, ...: neighbours differ by every residue once.
+    for (std::size_t place = 0; place < count_; ++place)
+      first_row_[place] = place % 2 == 1 ? (place + 1) / 2 : (count_ - place / 2) % count_;
+  }
+
+  [[nodiscard]] std::size_t rounds_per_cycle() const { return count_; }
+
+  /// The turns of the next cycle: round after round, k turns each. Valid until the next call; allocates nothing.
+  [[nodiscard]] std::span<const Turn> next_cycle() {
+    // The second of two mirrored squares keeps the labels of the first: only together are they balanced.
+    if (!mirrored_) shuffle(labels_);
+    shuffle(shifts_);
+    for (std::size_t round = 0; round < count_; ++round) {
+      for (std::size_t place = 0; place < count_; ++place) {
+        const std::size_t column = mirrored_ ? count_ - 1 - place : place;
+        const std::size_t implementation = labels_[(first_row_[column] + round) % count_];
+        turns_[round * count_ + place] = {implementation, operands_of(implementation, shifts_[round])};
+      }
+    }
+    if (count_ % 2 == 1) mirrored_ = !mirrored_;
+    return turns_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t operands_of(std::size_t implementation, std::size_t shift) const {
+    switch (policy_) {
+      case OperandPolicy::crossover: return (implementation + shift) % count_;
+      case OperandPolicy::fixed: return implementation;
+      case OperandPolicy::shared: return 0;
+    }
+    return 0;
+  }
+
+  // Fisher and Yates, written out because the result of std::shuffle differs between standard libraries.
+  void shuffle(std::vector<std::size_t>& values) {
+    for (std::size_t last = values.size(); last > 1; --last) std::swap(values[last - 1], values[random_() % last]);
+  }
+
+  std::size_t count_;
+  OperandPolicy policy_;
+  std::mt19937_64 random_;
+  std::vector<Turn> turns_;
+  std::vector<std::size_t> labels_, shifts_, first_row_;
+  bool mirrored_ = false;
+};
+
+}  // namespace pace::measure

@@ -1,0 +1,60 @@
+// Warm-up: runs the user's code until it has settled.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "pace/clock/clock.hpp"
+#include "pace/core/options.hpp"
+#include "pace/measure/operation.hpp"
+
+namespace pace::measure {
+
+struct WarmUp {
+  std::int64_t iterations = 0;
+  /// Two consecutive blocks agreed before the cap.
+  bool settled = false;
+  /// Per iteration, from the fastest block: what interrupts a block only makes it longer.
+  Nanoseconds estimate{};
+};
+
+/// Shortest block worth comparing with the next one.
+template <clock::Clock C>
+[[nodiscard]] Nanoseconds shortest_sample(C& clock, const Options& options) {
+  return std::max(options.min_sample, options.resolutions_per_sample * clock.resolution());
+}
+
+/// Runs blocks of iterations, each at least `shortest_sample` long, until two in a row differ by at most
+/// `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent. At least one block.
+template <clock::Clock C>
+[[nodiscard]] WarmUp warm_up(C& clock, const Operation& operation, std::size_t operands, const Options& options) {
+  const Nanoseconds shortest = shortest_sample(clock, options);
+  const Nanoseconds deadline = clock.now() + options.warm_up;
+  WarmUp result;
+  std::int64_t block = 1;
+  Nanoseconds previous{};
+  do {
+    const Nanoseconds took = take_sample(clock, operation, operands, block);
+    result.iterations += block;
+    const Nanoseconds each = took / static_cast<double>(block);
+    if (took < shortest) {
+      result.estimate = each;
+      // Too short to judge by. At most tenfold: a first block slowed by page faults says little of the next.
+      const double wanted = took.count() > 0 ? 1.2 * shortest / took : 10.0;
+      block = static_cast<std::int64_t>(std::ceil(static_cast<double>(block) * std::clamp(wanted, 2.0, 10.0)));
+      previous = {};
+      continue;
+    }
+    result.estimate = previous.count() > 0 ? std::min(result.estimate, each) : each;
+    if (previous.count() > 0) {
+      const auto [fast, slow] = std::minmax(previous, took);
+      result.settled = slow - fast <= options.warm_up_agreement * fast;
+    }
+    previous = took;
+  } while (!result.settled && clock.now() < deadline);
+  return result;
+}
+
+}  // namespace pace::measure

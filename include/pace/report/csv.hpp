@@ -1,0 +1,148 @@
+// CsvSink: one row per case and implementation.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "pace/report/judged.hpp"
+#include "pace/report/output_file.hpp"
+#include "pace/report/sink.hpp"
+
+namespace pace::report {
+
+/// Writes RFC 4180 with `\n` as the line end: a field with a comma, a quote or a line end stands in quotes. The first
+/// row names the columns. Times are nanoseconds per iteration. A figure that does not exist leaves its field empty; one
+/// that is not finite is `nan`, `inf` or `-inf`. New columns are only ever added at the end.
+///
+/// | column | meaning |
+/// |---|---|
+/// | case, implementation, baseline | what was measured; `true` for the implementation that others are compared with |
+/// | outcome | measured, wrong, threw, refused |
+/// | correct | `true`, `false`, or empty if the outputs were not compared |
+/// | max_abs_error | largest absolute difference to the baseline's outputs |
+/// | median_ns, interval_low_ns, interval_high_ns | time per iteration and the interval of the median |
+/// | min_ns, q20_ns, q80_ns, max_ns | quantiles of the samples |
+/// | spread | scaled median absolute deviation over the median (0.01 is 1 %) |
+/// | samples | timed samples of this implementation |
+/// | speedup, speedup_low, speedup_high | baseline time / own time, and its interval |
+/// | observations, ties | paired observations behind the speed-up, and those where both sides took equally long |
+/// | confidence | of all speed-up intervals of the case together |
+/// | first_call_ns | the very first call, apart from all others |
+/// | warm_up_iterations, warmed_up | calls before timing, and whether the times had settled by then |
+/// | iterations, rounds | calls per sample, and rounds of the case |
+/// | gb_per_s, gflop_per_s | at the median time, if bytes and flops were declared (1e9, not 2^30) |
+/// | verdict | worst of the case's own expectations: passed, undecided, invalid, failed; empty if there are none |
+/// | expectation, message | what was expected (`; ` between several), and everything that is not fine |
+/// | clock, seed | what timed it, and what repeats its order and inputs |
+class CsvSink final : public Sink {
+ public:
+  /// Creates or empties the file and writes the header. Throws Error.
+  explicit CsvSink(std::string path) : file_(std::move(path)) { file_.append(header()); }
+
+  [[nodiscard]] static std::string_view header() {
+    return "case,implementation,baseline,outcome,correct,max_abs_error,median_ns,interval_low_ns,interval_high_ns,"
+           "min_ns,q20_ns,q80_ns,max_ns,spread,samples,speedup,speedup_low,speedup_high,observations,ties,confidence,"
+           "first_call_ns,warm_up_iterations,warmed_up,iterations,rounds,gb_per_s,gflop_per_s,verdict,expectation,"
+           "message,clock,seed\n";
+  }
+
+  void write(const Result& result) override {
+    std::string rows;
+    for (const auto& each : result.implementations) rows += row(result, each);
+    file_.append(rows);
+  }
+  void finish() override { file_.close(); }
+
+  [[nodiscard]] static std::string row(const Result& result, const ImplementationResult& each) {
+    const bool ran = each.outcome == Outcome::measured || each.first_call.count() > 0;
+    const auto& time = each.time;
+    const auto& speedup = each.speedup;
+    Row row;
+    row.text(result.name).text(each.name).flag(each.is_baseline).text(to_string(each.outcome)).flag(is_correct(each));
+    row.number(each.checked ? std::optional(each.max_abs_error) : std::nullopt);
+    row.time(time, &TimeSummary::median).bounds(time);
+    row.time(time, &TimeSummary::min).time(time, &TimeSummary::q20).time(time, &TimeSummary::q80);
+    row.time(time, &TimeSummary::max).member(time, &TimeSummary::spread).member(time, &TimeSummary::samples);
+    row.member(speedup, &SpeedupSummary::median).bounds(speedup);
+    row.member(speedup, &SpeedupSummary::observations).member(speedup, &SpeedupSummary::ties);
+    row.number(result.confidence);
+    row.number(ran ? std::optional(each.first_call.count()) : std::nullopt);
+    row.number(each.warm_up_iterations).flag(ran ? std::optional(each.warmed_up) : std::nullopt);
+    row.number(result.iterations).number(result.rounds);
+    row.number(each.gigabytes_per_second()).number(each.gigaflops_per_second());
+    const auto verdict = worst_verdict(each);
+    row.text(verdict ? to_string(*verdict) : "").text(expectations(each)).text(all_messages(each));
+    row.text(result.clock).number(result.seed);
+    return row.line();
+  }
+
+ private:
+  [[nodiscard]] static std::string expectations(const ImplementationResult& each) {
+    std::string text;
+    for (const auto& judgement : each.judgements) text += (text.empty() ? "" : "; ") + judgement.expectation;
+    return text;
+  }
+
+  /// Fields in the order of the header.
+  class Row {
+   public:
+    Row& text(std::string_view value) {
+      if (value.find_first_of(",\"\r\n") == std::string_view::npos) return field(value);
+      std::string quoted = "\"";
+      for (const char c : value) quoted.append(c == '"' ? 2 : 1, c);
+      return field(quoted += '"');
+    }
+    Row& flag(std::optional<bool> value) { return field(!value ? "" : *value ? "true" : "false"); }
+    template <class Number>
+      requires std::integral<Number> || std::floating_point<Number>
+    Row& number(Number value) {
+      if constexpr (std::floating_point<Number>)
+        if (std::isnan(value)) return field("nan");  // to_chars would show the sign of a NaN
+      // to_chars: shortest text that reads back as the same number, whatever the locale.
+      std::array<char, 32> digits;
+      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+      return field({digits.data(), static_cast<std::size_t>(end - digits.data())});
+    }
+    template <class Number>
+    Row& number(const std::optional<Number>& value) {
+      return value ? number(*value) : field("");
+    }
+    template <class Summary, class Member>
+    Row& member(const std::optional<Summary>& summary, Member Summary::* which) {
+      return summary ? number((*summary).*which) : field("");
+    }
+    Row& time(const std::optional<TimeSummary>& summary, Nanoseconds TimeSummary::* which) {
+      return summary ? number(((*summary).*which).count()) : field("");
+    }
+    Row& bounds(const std::optional<TimeSummary>& summary) {
+      if (!summary || !summary->interval) return field("").field("");
+      return number(summary->interval->low.count()).number(summary->interval->high.count());
+    }
+    Row& bounds(const std::optional<SpeedupSummary>& summary) {
+      if (!summary || !summary->interval) return field("").field("");
+      return number(summary->interval->low).number(summary->interval->high);
+    }
+    [[nodiscard]] std::string line() const { return line_ + '\n'; }
+
+   private:
+    Row& field(std::string_view value) {
+      if (!first_) line_ += ',';
+      first_ = false;
+      line_ += value;
+      return *this;
+    }
+
+    std::string line_;
+    bool first_ = true;
+  };
+
+  OutputFile file_;
+};
+
+}  // namespace pace::report

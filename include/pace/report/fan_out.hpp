@@ -1,0 +1,63 @@
+// FanOut: one result to every sink; a sink that fails neither ends the run nor goes unnoticed.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/report/sink.hpp"
+
+namespace pace::report {
+
+/// Hands results on. The measurements behind a result may have taken hours, so a full disk under one sink must not
+/// keep the result from the others: the failure is told at once, and `failures()` makes the run fail in the end.
+class FanOut {
+ public:
+  using Complaint = std::function<void(const std::string& message)>;
+
+  /// `complain` hears of each failing sink, once.
+  explicit FanOut(Complaint complain) : complain_(std::move(complain)) {}
+
+  void add(std::unique_ptr<Sink> sink) { sinks_.push_back(std::move(sink)); }
+
+  void write(const Result& result) {
+    each([&](Sink& sink) { sink.write(result); });
+  }
+  void finish() {
+    each([](Sink& sink) { sink.finish(); });
+  }
+
+  /// How many sinks failed; those get no further results.
+  [[nodiscard]] std::size_t failures() const { return failures_; }
+
+ private:
+  template <class Action>
+  void each(const Action& action) {
+    for (auto& sink : sinks_) {
+      if (!sink) continue;
+      try {
+        action(*sink);
+      } catch (const std::exception& error) {
+        give_up_on(sink, error.what());
+      } catch (...) {
+        give_up_on(sink, "a sink threw something that is no std::exception");
+      }
+    }
+  }
+
+  void give_up_on(std::unique_ptr<Sink>& sink, const std::string& why) {
+    sink.reset();
+    ++failures_;
+    complain_(why);
+  }
+
+  Complaint complain_;
+  std::vector<std::unique_ptr<Sink>> sinks_;
+  std::size_t failures_ = 0;
+};
+
+}  // namespace pace::report

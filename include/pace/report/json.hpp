@@ -1,0 +1,159 @@
+// JsonSink: everything there is, raw samples included, in one JSON document.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "pace/report/environment.hpp"
+#include "pace/report/output_file.hpp"
+#include "pace/report/sink.hpp"
+
+namespace pace::report {
+
+/// Raised when a reader of the present version would misread the file; new keys alone do not raise it.
+inline constexpr int json_schema_version = 1;
+
+/// Keys keep the order in which they are written.
+using Json = nlohmann::ordered_json;
+
+namespace detail {
+
+template <class T>
+[[nodiscard]] Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+[[nodiscard]] inline Json to_json(const TimeSummary& time) {
+  Json interval = nullptr;
+  if (time.interval)
+    interval = {{"low_ns", time.interval->low.count()},
+                {"high_ns", time.interval->high.count()},
+                {"confidence", time.interval->confidence}};
+  return {{"median_ns", time.median.count()}, {"interval", std::move(interval)}, {"min_ns", time.min.count()},
+          {"q20_ns", time.q20.count()},       {"q80_ns", time.q80.count()},      {"max_ns", time.max.count()},
+          {"spread", time.spread},            {"samples", time.samples}};
+}
+
+[[nodiscard]] inline Json to_json(const SpeedupSummary& speedup) {
+  Json interval = nullptr;
+  if (speedup.interval)
+    interval = {{"low", speedup.interval->low},
+                {"high", speedup.interval->high},
+                {"confidence", speedup.interval->confidence}};
+  return {{"median", speedup.median},
+          {"interval", std::move(interval)},
+          {"q20", speedup.q20},
+          {"q80", speedup.q80},
+          {"observations", speedup.observations},
+          {"ties", speedup.ties}};
+}
+
+[[nodiscard]] inline Json to_json(const Judgement& judgement) {
+  return {{"expectation", judgement.expectation},
+          {"verdict", to_string(judgement.verdict)},
+          {"acceptable", judgement.acceptable},
+          {"message", judgement.message}};
+}
+
+[[nodiscard]] inline Json to_json(const ImplementationResult& each) {
+  Json expectations = Json::array();
+  for (const auto& judgement : each.judgements) expectations.push_back(to_json(judgement));
+  Json samples = Json::array();
+  for (const auto sample : each.samples) samples.push_back(sample.count());
+  return {{"name", each.name},
+          {"baseline", each.is_baseline},
+          {"outcome", to_string(each.outcome)},
+          {"message", each.message},
+          {"checked", each.checked},
+          {"max_abs_error", each.checked ? Json(each.max_abs_error) : Json(nullptr)},
+          {"first_call_ns", each.first_call.count()},
+          {"warm_up_iterations", each.warm_up_iterations},
+          {"warmed_up", each.warmed_up},
+          {"time", each.time ? to_json(*each.time) : Json(nullptr)},
+          {"speedup", each.speedup ? to_json(*each.speedup) : Json(nullptr)},
+          {"expectations", std::move(expectations)},
+          {"bytes", or_null(each.bytes)},
+          {"flops", or_null(each.flops)},
+          {"gb_per_s", or_null(each.gigabytes_per_second())},
+          {"gflop_per_s", or_null(each.gigaflops_per_second())},
+          {"samples_ns", std::move(samples)},
+          {"log_ratios", each.log_ratios}};
+}
+
+}  // namespace detail
+
+/// One result as an element of the document's `results`. Names ending in `_ns` are nanoseconds (per iteration, except
+/// `first_call_ns` and `elapsed_ns`); `samples_ns` are in the order of rounds, `log_ratios` are ln(baseline time / own
+/// time) in the order of crossover cycles. What does not exist, or is not finite, is null.
+[[nodiscard]] inline Json to_json(const Result& result) {
+  Json implementations = Json::array();
+  for (const auto& each : result.implementations) implementations.push_back(detail::to_json(each));
+  return {{"name", result.name},
+          {"iterations", result.iterations},
+          {"rounds", result.rounds},
+          {"stop_reason", to_string(result.stop_reason)},
+          {"elapsed_ns", result.elapsed.count()},
+          {"clock", result.clock},
+          {"clock_resolution_ns", result.clock_resolution.count()},
+          {"confidence", result.confidence},
+          {"seed", result.seed},
+          {"notes", result.notes},
+          {"implementations", std::move(implementations)}};
+}
+
+[[nodiscard]] inline Json to_json(const Environment& environment) {
+  Json json = {{"date_utc", environment.date_utc},
+               {"hostname", environment.hostname},
+               {"command_line", environment.command_line},
+               {"cpu", environment.cpu},
+               {"cores", environment.cores},
+               {"cpu_quota", detail::or_null(environment.cpu_quota)},
+               {"governor", environment.governor},
+               {"turbo", detail::or_null(environment.turbo)},
+               {"aslr", detail::or_null(environment.aslr)},
+               {"load_average_1min", detail::or_null(environment.load)},
+               {"memory_bytes", environment.memory_bytes},
+               {"kernel", environment.kernel},
+               {"compiler", environment.compiler},
+               {"build_flags", environment.build_flags},
+               {"optimized", environment.optimized},
+               {"commit", environment.commit}};
+  for (const auto& [key, value] : environment.extra) json.emplace(key, value);  // keeps what is there
+  return json;
+}
+
+/// Writes `{"schema_version": ..., "environment": {...}, "results": [...]}`, one result a line. The file is a complete
+/// document after every result: each write replaces the closing brackets, in one system call, by the result and the
+/// brackets.
+class JsonSink final : public Sink {
+ public:
+  /// Creates or empties the file and writes a document without results. Throws Error.
+  JsonSink(std::string path, const Environment& environment) : file_(std::move(path)) {
+    std::string head = "{\n\"schema_version\": " + std::to_string(json_schema_version) +
+                       ",\n\"environment\": " + text_of(to_json(environment)) + ",\n\"results\": [";
+    file_.replace_tail("", head += closing);
+  }
+
+  void write(const Result& result) override {
+    const std::string separator = first_ ? "\n" : ",\n";
+    file_.replace_tail(closing, separator + text_of(to_json(result)) + std::string(closing));
+    first_ = false;
+  }
+  void finish() override { file_.close(); }
+
+ private:
+  static constexpr std::string_view closing = "\n]\n}\n";
+
+  /// In one line. Bytes that are no UTF-8, in a message from elsewhere, become U+FFFD; they must not lose the result.
+  [[nodiscard]] static std::string text_of(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  OutputFile file_;
+  bool first_ = true;
+};
+
+}  // namespace pace::report

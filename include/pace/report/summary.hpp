@@ -1,0 +1,112 @@
+// RunSummary: what a whole run amounts to.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/core/result.hpp"
+#include "pace/report/text.hpp"
+
+namespace pace::report {
+
+/// Counts results as they come.
+class RunSummary {
+ public:
+  void add(const Result& result) {
+    ++cases_;
+    std::string baseline;
+    for (const auto& each : result.implementations)
+      if (each.is_baseline) baseline = each.name;
+    for (const auto& each : result.implementations) {
+      ++outcomes_[static_cast<std::size_t>(each.outcome)];
+      if (!each.is_baseline) add_candidate(each, baseline);
+      for (const auto& judgement : each.judgements) add_judgement(judgement, result.name, each.name);
+    }
+  }
+
+  [[nodiscard]] std::size_t count(Outcome outcome) const { return outcomes_[static_cast<std::size_t>(outcome)]; }
+  [[nodiscard]] std::size_t unmet_expectations() const { return unmet_; }
+
+  /// Nothing if there were no cases.
+  [[nodiscard]] std::vector<std::string> lines() const {
+    if (cases_ == 0) return {};
+    std::vector<std::string> lines{counted(cases_, "case") + ", " + implementations()};
+    for (const auto& candidate : candidates_) lines.push_back("  " + speedup_of(candidate));
+    if (expectations_ > 0) lines.push_back("  " + expectations());
+    for (const auto& line : unmet_lines_) lines.push_back("    " + line);
+    if (unmet_ > unmet_lines_.size())
+      lines.push_back("    and " + std::to_string(unmet_ - unmet_lines_.size()) + " more, see above");
+    return lines;
+  }
+
+ private:
+  struct Candidate {
+    std::string name, baseline;
+    double sum_of_logs = 0;
+    std::size_t with_speedup = 0, cases = 0;
+  };
+
+  void add_candidate(const ImplementationResult& each, const std::string& baseline) {
+    Candidate* candidate = nullptr;
+    for (auto& known : candidates_)
+      if (known.name == each.name && known.baseline == baseline) candidate = &known;
+    if (candidate == nullptr) candidate = &candidates_.emplace_back(Candidate{.name = each.name, .baseline = baseline});
+    ++candidate->cases;
+    const double speedup = each.outcome == Outcome::measured && each.speedup ? each.speedup->median : 0;
+    if (!(speedup > 0) || !std::isfinite(speedup)) return;
+    candidate->sum_of_logs += std::log(speedup);
+    ++candidate->with_speedup;
+  }
+
+  void add_judgement(const Judgement& judgement, const std::string& name, const std::string& implementation) {
+    ++expectations_;
+    if (judgement.acceptable) return;
+    ++unmet_;
+    // The table has them all; these only save scrolling.
+    constexpr std::size_t most = 20;
+    if (unmet_ <= most)
+      unmet_lines_.push_back(printable(name) + ", " + printable(implementation) + ": " +
+                             printable(judgement.expectation) + ": " + to_string(judgement.verdict));
+  }
+
+  [[nodiscard]] static std::string counted(std::size_t count, const std::string& what) {
+    return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+  }
+
+  [[nodiscard]] std::string implementations() const {
+    std::size_t total = 0;
+    std::string parts;
+    for (const auto outcome : {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused}) {
+      total += count(outcome);
+      if (count(outcome) == 0 && outcome != Outcome::measured) continue;
+      parts += (parts.empty() ? "" : ", ") + std::to_string(count(outcome)) + ' ' + to_string(outcome);
+    }
+    return counted(total, "implementation") + ": " + parts;
+  }
+
+  /// Ratios are averaged as ratios: halving one time and doubling another cancel.
+  [[nodiscard]] static std::string speedup_of(const Candidate& candidate) {
+    const std::string line = printable(candidate.name) + " over " + printable(candidate.baseline) + ": ";
+    if (candidate.with_speedup == 0) return line + "no speed-up in " + counted(candidate.cases, "case");
+    const double mean = std::exp(candidate.sum_of_logs / static_cast<double>(candidate.with_speedup));
+    std::string over = counted(candidate.cases, "case");
+    if (candidate.with_speedup < candidate.cases) over = std::to_string(candidate.with_speedup) + " of " + over;
+    return line + format_factor(mean) + " (geometric mean of " + over + ")";
+  }
+
+  [[nodiscard]] std::string expectations() const {
+    if (unmet_ > 0) return std::to_string(unmet_) + " of " + counted(expectations_, "expectation") + " not met:";
+    return counted(expectations_, "expectation") + ", met";
+  }
+
+  std::size_t cases_ = 0, expectations_ = 0, unmet_ = 0;
+  std::array<std::size_t, 4> outcomes_{};  // by Outcome
+  std::vector<Candidate> candidates_;      // in the order in which they came
+  std::vector<std::string> unmet_lines_;
+};
+
+}  // namespace pace::report

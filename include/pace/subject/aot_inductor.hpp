@@ -1,0 +1,171 @@
+// Back end `aot_inductor`: the call compiled ahead of time by Inductor, as a package that LibTorch loads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/core/error.hpp"
+#include "pace/subject/backend.hpp"
+#include "pace/subject/operator_call.hpp"
+#include "pace/subject/package_store.hpp"
+
+#if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>)
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#define PACE_HAS_AOT_INDUCTOR 1
+#else
+#define PACE_HAS_AOT_INDUCTOR 0
+#endif
+
+namespace pace::subject {
+
+namespace detail {
+
+/// The form in which an operator returns its tensors, to give those of a package the same.
+enum class ResultForm { nothing, tensor, list, tuple };
+
+/// Throws `Refused` for what a package cannot return: values that are no dense tensors.
+[[nodiscard]] inline ResultForm result_form(const OperatorCall& call) {
+  for (std::size_t i = 0; i < call.arguments().size(); ++i) {
+    const c10::IValue& layout = call.arguments()[i].value;  // None but for constants
+    if (call.schema().arguments()[i].name() != "layout" || layout.isNone()) continue;
+    if (layout.toInt() != static_cast<std::int64_t>(c10::kStrided)) {
+      // Seen with 2.11: the package runs, prints an error, and returns an undefined tensor.
+      throw Refused("AOTInductor has no sparse tensors, " + call.name() + " makes one");
+    }
+  }
+  const std::vector<c10::Argument>& returns = call.schema().returns();
+  if (returns.empty()) return ResultForm::nothing;
+  if (returns.size() == 1 && returns[0].type()->isSubtypeOf(*c10::ListType::ofTensors())) return ResultForm::list;
+  for (const c10::Argument& returned : returns) {
+    if (returned.type()->kind() != c10::TypeKind::TensorType) {
+      throw Refused("AOTInductor returns tensors only, " + call.name() + " returns " + returned.type()->str());
+    }
+  }
+  return returns.size() == 1 ? ResultForm::tensor : ResultForm::tuple;
+}
+
+}  // namespace detail
+
+#if PACE_HAS_AOT_INDUCTOR
+
+class AotInductorExecutable final : public Executable {
+ public:
+  AotInductorExecutable(const std::string& package, const OperatorCall& call)
+      : form_(detail::result_form(call)),
+        name_(call.name()),
+        // Single-threaded: no lock and no event is taken for a second caller, who does not exist here; and only so can
+        // a run be captured into a CUDA graph.
+        loader_(package, "model", /*run_single_threaded=*/true) {
+    for (const at::Tensor& tensor : call.tensors()) metadata_.push_back(Metadata(tensor));
+  }
+
+  [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
+    // Compiled code trusts its inputs: others would be read out of bounds.
+    if (tensors.size() != metadata_.size()) refuse_inputs();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (!metadata_[i].fits(tensors[i])) refuse_inputs();
+    }
+    std::vector<at::Tensor> outputs = loader_.run(tensors);
+    switch (form_) {
+      case detail::ResultForm::nothing:
+        return {};
+      case detail::ResultForm::tensor:
+        return outputs.empty() ? c10::IValue() : c10::IValue(std::move(outputs.front()));
+      case detail::ResultForm::list:
+        return c10::IValue(std::move(outputs));
+      case detail::ResultForm::tuple:
+        break;
+    }
+    return c10::ivalue::Tuple::create(
+        std::vector<c10::IValue>(std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end())));
+  }
+
+ private:
+  struct Metadata {
+    explicit Metadata(const at::Tensor& tensor)
+        : dtype(tensor.scalar_type()),
+          device(tensor.device()),
+          sizes(tensor.sizes().vec()),
+          strides(tensor.strides().vec()) {}
+    [[nodiscard]] bool fits(const at::Tensor& tensor) const {
+      return tensor.scalar_type() == dtype && tensor.sizes() == sizes && tensor.strides() == strides &&
+             tensor.device() == device;
+    }
+    at::ScalarType dtype;
+    c10::Device device;
+    std::vector<std::int64_t> sizes, strides;
+  };
+
+  [[noreturn]] void refuse_inputs() const {
+    throw Error("the package of " + name_ + " was compiled for tensors of other metadata");
+  }
+
+  detail::ResultForm form_;
+  std::string name_;
+  std::vector<Metadata> metadata_;
+  torch::inductor::AOTIModelPackageLoader loader_;
+};
+
+#endif  // PACE_HAS_AOT_INDUCTOR
+
+class AotInductorBackend final : public Backend {
+ public:
+  explicit AotInductorBackend(PackageOptions options = {}) : store_(std::move(options)) {}
+
+  [[nodiscard]] std::string name() const override { return "aot_inductor"; }
+
+#if PACE_HAS_AOT_INDUCTOR
+  [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
+    (void)detail::result_form(call);  // before compiling in vain
+    const std::string package = store_.find(call).string();
+    try {
+      return std::make_unique<AotInductorExecutable>(package, call);
+    } catch (const std::exception& error) {  // c10::Error, std::runtime_error
+      if (!store_.discard(call)) throw Refused("the package " + package + " does not load: " + first_line(error));
+    }
+    const std::string again = store_.find(call).string();
+    try {
+      return std::make_unique<AotInductorExecutable>(again, call);
+    } catch (const std::exception& error) {
+      throw Refused("the package " + again + " does not load, though compiled anew: " + first_line(error));
+    }
+  }
+
+  void prepare_all(std::span<const OperatorCall* const> calls) override {
+    std::vector<const OperatorCall*> possible;
+    for (const OperatorCall* call : calls) {
+      try {
+        (void)detail::result_form(*call);
+        possible.push_back(call);
+      } catch (const Refused&) {  // prepare() will say so
+      }
+    }
+    store_.prepare_all(possible);
+  }
+#else
+  [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& /*call*/) override {
+    throw Refused("this LibTorch has no AOTInductor package loader");
+  }
+#endif
+
+  [[nodiscard]] PackageStore& store() noexcept { return store_; }
+
+ private:
+  [[nodiscard]] static std::string first_line(const std::exception& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find('\n'));
+  }
+
+  PackageStore store_;
+};
+
+}  // namespace pace::subject

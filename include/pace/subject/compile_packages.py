@@ -1,0 +1,315 @@
+R"""py(
+Compiles TorchScript modules into AOTInductor packages, many in one go.
+
+    python compile_packages.py MANIFEST.json
+
+The manifest names an output directory and the cases; each case has a key, a TorchScript file and the metadata of its
+input tensors. For each case this writes KEY.json (a record: status, seconds, route, reason) and, when the status is
+`ok`, before it KEY.pt2. Lines on standard output that start with `pace: ` are for the person who waits.
+
+The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
+expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
+
+The first line and the last make this file a C++ raw string literal as well: package_store.hpp includes it as text, so
+that a program needs no path to it at run time.
+"""
+
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+
+def say(text):
+    print("pace: " + text, flush=True)
+
+
+def write_whole(path, text):
+    """A reader sees the old file or the new one, never half of one."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "w") as file:
+        file.write(text)
+    os.replace(temporary, path)
+
+
+def check_vector_code_by_fork():
+    """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: about
+    two seconds each, in every process. A fork of this process, which has torch already, tells as much at once."""
+    import ctypes
+    import subprocess
+
+    from torch._inductor import cpu_vec_isa
+
+    class Subprocess:
+        DEVNULL = subprocess.DEVNULL
+
+        @staticmethod
+        def check_call(command, **options):
+            library = re.search(r'LoadLibrary\("(.*?)"\)', command[-1])
+            if library is None:
+                return subprocess.check_call(command, **options)
+            child = os.fork()
+            if child == 0:
+                try:
+                    ctypes.CDLL(library.group(1))
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            if os.waitpid(child, 0)[1] != 0:
+                raise subprocess.CalledProcessError(1, command)
+            return 0
+
+    cpu_vec_isa.subprocess = Subprocess
+    cpu_vec_isa.pick_vec_isa()  # remembers the answer, which the workers inherit
+
+
+def make_inputs(tensors, fake):
+    """Tensors of the case's metadata. Compiling needs no values, so fake ones (no memory) serve wherever they work."""
+    import contextlib
+
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode() if fake else contextlib.nullcontext():
+        return tuple(
+            torch.empty_strided(t["sizes"], t["strides"], dtype=getattr(torch, t["dtype"]), device=t["device"])
+            for t in tensors
+        )
+
+
+def graph_module(script):
+    """A module that makes the calls of a TorchScript graph of plain operators, one by one."""
+    import torch
+
+    graph = script.forward.graph if hasattr(script, "forward") else script.graph
+
+    def overload_of(node):
+        space, base = node.kind().split("::")
+        overload = re.match(r"[\w:]+(?:\.(\w+))?\(", node.schema()).group(1) or "default"
+        return getattr(getattr(getattr(torch.ops, space), base), overload)
+
+    def as_number(constant):
+        """A number that was given for a tensor stands in the graph as a tensor without dimensions. The operator gets
+        the number back, which Inductor writes into the code instead of loading it."""
+        return constant.item() if isinstance(constant, torch.Tensor) and constant.dim() == 0 else constant
+
+    class Graph(torch.nn.Module):
+        def forward(self, *tensors):
+            values = {value.debugName(): tensor for value, tensor in zip(list(graph.inputs())[1:], tensors)}
+            for node in graph.nodes():
+                inputs = [values[value.debugName()] for value in node.inputs()]
+                outputs = list(node.outputs())
+                if node.kind() == "prim::Constant":
+                    results = [as_number(node.output().toIValue())]
+                elif node.kind() == "prim::ListConstruct":
+                    results = [inputs]
+                elif node.kind() == "prim::TupleConstruct":
+                    results = [tuple(inputs)]
+                elif node.kind().startswith("aten::"):
+                    overload = overload_of(node)
+                    parameters = overload._schema.arguments
+                    positional = [v for p, v in zip(parameters, inputs) if not p.kwarg_only]
+                    named = {p.name: v for p, v in zip(parameters, inputs) if p.kwarg_only}
+                    result = overload(*positional, **named)
+                    results = [result] if len(outputs) == 1 else result
+                else:
+                    raise NotImplementedError(f"a graph with {node.kind()}")
+                values.update((output.debugName(), result) for output, result in zip(outputs, results))
+            return values[next(graph.outputs()).debugName()]
+
+    return Graph()
+
+
+def by_graph(script, tensors):
+    """The direct route: shapes stay what they are, and every operator stays the one that was asked for."""
+    import torch
+
+    return torch.export.export(graph_module(script), make_inputs(tensors, fake=True), strict=False)
+
+
+def by_converter(script, tensors):
+    """PyTorch's converter, which also knows control flow. It makes every dimension dynamic; exporting its module once
+    more takes the shapes as they are, so that the compiled code is made for them."""
+    import torch
+    from torch._export.converter import TS2EPConverter
+
+    inputs = make_inputs(tensors, fake=False)
+    program = TS2EPConverter(script, inputs).convert()
+    return torch.export.export(program.module(), inputs, strict=False)
+
+
+def compile_case(case, manifest, scratch):
+    """Writes the package; the rest of the record is the result."""
+    import torch
+    import torch._inductor
+
+    torch.set_num_threads(manifest["threads"])  # the number is compiled in
+    problems = []
+    for route in (by_graph, by_converter):
+        program, started = None, time.monotonic()
+        try:
+            torch._dynamo.reset()
+            program = route(torch.jit.load(case["script"]), case["tensors"])
+            exported = time.monotonic()
+            temporary = os.path.join(scratch, "package.pt2")
+            torch._inductor.aoti_compile_and_package(
+                program, package_path=temporary, inductor_configs=manifest["options"]
+            )
+            compiled = time.monotonic()
+            size = os.path.getsize(temporary)
+            package = os.path.join(manifest["out"], case["key"] + ".pt2")
+            partial = f"{package}.{os.getpid()}.tmp"  # beside its place: a rename over file systems is no rename
+            shutil.move(temporary, partial)
+            os.replace(partial, package)
+            return {
+                "status": "ok",
+                "route": route.__name__,
+                "export_seconds": round(exported - started, 2),
+                "compile_seconds": round(compiled - exported, 2),
+                "package_bytes": size,
+            }
+        except Exception as error:  # a case that cannot be compiled is a result, whatever the compiler raised
+            problems.append(
+                {
+                    "route": route.__name__,
+                    "step": "export" if program is None else "compile",
+                    "reason": f"{type(error).__name__}: {error}"[:2000],
+                    "details": traceback.format_exc()[-4000:],
+                }
+            )
+            if program is not None:
+                break  # the other route would hand the compiler the same calls
+    return {"status": "failed", "reason": problems[-1]["reason"], "attempts": problems}
+
+
+def share_precompiled_headers(folder, options):
+    """Header precompilation takes about five seconds and serves every later case. Inductor keeps the results in the
+    machine's temporary folder whatever its cache is told to be, and names them with the help of `openssl`."""
+    from torch._inductor import codecache
+
+    if shutil.which("openssl") is None:
+        options.setdefault("aot_inductor.precompile_headers", False)
+    for name, place in (("_HEADER_DIR", "headers"), ("_HEADER_LOCK_DIR", "header_locks")):
+        if hasattr(codecache, name):
+            setattr(codecache, name, os.path.join(folder, place))
+
+
+def work(manifest, connection):
+    """One worker: takes case numbers, sends back records, until there are no more."""
+    os.setsid()  # so that a worker that is stopped takes its compilers along
+    # A cache of its own for the sources and objects (2 MB a case), because that can be emptied after each case.
+    scratch = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="worker-", dir=manifest["scratch"])
+    connection.send(scratch)
+    try:
+        while True:
+            index = connection.recv()
+            connection.send(compile_case(manifest["cases"][index], manifest, scratch))
+            # Folders with short names hold what later cases include; those with long names belong to one case.
+            for name in os.listdir(scratch):
+                if len(name) > 20:
+                    shutil.rmtree(os.path.join(scratch, name), ignore_errors=True)
+    except EOFError:
+        pass
+
+
+class Worker:
+    def __init__(self, manifest):
+        self.connection, other = multiprocessing.Pipe()
+        self.process = multiprocessing.get_context("fork").Process(target=work, args=(manifest, other), daemon=True)
+        self.process.start()
+        other.close()
+        self.scratch = self.connection.recv()
+        self.case = None
+        self.started = None
+
+    def give(self, case):
+        self.case, self.started = case, time.monotonic()
+        self.connection.send(case)
+
+    def stop(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self.process.kill()
+        self.process.join()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def compile_all(manifest):
+    cases, began = manifest["cases"], time.monotonic()
+    waiting, workers, done = list(range(len(cases))), [], 0
+    base = {"torch": manifest["torch"], "format": 1}
+
+    def finish(worker, record):
+        nonlocal done
+        done += 1
+        case = cases[worker.case]
+        record["seconds"] = round(time.monotonic() - worker.started, 2)
+        record.update(base, key=case["key"], name=case["name"], signature=case["signature"])
+        write_whole(os.path.join(manifest["out"], case["key"] + ".json"), json.dumps(record, indent=1) + "\n")
+        outcome = "" if record["status"] == "ok" else " (failed: " + record["reason"].split("\n")[0][:160] + ")"
+        elapsed = time.monotonic() - began
+        say(f"compiled {done} of {len(cases)}, {elapsed:.0f} s: {case['name']} {record['seconds']:.1f} s{outcome}")
+        worker.case = None
+
+    def replace(worker, reason):
+        worker.stop()
+        workers.remove(worker)
+        finish(worker, {"status": "failed", "reason": reason, "transient": True})
+
+    while waiting or workers:
+        while waiting and len(workers) < manifest["workers"]:
+            workers.append(Worker(manifest))
+            workers[-1].give(waiting.pop(0))
+        ready = multiprocessing.connection.wait([w.connection for w in workers], timeout=1)
+        for worker in list(workers):
+            if worker.connection in ready:
+                try:
+                    record = worker.connection.recv()
+                except (EOFError, OSError):
+                    worker.process.join()
+                    replace(worker, f"the compiler process ended with exit code {worker.process.exitcode}")
+                    continue
+                finish(worker, record)
+                if waiting:
+                    worker.give(waiting.pop(0))
+                else:
+                    worker.stop()
+                    workers.remove(worker)
+            elif time.monotonic() - worker.started > manifest["timeout_s"]:
+                replace(worker, f"compiling took more than {manifest['timeout_s']} s")
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        manifest = json.load(file)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(manifest["scratch"], "inductor")
+    if manifest["device"] == "cpu":
+        os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # a pool of helpers is for Triton only
+    os.makedirs(manifest["out"], exist_ok=True)
+    cases = manifest["cases"]
+    say(f"compiling {len(cases)} package{'s' * (len(cases) != 1)} ({manifest['workers']} at a time; the first takes longest)")
+    import torch
+
+    version = torch.__version__.split("+")[0]
+    if version != manifest["torch"]:
+        sys.exit(f"{sys.executable} has torch {version}, but this program runs LibTorch {manifest['torch']}")
+    import torch._inductor.compile_fx
+    import torch.export
+
+    share_precompiled_headers(manifest["scratch"], manifest["options"])
+    if manifest["device"] == "cpu":
+        check_vector_code_by_fork()
+    compile_all(manifest)
+
+
+if __name__ == "__main__":
+    main()
+#)""py"

@@ -1,0 +1,153 @@
+// One operator call: tensors that may be exchanged, every other argument bound.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/generate.hpp"
+#include "pace/subject/arguments.hpp"
+#include "pace/subject/operator_name.hpp"
+#include "pace/subject/signature.hpp"
+
+namespace pace::subject {
+
+/// An operator of the running LibTorch with all its arguments: the subject of an operator benchmark.
+///
+/// The tensors among the arguments (also those inside lists) are numbered in the order args, then kwargs; a run takes
+/// any other tensors of the same metadata in their place. All other arguments are constants of the call.
+///
+/// A run goes through the dispatcher under the caller's grad mode. Benches run under `c10::InferenceMode`: recorded
+/// calls were seen below autograd, and only that mode leaves autograd's layers out of the dispatch (`NoGradGuard`
+/// still passes through them), so that the eager time is that of the recorded call.
+class OperatorCall {
+ public:
+  /// Looks the operator up (`aten.add.Tensor`; the overload `default` is the schema's nameless one) and brings the
+  /// inputs to the types of its schema, with kwargs merged and defaults filled in.
+  /// Throws `Refused` when this LibTorch has no such operator, `InputError` at `where` when the arguments do not fit.
+  [[nodiscard]] static OperatorCall bind(std::string_view name, const corpus::Inputs& inputs,
+                                         const Location& where = {}) {
+    return OperatorCall(require_operator(name), inputs, where);
+  }
+
+  /// As the recorded files write it, such as `aten.add.Tensor`.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const c10::OperatorHandle& handle() const noexcept { return handle_; }
+  [[nodiscard]] const c10::FunctionSchema& schema() const { return handle_.schema(); }
+  /// All arguments in schema order.
+  [[nodiscard]] const std::vector<BoundArgument>& arguments() const noexcept { return arguments_; }
+  /// The tensors that the call was bound with.
+  [[nodiscard]] const std::vector<at::Tensor>& tensors() const noexcept { return tensors_; }
+
+  /// The constant bound to the parameter of that name. Throws `Error` for a tensor parameter or an unknown name.
+  [[nodiscard]] const c10::IValue& constant(std::string_view parameter) const {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (schema().arguments()[i].name() != parameter) continue;
+      if (arguments_[i].kind == BoundArgument::Kind::constant) return arguments_[i].value;
+      throw Error(name_ + ": argument '" + std::string(parameter) + "' is a tensor, not a constant");
+    }
+    throw Error(name_ + " has no argument '" + std::string(parameter) + "'");
+  }
+
+  /// The same call on other tensors, one for each of `tensors()`. Their metadata may differ (channels-last copies).
+  [[nodiscard]] OperatorCall with_tensors(std::vector<at::Tensor> tensors) const {
+    if (tensors.size() != tensors_.size()) {
+      throw Error(name_ + " takes " + std::to_string(tensors_.size()) + " tensors, got " +
+                  std::to_string(tensors.size()));
+    }
+    OperatorCall other = *this;
+    other.tensors_ = std::move(tensors);
+    return other;
+  }
+
+  /// Replaces the contents of `stack` by the arguments, with these tensors, in schema order. Reusing one stack keeps
+  /// its memory, so that a run allocates nothing of its own (but for list arguments that hold tensors).
+  void fill_stack(torch::jit::Stack& stack, const std::vector<at::Tensor>& tensors) const {
+    stack.clear();
+    stack.reserve(arguments_.size());
+    for (const BoundArgument& argument : arguments_) stack.push_back(argument.with(tensors));
+  }
+
+  /// Runs the operator; `stack` holds its returns afterwards.
+  void run_into(torch::jit::Stack& stack, const std::vector<at::Tensor>& tensors) const {
+    fill_stack(stack, tensors);
+    handle_.callBoxed(stack);
+  }
+
+  /// The returns in a stack as one value: none, the only one, or a tuple of several. The stack keeps its memory.
+  [[nodiscard]] static c10::IValue take_result(torch::jit::Stack& stack) {
+    using c10::ivalue::Tuple;
+    switch (stack.size()) {
+      case 0:
+        return {};
+      case 1:
+        return std::move(stack[0]);
+      // Two and three fit into the tuple itself, without an allocation for its elements.
+      case 2:
+        return Tuple::create(std::move(stack[0]), std::move(stack[1]));
+      case 3:
+        return Tuple::create(std::move(stack[0]), std::move(stack[1]), std::move(stack[2]));
+      default:
+        return Tuple::create(std::vector<c10::IValue>(std::make_move_iterator(stack.begin()),
+                                                      std::make_move_iterator(stack.end())));
+    }
+  }
+
+  /// Runs the operator with these tensors (as many as `tensors()`).
+  [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) const {
+    torch::jit::Stack stack;
+    run_into(stack, tensors);
+    return take_result(stack);
+  }
+
+  /// The tensors that a run writes to, ascending: those that the schema marks as written, and the running statistics
+  /// that some normalisations update although their schemas do not say so.
+  [[nodiscard]] const std::vector<std::size_t>& mutated_tensors() const noexcept { return mutated_; }
+  [[nodiscard]] bool mutates_inputs() const noexcept { return !mutated_.empty(); }
+
+  /// The operator with the metadata (dtype, sizes, strides, device) of every tensor and all constants, as one line.
+  /// Equal lines mean equal compiled code, so it serves as a key; it also tells a person what was run.
+  [[nodiscard]] std::string signature() const {
+    std::string text = name_ + '(';
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (i != 0) text += ", ";
+      text += schema().arguments()[i].name() + '=';
+      text += detail::signature_of(arguments_[i].with(tensors_));
+    }
+    return text + ')';
+  }
+
+ private:
+  OperatorCall(const c10::OperatorHandle& handle, const corpus::Inputs& inputs, const Location& where)
+      : handle_(handle), name_(detail::dotted_name(handle.operator_name())) {
+    detail::ArgumentBinder binder(name_, handle.schema(), where);
+    arguments_ = binder.bind(inputs);
+    tensors_ = std::move(binder.tensors);
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (!detail::writes_to(handle.schema(), i, arguments_)) continue;
+      for (const std::int32_t position : arguments_[i].positions) {
+        if (position != BoundArgument::hole) mutated_.push_back(static_cast<std::size_t>(position));
+      }
+    }
+    std::sort(mutated_.begin(), mutated_.end());
+  }
+
+  c10::OperatorHandle handle_;
+  std::string name_;
+  std::vector<BoundArgument> arguments_;
+  std::vector<at::Tensor> tensors_;
+  std::vector<std::size_t> mutated_;
+};
+
+}  // namespace pace::subject

@@ -1,0 +1,153 @@
+// Compiles many operator calls in one Python process: TorchScript in, AOTInductor packages out.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "pace/core/error.hpp"
+#include "pace/core/memory.hpp"
+#include "pace/corpus/dtype.hpp"
+#include "pace/corpus/scalar_type.hpp"
+#include "pace/subject/files.hpp"
+#include "pace/subject/operator_call.hpp"
+#include "pace/subject/package_key.hpp"
+#include "pace/subject/package_options.hpp"
+#include "pace/subject/process.hpp"
+#include "pace/subject/torchscript.hpp"
+
+namespace pace::subject {
+
+class PackageCompiler {
+ public:
+  explicit PackageCompiler(PackageOptions options) : options_(std::move(options)) {}
+
+  /// Compiles all calls into `directory`, which must exist: KEY.json for each, and KEY.pt2 where it could be compiled.
+  /// Throws `Refused` when there is no Python with torch, or it does not get as far as compiling.
+  void compile(std::span<const OperatorCall* const> calls, const std::filesystem::path& directory) const {
+    if (options_.python.empty()) {
+      throw Refused("no Python with torch is known to compile packages with: set PACE_PYTHON to one that has torch " +
+                    detail::torch_version() + ", or give directories of compiled packages");
+    }
+    const Workspace workspace(options_.cache);
+    nlohmann::json cases = nlohmann::json::array(), inductor = nlohmann::json::object();
+    for (const OperatorCall* call : calls) add_case(cases, *call, workspace.run(), directory);
+    if (cases.empty()) return;
+    for (const auto& [name, value] : options_.inductor) {
+      inductor[name] = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
+      if (inductor[name].is_discarded()) throw InputError({}, "Inductor option " + name + ": not JSON: " + value);
+    }
+    const bool on_cpu = calls.front()->tensors().empty() || calls.front()->tensors().front().is_cpu();
+    const nlohmann::json manifest = {{"torch", detail::torch_version()},
+                                     {"device", on_cpu ? "cpu" : "cuda"},
+                                     {"threads", at::get_num_threads()},
+                                     {"workers", workers(cases.size())},
+                                     {"timeout_s", options_.timeout_seconds},
+                                     {"options", inductor},
+                                     {"out", directory.string()},
+                                     {"scratch", workspace.scratch().string()},
+                                     {"cases", cases}};
+    std::ofstream(workspace.run() / "manifest.json") << manifest.dump(1);
+    std::ofstream(workspace.run() / "compile_packages.py") << detail::compile_script();
+    run_script(workspace.run());
+  }
+
+ private:
+  /// A folder for sources, objects and precompiled headers: kept where possible, since the headers serve later runs.
+  class Workspace {
+   public:
+    explicit Workspace(const std::filesystem::path& cache) {
+      std::error_code problem;
+      scratch_ = cache / "build";
+      std::filesystem::create_directories(scratch_, problem);
+      kept_ = !problem && ::access(scratch_.c_str(), W_OK) == 0;
+      if (!kept_) scratch_ = detail::make_folder_in(std::filesystem::temp_directory_path());
+      run_ = detail::make_folder_in(scratch_);
+    }
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+    ~Workspace() { detail::remove_tree(kept_ ? run_ : scratch_); }
+    [[nodiscard]] const std::filesystem::path& scratch() const noexcept { return scratch_; }
+    /// For this run's files.
+    [[nodiscard]] const std::filesystem::path& run() const noexcept { return run_; }
+
+   private:
+    std::filesystem::path scratch_, run_;
+    bool kept_ = false;
+  };
+
+  [[nodiscard]] unsigned workers(std::size_t cases) const {
+    if (options_.workers != 0) return options_.workers;
+    constexpr std::int64_t worker_bytes = std::int64_t{3} << 29;  // 1.5 GiB: Inductor 0.6, the C++ compiler 0.5
+    std::int64_t most = std::max(1U, std::thread::hardware_concurrency());
+    if (const auto available = available_memory()) most = std::min(most, *available / worker_bytes);
+    return static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, static_cast<std::int64_t>(cases)));
+  }
+
+  [[nodiscard]] static nlohmann::json describe_case(const OperatorCall& call, const std::string& name,
+                                                    const std::filesystem::path& script) {
+    nlohmann::json tensors = nlohmann::json::array();
+    for (const at::Tensor& tensor : call.tensors()) {
+      const auto dtype = corpus::dtype_from_scalar_type(tensor.scalar_type());
+      if (tensor.layout() != c10::kStrided || !dtype) throw Refused("AOTInductor takes no such tensor");
+      tensors.push_back({{"sizes", tensor.sizes().vec()},
+                         {"strides", tensor.strides().vec()},
+                         {"dtype", corpus::torch_name(*dtype)},
+                         {"device", tensor.device().str()}});
+    }
+    return {{"key", name},           {"name", call.name()}, {"signature", call.signature()},
+            {"script", script.string()}, {"tensors", tensors}};
+  }
+
+  /// Saves the call as TorchScript and describes it. A call that cannot be expressed gets its record at once.
+  void add_case(nlohmann::json& cases, const OperatorCall& call, const std::filesystem::path& run,
+                const std::filesystem::path& directory) const {
+    const std::string name = detail::package_key(call, options_.inductor);
+    try {
+      const std::filesystem::path script = run / (name + ".pt");
+      nlohmann::json described = describe_case(call, name, script);
+      to_torchscript(call).save(script.string());
+      cases.push_back(std::move(described));
+    } catch (const std::exception& error) {
+      std::ofstream(directory / (name + ".json"))
+          << nlohmann::json{{"status", "failed"}, {"reason", error.what()}, {"signature", call.signature()}};
+    }
+  }
+
+  void run_script(const std::filesystem::path& run) const {
+    constexpr std::string_view mark = "pace: ";  // lines for the person who waits; all others are for the post-mortem
+    constexpr std::size_t most_lines = 20;
+    std::deque<std::string> tail;
+    const auto status = detail::run_process(
+        {options_.python, (run / "compile_packages.py").string(), (run / "manifest.json").string()},
+        [&](std::string_view line) {
+          if (line.starts_with(mark)) {
+            if (options_.progress != nullptr) *options_.progress << line << std::endl;
+            return;
+          }
+          tail.emplace_back(line);
+          if (tail.size() > most_lines) tail.pop_front();
+        });
+    if (status.ok()) return;
+    std::string message = "compiling packages with " + options_.python + " failed: it " + status.to_string();
+    for (const std::string& line : tail) message += "\n  " + line;
+    throw Refused(message);
+  }
+
+  PackageOptions options_;
+};
+
+}  // namespace pace::subject

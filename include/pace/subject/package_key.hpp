@@ -1,0 +1,64 @@
+// What a compiled package depends on, and the name under which it is kept.
+#pragma once
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <c10/util/hash.h>
+#include <torch/version.h>
+
+#include "pace/subject/operator_call.hpp"
+
+namespace pace::subject {
+
+/// Options of Inductor by name, such as `max_autotune`, each with its value as JSON text (`true`, `"O1"`, `3`).
+using InductorOptions = std::map<std::string, std::string>;
+
+namespace detail {
+
+/// The program that compiles. The file is a Python script and, between its first line and its last, a raw string.
+inline constexpr std::string_view compile_script_body =
+#include "pace/subject/compile_packages.py"
+    ;
+
+/// As the script stands in the file, without the last line (a comment in Python).
+[[nodiscard]] inline std::string compile_script() { return "R\"\"\"py(" + std::string(compile_script_body); }
+
+/// The LibTorch that this program was compiled with: `2.11.0`.
+[[nodiscard]] inline std::string torch_version() {
+  const std::string_view version = TORCH_VERSION;
+  return std::string(version.substr(0, version.find('+')));
+}
+
+/// The processor's name and instruction sets: packages are compiled for the very machine.
+[[nodiscard]] inline const std::string& processor() {
+  static const std::string text = [] {
+    std::string found;
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line) && !line.empty();) {  // the first processor's paragraph
+      for (const std::string_view field : {"model name", "flags", "Features", "CPU part"}) {
+        if (line.starts_with(field)) found += line + '\n';
+      }
+    }
+    return found;
+  }();
+  return text;
+}
+
+/// One name for everything that the compiled code depends on; 40 hexadecimal digits (SHA-1).
+[[nodiscard]] inline std::string package_key(const OperatorCall& call, const InductorOptions& options) {
+  std::string text = "pace package 1\n" + call.signature() + '\n';
+  for (const auto& [name, value] : options) text += name + '=' + value + '\n';
+  text += torch_version() + '\n' + at::get_cpu_capability() + '\n' + processor();
+  text += std::to_string(at::get_num_threads()) + " threads\n";  // Inductor compiles the number in
+  text += compile_script_body;
+  return c10::sha1(text).str();
+}
+
+}  // namespace detail
+
+}  // namespace pace::subject

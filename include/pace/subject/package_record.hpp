@@ -1,0 +1,51 @@
+// What is known of one compiled package: the file KEY.json beside KEY.pt2.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace pace::subject {
+
+/// The outcome of compiling one case. The file also tells the operator, its signature, seconds and LibTorch's version.
+struct PackageRecord {
+  bool ok = false;
+  /// Why there is no package. Empty when `ok`.
+  std::string reason;
+  /// The compiler died or took too long: another attempt may succeed.
+  bool transient = false;
+  std::uintmax_t package_bytes = 0;
+  /// How the exported program was made: `by_graph` or `by_converter`.
+  std::string route;
+  double seconds = 0;
+};
+
+namespace detail {
+
+/// Nothing if there is no such file, or it is no record: then the case counts as not compiled.
+[[nodiscard]] inline std::optional<PackageRecord> read_record(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("status")) return std::nullopt;
+  try {
+    PackageRecord record;
+    record.ok = json.at("status") == "ok";
+    record.reason = json.value("reason", record.ok ? "" : "no reason was recorded");
+    record.transient = json.value("transient", false);
+    record.package_bytes = json.value("package_bytes", std::uintmax_t{0});
+    record.route = json.value("route", "");
+    record.seconds = json.value("seconds", 0.0);
+    return record;
+  } catch (const nlohmann::json::exception&) {  // a field of another type
+    return std::nullopt;
+  }
+}
+
+}  // namespace detail
+
+}  // namespace pace::subject

@@ -1,0 +1,99 @@
+"""Rules for programs that measure with pace, and for pace's own unit tests."""
+
+load("//third_party:optimised.bzl", "optimised_binary", "optimised_test")
+
+_LANGUAGE = ["-std=c++20"]
+
+# Alignment: code layout alone was worth a factor of 1.7 between two builds of one benchmark.
+_TIMED = _LANGUAGE + ["-O3", "-falign-functions=64", "-falign-loops=64"]
+
+_UNIT = _LANGUAGE + ["-O1", "-Wall", "-Wextra", "-Werror"]
+
+_PACE = [Label("//:pace"), Label("//:main")]
+
+def _timed_program(name, srcs, deps, copts, kwargs):
+    """The cc_binary that pace_test and pace_binary wrap; returns its label."""
+    program = name + "_program"
+    native.cc_binary(
+        name = program,
+        srcs = srcs,
+        copts = _TIMED + copts,
+        deps = deps + [str(label) for label in _PACE],
+        tags = ["manual"],
+        visibility = ["//visibility:private"],
+        **kwargs
+    )
+    return ":" + program
+
+def pace_test(
+        name,
+        srcs,
+        deps = [],
+        args = [],
+        data = [],
+        size = "medium",
+        timeout = None,
+        tags = [],
+        env = {},
+        copts = [],
+        visibility = None,
+        **kwargs):
+    """A Catch2 test that may time: optimised as a whole, and never run while another test runs.
+
+    Args:
+      name: the target; `bazel test` runs it as a test, `bazel run TARGET -- OPTIONS` as a program.
+      srcs: sources with TEST_CASEs; pace and its main function are linked.
+      deps: the code under test. It is compiled optimised, whatever --compilation_mode says.
+      args: given to the program; pace's options and Catch2's.
+      data: files that it reads.
+      size: medium is five minutes.
+      timeout: as for any test.
+      tags: added to pace's own.
+      env: environment variables of the test.
+      copts: added after pace's own.
+      visibility: as for any target.
+      **kwargs: as for cc_binary, such as linkopts or local_defines.
+    """
+    optimised_test(
+        name = name,
+        program = _timed_program(name, srcs, deps, copts, kwargs),
+        args = args,
+        data = data,
+        size = size,
+        timeout = timeout,
+        # exclusive: after everything else, one at a time. Two tests that time at once would time each other.
+        tags = tags + ["exclusive"],
+        env = env,
+        visibility = visibility,
+    )
+
+def pace_binary(name, srcs, deps = [], args = [], data = [], tags = [], copts = [], visibility = None, **kwargs):
+    """A program that measures: pace_test without the test. The arguments are the same."""
+    optimised_binary(
+        name = name,
+        program = _timed_program(name, srcs, deps, copts, kwargs),
+        args = args,
+        data = data,
+        tags = tags,
+        visibility = visibility,
+    )
+
+def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
+    """An ordinary Catch2 test that times nothing. Everything else is as for cc_test.
+
+    Args:
+      name: the target.
+      srcs: sources; Catch2's own main is linked.
+      deps: what they include, e.g. "//include/pace:check".
+      copts: added after pace's own.
+      size: small (one minute) unless the test needs more.
+      **kwargs: as for cc_test.
+    """
+    native.cc_test(
+        name = name,
+        srcs = srcs,
+        copts = _UNIT + copts,
+        size = size,
+        deps = deps + ["@catch2//:catch2_main"],
+        **kwargs
+    )

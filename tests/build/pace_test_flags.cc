@@ -1,0 +1,26 @@
+// A pace_test is optimised, aligned, and has pace's main function with Catch2's.
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdint>
+
+#ifndef __OPTIMIZE__
+#error "pace_test must optimise"
+#endif
+#if __cplusplus < 202002L
+#error "pace_test must compile as C++20"
+#endif
+
+namespace {
+
+// Of odd sizes, so that no second one is aligned by chance.
+[[gnu::noinline]] int first(int x) { return x + 1; }
+[[gnu::noinline]] int second(int x) { return x * 3 + 7; }
+[[gnu::noinline]] int third(int x) { return x ^ 5; }
+
+}  // namespace
+
+TEST_CASE("functions begin at multiples of 64 bytes") {
+  for (int (*function)(int) : {first, second, third}) {
+    CHECK(reinterpret_cast<std::uintptr_t>(function) % 64 == 0);
+  }
+}

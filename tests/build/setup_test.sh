@@ -1,0 +1,277 @@
+#!/usr/bin/env bash
+# third_party/bazel on machines that lack something, shown by a fake root folder (PACE_SYSROOT) and fake programs.
+# No package is installed and nothing is fetched.
+set -uo pipefail
+
+script=$PWD/third_party/bazel
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/setup.XXXXXX")
+failures=0
+
+# ---- a machine to play with
+
+# new_machine: an empty one, as root, whose apt-get and python3 work. Its programs are in $bin, its files in $root.
+new_machine() {
+  rm -rf "$work"
+  bin=$work/bin root=$work/root home=$work/home
+  mkdir -p "$bin" "$home" "$root/etc/apt/sources.list.d" "$root/usr/bin"
+  for tool in bash env mkdir rm cat sed grep tail cut df awk flock du sleep mv readlink touch chmod; do
+    ln -s "$(command -v "$tool")" "$bin/$tool"
+  done
+  program gcc 'echo 12.2.0'
+  program dpkg 'exit 0'
+  program apt-cache 'printf "libcatch2-dev:\n  Installed: (none)\n  Candidate: 2.13.10-1\n"'
+  program apt-get 'case $1 in
+    indextargets) printf "bookworm-updates http://mirror.example/debian/\nbookworm http://mirror.example/debian/\n" ;;
+    install) printf "%s\n" "$@" >>"$WORK/apt-installed"
+      while read -r file; do mkdir -p "$PACE_SYSROOT${file%/*}"; echo "echo bazel" >"$PACE_SYSROOT$file"; done <"$WORK/witnesses"
+      chmod +x "$PACE_SYSROOT/usr/bin/bazel" ;;
+  esac'
+  # A Python whose virtual environments hold a copy of it, and whose pip notes that it was asked.
+  program python3 'case "$*" in
+    *"-m venv"*) mkdir -p "$3/bin"; cat "$0" >"$3/bin/python3"; chmod +x "$3/bin/python3" ;;
+    *"-m pip"*) echo "Downloading torch-2.11.0.whl"; echo "$*" >>"$WORK/pip-ran"
+      exec sleep "${PIP_TAKES:-0}" ;;
+  esac'
+  cat >"$work/witnesses" <<'END'
+/usr/bin/bazel
+/usr/share/bazel/rules/java/WORKSPACE
+/usr/share/bazel/rules/proto/WORKSPACE
+/usr/share/bazel/tools/platforms/WORKSPACE
+/usr/share/bazel/tools/skylib/WORKSPACE
+/usr/bin/g++
+/usr/include/catch2/catch_all.hpp
+/usr/include/nlohmann/json.hpp
+/usr/include/boost/math/distributions.hpp
+/usr/include/benchmark/benchmark.h
+END
+}
+
+# program NAME SCRIPT: puts it into $bin. The old one may be a link to the machine's own program: never write into it.
+program() {
+  rm -f "$bin/$1"
+  printf '#!%s/bash\n%s\n' "$bin" "$2" >"$bin/$1"
+  chmod +x "$bin/$1"
+}
+
+with_packages() {
+  local file
+  while read -r file; do
+    mkdir -p "$root${file%/*}"
+    touch "$root$file"
+  done <"$work/witnesses"
+  # Bazel itself says what it was called with.
+  printf '#!%s/bash\nprintf bazel; printf " <%%s>" "$@"; echo\n' "$bin" >"$root/usr/bin/bazel"
+  chmod +x "$root/usr/bin/bazel"
+}
+
+# with_libtorch FOLDER VERSION: an unzipped libtorch.
+with_libtorch() {
+  mkdir -p "$1/include/ATen" "$1/lib"
+  echo "$2" >"$1/build-version"
+}
+
+# on_machine [NAME=VALUE...] -- ARGUMENTS: runs the script there; sets output and code.
+on_machine() {
+  local settings=()
+  while [[ $1 != -- ]]; do settings+=("$1"); shift; done
+  shift
+  output=$(env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PACE_ASSUME_ROOT=1 "${settings[@]}" \
+    "$script" "$@" 2>&1 </dev/null)
+  code=$?
+}
+
+# wait_for FILE: ends the test when it does not come within ten seconds.
+wait_for() {
+  local i
+  for ((i = 0; i < 200; i++)); do
+    [[ -e $1 ]] && return
+    sleep 0.05
+  done
+  output=$(<"$work/first")
+  complain "$1 never came"
+  exit 1
+}
+
+# ---- what is expected of it
+
+complain() {
+  failures=$((failures + 1))
+  printf 'FAILED: %s: %s\n--- exit code %s, output:\n%s\n---\n' "$case" "$1" "$code" "$output"
+}
+succeeds() { ((code == 0)) || complain "expected exit code 0"; }
+fails() { ((code == 1)) || complain "expected exit code 1"; }
+says() { [[ $output == *"$1"* ]] || complain "expected: $1"; }
+says_not() { [[ $output != *"$1"* ]] || complain "did not expect: $1"; }
+is() { [[ $output == "$1" ]] || complain "expected nothing but: $1"; }
+
+case="all there: it is Bazel, with the same arguments, and says nothing"
+new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
+on_machine PACE_LIBTORCH="$work/torch" -- test //a --test_arg='two words' ''
+succeeds; is "bazel <test> <//a> <--test_arg=two words> <>"
+
+case="packages missing, not root: the commands to type"
+new_machine
+on_machine PACE_ASSUME_ROOT=0 -- test //a
+fails
+says "only root can install them"
+says "echo 'deb http://mirror.example/debian/ bookworm-backports main' | sudo tee $root/etc/apt/sources.list.d/pace-backports.list"
+says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports nlohmann-json3-dev libboost-math-dev libbenchmark-dev bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib"
+
+case="only what is missing is asked for"
+new_machine; with_packages; rm "$root/usr/include/nlohmann/json.hpp"
+on_machine PACE_ASSUME_ROOT=0 -- test //a
+fails; says "--no-install-recommends nlohmann-json3-dev"; says_not g++; says_not backports
+
+case="a release with a Catch2 3 of its own needs no other source"
+new_machine; program apt-cache 'echo "  Candidate: 3.7.1-1"'
+on_machine PACE_ASSUME_ROOT=0 -- test //a
+fails; says " libcatch2-dev "; says_not backports
+
+case="no apt-get: what to provide"
+new_machine; rm "$bin/apt-get"
+on_machine -- test //a
+fails; says "there is no apt-get here"; says "PACE_BAZEL"; says "PACE_LIBTORCH"
+
+case="packages missing, root: they are installed, Catch2 from backports, and Bazel goes on"
+new_machine; with_libtorch "$work/torch" 2.11.0+cu130
+on_machine PACE_LIBTORCH="$work/torch" -- version
+succeeds
+[[ $(<"$root/etc/apt/sources.list.d/pace-backports.list") == "deb http://mirror.example/debian/ bookworm-backports main" ]] ||
+  complain "backports were not added to apt's sources"
+grep -qx 'libcatch2-dev/bookworm-backports' "$work/apt-installed" || complain "Catch2 was not asked of backports"
+! grep -q python "$work/apt-installed" || complain "Python is not needed where LibTorch is given"
+
+case="no network for apt: its last words, and what to check"
+new_machine; program apt-get '[[ $1 == install ]] || exit 0; echo "E: Failed to fetch bazel"; exit 100'
+on_machine -- test //a
+fails; says "| E: Failed to fetch bazel"; says "http_proxy"; says "run the same command again"
+
+case="apt-get says it has installed, but has not"
+new_machine; program apt-get 'exit 0'
+on_machine -- test //a
+fails; says "is not there: g++"; says "apt-get install --reinstall"
+
+case="no Python: the packages that have one are named"
+new_machine; with_packages; rm "$bin/python3"
+on_machine PACE_ASSUME_ROOT=0 -- test //a
+fails; says "--no-install-recommends python3 python3-venv"
+
+case="LibTorch is installed, once; then nothing is said"
+new_machine; with_packages
+on_machine -- info
+succeeds; says "installing LibTorch 2.11.0"; says "bazel <info>"
+[[ $(<"$home/.cache/pace/libtorch-2.11.0/complete") == "$(<third_party/requirements.txt)" ]] || complain "no stamp"
+on_machine -- info
+succeeds; is "bazel <info>"
+
+case="XDG_CACHE_HOME and PACE_HOME say where"
+new_machine; with_packages
+on_machine XDG_CACHE_HOME="$work/xdg" -- info
+succeeds; [[ -f $work/xdg/pace/libtorch-2.11.0/complete ]] || complain "not in XDG_CACHE_HOME"
+on_machine XDG_CACHE_HOME="$work/xdg" PACE_HOME="$work/own" -- info
+succeeds; [[ -f $work/own/libtorch-2.11.0/complete ]] || complain "not in PACE_HOME"
+
+case="a half-finished LibTorch is made anew"
+new_machine; with_packages; mkdir -p "$home/.cache/pace/libtorch-2.11.0/venv"; touch "$home/.cache/pace/libtorch-2.11.0/rest"
+on_machine -- info
+succeeds; says "found a half-finished or outdated LibTorch in $home/.cache/pace/libtorch-2.11.0: making it anew"
+[[ ! -e $home/.cache/pace/libtorch-2.11.0/rest ]] || complain "the old files are still there"
+
+case="other requirements make it outdated"
+echo torch==2.10.0 >"$home/.cache/pace/libtorch-2.11.0/complete"
+on_machine -- info
+succeeds; says "half-finished or outdated"
+
+case="no network for pip: its last words, no stamp, and what to do"
+new_machine; with_packages
+program python3 'case "$*" in
+  *"-m venv"*) mkdir -p "$3/bin"; cat "$0" >"$3/bin/python3"; chmod +x "$3/bin/python3" ;;
+  *"-m pip"*) echo "ERROR: No matching distribution found for torch==2.11.0"; exit 1 ;;
+esac'
+on_machine -- info
+fails; says "| ERROR: No matching distribution found"; says "\`pip install torch==2.11.0\` failed"; says "https_proxy"; says "PACE_LIBTORCH"
+[[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands where nothing was installed"
+
+case="a disk that is too small"
+new_machine; with_packages
+program df 'printf "head\n/dev/x 1 1 1234 1 /\n"'
+on_machine -- info
+fails; says "has 1234 MB"; says "export PACE_HOME="
+
+case="no place to install into"
+new_machine; with_packages
+on_machine HOME= -- info
+fails; says "Type: export PACE_HOME="
+on_machine PACE_HOME=/proc/nowhere -- info
+fails; says "cannot write to /proc/nowhere"
+
+case="two at once: the second waits, and LibTorch is installed once"
+new_machine; with_packages
+env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PIP_TAKES=2 "$script" one >"$work/first" 2>&1 &
+wait_for "$work/pip-ran"
+on_machine -- two
+wait $!
+succeeds; says "waiting for it"; says "bazel <two>"
+[[ $(<"$work/first") == *"bazel <one>"* ]] || complain "the first did not become Bazel: $(<"$work/first")"
+(($(wc -l <"$work/pip-ran") == 1)) || complain "pip ran more than once"
+
+case="interrupted: it says so, and leaves no stamp"
+new_machine; with_packages
+env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PIP_TAKES=60 "$script" one >"$work/first" 2>&1 &
+child=$!
+wait_for "$work/pip-ran"
+kill -TERM "$child"; wait "$child"; code=$?; output=$(<"$work/first")
+fails; says "interrupted"; says "Run the same command again"
+[[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands"
+on_machine -- two
+succeeds; says "half-finished"
+
+case="PACE_LIBTORCH: what it may be"
+new_machine; with_packages; with_libtorch "$work/a/libtorch" 2.11.0+cu130
+mkdir -p "$work/site-packages/torch/include/ATen" "$work/site-packages/torch/lib"
+printf "__all__ = []\n__version__ = '2.11.0+cu130'\ndebug = False\n" >"$work/site-packages/torch/version.py"
+for folder in "$work/a/libtorch" "$work/a" "$work/site-packages" "$work/site-packages/torch"; do
+  on_machine PACE_LIBTORCH="$folder" -- info
+  succeeds; is "bazel <info>"
+done
+
+case="PACE_LIBTORCH: not there, or another version"
+on_machine PACE_LIBTORCH="$work/nowhere" -- info
+fails; says "PACE_LIBTORCH=$work/nowhere is no LibTorch"; says "include/ATen"
+with_libtorch "$work/old" 2.10.0+cpu
+on_machine PACE_LIBTORCH="$work/old" -- info
+fails; says "is LibTorch 2.10.0+cpu; pace needs 2.11.0"
+rm "$work/old/build-version"
+on_machine PACE_LIBTORCH="$work/old" -- info
+fails; says "is LibTorch of an unknown version; pace needs 2.11.0"
+
+case="PACE_BAZEL and PACE_PYTHON"
+with_libtorch "$work/torch" 2.11.0
+rm "$root/usr/bin/bazel"
+printf '#!%s/bash\necho "own $*"\n' "$bin" >"$work/own-bazel"; chmod +x "$work/own-bazel"
+on_machine PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/own-bazel" -- info
+succeeds; is "own info"
+on_machine PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/no-bazel" -- info
+fails; says "PACE_BAZEL=$work/no-bazel is no program"
+on_machine PACE_LIBTORCH="$work/torch" PACE_PYTHON="$work/no-python" -- info
+fails; says "PACE_PYTHON=$work/no-python is no program"
+
+case="a compiler that is too old, or none"
+new_machine; with_packages; with_libtorch "$work/torch" 2.11.0; program gcc 'echo 11.4.0'
+on_machine PACE_LIBTORCH="$work/torch" -- info
+fails; says "gcc is version 11.4.0; pace needs 12"
+program clang 'echo 16.0.6'
+on_machine PACE_LIBTORCH="$work/torch" CC=clang -- info
+succeeds; is "bazel <info>"
+on_machine PACE_LIBTORCH="$work/torch" CC=nothing -- info
+fails; says "the C++ compiler nothing cannot be run"
+
+case="by a link, and from another folder"
+ln -s "$script" "$work/link"
+program gcc 'echo 12'
+output=$(cd / && env -i PATH="$bin" HOME="$home" PACE_SYSROOT="$root" PACE_LIBTORCH="$work/torch" "$work/link" info 2>&1); code=$?
+succeeds; is "bazel <info>"
+
+rm -rf "$work"
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))

@@ -1,0 +1,126 @@
+// outputs_match on structure: which output, which kind, which shape.
+#include "pace/check/outputs.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/sparse_coo_tensor.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "pace/check/ivalue.hpp"
+#include "values.hpp"
+
+using pace::to_ivalue;
+using pace::check::CheckOptions;
+using pace::check::Match;
+using pace::check::outputs_match;
+
+namespace {
+
+std::string message(const c10::IValue& expected, const c10::IValue& actual, const CheckOptions& options = {}) {
+  const Match match = outputs_match(expected, actual, options);
+  CHECK(match.correct == match.message.empty());
+  return match.message;
+}
+
+}  // namespace
+
+TEST_CASE("shape, dtype, device and layout: expected and got") {
+  CHECK(message(at::zeros({2, 3}), at::zeros({3, 2})) == "output: expected shape [2, 3], got [3, 2]");
+  CHECK(message(at::zeros({1}), at::zeros({})) == "output: expected shape [1], got []");
+  CHECK(message(floats({1}), doubles({1})) == "output: expected dtype float32, got float64");
+  CHECK(message(floats({1}), doubles({1, 2})) ==
+        "output: expected shape [1], got [2]; expected dtype float32, got float64");
+  CHECK(message(floats({1}), floats({1}).to(at::kMeta)) == "output: expected device cpu, got meta");
+  const auto sparse = at::sparse_coo_tensor(longs({0}).view({1, 1}), floats({1}), {2});
+  CHECK(message(floats({1, 0}), sparse) == "output: expected layout strided, got sparse COO");
+  CHECK(outputs_match(floats({1}), doubles({1})).max_abs_error == inf);
+}
+
+TEST_CASE("checks of the dtype and layout can be turned off") {
+  CheckOptions options;
+  options.check_dtype = false;
+  CHECK(message(floats({1}), doubles({1}), options).empty());
+  CHECK(message(floats({1}), doubles({1.0001}), options).empty());
+  // The coarser type rules: 1e-3 + 16 * 2^-10 around 1.
+  CHECK(message(floats({1}), floats({1.015}).to(at::kHalf), options).empty());
+  CHECK_FALSE(message(floats({1}), floats({1.02}).to(at::kHalf), options).empty());
+  options.check_layout = false;
+  CHECK(message(floats({1, 0}), at::sparse_coo_tensor(longs({0}).view({1, 1}), floats({1}), {2}), options).empty());
+}
+
+TEST_CASE("strides do not matter") {
+  const auto x = at::arange(6, at::kFloat).view({2, 3});
+  CHECK(message(x, x.t().contiguous().t()).empty());
+  CHECK(message(floats({1}).expand({4}), floats({1, 1, 1, 1})).empty());
+}
+
+TEST_CASE("the number of outputs") {
+  const auto one = to_ivalue(std::tuple(floats({1}))), two = to_ivalue(std::tuple(floats({1}), floats({2})));
+  CHECK(message(two, one) == "output: expected 2 outputs, got 1");
+  CHECK(message(one, two) == "output: expected 1 output, got 2");
+  CHECK(message(one, to_ivalue(std::tuple<>())) == "output: expected 1 output, got 0");
+  CHECK(message(one, floats({1})) == "output: expected tuple of 1, got a tensor of shape [1]");
+  CHECK(message(to_ivalue(std::tuple(1, two)), to_ivalue(std::tuple(1, one))) == "output[1]: expected 2 outputs, got 1");
+}
+
+TEST_CASE("lists and tuples are one kind") {
+  CHECK(message(to_ivalue(std::tuple(floats({1}), floats({2}))), std::vector<at::Tensor>{floats({1}), floats({2})}).empty());
+}
+
+TEST_CASE("the path to an output") {
+  using Dict = std::map<std::string, at::Tensor>;
+  const auto value = [](double h) {
+    return to_ivalue(std::tuple(floats({1}), Dict{{"c", floats({2})}, {"h", floats({3, h})}}));
+  };
+  CHECK(message(value(4), value(4)).empty());
+  CHECK(message(value(4), value(8)) ==
+        "output[1][\"h\"]: 1 of 2 elements (50 %) differ; worst at [1]: expected 4.0, got 8.0 (off by 4, allowed "
+        "0.000249)");  // 1.3e-6 * 4 + 2^-13 * 2
+}
+
+TEST_CASE("keys that are missing or unexpected") {
+  using Dict = std::map<std::string, int>;
+  CHECK(message(to_ivalue(Dict{{"a", 1}, {"b", 2}}), to_ivalue(Dict{{"a", 1}, {"c", 2}})) ==
+        "output: unexpected key \"c\"\noutput: key \"b\" is missing");
+  CHECK(message(to_ivalue(std::map<int, int>{{7, 1}}), to_ivalue(std::map<int, int>{{7, 2}})) ==
+        "output[7]: expected 1, got 2");
+}
+
+TEST_CASE("kinds: expected and got") {
+  CHECK(message(floats({1}), c10::IValue()) == "output: expected a tensor of shape [1], got nothing (none)");
+  CHECK(message(floats({1}), at::Tensor()) == "output: expected a tensor of shape [1], got nothing (none)");
+  CHECK(message(c10::IValue(), at::Tensor()).empty());
+  CHECK(message(at::Tensor(), floats({1})) == "output: expected nothing (none), got a tensor of shape [1]");
+  CHECK(message(1, 1.0) == "output: expected a int 1, got a double 1.0");
+  CHECK(message(1, true) == "output: expected a int 1, got a bool true");
+  CHECK(message(to_ivalue(std::map<int, int>{}), "x") == "output: expected a dict of 0, got a string \"x\"");
+}
+
+TEST_CASE("several wrong outputs are all named, up to a limit") {
+  const auto four = to_ivalue(std::tuple(1, 2, 3, 4)), wrong = to_ivalue(std::tuple(1, 0, 0, 0));
+  CHECK(message(four, wrong) ==
+        "output[1]: expected 2, got 0\noutput[2]: expected 3, got 0\noutput[3]: expected 4, got 0");
+  CheckOptions options;
+  options.max_reported = 1;
+  CHECK(message(four, wrong, options) == "output[1]: expected 2, got 0\n... and 2 more outputs differ");
+  const Match match = outputs_match(four, wrong);
+  CHECK(match.mismatches == 3);
+  CHECK(match.compared == 4);
+}
+
+TEST_CASE("sparse outputs by their values; empty and scalar tensors") {
+  const auto sparse = [](double x) { return at::sparse_coo_tensor(longs({1}).view({1, 1}), floats({x}), {2}); };
+  CHECK(message(sparse(1), sparse(1)).empty());
+  CHECK(message(sparse(1), sparse(2)).starts_with("output: 1 of 2 elements (50 %) differ; worst at [1]: expected 1.0, got 2.0"));
+  CHECK(message(at::zeros({0, 2}), at::zeros({0, 2})).empty());
+  CHECK(outputs_match(at::zeros({0, 2}), at::zeros({0, 2})).compared == 1);
+  CHECK(message(at::full({}, 1.0f), at::full({}, 3.0f)).starts_with("output: 1 of 1 elements (100 %) differ; worst at []"));
+}
+
+TEST_CASE("outputs that require gradients") {
+  const auto x = doubles({1, 2}).requires_grad_();
+  CHECK(message(x * 2, doubles({2, 4})).empty());
+}

@@ -1,0 +1,377 @@
+#include "pace/compare/comparison.hpp"
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/zeros.h>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/gate/correct.hpp"
+#include "tests/support/fake_clock.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Message;
+using Catch::Matchers::WithinRel;
+using pace::Nanoseconds;
+using pace::Outcome;
+using pace::Verdict;
+using pace::test::FakeClock;
+
+pace::Options few_rounds() {
+  pace::Options options;
+  options.budget = Nanoseconds(1e6);
+  options.warm_up = Nanoseconds(1e4);
+  options.min_sample = Nanoseconds(1000);
+  options.resolutions_per_sample = 1;
+  options.max_rounds = 24;
+  return options;
+}
+
+/// Moves the clock by `cost` whenever `function` is called.
+template <class F>
+auto costing(FakeClock& clock, double cost, F function) {
+  return [&clock, cost, function](auto&&... operands) -> decltype(function(operands...)) {
+    clock.advance(Nanoseconds(cost));
+    return function(operands...);
+  };
+}
+
+at::Tensor twice(const at::Tensor& x) { return at::add(x, x); }
+
+TEST_CASE("candidates are timed in pairs with the baseline") {
+  FakeClock clock;
+  const auto result = pace::compare("twice", at::randn({8, 8}))
+                          .options(few_rounds())
+                          .baseline("add", costing(clock, 300, twice))
+                          .candidate("mul", costing(clock, 100, [](const at::Tensor& x) { return at::mul(x, 2); }))
+                          .candidate("slow", costing(clock, 600, twice))
+                          .bytes(600)
+                          .flops(1200)
+                          .expect("mul", pace::SpeedupAtLeast(2.9))
+                          .expect(pace::NoSlowerThan(1.5))
+                          .run(clock);
+  REQUIRE(result.implementations.size() == 3);
+  CHECK(result.name == "twice");
+  CHECK(result.clock == "fake");
+  CHECK(result.all_measured());
+  CHECK_THAT(result, pace::Correct());
+  CHECK(result.rounds == 24);
+  CHECK(result.iterations == 10);
+
+  const auto& mul = result["mul"];
+  REQUIRE(mul.speedup);
+  CHECK(mul.speedup->observations == 8);  // 24 rounds in cycles of three
+  CHECK_THAT(mul.speedup->median, WithinRel(3.0, 1e-9));
+  REQUIRE(mul.speedup->interval);
+  CHECK_THAT(mul.speedup->interval->low, WithinRel(3.0, 1e-9));
+  CHECK_THAT(mul.speedup->interval->confidence, WithinRel(0.975, 1e-9));  // two candidates share 5 %
+  CHECK_THAT(result["slow"].speedup->median, WithinRel(0.5, 1e-9));
+  CHECK_FALSE(result.baseline().speedup);
+  CHECK_THAT(result.baseline().time->median.count(), WithinRel(300.0, 1e-9));
+  CHECK_THAT(*mul.gigabytes_per_second(), WithinRel(6.0, 1e-9));
+  CHECK_THAT(*mul.gigaflops_per_second(), WithinRel(12.0, 1e-9));
+
+  REQUIRE(mul.judgements.size() == 2);
+  CHECK(mul.judgements[0].verdict == Verdict::passed);
+  CHECK(mul.judgements[1].verdict == Verdict::passed);
+  CHECK(mul.acceptable());
+  REQUIRE(result["slow"].judgements.size() == 1);
+  CHECK(result["slow"].judgements[0].verdict == Verdict::failed);
+  CHECK_FALSE(result["slow"].acceptable());
+  CHECK(result.baseline().judgements.empty());
+}
+
+TEST_CASE("a wrong candidate is named and has no speed-up, however fast") {
+  FakeClock clock;
+  const auto result = pace::compare("relu", at::randn({100}))
+                          .options(few_rounds())
+                          .baseline("relu", costing(clock, 1000, [](const at::Tensor& x) { return at::relu(x); }))
+                          .candidate("identity", costing(clock, 1, [](const at::Tensor& x) { return x.clone(); }))
+                          .candidate("right", costing(clock, 500, [](const at::Tensor& x) { return at::relu(x); }))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  const auto& wrong = result["identity"];
+  CHECK(wrong.outcome == Outcome::wrong);
+  CHECK_FALSE(wrong.speedup);
+  CHECK_FALSE(wrong.time);
+  CHECK(wrong.samples.empty());
+  CHECK_THAT(wrong.message, ContainsSubstring("100 elements"));
+  CHECK(wrong.judgements.at(0).verdict == Verdict::failed);
+  CHECK_FALSE(pace::Correct().match(result));
+  CHECK_THAT(result["right"].speedup->median, WithinRel(2.0, 1e-9));
+}
+
+TEST_CASE("outputs of another kind are wrong") {
+  const auto outcome_of = [](auto candidate) {
+    FakeClock clock;
+    const auto result = pace::compare("relu", at::rand({4, 4}))
+                            .options(few_rounds())
+                            .baseline("relu", costing(clock, 100, [](const at::Tensor& x) { return at::relu(x); }))
+                            .candidate("other", costing(clock, 100, candidate))
+                            .run(clock);
+    return result["other"];
+  };
+  const auto shape = outcome_of([](const at::Tensor& x) { return x.reshape({16}).clone(); });
+  CHECK(shape.outcome == Outcome::wrong);
+  CHECK_THAT(shape.message, ContainsSubstring("shape") && ContainsSubstring("[16]"));
+  const auto dtype = outcome_of([](const at::Tensor& x) { return x.to(at::kDouble); });
+  CHECK(dtype.outcome == Outcome::wrong);
+  CHECK_THAT(dtype.message, ContainsSubstring("float64"));
+  CHECK(outcome_of([](const at::Tensor& x) { return std::vector<at::Tensor>{x, x}; }).outcome == Outcome::wrong);
+  CHECK(outcome_of([](const at::Tensor& x) { return std::tuple(x.clone(), 1); }).outcome == Outcome::wrong);
+  CHECK(outcome_of([](const at::Tensor&) {}).outcome == Outcome::wrong);
+  CHECK(outcome_of([](const at::Tensor& x) { return x.clone(); }).outcome == Outcome::measured);
+}
+
+TEST_CASE("a candidate that writes nothing cannot pass with what earlier calls left in memory") {
+  FakeClock clock;
+  const auto result = pace::compare("sigmoid", at::randn({64, 64}))
+                          .options(few_rounds())
+                          .baseline("eager", costing(clock, 100, [](const at::Tensor& x) { return at::sigmoid(x); }))
+                          .candidate("null", costing(clock, 1, [](const at::Tensor& x) { return at::empty_like(x); }))
+                          .run(clock);
+  CHECK(result["null"].outcome == Outcome::wrong);
+  CHECK_THAT(result["null"].message, ContainsSubstring("unwritten"));
+}
+
+TEST_CASE("a candidate that is right only while it is checked is found out by its last timed call") {
+  FakeClock clock;
+  int calls = 0;
+  const auto lazy = [&](const at::Tensor& x) { return ++calls <= 3 ? at::sigmoid(x) : at::empty_like(x); };
+  const auto result = pace::compare("sigmoid", at::randn({64, 64}))
+                          .options(few_rounds())
+                          .baseline("eager", costing(clock, 100, [](const at::Tensor& x) { return at::sigmoid(x); }))
+                          .candidate("lazy", costing(clock, 100, lazy))
+                          .run(clock);
+  CHECK(result["lazy"].outcome == Outcome::wrong);
+  CHECK_FALSE(result["lazy"].speedup);
+  CHECK_THAT(result["lazy"].message, ContainsSubstring("last timed call"));
+  CHECK(result["eager"].outcome == Outcome::measured);
+}
+
+TEST_CASE("operands that the baseline writes to are outputs, and start each sample from their first values") {
+  FakeClock clock;
+  const auto add_into = [](const at::Tensor& x, at::Tensor& out) { out.add_(x); };
+  const auto x = at::randn({32}), out = at::randn({32});
+  const auto out_before = out.clone();
+  double largest = 0;
+  const auto watched = [&](const at::Tensor& a, at::Tensor& b) {
+    b.add_(a);
+    largest = std::max(largest, b.abs().max().item<double>());
+  };
+  const auto result = pace::compare("add_", x, out)
+                          .options(few_rounds())
+                          .baseline("eager", costing(clock, 100, add_into))
+                          .candidate("same", costing(clock, 100, watched))
+                          .candidate("nothing", costing(clock, 1, [](const at::Tensor&, at::Tensor&) {}))
+                          .candidate("double", costing(clock, 1, [](const at::Tensor& a, at::Tensor& b) { b.add_(a, 2); }))
+                          .run(clock);
+  CHECK(result["same"].outcome == Outcome::measured);
+  CHECK(result["same"].checked);
+  CHECK(result["nothing"].outcome == Outcome::wrong);
+  CHECK_THAT(result["nothing"].message, ContainsSubstring("operand tensor 1"));
+  CHECK(result["double"].outcome == Outcome::wrong);
+  // 10 iterations a sample, restored before each.
+  CHECK(largest < 10 * x.abs().max().item<double>() + out.abs().max().item<double>() + 1);
+  // The user's own tensors stay as they are.
+  CHECK(at::equal(out, out_before));
+}
+
+TEST_CASE("a candidate that changes what the baseline leaves alone is wrong") {
+  FakeClock clock;
+  const auto result = pace::compare("relu", at::randn({32}))
+                          .options(few_rounds())
+                          .baseline("relu", costing(clock, 100, [](const at::Tensor& x) { return at::relu(x); }))
+                          .candidate("in place", costing(clock, 50, [](at::Tensor& x) { return x.relu_(); }))
+                          .run(clock);
+  CHECK(result["in place"].outcome == Outcome::wrong);
+  CHECK_THAT(result["in place"].message, ContainsSubstring("operand tensor 0"));
+}
+
+TEST_CASE("a candidate that throws is named and the others are measured") {
+  FakeClock clock;
+  int calls = 0;
+  const auto later = [&](const at::Tensor& x) {
+    if (++calls > 20) throw std::runtime_error("out of luck");
+    return twice(x);
+  };
+  const auto at_once = [](const at::Tensor&) -> at::Tensor { throw std::runtime_error("no kernel"); };
+  const auto result = pace::compare("twice", at::randn({8}))
+                          .options(few_rounds())
+                          .baseline("add", costing(clock, 300, twice))
+                          .candidate("at once", costing(clock, 100, at_once))
+                          .candidate("later", costing(clock, 100, later))
+                          .candidate("fine", costing(clock, 100, twice))
+                          .refused("package", "no compiler here")
+                          .run(clock);
+  CHECK(result["at once"].outcome == Outcome::threw);
+  CHECK(result["at once"].message == "no kernel");
+  CHECK(result["later"].outcome == Outcome::threw);
+  CHECK(result["later"].message == "out of luck");
+  CHECK_FALSE(result["later"].speedup);
+  CHECK(result["package"].outcome == Outcome::refused);
+  CHECK(result["package"].message == "no compiler here");
+  CHECK_THAT(result["fine"].speedup->median, WithinRel(3.0, 1e-9));
+  CHECK(result["fine"].speedup->observations == 12);  // cycles of two: only the two that are left
+}
+
+TEST_CASE("without a baseline that runs there are no speed-ups, but there is a result") {
+  FakeClock clock;
+  const auto fail = [](const at::Tensor&) -> at::Tensor { throw std::runtime_error("broken"); };
+  const auto result = pace::compare("twice", at::randn({8}))
+                          .options(few_rounds())
+                          .baseline("broken", costing(clock, 1, fail))
+                          .candidate("add", costing(clock, 1, twice))
+                          .run(clock);
+  CHECK(result["broken"].outcome == Outcome::threw);
+  CHECK(result["add"].outcome == Outcome::refused);
+  CHECK_THAT(result["add"].message, ContainsSubstring("broken"));
+  CHECK(result.stop_reason == pace::StopReason::not_started);
+}
+
+TEST_CASE("a baseline that does not repeat itself cannot vouch for anybody") {
+  FakeClock clock;
+  int calls = 0;
+  const auto counting = [&](const at::Tensor& x) { return at::add(x, ++calls); };
+  const auto result = pace::compare("counter", at::randn({8}))
+                          .options(few_rounds())
+                          .baseline("counter", costing(clock, 100, counting))
+                          .candidate("add", costing(clock, 100, twice))
+                          .run(clock);
+  CHECK(result["add"].outcome == Outcome::measured);
+  CHECK_FALSE(result["add"].checked);
+  CHECK_FALSE(pace::Correct().match(result));
+  REQUIRE(result.notes.size() == 1);
+  CHECK_THAT(result.notes[0], ContainsSubstring("does not repeat itself"));
+}
+
+TEST_CASE("random operators draw the same numbers on both sides while they are checked") {
+  FakeClock clock;
+  const auto noise = [](const at::Tensor& x) { return at::add(x, at::randn({8})); };
+  const auto other = [](const at::Tensor& x) { return at::add(x, at::rand({8})); };
+  const auto result = pace::compare("noise", at::randn({8}))
+                          .options(few_rounds())
+                          .baseline("one", costing(clock, 100, noise))
+                          .candidate("two", costing(clock, 100, noise))
+                          .candidate("uniform", costing(clock, 100, other))
+                          .run(clock);
+  CHECK(result["one"].outcome == Outcome::measured);
+  CHECK(result["two"].outcome == Outcome::measured);
+  CHECK(result["two"].checked);
+  CHECK(result["uniform"].outcome == Outcome::wrong);
+}
+
+TEST_CASE("a float64 reference forgives a candidate what the baseline does wrong itself") {
+  FakeClock clock;
+  const auto x = at::randn({64}).add_(4096);
+  // Both lose about the same accuracy to cancellation, in different ways.
+  const auto one = [](const at::Tensor& t) { return t.mul(t).sub(t.mul(4096)).sub(t.mul(1)); };
+  const auto two = [](const at::Tensor& t) { return t.mul(t.sub(4097)); };
+  const auto compare = [&](bool reference) {
+    auto comparison = pace::compare("cancellation", x);
+    comparison.options(few_rounds()).baseline("one", costing(clock, 100, one)).candidate("two", costing(clock, 100, two));
+    if (reference) comparison.float64_reference();
+    return comparison.run(clock);
+  };
+  CHECK(compare(false)["two"].outcome == Outcome::wrong);
+  CHECK(compare(true)["two"].outcome == Outcome::measured);
+}
+
+TEST_CASE("operands reach every implementation with equal values, strides and phase, in buffers of their own") {
+  FakeClock clock;
+  std::vector<const void*> seen_by_baseline, seen_by_candidate;
+  const auto x = at::randn({16, 8}).t();
+  const auto look = [&](std::vector<const void*>& seen) {
+    return [&](const at::Tensor& t) {
+      seen.push_back(t.const_data_ptr());
+      if (!t.strides().equals(x.strides()) || !at::equal(t, x)) throw std::runtime_error("other operands");
+      return t.sum();
+    };
+  };
+  auto options = few_rounds();
+  const auto run = [&](pace::OperandPolicy policy) {
+    seen_by_baseline.clear();
+    seen_by_candidate.clear();
+    options.operands = policy;
+    return pace::compare("look", x)
+        .options(options)
+        .baseline("a", costing(clock, 1000, look(seen_by_baseline)))
+        .candidate("b", costing(clock, 1000, look(seen_by_candidate)))
+        .run(clock);
+  };
+  const auto distinct = [](std::vector<const void*> seen) {
+    std::ranges::sort(seen);
+    return std::unique(seen.begin(), seen.end()) - seen.begin();
+  };
+  REQUIRE(run(pace::OperandPolicy::crossover).all_measured());
+  CHECK(distinct(seen_by_baseline) == 2);
+  CHECK(distinct(seen_by_candidate) == 2);
+  CHECK(std::ranges::find(seen_by_baseline, x.const_data_ptr()) == seen_by_baseline.end());
+  REQUIRE(run(pace::OperandPolicy::shared).all_measured());
+  CHECK(distinct(seen_by_baseline) == 1);
+  CHECK(distinct(seen_by_candidate) == 1);
+}
+
+TEST_CASE("operands may be anything, and implementations need no tensors") {
+  FakeClock clock;
+  const auto result = pace::compare("sum", std::vector<double>{1, 2, 3}, 4)
+                          .options(few_rounds())
+                          .baseline("loop", costing(clock, 200, [](const std::vector<double>& v, int n) {
+                            return (v[0] + v[1] + v[2]) * n;
+                          }))
+                          .candidate("formula", costing(clock, 100, [](const std::vector<double>&, int n) { return 6.0 * n; }))
+                          .run(clock);
+  CHECK(result["formula"].checked);
+  CHECK_THAT(result["formula"].speedup->median, WithinRel(2.0, 1e-9));
+
+  const auto nothing = pace::compare("nothing")
+                           .options(few_rounds())
+                           .baseline("a", costing(clock, 100, [] {}))
+                           .candidate("b", costing(clock, 100, [] {}))
+                           .run(clock);
+  CHECK(nothing["b"].outcome == Outcome::measured);
+  CHECK_FALSE(nothing["b"].checked);
+}
+
+TEST_CASE("results are published") {
+  FakeClock clock;
+  std::vector<std::string> heard;
+  pace::run_context().on_result([&](const pace::Result& result) { heard.push_back(result.name); });
+  (void)pace::compare("heard").options(few_rounds()).baseline("a", costing(clock, 100, [] {})).run(clock);
+  pace::run_context().clear_listeners();
+  CHECK(heard == std::vector<std::string>{"heard"});
+}
+
+TEST_CASE("an ill-formed comparison is an error, before anything runs") {
+  const auto nothing = [] {};
+  CHECK_THROWS_MATCHES(pace::compare("x").candidate("a", nothing).run(), pace::Error,
+                       Message("comparison 'x': needs exactly one baseline; call .baseline(name, function) once"));
+  CHECK_THROWS_AS(pace::compare("x").baseline("a", nothing).baseline("b", nothing).run(), pace::Error);
+  CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).candidate("a", nothing).run(), pace::Error,
+                       Message("comparison 'x': has two implementations named 'a'; each needs a name of its own"));
+  CHECK_THROWS_MATCHES(
+      pace::compare("x").baseline("a", nothing).expect("b", pace::SpeedupAtLeast(1)).run(), pace::Error,
+      Message("comparison 'x': expects something of 'b', which is not one of its candidates"));
+  pace::Options senseless;
+  senseless.confidence = 2;
+  CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);
+}
+
+}  // namespace

@@ -1,0 +1,116 @@
+#include <limits>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/memory.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Message;
+using pace::Nanoseconds;
+
+TEST_CASE("an input error names file, line and column as far as known") {
+  CHECK_THROWS_MATCHES(throw pace::InputError({"a.txt", 3, 7}, "expected a comma"), pace::InputError,
+                       Message("a.txt:3:7: expected a comma"));
+  CHECK_THROWS_MATCHES(throw pace::InputError({"a.txt", 3, 0}, "x"), pace::Error, Message("a.txt:3: x"));
+  CHECK_THROWS_MATCHES(throw pace::InputError({}, "x"), pace::Error, Message("x"));
+}
+
+TEST_CASE("figures keep three significant digits and a unit that fits") {
+  CHECK(pace::format_time(Nanoseconds(0)) == "0.00 ns");
+  CHECK(pace::format_time(Nanoseconds(0.1234)) == "0.123 ns");
+  CHECK(pace::format_time(Nanoseconds(999.4)) == "999 ns");
+  CHECK(pace::format_time(Nanoseconds(12'345)) == "12.3 us");
+  CHECK(pace::format_time(Nanoseconds(4.56e6)) == "4.56 ms");
+  CHECK(pace::format_time(Nanoseconds(78.9e9)) == "78.9 s");
+  CHECK(pace::format_time(Nanoseconds(4567e9)) == "4567 s");
+  CHECK(pace::format_factor(1.2) == "1.20x");
+  CHECK(pace::format_factor(0.5) == "0.500x");
+  CHECK(pace::format_percent(0.95) == "95 %");
+  CHECK(pace::format_percent(0.995) == "99.5 %");
+  CHECK(pace::format_significant(std::numeric_limits<double>::quiet_NaN()) == "nan");
+  CHECK(pace::format_significant(-std::numeric_limits<double>::infinity()) == "-inf");
+  CHECK(pace::format_interval(pace::Interval<Nanoseconds>{Nanoseconds(950), Nanoseconds(1050), 0.95}) ==
+        "[0.950, 1.05] us");
+  CHECK(pace::format_interval(pace::Interval<double>{0.9, 1.1, 0.95}) == "[0.900x, 1.10x]");
+}
+
+TEST_CASE("a result finds implementations by name and names the known ones otherwise") {
+  pace::Result result;
+  result.name = "softmax";
+  CHECK_THROWS_AS(result.baseline(), pace::Error);
+  result.implementations.resize(2);
+  result.implementations[0].name = "eager";
+  result.implementations[0].is_baseline = true;
+  result.implementations[1].name = "fused";
+  CHECK(result.baseline().name == "eager");
+  CHECK(&result["fused"] == &result.implementations[1]);
+  CHECK_THROWS_MATCHES(result["fussed"], pace::Error,
+                       Message("result 'softmax' has no implementation 'fussed'; it has: eager, fused"));
+}
+
+TEST_CASE("rates are per second at the median, if declared") {
+  pace::ImplementationResult result;
+  CHECK_FALSE(result.gigabytes_per_second());
+  result.bytes = 4000;
+  CHECK_FALSE(result.gigabytes_per_second());
+  result.time.emplace();
+  result.time->median = Nanoseconds(1000);
+  CHECK(result.gigabytes_per_second() == 4.0);
+  CHECK_FALSE(result.gigaflops_per_second());
+  result.flops = 500;
+  CHECK(result.gigaflops_per_second() == 0.5);
+}
+
+TEST_CASE("an implementation is acceptable if measured and every judgement lets it through") {
+  pace::ImplementationResult result;
+  CHECK_FALSE(result.acceptable());
+  result.outcome = pace::Outcome::measured;
+  CHECK(result.acceptable());
+  result.judgements.push_back({.expectation = "", .verdict = pace::Verdict::undecided, .acceptable = true, .message = ""});
+  CHECK(result.acceptable());
+  result.judgements.push_back({.expectation = "", .verdict = pace::Verdict::failed, .acceptable = false, .message = ""});
+  CHECK_FALSE(result.acceptable());
+}
+
+TEST_CASE("senseless options are named") {
+  pace::Options options;
+  CHECK_NOTHROW(pace::validate(options));
+  options.budget = Nanoseconds(0);
+  CHECK_THROWS_MATCHES(pace::validate(options), pace::Error, Message("options: budget must be longer than 0"));
+  options = {};
+  options.confidence = 95;
+  CHECK_THROWS_MATCHES(pace::validate(options), pace::Error, Catch::Matchers::MessageMatches(ContainsSubstring("confidence")));
+}
+
+TEST_CASE("listeners hear of every result") {
+  pace::RunContext context;
+  std::vector<std::string> heard;
+  context.on_result([&](const pace::Result& result) { heard.push_back(result.name); });
+  pace::Result result;
+  result.name = "a";
+  context.publish(result);
+  result.name = "b";
+  context.publish(result);
+  CHECK(heard == std::vector<std::string>{"a", "b"});
+  context.clear_listeners();
+  context.publish(result);
+  CHECK(heard.size() == 2);
+}
+
+TEST_CASE("this machine has memory left") {
+  const auto available = pace::available_memory();
+  REQUIRE(available);
+  CHECK(*available > 1 << 20);
+}
+
+}  // namespace

@@ -1,0 +1,68 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "pace/corpus/corpus.hpp"
+#include "pace/corpus/embedding.hpp"
+#include "pace/corpus/extent.hpp"
+#include "pace/corpus/text.hpp"
+
+#include "temporary_directory.hpp"
+
+using namespace pace::corpus;
+
+namespace {
+
+// By hand, from the root of the repository: RECORD_PROGRAM=... shipped_corpus_test
+const std::filesystem::path shipped = "benches/corpus/pace_train";
+
+std::set<std::string> files(const std::filesystem::path& directory) {
+  std::set<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) out.insert(entry.path().filename());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the shipped corpus is what the recorder makes of the models") {
+  const TemporaryDirectory directory;
+  const char* given = std::getenv("RECORD_PROGRAM");
+  const std::string program = given != nullptr ? given : "benches/corpus/record";
+  const std::string command = "'" + program + "' '" + directory.path().string() + "' > /dev/null";
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK(files(directory.path()) == files(shipped));
+  for (const auto& name : files(shipped)) {
+    INFO(name);
+    CHECK(read_file(directory.path() / name) == read_file(shipped / name));
+  }
+}
+
+TEST_CASE("the shipped corpus is complete, in float32 and of modest size") {
+  CHECK(files(shipped) ==
+        std::set<std::string>{"lstm_training.txt", "residual_block_training.txt", "transformer_block_training.txt"});
+  const Corpus corpus = Corpus::from_directory(shipped);
+  CHECK(corpus.rejects().empty());
+  CHECK(corpus.operators().size() >= 30);
+  for (const char* name :
+       {"aten.convolution.default", "aten.convolution_backward.default", "aten.native_batch_norm.default",
+        "aten.native_batch_norm_backward.default", "aten.relu.default", "aten.threshold_backward.default",
+        "aten.avg_pool2d.default", "aten.add.Tensor", "aten.addmm.default", "aten.mm.default", "aten.bmm.default",
+        "aten._softmax.default", "aten._softmax_backward_data.default", "aten.native_layer_norm.default",
+        "aten.gelu.default", "aten._log_softmax.default", "aten.sigmoid_.default", "aten.tanh.default",
+        "aten.mse_loss.default", "aten.sum.dim_IntList", "aten.add_.Tensor", "aten.cat.default"}) {
+    INFO(name);
+    CHECK(corpus.find(name) != nullptr);
+  }
+  for (const auto& op : corpus.operators()) {
+    INFO(op.name);
+    CHECK_FALSE(yields_no_inputs(op.name));
+    for (const auto& sample : op.samples) {
+      const Call call = parse_call(sample, op.name);
+      CHECK(to_text(call) == sample.text);
+      CHECK(input_bytes(call, {}) < 16 << 20);
+    }
+  }
+}

@@ -1,0 +1,16 @@
+#include <ATen/ops/randn.h>
+#include <catch2/catch_test_macros.hpp>
+#include <pace/catch2.hpp>
+#include <pace/pace.hpp>
+
+#include "my_layer_norm.hpp"
+
+TEST_CASE("my layer norm is correct and at least 20 % faster than step by step", "[perf]") {
+  const at::Tensor x = at::randn({64, 1024});
+  const auto result = pace::compare("layer_norm/64x1024", x)
+                          .baseline("by_steps", layer_norm_by_steps)
+                          .candidate("mine", my_layer_norm)
+                          .run();
+  REQUIRE_THAT(result, pace::Correct());
+  CHECK_THAT(result["mine"], pace::SpeedupAtLeast(1.20));
+}

@@ -1,0 +1,154 @@
+#include "pace/gate/expectation.hpp"
+
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/gate/as_expected.hpp"
+#include "pace/gate/correct.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::ImplementationResult;
+using pace::Interval;
+using pace::NoSlowerThan;
+using pace::Outcome;
+using pace::SpeedupAtLeast;
+using pace::Verdict;
+
+ImplementationResult candidate(double low, double median, double high) {
+  ImplementationResult result;
+  result.name = "fused";
+  result.outcome = Outcome::measured;
+  result.checked = true;
+  result.speedup.emplace();
+  result.speedup->observations = 50;
+  result.speedup->median = median;
+  result.speedup->interval = Interval<double>{low, high, 0.95};
+  return result;
+}
+
+TEST_CASE("a claimed speed-up passes only if the whole interval reaches it") {
+  const SpeedupAtLeast claim(1.2);
+  const auto proven = claim.judge(candidate(1.2, 1.3, 1.4));
+  CHECK(proven.verdict == Verdict::passed);
+  CHECK(proven.acceptable);
+  const auto disproven = claim.judge(candidate(1.0, 1.1, 1.19));
+  CHECK(disproven.verdict == Verdict::failed);
+  CHECK_FALSE(disproven.acceptable);
+  // A point estimate above the threshold is not enough.
+  const auto open = claim.judge(candidate(1.19, 1.3, 1.4));
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK_FALSE(open.acceptable);
+}
+
+TEST_CASE("a guard fails only if the whole interval is slower") {
+  const NoSlowerThan guard(1.25);
+  const auto fine = guard.judge(candidate(0.8, 1.0, 1.1));
+  CHECK(fine.verdict == Verdict::passed);
+  CHECK(fine.acceptable);
+  const auto slower = guard.judge(candidate(0.5, 0.6, 0.79));
+  CHECK(slower.verdict == Verdict::failed);
+  CHECK_FALSE(slower.acceptable);
+  const auto open = guard.judge(candidate(0.5, 0.6, 0.81));
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK(open.acceptable);
+}
+
+TEST_CASE("a judgement tells the figures, the threshold and what to do") {
+  const auto slow = SpeedupAtLeast(1.2).judge(candidate(0.49, 0.5, 0.51));
+  CHECK(slow.message ==
+        "'fused' is 0.500x as fast as the baseline [0.490x, 0.510x] at 95 %, all of it below 1.20x. "
+        "Make the implementation faster, or lower what is expected of it");
+  const auto guard = NoSlowerThan(1.1).judge(candidate(0.5, 0.5, 0.5));
+  CHECK(guard.message ==
+        "'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 95 %, all of it above 1.10x. "
+        "Find what made it slower, or allow more");
+  CHECK_THAT(SpeedupAtLeast(1.2).judge(candidate(1.1, 1.2, 1.3)).message, ContainsSubstring("--budget"));
+  CHECK(slow.expectation == "speed-up of at least 1.20x");
+}
+
+TEST_CASE("without figures there is no verdict to pass") {
+  ImplementationResult wrong = candidate(2, 2, 2);
+  wrong.outcome = Outcome::wrong;
+  wrong.message = "3 of 4 elements differ";
+  for (const auto& judgement : {SpeedupAtLeast(1).judge(wrong), NoSlowerThan(1).judge(wrong)}) {
+    CHECK(judgement.verdict == Verdict::failed);
+    CHECK_FALSE(judgement.acceptable);
+    CHECK_THAT(judgement.message, ContainsSubstring("no speed-up") && ContainsSubstring("3 of 4 elements differ"));
+  }
+  ImplementationResult threw = wrong;
+  threw.outcome = Outcome::threw;
+  CHECK(NoSlowerThan(1).judge(threw).verdict == Verdict::failed);
+  CHECK_FALSE(NoSlowerThan(1).judge(threw).acceptable);
+  ImplementationResult refused = wrong;
+  refused.outcome = Outcome::refused;
+  CHECK(NoSlowerThan(1).judge(refused).verdict == Verdict::invalid);
+  CHECK_FALSE(NoSlowerThan(1).judge(refused).acceptable);
+  ImplementationResult baseline = candidate(1, 1, 1);
+  baseline.is_baseline = true;
+  CHECK(SpeedupAtLeast(1).judge(baseline).verdict == Verdict::invalid);
+}
+
+TEST_CASE("too few observations prove nothing, for a claim nor against a guard") {
+  ImplementationResult few = candidate(1, 1, 1);
+  few.speedup->interval.reset();
+  few.speedup->observations = 3;
+  const auto claim = SpeedupAtLeast(0.5).judge(few);
+  CHECK(claim.verdict == Verdict::undecided);
+  CHECK_FALSE(claim.acceptable);
+  CHECK_THAT(claim.message, ContainsSubstring("only 3 paired observations"));
+  CHECK(NoSlowerThan(0.5).judge(few).acceptable);
+}
+
+TEST_CASE("a threshold must be a factor") {
+  CHECK_THROWS_AS(SpeedupAtLeast(0), pace::Error);
+  CHECK_THROWS_AS(SpeedupAtLeast(-1), pace::Error);
+  CHECK_THROWS_AS(NoSlowerThan(std::nan("")), pace::Error);
+}
+
+TEST_CASE("expectations are Catch2 matchers") {
+  CHECK_THAT(candidate(1.2, 1.3, 1.4), SpeedupAtLeast(1.2));
+  const SpeedupAtLeast claim(1.5);
+  CHECK_FALSE(claim.match(candidate(1.2, 1.3, 1.4)));
+  CHECK_THAT(claim.toString(), ContainsSubstring("speed-up of at least 1.50x") && ContainsSubstring("failed: 'fused'"));
+}
+
+TEST_CASE("correct means that all ran and all were compared") {
+  pace::Result result;
+  CHECK_FALSE(pace::Correct().match(result));
+  result.implementations.push_back(candidate(1, 1, 1));
+  CHECK(pace::Correct().match(result));
+  result.implementations.push_back(candidate(1, 1, 1));
+  result.implementations.back().name = "null";
+  result.implementations.back().outcome = Outcome::wrong;
+  result.implementations.back().message = "output looks unwritten";
+  const pace::Correct correct;
+  CHECK_FALSE(correct.match(result));
+  CHECK_THAT(correct.toString(), ContainsSubstring("'null' wrong: output looks unwritten"));
+  CHECK_FALSE(correct.match(result.implementations.back()));
+  CHECK(correct.match(result.implementations.front()));
+  result.implementations.back() = candidate(1, 1, 1);
+  result.implementations.back().checked = false;
+  CHECK_FALSE(correct.match(result));
+}
+
+TEST_CASE("as expected means correct, and no judgement against it") {
+  pace::Result result;
+  result.implementations.push_back(candidate(1, 1, 1));
+  auto& each = result.implementations.front();
+  CHECK(pace::AsExpected().match(result));
+  each.judgements.push_back({.verdict = Verdict::undecided, .acceptable = true, .message = "open"});
+  CHECK(pace::AsExpected().match(result));
+  each.judgements.push_back({.verdict = Verdict::failed, .acceptable = false, .message = "too slow"});
+  const pace::AsExpected as_expected;
+  CHECK_FALSE(as_expected.match(result));
+  CHECK(as_expected.toString() == "\nfailed: too slow");
+  each.judgements.clear();
+  each.outcome = Outcome::threw;
+  CHECK_FALSE(as_expected.match(result));
+}
+
+}  // namespace

@@ -1,0 +1,240 @@
+// What a measuring program does with its command line, its files and Bazel: seen from outside, as a process.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/report/temporary_file.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Matches;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Run {
+  int code = -1;  ///< 128 + signal, as a shell has it
+  std::string out, err;
+};
+
+/// Runs the program in an environment of nothing but `variables`, so that the test's own Bazel does not show through.
+Run run(const std::string& arguments, const std::string& variables = "") {
+  const TemporaryFile out, err;
+  const std::string program = fs::absolute("tests/harness/sample_program").string();
+  const std::string command = "env -i PATH=/usr/bin:/bin " + variables + " '" + program + "' " + arguments + " >" +
+                              out.path() + " 2>" + err.path();
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
+}
+
+/// An empty folder that goes with the test.
+class Folder {
+ public:
+  Folder() { fs::create_directory(path()); }
+  ~Folder() { fs::remove_all(path()); }
+  [[nodiscard]] std::string path() const { return placeholder_.path() + ".d"; }
+  [[nodiscard]] std::string content(const std::string& name) const {
+    std::ifstream file(path() + "/" + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  TemporaryFile placeholder_;
+};
+
+}  // namespace
+
+TEST_CASE("results that are good enough: table, totals, exit code 0") {
+  const auto program = run("");
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("speed-up") && ContainsSubstring("2.00x  [1.90, 2.10]") &&
+                              ContainsSubstring("All tests passed") && ContainsSubstring("1 case, 2 implementations"));
+  CHECK(program.out.find('\033') == std::string::npos);
+  CHECK_THAT(run("--no-table").out, !ContainsSubstring("speed-up"));
+}
+
+TEST_CASE("an expectation that is not met fails the program and tells a person what to do") {
+  const auto program = run("'too slow'");
+  CHECK(program.code != 0);
+  CHECK_THAT(program.out, ContainsSubstring("'fused' (1.00 us, speed-up 2.00x [1.90x, 2.10x]) was expected"));
+  CHECK_THAT(program.out, ContainsSubstring("speed-up of at least 3.00x"));
+  CHECK_THAT(program.out, ContainsSubstring("Make the implementation faster"));
+  const auto wrong = run("wrong");
+  CHECK(wrong.code != 0);
+  CHECK_THAT(wrong.out, ContainsSubstring("'fused' wrong: output 0 differs"));
+  CHECK_THAT(wrong.out, ContainsSubstring("has no\n  speed-up"));
+}
+
+TEST_CASE("help lists Catch2's options, pace's and the program's") {
+  const auto program = run("--help");
+  CHECK(program.code == 0);
+  for (const auto* option :
+       {"--reporter", "--benchmark-samples", "--csv <file>", "--json <file>", "--budget <seconds>", "--seed",
+        "--confidence", "--max-rounds", "--operands", "--warm-up", "--no-table", "--extra"})
+    CHECK_THAT(program.out, ContainsSubstring(option));
+  CHECK_THAT(program.out, ContainsSubstring("(defaults to 7.00)"));  // the program's own default
+}
+
+TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
+  CHECK_THAT(run("'shows*' -r compact").out,
+             ContainsSubstring("budget 7e+09, hard limit 2e+10") && ContainsSubstring("operands 0, extra '"));
+  const auto all = run(
+      "'shows*' -r compact --budget 60 --warm-up=0 --max-rounds 5 --confidence .9 --seed:0xff "
+      "--operands shared --extra word");
+  CHECK_THAT(all.out, ContainsSubstring("budget 6e+10, hard limit 6e+10, warm-up 0, rounds 5, confidence 0.9, "
+                                        "seed 255, operands 2, extra word"));
+  CHECK_THAT(run("'shows*' -r compact", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 77,"));
+  CHECK_THAT(run("'shows*' -r compact --seed 5", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 5,"));
+}
+
+TEST_CASE("a bad command line ends with a message before any test") {
+  const auto [arguments, message] = GENERATE(table<std::string, std::string>({
+      {"--budget abc", "--budget: 'abc' does not do; expected a number of seconds above 0"},
+      {"--budget 0", "--budget: '0' does not do"},
+      {"--budget 1s", "--budget: '1s' does not do"},
+      {"--budget inf", "--budget: 'inf' does not do"},
+      {"--max-rounds 0", "--max-rounds: '0' does not do"},
+      {"--confidence 95", "--confidence: '95' does not do"},
+      {"--seed 18446744073709551616", "--seed: '18446744073709551616' does not do"},
+      {"--operands mine", "expected crossover, fixed or shared"},
+      {"--csv", "Expected argument following --csv"},
+      {"--colour", "Unrecognised token: --colour"},
+      {"--extra bad", "another word was expected"},
+      {"--csv /nonexistent/a.csv", "cannot open '/nonexistent/a.csv': No such file or directory"},
+      {"--csv /tmp/same --json /tmp/same", "--csv and --json name the same file, '/tmp/same'"},
+      {"--json /dev/full", "cannot write '/dev/full': No space left on device"},
+  }));
+  CAPTURE(arguments);
+  const auto program = run(arguments);
+  CHECK(program.code != 0);
+  CHECK_THAT(program.err, ContainsSubstring(message));
+  CHECK_THAT(program.out, !ContainsSubstring("passed"));
+}
+
+TEST_CASE("a filter that matches nothing fails, alone and beside one that does") {
+  CHECK(run("nosuch").code != 0);
+  CHECK_THAT(run("nosuch").out + run("nosuch").err, ContainsSubstring("No test cases matched"));
+  CHECK(run("'fast enough,nosuch'").code != 0);
+  CHECK(run("", "BAZEL_TEST=1 TESTBRIDGE_TEST_ONLY=nosuch").code != 0);
+  CHECK(run("'fast enough'").code == 0);
+}
+
+TEST_CASE("a shard may be empty; a filter that matches in no shard may not") {
+  const TemporaryFile status;
+  const std::string shard =
+      "BAZEL_TEST=1 TEST_TOTAL_SHARDS=3 TEST_SHARD_INDEX=2 TEST_SHARD_STATUS_FILE=" + status.path();
+  const auto empty = run("", shard);
+  CHECK(empty.code == 0);
+  CHECK_THAT(empty.out, ContainsSubstring("No tests ran"));
+  CHECK(run("'fast*'", shard).code == 0);
+  CHECK(run("nosuch", shard).code != 0);
+  CHECK(run("--shard-count 3 --shard-index 0").code == 0);
+}
+
+TEST_CASE("--csv and --json write files") {
+  const Folder folder;
+  const auto program = run("--csv " + folder.path() + "/a.csv --json=" + folder.path() + "/a.json --seed 3");
+  CHECK(program.code == 0);
+  CHECK_THAT(folder.content("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3\nfirst,fused,false[^]*,3\n"));
+  const auto json = folder.content("a.json");
+  CHECK_THAT(json, ContainsSubstring("\"schema_version\": 1") && ContainsSubstring("\"sample\":\"yes\"") &&
+                       ContainsSubstring("\"libtorch\":\"2.") && ContainsSubstring("\"name\":\"first\""));
+}
+
+TEST_CASE("under bazel test, files go to the undeclared outputs") {
+  const Folder outputs;
+  const auto program = run("--csv mine.csv", "TEST_UNDECLARED_OUTPUTS_DIR=" + outputs.path());
+  CHECK(program.code == 0);
+  CHECK_THAT(outputs.content("results.csv"), ContainsSubstring("first,fused"));
+  CHECK_THAT(outputs.content("results.json"), ContainsSubstring("\"name\":\"first\""));
+  CHECK(outputs.content("mine.csv") == outputs.content("results.csv"));
+}
+
+TEST_CASE("under bazel run, a relative path starts where the person stands") {
+  const Folder folder;
+  CHECK(run("--csv mine.csv", "BUILD_WORKING_DIRECTORY=" + folder.path()).code == 0);
+  CHECK_THAT(folder.content("mine.csv"), ContainsSubstring("first,fused"));
+}
+
+TEST_CASE("a program that dies leaves the results it had") {
+  const Folder folder;
+  const auto program = run("'publishes*' --csv " + folder.path() + "/a.csv --json " + folder.path() + "/a.json");
+  CHECK(program.code != 0);
+  CHECK_THAT(folder.content("a.csv"), ContainsSubstring("before death,fused"));
+  CHECK_THAT(folder.content("a.json"), ContainsSubstring("\"name\":\"before death\"") && Matches("[^]*\\]\n\\}\n"));
+  CHECK_THAT(program.out, ContainsSubstring("before death"));
+}
+
+TEST_CASE("results that cannot be written fail a program whose tests pass") {
+  // The header of the CSV fits into 512 bytes, the first result does not. Pipes know no such limit.
+  const Folder folder;
+  const TemporaryFile out;
+  const std::string program = fs::absolute("tests/harness/sample_program").string();
+  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder.path() +
+                              "/a.csv 2>&1; echo exit code $?) | cat >" + out.path();
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK_THAT(out.content(), ContainsSubstring("a.csv': File too large") && ContainsSubstring("All tests passed") &&
+                                ContainsSubstring("2.00x  [1.90, 2.10]") && ContainsSubstring("exit code 1\n"));
+  CHECK_THAT(folder.content("a.csv"), Matches("case,[^\n]*\n"));
+}
+
+TEST_CASE("a table that cannot be shown fails the program and keeps nothing from the files") {
+  const Folder folder;
+  const TemporaryFile err;
+  const std::string program = fs::absolute("tests/harness/sample_program").string();
+  const std::string command =
+      "env -i '" + program + "' --csv " + folder.path() + "/a.csv >/dev/full 2>" + err.path();
+  const int status = std::system(command.c_str());
+  CHECK(WEXITSTATUS(status) == 1);
+  CHECK_THAT(err.content(), ContainsSubstring("cannot write the table of results"));
+  CHECK_THAT(folder.content("a.csv"), ContainsSubstring("first,fused"));
+}
+
+TEST_CASE("a report for machines on the standard output stays clean") {
+  const auto program = run("-r junit");
+  CHECK(program.code == 0);
+  CHECK(program.out.starts_with("<?xml"));
+  CHECK_THAT(program.out, !ContainsSubstring("1st call"));
+  CHECK_THAT(program.err, ContainsSubstring("1st call"));
+  const TemporaryFile xml;
+  const auto both = run("", "BAZEL_TEST=1 XML_OUTPUT_FILE=" + xml.path());
+  CHECK_THAT(xml.content(), ContainsSubstring("<testcase"));
+  CHECK_THAT(both.out, ContainsSubstring("1st call"));
+}
+
+TEST_CASE("rows appear at once, even where Catch2 keeps what tests print") {
+  // JUnit makes Catch2 hold the standard output back until a test ends; this one never does.
+  const TemporaryFile xml;
+  const auto program = run("'publishes*'", "BAZEL_TEST=1 XML_OUTPUT_FILE=" + xml.path());
+  CHECK_THAT(program.out, ContainsSubstring("before death"));
+}
+
+TEST_CASE("colours follow Catch2's own option") {
+  CHECK(run("--colour-mode ansi").out.find("\033[") != std::string::npos);
+  CHECK(run("--colour-mode none").out.find("\033[") == std::string::npos);
+}
+
+TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") {
+  const Folder folder;
+  const std::string variable = "TEST_PREMATURE_EXIT_FILE=" + folder.path() + "/running";
+  run("'exits early'", variable);
+  CHECK(fs::exists(folder.path() + "/running"));
+  fs::remove(folder.path() + "/running");
+  CHECK(run("", variable).code == 0);
+  CHECK_FALSE(fs::exists(folder.path() + "/running"));
+}
+
+TEST_CASE("listing opens no files") {
+  const Folder folder;
+  CHECK(run("--list-tests --csv " + folder.path() + "/a.csv").code == 0);
+  CHECK_FALSE(fs::exists(folder.path() + "/a.csv"));
+}

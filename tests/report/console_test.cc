@@ -1,0 +1,231 @@
+// The table: golden text, alignment while it streams, colours, long and hostile text, totals.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "pace/report/console.hpp"
+#include "tests/report/sample_results.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using pace::report::ConsoleSink;
+
+namespace {
+
+std::string table_of(const std::vector<pace::Result>& results, bool colour = false, bool finish = false) {
+  std::ostringstream out;
+  ConsoleSink sink(out, colour);
+  for (const auto& result : results) sink.write(result);
+  if (finish) sink.finish();
+  return out.str();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("every outcome, as a person sees it") {
+  auto result = sample::comparison("layer_norm/64x1024");
+  result.implementations[1].judgements = {
+      {"speed-up of at least 1.50x", pace::Verdict::undecided, false, "'fused' could be slower. Measure longer"},
+      {"time of at most 1.02x the baseline's", pace::Verdict::passed, true, "all is well"}};
+  auto wrong = sample::measured("broken", 1000);
+  wrong.outcome = pace::Outcome::wrong;
+  wrong.message = "output 0: 3 of 8 values differ";
+  result.implementations.push_back(wrong);
+  result.implementations.push_back(sample::without_figures("threw", pace::Outcome::threw, "boom"));
+  result.implementations.push_back(sample::without_figures("aot_inductor", pace::Outcome::refused, "no package"));
+  result.notes = {"The clock is coarse."};
+  CHECK(table_of({result}, false, true) == R"(
+  implementation   median  95 % interval  spread  speed-up  95 % interval  1st call  check    verdict
+layer_norm/64x1024  (16 rounds of 40 iterations in 1.00 s)
+  eager           4.00 us  [2.00, 8.00]     12 %  baseline                  40.0 us  correct  -
+  fused           2.00 us  [1.00, 4.00]     12 %     2.00x  [1.00, 4.00]    20.0 us  correct  undecided
+      speed-up of at least 1.50x: undecided: 'fused' could be slower. Measure longer
+  broken          1.00 us  [0.500, 2.00]    12 %                            10.0 us  WRONG    -
+      wrong: output 0: 3 of 8 values differ
+  threw                                                                              threw    -
+      threw: boom
+  aot_inductor                                                                       refused  -
+      refused: no package
+  Note: The clock is coarse.
+1 case, 5 implementations: 2 measured, 1 wrong, 1 threw, 1 refused
+  fused over eager: 2.00x (geometric mean of 1 case)
+  broken over eager: no speed-up in 1 case
+  threw over eager: no speed-up in 1 case
+  aot_inductor over eager: no speed-up in 1 case
+  1 of 2 expectations not met:
+    layer_norm/64x1024, fused: speed-up of at least 1.50x: undecided
+)");
+}
+
+TEST_CASE("nothing measured, nothing printed") { CHECK(table_of({}, true, true).empty()); }
+
+TEST_CASE("the environment is told once, before the first result") {
+  std::ostringstream out;
+  ConsoleSink sink(out, false);
+  pace::report::Environment environment;
+  environment.cpu = "Fast CPU";
+  environment.cores = 2;
+  environment.optimized = true;
+  environment.load = 9;
+  environment.extra["libtorch"] = "2.11.0";
+  sink.introduce(environment);
+  CHECK(out.str().empty());
+  sink.write(sample::comparison("a"));
+  sink.write(sample::comparison("b"));
+  CHECK(out.str().starts_with("Fast CPU, 2 cores, LibTorch 2.11.0\nCaution: The load average is 9.00 on 2 cores"));
+  CHECK(count(out.str(), "Fast CPU") == 1);
+}
+
+TEST_CASE("the header comes again only when it changed or scrolled away") {
+  const auto plain = sample::comparison("plain");
+  CHECK(count(table_of({plain, plain, plain}), "implementation") == 1);
+
+  std::vector<pace::Result> many(30, plain);  // 90 lines: three screens of 40
+  CHECK(count(table_of(many), "implementation") == 3);
+
+  auto wide = plain;
+  wide.implementations[1].name = "a name much longer than the column";
+  const auto widened = table_of({plain, wide, plain});
+  CHECK(count(widened, "implementation") == 2);  // and the width stays
+  const auto lines = lines_of(widened);
+  const auto row =
+      std::find_if(lines.rbegin(), lines.rend(), [](const auto& line) { return line.starts_with("  eager"); });
+  CHECK(row->find("4.00 us") == std::string("  a name much longer than the column  ").size());
+
+  auto rated = plain;
+  rated.implementations[0].bytes = rated.implementations[0].flops = 8000;
+  const auto with_rates = table_of({plain, rated, plain});
+  CHECK(count(with_rates, "implementation") == 2);
+  CHECK_THAT(with_rates, ContainsSubstring("GB/s  GFLOP/s\n") && ContainsSubstring("  2.00     2.00\n"));
+
+  auto other_confidence = plain;
+  other_confidence.confidence = 0.995;
+  CHECK_THAT(table_of({plain, other_confidence}), ContainsSubstring("99.5 % interval"));
+}
+
+TEST_CASE("an ordinary table fits 120 columns and no line ends in blanks") {
+  auto result = sample::comparison("case");
+  result.implementations[1].name = "aot_inductor";
+  result.implementations[1].bytes = result.implementations[1].flops = 8000;
+  const std::string message = std::string(50, 'x') + " " + std::string(50, 'y') + " zz zz zz zz zz";
+  result.implementations[1].judgements = {{"expectation", pace::Verdict::failed, false, message}};
+  for (const auto& line : lines_of(table_of({result}))) {
+    CHECK(pace::report::display_width(line) <= 120);
+    CHECK_FALSE(line.ends_with(' '));
+  }
+}
+
+TEST_CASE("columns line up under names outside of ASCII") {
+  auto result = sample::comparison("case");
+  result.implementations[0].name = "naïve µ";
+  const auto lines = lines_of(table_of({result}));
+  CHECK(pace::report::display_width(lines[3].substr(0, lines[3].find("4.00 us"))) == lines[4].find("2.00 us"));
+}
+
+TEST_CASE("colours only where asked for, and they do not move columns") {
+  auto result = sample::comparison("case");
+  result.implementations[1].speedup->interval->low = 1.5;
+  result.implementations[1].judgements = {{"expectation", pace::Verdict::failed, false, "why"}};
+  const auto plain = table_of({result}, false);
+  const auto colourful = table_of({result}, true);
+  CHECK(plain.find('\033') == std::string::npos);
+  CHECK_THAT(colourful, ContainsSubstring("\033[32m2.00x\033[0m") && ContainsSubstring("\033[31mfailed\033[0m"));
+  std::string stripped;
+  for (std::size_t i = 0; i < colourful.size(); ++i)
+    if (colourful[i] == '\033')
+      i = colourful.find('m', i);
+    else
+      stripped += colourful[i];
+  CHECK(stripped == plain);
+}
+
+TEST_CASE("what tells of colours: the terminal and the user") {
+  ::setenv("TERM", "xterm", 1);
+  ::unsetenv("NO_COLOR");
+  const int terminal = ::open("/dev/ptmx", O_RDWR | O_NOCTTY);
+  if (terminal >= 0) {
+    CHECK(pace::report::wants_colour(terminal));
+    ::setenv("NO_COLOR", "1", 1);
+    CHECK_FALSE(pace::report::wants_colour(terminal));
+    ::unsetenv("NO_COLOR");
+    ::setenv("TERM", "dumb", 1);
+    CHECK_FALSE(pace::report::wants_colour(terminal));
+    ::setenv("TERM", "xterm", 1);
+    ::close(terminal);
+  }
+  const int file = ::open("/dev/null", O_WRONLY);
+  CHECK_FALSE(pace::report::wants_colour(file));
+  ::close(file);
+}
+
+TEST_CASE("names and messages cannot move the cursor; a long message is cut") {
+  auto result = sample::comparison("evil\033[2J\nname");
+  std::string message = "first\033[31m";
+  for (int i = 0; i < 30; ++i) message += "\nline " + std::to_string(i);
+  result.implementations[1] = sample::without_figures("a\tb\r", pace::Outcome::threw, message);
+  const auto text = table_of({result}, false, true);
+  CHECK(text.find('\033') == std::string::npos);
+  CHECK(text.find('\r') == std::string::npos);
+  CHECK_THAT(text, ContainsSubstring("evil\\x1b[2J\\nname") && ContainsSubstring("a b\\x0d"));
+  CHECK_THAT(text, ContainsSubstring("      line 10\n      ... (19 more lines)\n") && !ContainsSubstring("line 11"));
+}
+
+TEST_CASE("totals: the mean of ratios is geometric and leaves out what has none") {
+  auto doubled = sample::comparison("a");
+  auto halved = sample::comparison("b");
+  halved.implementations[1] = sample::candidate("fused", 8000, 0.125);
+  auto threw = sample::comparison("c");
+  threw.implementations[1] = sample::without_figures("fused", pace::Outcome::threw, "boom");
+  // sqrt(2 * 0.125) = 0.5; the arithmetic mean would be 1.06.
+  CHECK_THAT(table_of({doubled, halved, threw}, false, true),
+             ContainsSubstring("3 cases, 6 implementations: 5 measured, 1 threw\n") &&
+                 ContainsSubstring("  fused over eager: 0.500x (geometric mean of 2 of 3 cases)\n"));
+}
+
+TEST_CASE("totals: expectations met, and more failures than a screen holds") {
+  auto good = sample::comparison("good");
+  good.implementations[1].judgements = {{"x", pace::Verdict::passed, true, ""},
+                                        {"y", pace::Verdict::undecided, true, ""}};
+  CHECK_THAT(table_of({good}, false, true), ContainsSubstring("  2 expectations, met\n"));
+  auto bad = sample::comparison("bad");
+  bad.implementations[1].judgements = {{"x", pace::Verdict::failed, false, "m"}};
+  const auto text = table_of(std::vector<pace::Result>(25, bad), false, true);
+  CHECK(count(text, "    bad, fused: x: failed\n") == 20);
+  CHECK_THAT(text, ContainsSubstring("25 of 25 expectations not met:"));
+  CHECK_THAT(text, ContainsSubstring("    and 5 more, see above\n"));
+}
+
+TEST_CASE("a table that cannot be written is an error") {
+  std::ostringstream out;
+  ConsoleSink sink(out, false);
+  out.setstate(std::ios::badbit);
+  CHECK_THROWS_AS(sink.write(sample::comparison("a")), pace::Error);
+}
+
+TEST_CASE("wrapping keeps words, indentation and line ends") {
+  using Lines = std::vector<std::string>;
+  CHECK(pace::report::wrap("one two three", 7) == Lines{"one two", "three"});
+  CHECK(pace::report::wrap("unbreakable", 4) == Lines{"unbreakable"});
+  CHECK(pace::report::wrap("a\n  b\r\n\nc", 10) == Lines{"a", "  b", "", "c"});
+  CHECK(pace::report::wrap("", 10) == Lines{""});
+}

@@ -1,0 +1,147 @@
+// CSV: columns, quoting, figures that do not exist, and what is in the file after every result.
+#include <catch2/catch_test_macros.hpp>
+
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/report/csv.hpp"
+#include "tests/report/sample_results.hpp"
+#include "tests/report/temporary_file.hpp"
+
+namespace {
+
+/// A reader written from RFC 4180, so that the writer is not its own judge.
+std::vector<std::vector<std::string>> parse(const std::string& text) {
+  std::vector<std::vector<std::string>> rows(1);
+  std::string field;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      field += '"';
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == ',' || c == '\n')) {
+      rows.back().push_back(std::exchange(field, ""));
+      if (c == '\n') rows.emplace_back();
+    } else {
+      field += c;
+    }
+  }
+  if (quoted || !field.empty() || !rows.back().empty()) throw std::runtime_error("the last row is not complete");
+  rows.pop_back();
+  return rows;
+}
+
+/// Rows as column -> field; every row must have as many fields as the header.
+std::vector<std::map<std::string, std::string>> records(const std::string& text) {
+  const auto rows = parse(text);
+  std::vector<std::map<std::string, std::string>> found;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    REQUIRE(rows[i].size() == rows[0].size());
+    auto& record = found.emplace_back();
+    for (std::size_t column = 0; column < rows[0].size(); ++column) record[rows[0][column]] = rows[i][column];
+  }
+  return found;
+}
+
+std::vector<std::map<std::string, std::string>> written(const pace::Result& result) {
+  const TemporaryFile file;
+  pace::report::CsvSink sink(file.path());
+  sink.write(result);
+  return records(file.content());
+}
+
+}  // namespace
+
+TEST_CASE("a row is the golden text") {
+  const auto result = sample::comparison("layer_norm");
+  CHECK(pace::report::CsvSink::row(result, result.implementations[1]) ==
+        "layer_norm,fused,false,measured,true,0.25,2000,1000,4000,1000,1000,4000,4000,0.125,2,2,1,4,2,1,0.95,20000,30,"
+        "true,40,16,,,,,,fake,7\n");
+}
+
+TEST_CASE("the header is there before any result, and once") {
+  const TemporaryFile file;
+  pace::report::CsvSink sink(file.path());
+  CHECK(file.content() == pace::report::CsvSink::header());
+  sink.write(sample::comparison("a"));
+  sink.write(sample::comparison("b"));
+  const auto rows = records(file.content());
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0].at("case") == "a");
+  CHECK(rows[3].at("case") == "b");
+  CHECK(rows[3].at("implementation") == "fused");
+}
+
+TEST_CASE("names and messages survive quoting, each reason for it alone") {
+  for (const std::string name : {"a,b", "a\nb", "a\rb", "a\"b", "\"", "a,\"b\",\n"}) {
+    auto result = sample::comparison(name);
+    result.implementations[1].name = name;
+    const auto rows = written(result);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[1].at("case") == name);
+    CHECK(rows[1].at("implementation") == name);
+  }
+  // A reader that takes \r for a line end needs the quotes, although the one above does not.
+  CHECK(pace::report::CsvSink::row(sample::comparison("a\rb"), sample::measured("x", 1)).starts_with("\"a\rb\",x,"));
+}
+
+TEST_CASE("what was not measured has empty fields, not zeros") {
+  auto result = sample::comparison("case");
+  result.implementations.push_back(sample::without_figures("gone", pace::Outcome::refused, "no kernel"));
+  result.implementations[0].time->interval.reset();
+  const auto rows = written(result);
+  CHECK(rows[0].at("interval_low_ns").empty());
+  CHECK(rows[0].at("speedup").empty());
+  for (const auto* column : {"correct", "max_abs_error", "median_ns", "samples", "speedup", "speedup_low",
+                             "observations", "first_call_ns", "gb_per_s", "verdict"})
+    CHECK(rows[2].at(column).empty());
+  CHECK(rows[2].at("outcome") == "refused");
+  CHECK(rows[2].at("message") == "no kernel");
+}
+
+TEST_CASE("outcome and correct tell wrong, thrown and unchecked apart") {
+  auto result = sample::comparison("case");
+  auto wrong = sample::measured("wrong", 10);
+  wrong.outcome = pace::Outcome::wrong;
+  auto unchecked = sample::measured("unchecked", 10);
+  unchecked.checked = false;
+  result.implementations = {wrong, unchecked, sample::without_figures("threw", pace::Outcome::threw, "boom")};
+  const auto rows = written(result);
+  CHECK(rows[0].at("correct") == "false");
+  CHECK(rows[1].at("correct").empty());
+  CHECK(rows[1].at("max_abs_error").empty());
+  CHECK(rows[2].at("outcome") == "threw");
+}
+
+TEST_CASE("verdict is the worst one; messages are those that did not pass") {
+  auto result = sample::comparison("case");
+  result.implementations[1].judgements = {{"first", pace::Verdict::passed, true, "fine"},
+                                          {"second", pace::Verdict::failed, false, "slow"},
+                                          {"third", pace::Verdict::undecided, true, "unclear"}};
+  const auto rows = written(result);
+  CHECK(rows[1].at("verdict") == "failed");
+  CHECK(rows[1].at("expectation") == "first; second; third");
+  CHECK(rows[1].at("message") == "slow; unclear");
+}
+
+TEST_CASE("figures keep their digits, rates use 1e9, and what is not finite is named") {
+  auto result = sample::comparison("case");
+  result.implementations[0].time->median = pace::Nanoseconds(0.1 + 0.2);
+  result.implementations[1].bytes = 8000;
+  result.implementations[1].flops = 1000;
+  result.implementations[1].max_abs_error = -std::numeric_limits<double>::quiet_NaN();
+  result.implementations[1].speedup->median = std::numeric_limits<double>::infinity();
+  const auto rows = written(result);
+  CHECK(rows[0].at("median_ns") == "0.30000000000000004");
+  CHECK(rows[1].at("gb_per_s") == "4");
+  CHECK(rows[1].at("gflop_per_s") == "0.5");
+  CHECK(rows[1].at("max_abs_error") == "nan");
+  CHECK(rows[1].at("speedup") == "inf");
+}

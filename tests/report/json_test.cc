@@ -1,0 +1,135 @@
+// JSON: a whole document after every write, every figure in it, and what JSON cannot say.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <csignal>
+#include <limits>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pace/report/json.hpp"
+#include "tests/report/sample_results.hpp"
+#include "tests/report/temporary_file.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using pace::report::Environment;
+using pace::report::Json;
+using pace::report::JsonSink;
+
+TEST_CASE("the file is a whole document after every write") {
+  const TemporaryFile file;
+  JsonSink sink(file.path(), Environment{});
+  CHECK(Json::parse(file.content()).at("results").empty());
+  for (std::size_t i = 1; i <= 5; ++i) {
+    sink.write(sample::comparison("case " + std::to_string(i)));
+    const auto document = Json::parse(file.content());
+    REQUIRE(document.at("results").size() == i);
+    CHECK(document.at("results").back().at("name") == "case " + std::to_string(i));
+  }
+  const auto before = file.content();
+  sink.finish();
+  CHECK(file.content() == before);
+}
+
+TEST_CASE("a killed process leaves a document with what it had") {
+  const TemporaryFile file;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    JsonSink sink(file.path(), Environment{});
+    sink.write(sample::comparison("first"));
+    sink.write(sample::comparison("second"));
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  const auto results = Json::parse(file.content()).at("results");
+  REQUIRE(results.size() == 2);
+  CHECK(results[1].at("name") == "second");
+}
+
+TEST_CASE("a result that no longer fits leaves the document as it was") {
+  const TemporaryFile file;
+  JsonSink sink(file.path(), Environment{});
+  sink.write(sample::comparison("fits"));
+  const auto before = file.content();
+
+  // A limit on the file size in the middle of the next result: part of it can be written, then no more.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const rlimit limit{before.size() + 100, old_limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  std::string message;
+  try {
+    sink.write(sample::comparison("does not fit"));
+  } catch (const pace::Error& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &old_limit);
+
+  CHECK_THAT(message, ContainsSubstring(file.path()) && ContainsSubstring("File too large"));
+  CHECK(file.content() == before);
+  sink.write(sample::comparison("fits again"));
+  CHECK(Json::parse(file.content()).at("results").size() == 2);
+}
+
+TEST_CASE("the schema: version, environment, results") {
+  const TemporaryFile file;
+  Environment environment;
+  environment.cpu = "a \"quoted\" CPU";
+  environment.turbo = false;
+  environment.extra = {{"libtorch", "2.11.0"}, {"cpu", "must not replace"}};
+  JsonSink sink(file.path(), environment);
+  auto result = sample::comparison("case");
+  result.implementations[1].judgements = {{"at least 3x", pace::Verdict::failed, false, "too slow"}};
+  result.implementations[1].bytes = 8000;
+  result.notes = {"a note"};
+  sink.write(result);
+
+  const auto document = Json::parse(file.content());
+  CHECK(document.at("schema_version") == 1);
+  CHECK(document.at("environment").at("cpu") == "a \"quoted\" CPU");
+  CHECK(document.at("environment").at("turbo") == false);
+  CHECK(document.at("environment").at("aslr").is_null());
+  CHECK(document.at("environment").at("libtorch") == "2.11.0");
+  const auto& stored = document.at("results").at(0);
+  CHECK(stored.at("stop_reason") == "budget");
+  CHECK(stored.at("iterations") == 40);
+  CHECK(stored.at("seed") == 7);
+  CHECK(stored.at("notes") == Json{"a note"});
+  const auto& eager = stored.at("implementations").at(0);
+  CHECK(eager.at("baseline") == true);
+  CHECK(eager.at("speedup").is_null());
+  CHECK(eager.at("bytes").is_null());
+  const auto& fused = stored.at("implementations").at(1);
+  CHECK(fused.at("time").at("median_ns") == 2000.0);
+  CHECK(fused.at("time").at("interval").at("low_ns") == 1000.0);
+  CHECK(fused.at("speedup").at("interval").at("high") == 4.0);
+  CHECK(fused.at("samples_ns") == Json{1000.0, 4000.0});
+  CHECK(fused.at("log_ratios").size() == 1);
+  CHECK(fused.at("gb_per_s") == 4.0);
+  CHECK(fused.at("expectations").at(0).at("verdict") == "failed");
+  CHECK(fused.at("expectations").at(0).at("acceptable") == false);
+}
+
+TEST_CASE("what is not finite is null; bytes that are no UTF-8 do not lose the result") {
+  const TemporaryFile file;
+  JsonSink sink(file.path(), Environment{});
+  auto result = sample::comparison("bad byte \xff, quote \", line\nend");
+  auto& fused = result.implementations[1];
+  fused.max_abs_error = std::numeric_limits<double>::quiet_NaN();
+  fused.samples = {pace::Nanoseconds(std::numeric_limits<double>::infinity()), pace::Nanoseconds(1)};
+  fused.time->interval.reset();
+  sink.write(result);
+  const auto stored = Json::parse(file.content()).at("results").at(0);
+  CHECK(stored.at("name") == "bad byte \xEF\xBF\xBD, quote \", line\nend");
+  const auto& implementation = stored.at("implementations").at(1);
+  CHECK(implementation.at("max_abs_error").is_null());
+  CHECK(implementation.at("samples_ns").at(0).is_null());
+  CHECK(implementation.at("samples_ns").at(1) == 1.0);
+  CHECK(implementation.at("time").at("interval").is_null());
+}

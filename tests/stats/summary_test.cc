@@ -1,0 +1,88 @@
+#include "pace/stats/summary.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+#include "pace/stats/multiplicity.hpp"
+
+namespace {
+
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+using pace::Nanoseconds;
+namespace stats = pace::stats;
+
+std::vector<Nanoseconds> times(std::initializer_list<double> values) {
+  std::vector<Nanoseconds> result;
+  for (const double value : values) result.emplace_back(value);
+  return result;
+}
+
+TEST_CASE("times are summarised whatever their order") {
+  const auto summary = stats::summarize_times(times({5, 1, 3, 2, 4, 100}), 0.95);
+  CHECK(summary.samples == 6);
+  CHECK(summary.min.count() == 1);
+  CHECK(summary.max.count() == 100);
+  CHECK(summary.median.count() == 3.5);
+  CHECK(summary.q20.count() == 2);
+  CHECK(summary.q80.count() == 5);
+  REQUIRE(summary.interval);
+  CHECK(summary.interval->low.count() == 1);
+  CHECK(summary.interval->high.count() == 100);
+  // Deviations from 3.5: .5 .5 1.5 1.5 2.5 96.5, median 1.5.
+  CHECK_THAT(summary.spread, WithinRel(1.4826 * 1.5 / 3.5, 1e-12));
+}
+
+TEST_CASE("too few samples have no interval") {
+  CHECK_FALSE(stats::summarize_times(times({1, 2, 3}), 0.95).interval);
+  CHECK_THROWS_AS(stats::summarize_times({}, 0.95), pace::Error);
+}
+
+TEST_CASE("a cycle averages the log ratios of its rounds, so placement cancels") {
+  // Buffer B is 5 % slower; both sides run the same code and swap buffers.
+  const auto baseline = times({100, 105, 100, 105});
+  const auto candidate = times({105, 100, 105, 100});
+  const auto ratios = stats::paired_log_ratios(baseline, candidate, 2);
+  REQUIRE(ratios.size() == 2);
+  CHECK_THAT(ratios[0], WithinAbs(0, 1e-15));
+  CHECK_THAT(ratios[1], WithinAbs(0, 1e-15));
+}
+
+TEST_CASE("log ratios are baseline over candidate") {
+  const auto ratios = stats::paired_log_ratios(times({200, 400}), times({100, 100}), 1);
+  REQUIRE(ratios.size() == 2);
+  CHECK_THAT(std::exp(ratios[0]), WithinRel(2.0, 1e-12));
+  CHECK_THAT(std::exp(ratios[1]), WithinRel(4.0, 1e-12));
+}
+
+TEST_CASE("an unfinished cycle and one without a logarithm are dropped") {
+  CHECK(stats::paired_log_ratios(times({1, 1, 1}), times({1, 1, 1}), 2).size() == 1);
+  CHECK(stats::paired_log_ratios(times({1, 0}), times({1, 1}), 1).size() == 1);
+  CHECK(stats::paired_log_ratios(times({1, 1}), times({1, 0}), 2).empty());
+  CHECK_THROWS_AS(stats::paired_log_ratios(times({1}), times({1, 1}), 1), pace::Error);
+  CHECK_THROWS_AS(stats::paired_log_ratios(times({1}), times({1}), 0), pace::Error);
+}
+
+TEST_CASE("a speed-up comes with quantiles, ties and an interval") {
+  const std::vector<double> ratios{std::log(2), std::log(2), 0, std::log(4), std::log(8), std::log(2)};
+  const auto summary = stats::summarize_speedup(ratios, 0.95);
+  CHECK(summary.observations == 6);
+  CHECK(summary.ties == 1);
+  CHECK_THAT(summary.median, WithinRel(2.0, 1e-12));
+  CHECK_THAT(summary.q20, WithinRel(2.0, 1e-12));
+  CHECK_THAT(summary.q80, WithinRel(4.0, 1e-12));
+  REQUIRE(summary.interval);
+  CHECK_THAT(summary.interval->low, WithinRel(1.0, 1e-12));
+  CHECK_THAT(summary.interval->high, WithinRel(8.0, 1e-12));
+}
+
+TEST_CASE("simultaneous intervals share the error among them") {
+  CHECK_THAT(stats::simultaneous_confidence(0.95, 1), WithinRel(0.95, 1e-12));
+  CHECK_THAT(stats::simultaneous_confidence(0.95, 5), WithinRel(0.99, 1e-12));
+  CHECK_THAT(stats::simultaneous_confidence(0.95, 0), WithinRel(0.95, 1e-12));
+}
+
+}  // namespace

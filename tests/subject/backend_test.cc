@@ -1,0 +1,113 @@
+// The registry, and the back ends that compile nothing.
+#include "pace/subject/backend.hpp"
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <ATen/ops/equal.h>
+
+#include "pace/subject/default_backends.hpp"
+#include "pace/subject/eager.hpp"
+#include "pace/subject/functor.hpp"
+#include "tests/subject/inputs.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::subject::BackendRegistry;
+using pace::subject::EagerBackend;
+using pace::subject::FunctorBackend;
+using pace::subject::OperatorCall;
+using pace::test::inputs;
+using pace::test::list;
+using pace::test::random;
+using Tensors = std::vector<at::Tensor>;
+
+template <class F>
+std::string why(F function) {
+  try {
+    function();
+  } catch (const pace::Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST_CASE("back ends are found by name", "[subject]") {
+  auto registry = BackendRegistry::with_defaults({});
+  CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "aot_inductor"});
+  registry.add(std::make_unique<FunctorBackend>("mine"));
+  CHECK(registry.find("mine").name() == "mine");
+  CHECK(registry.names().back() == "mine");
+  CHECK_THAT(why([&] { (void)registry.find("egaer"); }),
+             ContainsSubstring("unknown back end 'egaer'; known: eager, torchscript, aot_inductor, mine"));
+  CHECK_THAT(why([&] { registry.add(std::make_unique<EagerBackend>()); }), ContainsSubstring("already registered"));
+  CHECK_THROWS_AS(registry.find(""), pace::InputError);
+}
+
+TEST_CASE("eager runs the operator, and refuses one without a kernel", "[subject]") {
+  const auto x = random({3}), y = random({3});
+  const auto call = OperatorCall::bind("aten.sub.Tensor", inputs({x, y}));
+  const auto executable = EagerBackend().prepare(call);
+  CHECK(at::equal(executable->run({x, y}).toTensor(), x.sub(y)));
+  CHECK(at::equal(executable->run({y, x}).toTensor(), y.sub(x)));
+
+  const auto cudnn = OperatorCall::bind("aten.cudnn_convolution_relu.default",
+                                        inputs({x, x, c10::IValue(), list({1}), list({0}), list({1}), 1}));
+  CHECK_THAT(why([&] { (void)EagerBackend().prepare(cudnn); }),
+             ContainsSubstring("aten.cudnn_convolution_relu.default has no kernel for cpu"));
+}
+
+TEST_CASE("results that do not fit in memory are refused before they are made", "[subject]") {
+  const auto x = random({1, 1});
+  const std::int64_t much = std::int64_t{1} << 22;  // squared, 64 TiB of floats
+  const auto call = OperatorCall::bind("aten.repeat.default", inputs({x, list({much, much})}));
+  CHECK_THAT(why([&] { (void)EagerBackend().prepare(call); }),
+             ContainsSubstring("not enough memory for the results of aten.repeat.default: 65536.00 GiB needed"));
+  CHECK(pace::subject::output_bytes(OperatorCall::bind("aten.repeat.default", inputs({x, list({5, 2})}))) == 40);
+  // In place: nothing is allocated.
+  CHECK(pace::subject::output_bytes(OperatorCall::bind("aten.relu_.default", inputs({x}))) == 0);
+}
+
+TEST_CASE("a user's functor runs in the operator's place", "[subject]") {
+  const auto x = random({3}), y = random({3});
+  const auto add = OperatorCall::bind("aten.add.Tensor", inputs({x, y}, {{"alpha", 3}}));
+  FunctorBackend mine("mine");
+
+  SECTION("taking tensors one by one") {
+    mine.implement("aten.add.Tensor", [](const at::Tensor& a, const at::Tensor& b) { return a.mul(b); });
+    CHECK(at::equal(mine.prepare(add)->run({x, y}).toTensor(), x.mul(y)));
+  }
+  SECTION("taking all tensors") {
+    mine.implement("aten.add.Tensor", [](const Tensors& all) { return all.at(1); });
+    CHECK(mine.prepare(add)->run({x, y}).toTensor().is_same(y));
+  }
+  SECTION("taking the constants too") {
+    mine.implement("aten.add.Tensor", [](const OperatorCall& call, const Tensors& all) {
+      return all[0].add(all[1], call.constant("alpha").toScalar());
+    });
+    CHECK(at::equal(mine.prepare(add)->run({x, y}).toTensor(), x.add(y, 3)));
+  }
+  SECTION("returning several, a list, nothing") {
+    mine.implement("aten.add.Tensor", [](const at::Tensor& a, const at::Tensor& b) { return std::tuple(b, a); });
+    CHECK(mine.prepare(add)->run({x, y}).toTupleRef().elements()[0].toTensor().is_same(y));
+    mine.implement("aten.add.Tensor", [](const Tensors& all) { return all; });  // replaces
+    CHECK(mine.prepare(add)->run({x, y}).toTensorVector().size() == 2);
+    mine.implement("aten.add.Tensor", [](const at::Tensor& a, const at::Tensor&) { a.fill_(7); });
+    CHECK(mine.prepare(add)->run({x, y}).isNone());
+    CHECK(x[0].item<float>() == 7);
+  }
+  SECTION("refusing what it is not for") {
+    mine.implement("aten.add.Tensor", [](const at::Tensor& a) { return a; });
+    CHECK_THAT(why([&] { (void)mine.prepare(add); }), ContainsSubstring("for 1 tensors, this call has 2"));
+    CHECK_THAT(why([&] { (void)mine.prepare(OperatorCall::bind("aten.relu.default", inputs({x}))); }),
+               ContainsSubstring("mine does not implement aten.relu.default"));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Stands in for a Python with torch: `fake_python.sh SCRIPT MANIFEST`. Does what the compile script does to files, at
+# once. FAKE_MODE: ok, fail (records a reason), transient (the same, of the passing kind), silent (leaves no record),
+# crash. FAKE_LOG gets a line for each run and each case; FAKE_KEEP a copy of the manifest.
+set -eu
+echo "run $(head -n 1 "$1")" >> "$FAKE_LOG"
+cp "$2" "$FAKE_KEEP"
+out=$(sed -n 's/^ *"out": "\(.*\)",*$/\1/p' "$2")
+echo "pace: compiling"
+echo "a warning for nobody" >&2
+for key in $(sed -n 's/^ *"key": "\(.*\)",*$/\1/p' "$2"); do
+  test -s "$(dirname "$2")/$key.pt"
+  echo "case" >> "$FAKE_LOG"
+  case $FAKE_MODE in
+    ok)
+      printf 'package' > "$out/$key.pt2"
+      echo '{"status": "ok", "package_bytes": 7, "route": "by_graph", "seconds": 0.5}' > "$out/$key.json" ;;
+    fail) echo '{"status": "failed", "reason": "made to fail"}' > "$out/$key.json" ;;
+    transient) echo '{"status": "failed", "reason": "took too long", "transient": true}' > "$out/$key.json" ;;
+    silent) ;;
+    crash)
+      echo "Traceback: no module named torch" >&2
+      exit 3 ;;
+  esac
+done

@@ -1,0 +1,167 @@
+// Index arguments get values in range; calls that cannot be repeated or compared are refused.
+#include "pace/subject/valid_inputs.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/max_pool2d_with_indices.h>
+#include <ATen/ops/zeros.h>
+
+#include "pace/subject/memory.hpp"
+#include "tests/subject/inputs.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::subject::make_inputs_valid;
+using pace::subject::OperatorCall;
+using pace::test::inputs;
+using pace::test::list;
+using pace::test::random;
+
+/// Indices as the corpus makes them: out of range for small dimensions, here even absurdly so.
+at::Tensor indices(std::vector<std::int64_t> sizes, at::ScalarType dtype = at::kLong) {
+  return at::full(sizes, -1000000, dtype);
+}
+
+std::vector<std::int64_t> values(const at::Tensor& tensor) {
+  const auto flat = tensor.to(at::kLong).contiguous().view(-1);
+  return {flat.const_data_ptr<std::int64_t>(), flat.const_data_ptr<std::int64_t>() + flat.numel()};
+}
+
+bool within(const at::Tensor& tensor, std::int64_t bound) {
+  return std::ranges::all_of(values(tensor), [&](std::int64_t value) { return value >= 0 && value < bound; });
+}
+
+bool all_different(const at::Tensor& tensor) {
+  const auto all = values(tensor);
+  return std::set(all.begin(), all.end()).size() == all.size();
+}
+
+/// Makes the inputs valid, and shows that they are by running the call.
+c10::IValue run(const std::string& name, const pace::corpus::Inputs& given) {
+  const auto call = OperatorCall::bind(name, given);
+  make_inputs_valid(call);
+  return call.run(call.tensors());
+}
+
+std::string why(const std::string& name, const pace::corpus::Inputs& given) {
+  try {
+    make_inputs_valid(OperatorCall::bind(name, given));
+  } catch (const pace::Refused& refused) {
+    return refused.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST_CASE("indices along a dimension", "[subject]") {
+  const auto index = indices({7, 5});
+  (void)run("aten.gather.default", inputs({random({7, 9}), 1, index}));
+  CHECK(within(index, 9));
+  CHECK(all_different(index[0]));  // along the dimension
+  CHECK(at::equal(index[0], index[6]));
+
+  const auto scattered = indices({4, 3}), last = indices({6}, at::kInt);
+  (void)run("aten.scatter.src", inputs({random({4, 3}), -1, scattered, random({4, 3})}));
+  CHECK(within(scattered, 3));
+  CHECK(all_different(scattered[2]));
+  (void)run("aten.index_select.default", inputs({random({2, 100}), 1, last}));
+  CHECK(within(last, 100));
+  CHECK(all_different(last));
+  CHECK(last.max().item<int>() > 50);  // spread over the dimension
+
+  const auto expanded = indices({5, 1}).expand({5, 4});
+  (void)run("aten.scatter_add_.default", inputs({random({9, 4}), 0, expanded, random({5, 4})}));
+  CHECK(within(expanded, 9));
+}
+
+TEST_CASE("lists of indices, with holes and masks", "[subject]") {
+  const auto rows = indices({3}), columns = indices({3});
+  (void)run("aten.index_put_.default", inputs({random({5, 2, 4}), list({rows, c10::IValue(), columns}), random({3, 2}),
+                                               false}));
+  CHECK(within(rows, 5));
+  CHECK(within(columns, 4));
+  CHECK(all_different(rows));
+  const auto mask = at::zeros({5, 2}, at::kBool), third = indices({0});
+  (void)run("aten.index.Tensor", inputs({random({5, 2, 4}), list({mask, third})}));
+  CHECK_FALSE(mask.any().item<bool>());
+  const auto many = indices({50});
+  (void)run("aten._index_put_impl_.default", inputs({random({5, 1}), list({many}), random({50, 1}), true, true}));
+  CHECK(within(many, 5));
+}
+
+TEST_CASE("classes, rows, elements and coordinates", "[subject]") {
+  const auto classes = indices({4}), rows = indices({2, 3}), elements = indices({6}), coordinates = indices({2, 5});
+  (void)run("aten.nll_loss_forward.default", inputs({random({4, 3}), classes, c10::IValue(), 1, -100}));
+  CHECK(within(classes, 3));
+  (void)run("aten.embedding.default", inputs({random({7, 2}), rows}));
+  CHECK(within(rows, 7));
+  (void)run("aten.take.default", inputs({random({2, 3}), elements}));
+  CHECK(within(elements, 6));
+  (void)run("aten._sparse_coo_tensor_with_dims_and_tensors.default",
+            inputs({2, 0, list({3, 8}), coordinates, random({5})},
+                   {{"dtype", static_cast<std::int64_t>(at::kFloat)}, {"layout", static_cast<std::int64_t>(at::kSparse)}}));
+  CHECK(within(coordinates[0], 3));
+  CHECK(within(coordinates[1], 8));
+}
+
+TEST_CASE("the indices of a pooling's backward come from its forward", "[subject]") {
+  const auto x = random({2, 3, 6, 6}).contiguous(at::MemoryFormat::ChannelsLast);
+  const auto expected = std::get<1>(at::max_pool2d_with_indices(x, {3, 3}, {2, 2}, {1, 1}));
+  const auto given = indices({2, 3, 3, 3});
+  const auto grad = random({2, 3, 3, 3});
+  (void)run("aten.max_pool2d_with_indices_backward.default",
+            inputs({grad, x, list({3, 3}), list({2, 2}), list({1, 1}), list({1, 1}), false, given}));
+  CHECK(at::equal(given, expected));
+
+  const auto adaptive = indices({2, 3, 2, 2});
+  (void)run("aten.adaptive_max_pool2d_backward.default", inputs({random({2, 3, 2, 2}), x, adaptive}));
+  CHECK(within(adaptive, 36));
+  CHECK_THAT(why("aten.max_pool2d_with_indices_backward.default",
+                 inputs({grad, x, list({2, 2}), list({1, 1}), list({0, 0}), list({1, 1}), false, given})),
+             ContainsSubstring("shape [2, 3, 3, 3]") && ContainsSubstring("[2, 3, 5, 5]"));
+}
+
+TEST_CASE("what cannot be made valid is refused, with the reason", "[subject]") {
+  CHECK_THAT(why("aten.gather.default", inputs({random({0, 3}), 0, indices({2, 3})})),
+             ContainsSubstring("cannot run aten.gather.default: it indexes a dimension of size 0"));
+  CHECK_THAT(why("aten.index.Tensor", inputs({random({3}), list({indices({2}), indices({2})})})),
+             ContainsSubstring("cannot run aten.index.Tensor"));
+  CHECK_THAT(why("aten.segment_reduce.default", inputs({random({4}), "sum"}, {{"lengths", indices({2})}})),
+             ContainsSubstring("argument 'lengths' holds indices"));
+  CHECK_THAT(why("aten.unsqueeze_.default", inputs({random({2}), 0})), ContainsSubstring("shape of its own argument"));
+  CHECK_THAT(why("aten.bernoulli_.float", inputs({random({2}), 0.5})), ContainsSubstring("random"));
+  CHECK_THAT(why("aten.new_empty.default", inputs({random({2}), list({2})})), ContainsSubstring("uninitialised"));
+}
+
+TEST_CASE("other calls keep their values", "[subject]") {
+  const auto x = indices({3}), before = x.clone();
+  (void)run("aten.add.Tensor", inputs({x, x}));
+  CHECK(at::equal(x, before));
+  // Not integers, although the name is one of an index.
+  const auto target = random({3}), same = target.clone();
+  (void)run("aten.mse_loss.default", inputs({random({3}), target}));
+  CHECK(at::equal(target, same));
+}
+
+TEST_CASE("memory is asked for before it is taken", "[subject]") {
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  CHECK_NOTHROW(pace::subject::require_memory(18 * gib, "the inputs", 20 * gib));
+  CHECK_NOTHROW(pace::subject::require_memory(100 * gib, "the inputs", std::nullopt));
+  try {
+    pace::subject::require_memory(20 * gib, "the inputs of x", 20 * gib);  // a twentieth stays free
+    FAIL("nothing was thrown");
+  } catch (const pace::Refused& refused) {
+    CHECK(std::string(refused.what()) ==
+          "not enough memory for the inputs of x: 20.00 GiB needed, 20.00 GiB available");
+  }
+}
+
+}  // namespace

@@ -1,0 +1,104 @@
+"""@libtorch: the LibTorch that PACE_LIBTORCH points at, or else the one that third_party/bazel installed."""
+
+_ENVIRONMENT = ["PACE_LIBTORCH", "PACE_PYTHON", "PACE_HOME", "XDG_CACHE_HOME", "HOME"]
+
+# Folders beside torch/ in which the wheel's CUDA libraries lie. LibTorch's own run path names them too, but not
+# for what those libraries load in turn (libcufile, libcusparseLt, libtorch_nvshmem): hence DT_RPATH below.
+_NVIDIA = ["cu13", "cudnn", "cusparselt", "nccl", "nvshmem"]
+
+def required_version(requirements):
+    """The LibTorch version that the text of requirements.txt pins."""
+    for line in requirements.splitlines():
+        if line.startswith("torch=="):
+            return line[len("torch=="):].strip()
+    fail("third_party/requirements.txt pins no torch")
+
+def _installed(ctx, version, requirements):
+    """The `torch` folder that third_party/bazel made, and its Python."""
+    env = ctx.os.environ
+    cache = env.get("XDG_CACHE_HOME") or (env.get("HOME", "") + "/.cache")
+    home = (env.get("PACE_HOME") or cache + "/pace") + "/libtorch-" + version
+    stamp = ctx.path(home + "/complete")
+    if not stamp.exists or ctx.read(stamp).strip() != requirements.strip():
+        fail(("LibTorch %s is not installed in %s. Run third_party/bazel in place of bazel, which installs it, or " +
+              "set PACE_LIBTORCH to the folder of an existing one.") % (version, home))
+    for folder in ctx.path(home + "/venv/lib").readdir():
+        if folder.get_child("site-packages").get_child("torch").exists:
+            return folder.get_child("site-packages").get_child("torch"), home + "/venv/bin/python3"
+    fail("no LibTorch in %s: remove that folder and run third_party/bazel" % home)
+
+def _pointed_at(ctx, given, version):
+    """The folder with include/ and lib/ that PACE_LIBTORCH means, and the Python beside it if there is one."""
+    candidates = [ctx.path(given + "/torch"), ctx.path(given), ctx.path(given + "/libtorch")]
+    for root in candidates:
+        if root.get_child("include").get_child("ATen").exists and root.get_child("lib").exists:
+            found = _version(ctx, root)
+            if found.split("+")[0] != version:
+                fail("PACE_LIBTORCH=%s is LibTorch %s; pace needs %s" % (given, found, version))
+            python = ctx.path(str(root) + "/../../../../bin/python3")
+            return root, str(python) if python.exists else ""
+    fail(("PACE_LIBTORCH=%s is no LibTorch: expected a folder with include/ATen and lib/ (an unzipped libtorch), a " +
+          "wheel's `torch` folder, or the site-packages that hold it") % given)
+
+def _version(ctx, root):
+    if root.get_child("build-version").exists:
+        return ctx.read(root.get_child("build-version")).strip()
+    if root.get_child("version.py").exists:
+        for line in ctx.read(root.get_child("version.py")).splitlines():
+            if line.startswith("__version__"):
+                return line.split("'")[1]
+    return "of unknown version (no build-version or version.py)"
+
+def _check_python(ctx, python, version):
+    """PACE_PYTHON compiles packages for this LibTorch, so it must have the same one."""
+    code = "import importlib.metadata as m; print(m.version('torch'))"
+    result = ctx.execute([python, "-c", code])
+    if result.return_code != 0 or result.stdout.strip().split("+")[0] != version:
+        fail("PACE_PYTHON=%s: expected a Python that has torch %s; asked for its version, it said: %s" %
+             (python, version, (result.stdout + result.stderr).strip()))
+
+def _libtorch_impl(ctx):
+    env = ctx.os.environ
+    requirements = ctx.read(Label("//third_party:requirements.txt"))
+    version = required_version(requirements)
+    if env.get("PACE_LIBTORCH"):
+        root, python = _pointed_at(ctx, env["PACE_LIBTORCH"], version)
+    else:
+        root, python = _installed(ctx, version, requirements)
+    if env.get("PACE_PYTHON"):
+        python = env["PACE_PYTHON"]
+        _check_python(ctx, python, version)
+
+    lib = root.get_child("lib")
+    has_cuda = lib.get_child("libtorch_cuda.so").exists
+    nvidia = root.dirname.get_child("nvidia")
+    folders = [str(lib)] + [
+        str(nvidia) + "/" + name + "/lib"
+        for name in _NVIDIA
+        if nvidia.get_child(name).exists
+    ]
+    cpu = ["-L" + str(lib), "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-Wl,--disable-new-dtags"]
+    cpu += ["-Wl,-rpath," + folder for folder in folders]
+    cuda = ["-Wl,--no-as-needed", "-ltorch_cuda", "-lc10_cuda"] if has_cuda else []
+
+    ctx.symlink(root.get_child("include"), "include")
+    ctx.template("BUILD", ctx.attr._build_file, {
+        "%{cpu_linkopts}": repr(cpu),
+        "%{cuda_linkopts}": repr(cuda),
+    })
+    ctx.file("python.bzl", "# The interpreter that has this LibTorch's Python half; empty when there is none.\n" +
+                           "PYTHON = %r\n" % python)
+    ctx.file("config.bzl", "\n".join([
+        "VERSION = %r" % version,
+        "ROOT = %r" % str(root),
+        "HAS_CUDA = %r" % has_cuda,
+        "LIBRARY_FOLDERS = %r" % folders,
+        "",
+    ]))
+
+libtorch_repository = repository_rule(
+    implementation = _libtorch_impl,
+    attrs = {"_build_file": attr.label(default = "//third_party:overlays/libtorch.BUILD.tpl")},
+    environ = _ENVIRONMENT,
+    local = True,
+)

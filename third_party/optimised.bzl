@@ -1,0 +1,42 @@
+"""Runs a program in the optimised configuration, whatever the rest of the build is compiled for.
+
+A user's library under test belongs to the measurement: without this, `bazel test` in a workspace whose .bazelrc does
+not say `--compilation_mode=opt` would compile it with -O0 and time that.
+"""
+
+_MODE = "//command_line_option:compilation_mode"
+
+def _optimise(_settings, _attr):
+    return {_MODE: "opt"}
+
+_optimised = transition(
+    implementation = _optimise,
+    inputs = [],
+    outputs = [_MODE],
+)
+
+def _impl(ctx):
+    # A link of the target's own name: what is run is the program itself.
+    link = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.symlink(output = link, target_file = ctx.executable.program, is_executable = True)
+
+    # An attribute with a transition is a list of one.
+    program = ctx.attr.program[0]
+    runfiles = ctx.runfiles(files = ctx.files.data).merge(program[DefaultInfo].default_runfiles)
+    for target in ctx.attr.data:
+        runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
+    return [
+        DefaultInfo(executable = link, runfiles = runfiles),
+        testing.TestEnvironment(ctx.attr.env),
+    ]
+
+_ATTRS = {
+    "data": attr.label_list(allow_files = True),
+    "env": attr.string_dict(),
+    "program": attr.label(cfg = _optimised, executable = True, mandatory = True),
+    "_allowlist_function_transition": attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
+}
+
+optimised_binary = rule(implementation = _impl, attrs = _ATTRS, executable = True)
+
+optimised_test = rule(implementation = _impl, attrs = _ATTRS, test = True)

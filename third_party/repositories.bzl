@@ -1,0 +1,68 @@
+"""Every external repository of pace, for its own WORKSPACE and for any workspace that embeds it."""
+
+load("//third_party:cuda.bzl", "cuda_repository")
+load("//third_party:libtorch.bzl", "libtorch_repository")
+load("//third_party:system.bzl", "shim_repository", "system_repository")
+
+_DEBIAN_BAZEL = "/usr/share/bazel"
+
+def _once(rule, name, **kwargs):
+    """Declares a repository unless the embedding workspace has already chosen one of that name."""
+    if not native.existing_rule(name):
+        rule(name = name, **kwargs)
+
+def _bazel_repositories():
+    """What Bazel itself asks for. Debian's Bazel downloads nothing: its packages and our shims stand in."""
+    _once(
+        shim_repository,
+        "rules_cc",
+        files = {"cc/defs.bzl": "rules_cc_defs.bzl.tpl", "cc/BUILD": ""},
+    )
+    _once(
+        shim_repository,
+        "remote_coverage_tools",
+        files = {"BUILD": "remote_coverage_tools.BUILD"},
+    )
+    for name, folder in {
+        "rules_java": "rules/java",
+        "rules_proto": "rules/proto",
+        "platforms": "tools/platforms",
+        "bazel_skylib": "tools/skylib",
+    }.items():
+        _once(native.local_repository, name, path = _DEBIAN_BAZEL + "/" + folder)
+
+def pace_repositories():
+    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @boost_math, @benchmark and what Bazel needs."""
+    _bazel_repositories()
+    _once(libtorch_repository, "libtorch")
+    _once(cuda_repository, "cuda")
+    _once(
+        system_repository,
+        "catch2",
+        overlay = "catch2.BUILD",
+        package = "libcatch2-dev (version 3)",
+        headers = ["catch2/catch_all.hpp"],
+        libraries = ["libCatch2.a", "libCatch2Main.a"],
+    )
+    _once(
+        system_repository,
+        "nlohmann_json",
+        overlay = "nlohmann_json.BUILD",
+        package = "nlohmann-json3-dev",
+        headers = ["nlohmann/json.hpp"],
+    )
+    _once(
+        system_repository,
+        "boost_math",
+        overlay = "boost_math.BUILD",
+        package = "libboost-math-dev",
+        headers = ["boost/math/distributions.hpp"],
+    )
+    _once(
+        system_repository,
+        "benchmark",
+        overlay = "benchmark.BUILD",
+        package = "libbenchmark-dev",
+        headers = ["benchmark/benchmark.h"],
+        libraries = ["libbenchmark.so"],
+    )

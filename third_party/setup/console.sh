@@ -1,0 +1,47 @@
+# Running a long command with its output in a log, telling how far it is. Sourced by install.sh.
+
+say() { printf 'pace: %s\n' "$*" >&2; }
+
+# run_step TITLE LOG HOW_FAR COMMAND...: runs COMMAND with its output in LOG, and meanwhile shows TITLE, what the
+# function HOW_FAR prints, and the seconds gone: every second on a terminal, every ten seconds elsewhere.
+# Returns COMMAND's status.
+run_step() {
+  local title=$1 log=$2 how_far=$3 start=$SECONDS status=0 shown=0 elapsed every=10 child=""
+  shift 3
+  [[ -t 2 ]] && every=1
+  say "$title ..."
+  # A background job ignores the interrupt key; without this it would go on after we are gone.
+  trap 'interrupted "$child" "$title"' INT TERM
+  "$@" </dev/null >"$log" 2>&1 &
+  child=$!
+  while kill -0 "$child" 2>/dev/null; do
+    sleep 0.2
+    elapsed=$((SECONDS - start))
+    ((elapsed >= shown + every)) || continue
+    shown=$elapsed
+    if [[ -t 2 ]]; then
+      printf '\r\033[Kpace:   %s, %d s' "$("$how_far" "$log")" "$elapsed" >&2
+    else
+      say "  $("$how_far" "$log"), $elapsed s"
+    fi
+  done
+  wait "$child" || status=$?
+  trap - INT TERM
+  [[ -t 2 ]] && printf '\r\033[K' >&2
+  ((status)) || say "$title: done in $((SECONDS - start)) s"
+  return "$status"
+}
+
+# interrupted CHILD TITLE: ends the command, waits until it has, and ends.
+interrupted() {
+  [[ -z $1 ]] || kill "$1" 2>/dev/null || true
+  wait 2>/dev/null || true
+  echo >&2
+  die "interrupted: $2." "Run the same command again: it starts this step over."
+}
+
+# The end of a log, indented, for an error message, and where the whole of it is.
+show_log() {
+  tail -n 8 "$1" | sed 's/^/      | /' >&2
+  say "  (all of it: $1)"
+}

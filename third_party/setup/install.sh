@@ -1,0 +1,181 @@
+# Installs what needs.sh found missing. Sourced by third_party/bazel, and only then.
+source "$here/setup/console.sh"
+
+backports_list=$sysroot/etc/apt/sources.list.d/pace-backports.list
+
+# LibTorch's wheels while they are unpacked, and what stays of them (measured, torch 2.11.0 with CUDA 13).
+needed_mb=8000
+
+install_missing() {
+  local log_folder=$pace_home/setup-logs
+  if ((${#missing_packages[@]})); then
+    command -v apt-get >/dev/null || explain_without_apt
+    # Tests set PACE_ASSUME_ROOT, to be either on any machine.
+    ((${PACE_ASSUME_ROOT:-EUID == 0})) || explain_without_root
+  fi
+  take_lock
+  mkdir -p "$log_folder"
+  needs_find_missing  # another run may have done it while this one waited
+  ((${#missing_packages[@]} == 0)) || install_packages
+  ((missing_libtorch == 0)) || install_libtorch
+  exec 9>&-
+}
+
+# Two runs at once: the second waits. The lock ends with the process that holds it, however that ends.
+take_lock() {
+  mkdir -p "$pace_home" 2>/dev/null && [[ -w $pace_home ]] ||
+    die "cannot write to $pace_home, where LibTorch is to be installed." \
+      "Type: export PACE_HOME=/a/folder/of/yours   (on a disk with $((needed_mb / 1000)) GB free)"
+  exec 9>"$pace_home/setup.lock"
+  flock --nonblock 9 && return
+  say "another third_party/bazel is installing; waiting for it ..."
+  flock 9
+}
+
+# ---- Debian packages
+
+explain_without_apt() {
+  die "these are missing, and there is no apt-get here to install them: ${missing_packages[*]}" \
+    "pace installs Debian's packages only. With your system's own, provide: g++ $oldest_gcc or newer, python3 with venv," \
+    "and below /usr/include: Catch2 3, nlohmann/json, Boost.Math and google/benchmark (libraries in /usr/lib)." \
+    "Point PACE_BAZEL at a Bazel 4.2 and PACE_LIBTORCH at a LibTorch $torch_version."
+}
+
+# The commands that install_packages would run, to be typed by hand.
+explain_without_root() {
+  local lines=() line
+  name_packages
+  line=$(backports_line)
+  [[ -z $line ]] || lines=("echo '$line' | sudo tee $backports_list")
+  lines+=("sudo apt-get update" "sudo apt-get install -y --no-install-recommends ${names[*]}")
+  die "these Debian packages are missing, and only root can install them: ${missing_packages[*]}" \
+    "Type:" "${lines[@]/#/  }" "and then the same command again."
+}
+
+backports_suite() {
+  local VERSION_CODENAME=""
+  [[ ! -f $sysroot/etc/os-release ]] || source "$sysroot/etc/os-release"
+  echo "${VERSION_CODENAME:-bookworm}-backports"
+}
+
+# The release has no Catch2 3 of its own (before the lists of packages are updated it may seem to have none at all).
+catch2_is_too_old() {
+  [[ " ${missing_packages[*]} " == *" libcatch2-dev "* ]] || return 1
+  [[ ! $(apt-cache policy libcatch2-dev 2>/dev/null) =~ Candidate:\ [3-9] ]]
+}
+
+# Sets names to what apt-get is to install: of all packages, only a Catch2 that is too old is taken from backports.
+name_packages() {
+  names=("${missing_packages[@]}")
+  ! catch2_is_too_old || names=("${names[@]/%libcatch2-dev/libcatch2-dev/$(backports_suite)}")
+}
+
+# The line for apt's sources that gives a Catch2 3, at the mirror that this machine already uses. Nothing where none
+# is needed.
+backports_line() {
+  catch2_is_too_old || return 0
+  local suite targets mirror key=/usr/share/keyrings/debian-archive-keyring.gpg
+  suite=$(backports_suite)
+  targets=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null)
+  ! grep -q "^$suite " <<<"$targets" || return 0
+  mirror=$(sed -n "/^${suite%-backports} /{s///p;q}" <<<"$targets")
+  [[ -n $mirror ]] || return 0
+  [[ -f $sysroot$key ]] && key="[signed-by=$key] " || key=""
+  echo "deb $key$mirror $suite main"
+}
+
+install_packages() {
+  local line
+  export DEBIAN_FRONTEND=noninteractive
+  say "missing Debian packages: ${missing_packages[*]}"
+  # Finishes what an interrupted run of apt left half configured; otherwise it does nothing.
+  dpkg --configure -a >"$log_folder/dpkg.log" 2>&1 || true
+  update_package_lists
+  line=$(backports_line)
+  if [[ -n $line ]]; then
+    say "the release's own Catch2 is too old; adding $backports_list for version 3"
+    echo "$line" >"$backports_list"
+    update_package_lists
+  fi
+  name_packages
+  run_step "installing Debian packages" "$log_folder/apt.log" apt_how_far \
+    apt_with_status "$log_folder/apt.log.status" install -y --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=8 "${names[@]}" || package_failure "${names[@]}"
+  needs_find_missing
+  ((${#missing_packages[@]} == 0)) ||
+    die "apt-get installed its packages, and yet something of these is not there: ${missing_packages[*]}" \
+      "Type: apt-get install --reinstall ${missing_packages[*]}"
+}
+
+# Not fatal: a machine may have sources, none of ours, that cannot be reached. If ours cannot, installing says so.
+update_package_lists() {
+  run_step "updating the list of packages" "$log_folder/update.log" last_line apt-get update || say "  that failed in part"
+}
+
+apt_with_status() { local status_file=$1; shift; apt-get "$@" 8>"$status_file"; }
+
+# apt's own percentage: downloading (dlstatus) and then installing (pmstatus) each go from 0 to 100.
+apt_how_far() {
+  local kind package percent
+  IFS=: read -r kind package percent _ <<<"$(tail -n 1 "$1.status" 2>/dev/null)"
+  case $kind in
+    dlstatus) printf 'downloading, %.0f %%' "$percent" ;;
+    pmstatus) printf 'installing %s, %.0f %%' "$package" "$percent" ;;
+    *) printf 'starting' ;;
+  esac
+}
+
+last_line() { tail -n 1 "$1" | cut -c 1-100; }
+
+package_failure() {
+  say "\`apt-get update\` said at its end:"
+  show_log "$log_folder/update.log"
+  say "and \`apt-get install $*\`, which failed:"
+  show_log "$log_folder/apt.log"
+  die "the Debian packages could not be installed." \
+    "Check that this machine reaches its package mirror (a proxy goes into http_proxy), then run the same command again."
+}
+
+# ---- LibTorch
+
+install_libtorch() {
+  local log=$log_folder/pip.log free_mb
+  if [[ -e $libtorch_home ]]; then
+    say "found a half-finished or outdated LibTorch in $libtorch_home: making it anew"
+    rm -rf "$libtorch_home"
+  fi
+  free_mb=$(df -Pm "$pace_home" | awk 'NR == 2 { print $4 }')
+  ((free_mb >= needed_mb)) ||
+    die "LibTorch needs $needed_mb MB while it is installed; the disk of $pace_home has $free_mb MB." \
+      "Type: export PACE_HOME=/a/folder/on/a/larger/disk   or point PACE_LIBTORCH at an existing LibTorch $torch_version."
+  find_python ||
+    die "there is no Python 3.10 or newer with venv, which installs LibTorch." \
+      "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" \
+      "or point PACE_LIBTORCH at an existing LibTorch $torch_version: then Python is not needed."
+  mkdir -p "$libtorch_home/tmp"
+  "$python" -m venv "$libtorch_home/venv" >"$log" 2>&1 || libtorch_failure "$python -m venv" "$log"
+  # Unpacking on the same disk makes the check of free space above true, and what is left here if it fails is known
+  # by the missing stamp. Wheels of 2.5 GB are not worth a place in pip's cache.
+  TMPDIR=$libtorch_home/tmp run_step "installing LibTorch $torch_version into $libtorch_home (about 5 GB)" \
+    "$log" libtorch_how_far "$libtorch_home/venv/bin/python3" -m pip install --no-cache-dir --progress-bar off \
+    --disable-pip-version-check -r "$here/requirements.txt" || libtorch_failure "pip install torch==$torch_version" "$log"
+  "$libtorch_home/venv/bin/python3" -c 'import torch' >"$log" 2>&1 || libtorch_failure "python3 -c 'import torch'" "$log"
+  rm -rf "$libtorch_home/tmp"
+  # Written elsewhere and moved, so that it is there whole or not at all.
+  printf '%s\n' "$requirements" >"$libtorch_home/complete.new"
+  mv "$libtorch_home/complete.new" "$libtorch_home/complete"
+}
+
+libtorch_how_far() {
+  local what
+  what=$(grep -E '^ *(Downloading|Installing)' "$1" | tail -n 1 | sed -E 's/^ *Downloading ([^-]+)-.*/downloading \1/; s/^ *Installing.*/unpacking/')
+  printf '%s, %s MB of about %s MB' "${what:-starting}" "$(du -sm "$libtorch_home" 2>/dev/null | cut -f 1)" "$needed_mb"
+}
+
+libtorch_failure() {
+  say "\`$1\` failed. The end of its output:"
+  show_log "$2"
+  die "LibTorch could not be installed." \
+    "Check the network (a proxy goes into https_proxy, another index into PIP_INDEX_URL), then run the same command again:" \
+    "it starts over. Or point PACE_LIBTORCH at an existing LibTorch $torch_version."
+}

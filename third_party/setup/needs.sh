@@ -1,0 +1,136 @@
+# What the project needs of a machine, and how it is recognised. Sourced by third_party/bazel on every call, so:
+# once all is there, no program is started but the compiler, for its version.
+
+# PACE_SYSROOT stands before every system path below, so that tests can show a machine that lacks them.
+sysroot=${PACE_SYSROOT:-}
+
+# Debian package : the file that tells that it is there. Catch2 has catch_all.hpp since version 3.
+bazel_packages=(
+  bazel-bootstrap:/usr/bin/bazel
+  bazel-rules-java:/usr/share/bazel/rules/java/WORKSPACE
+  bazel-rules-proto:/usr/share/bazel/rules/proto/WORKSPACE
+  bazel-platforms:/usr/share/bazel/tools/platforms/WORKSPACE
+  bazel-skylib:/usr/share/bazel/tools/skylib/WORKSPACE
+)
+library_packages=(
+  g++:/usr/bin/g++
+  libcatch2-dev:/usr/include/catch2/catch_all.hpp
+  nlohmann-json3-dev:/usr/include/nlohmann/json.hpp
+  libboost-math-dev:/usr/include/boost/math/distributions.hpp
+  libbenchmark-dev:/usr/include/benchmark/benchmark.h
+)
+# To install LibTorch with, where the user has no other Python that can.
+python_packages=(
+  python3:/usr/bin/python3
+  "python3-venv:/usr/lib/python3*/ensurepip/__init__.py"
+)
+
+requirements=$(<"$here/requirements.txt")
+torch_version=${requirements#*torch==}
+torch_version=${torch_version%%$'\n'*}
+
+oldest_gcc=12  # C++20 as pace uses it
+
+# Ends with a message: what is wrong, then what to do, a line each.
+die() {
+  printf 'pace: %s\n' "$1" >&2
+  shift
+  (($# == 0)) || printf '      %s\n' "$@" >&2
+  exit 1
+}
+
+# Sets pace_home, libtorch_home and bazel, and refuses what PACE_* points at when it is not what it should be.
+needs_check_environment() {
+  bazel=$sysroot/usr/bin/bazel
+  if [[ -n ${PACE_BAZEL:-} ]]; then
+    [[ -f $PACE_BAZEL && -x $PACE_BAZEL ]] ||
+      die "PACE_BAZEL=$PACE_BAZEL is no program that can be run." \
+        "Set it to the path of a Bazel, such as /usr/local/bin/bazel, or unset it: then Debian's is installed."
+    bazel=$PACE_BAZEL
+  fi
+  if [[ -n ${PACE_PYTHON:-} && ! -x ${PACE_PYTHON:-} ]]; then
+    die "PACE_PYTHON=$PACE_PYTHON is no program that can be run." \
+      "Set it to the path of a python3 that has torch $torch_version, or unset it."
+  fi
+  if [[ -n ${PACE_HOME:-} ]]; then
+    pace_home=$PACE_HOME
+  elif [[ -n ${XDG_CACHE_HOME:-${HOME:-}} ]]; then
+    pace_home=${XDG_CACHE_HOME:-$HOME/.cache}/pace
+  else
+    die "none of PACE_HOME, XDG_CACHE_HOME and HOME is set: there is no place to install into." \
+      "Type: export PACE_HOME=/a/folder/of/yours"
+  fi
+  libtorch_home=$pace_home/libtorch-$torch_version
+  [[ -z ${PACE_LIBTORCH:-} ]] || needs_check_libtorch "$PACE_LIBTORCH"
+}
+
+# needs_check_libtorch FOLDER: ends with a message unless it holds the LibTorch that pace is made for.
+needs_check_libtorch() {
+  local given=$1 root found=""
+  for root in "$given/torch" "$given" "$given/libtorch"; do
+    [[ -d $root/include/ATen && -d $root/lib ]] && break
+    root=""
+  done
+  [[ -n $root ]] ||
+    die "PACE_LIBTORCH=$given is no LibTorch." \
+      "Expected: an unzipped libtorch (a folder with include/ATen and lib/), a wheel's torch folder, or its site-packages." \
+      "Or unset PACE_LIBTORCH: then LibTorch $torch_version is installed."
+  if [[ -f $root/build-version ]]; then
+    found=$(<"$root/build-version")
+  elif [[ -f $root/version.py ]]; then
+    found=$(<"$root/version.py")
+    found=${found#*__version__ = \'}
+    found=${found%%\'*}
+  fi
+  [[ ${found%%+*} == "$torch_version" ]] ||
+    die "PACE_LIBTORCH=$given is LibTorch ${found:-of an unknown version}; pace needs $torch_version." \
+      "Point it at a LibTorch $torch_version, or unset PACE_LIBTORCH: then that is installed."
+}
+
+# Sets missing_packages (names) and missing_libtorch (0 or 1).
+needs_find_missing() {
+  local wanted=("${library_packages[@]}") entry
+  missing_packages=()
+  missing_libtorch=0
+  [[ -n ${PACE_BAZEL:-} ]] || wanted+=(bazel-bootstrap:/usr/bin/bazel)
+  wanted+=("${bazel_packages[@]:1}")
+  if [[ -z ${PACE_LIBTORCH:-} ]] && ! libtorch_installed; then
+    missing_libtorch=1
+    find_python || wanted+=("${python_packages[@]}")
+  fi
+  for entry in "${wanted[@]}"; do
+    witness_exists "$sysroot${entry#*:}" || missing_packages+=("${entry%%:*}")
+  done
+}
+
+# witness_exists PATTERN: whether a file of that name is there.
+witness_exists() {
+  local IFS="" files
+  # shellcheck disable=SC2206
+  files=($1)
+  [[ -e ${files[0]} ]]
+}
+
+# Sets python to one that can make a virtual environment for LibTorch.
+find_python() {
+  for python in "$sysroot/usr/bin/python3" "$(command -v python3 || true)"; do
+    [[ -x $python ]] || continue
+    "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && return
+  done
+  return 1
+}
+
+# The stamp is written last and holds the requirements it was made of.
+libtorch_installed() {
+  [[ -f $libtorch_home/complete && $(<"$libtorch_home/complete") == "$requirements" &&
+    -x $libtorch_home/venv/bin/python3 ]]
+}
+
+needs_check_compiler() {
+  local compiler=${CC:-gcc} version
+  version=$("$compiler" -dumpversion 2>/dev/null) ||
+    die "the C++ compiler $compiler cannot be run." "Type: sudo apt-get install g++, or set CC to a compiler."
+  ((${version%%.*} >= oldest_gcc)) ||
+    die "$compiler is version $version; pace needs $oldest_gcc or newer (C++20)." \
+      "Install a newer one and set CC to it, such as: export CC=gcc-12"
+}
