@@ -68,7 +68,7 @@ Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser) {
 
 template <class Number>
 void read(const char* option, const std::string& text, Number& number) {
-  if (!text.empty() && !pace::harness::detail::read_number(text, number))
+  if (!text.empty() && !pace::harness::read_number(text, number))
     throw pace::InputError({}, std::string(option) + ": expected a number, found '" + text + "'");
 }
 

@@ -27,7 +27,7 @@ struct TimeSummary {
   std::size_t samples = 0;
   Nanoseconds min{}, q20{}, median{}, q80{}, max{};
   /// Of the median, by order statistics; absent when there are too few samples for the confidence asked for.
-  std::optional<Interval<Nanoseconds>> interval;
+  std::optional<Interval<Nanoseconds>> interval{};
   /// Scaled median absolute deviation over the median: 0.01 is a spread of 1 %.
   double spread = 0;
 };
@@ -40,7 +40,7 @@ struct SpeedupSummary {
   std::size_t ties = 0;
   double q20 = 0, median = 0, q80 = 0;
   /// Simultaneous over all candidates of the comparison; absent when there are too few observations.
-  std::optional<Interval<double>> interval;
+  std::optional<Interval<double>> interval{};
 };
 
 struct ImplementationResult {

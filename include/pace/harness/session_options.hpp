@@ -29,14 +29,6 @@ struct SessionOptions {
   std::string budget_help, confidence_help;
 };
 
-namespace detail {
-
-using ParserResult = Catch::Clara::ParserResult;
-
-[[nodiscard]] inline ParserResult bad_value(const char* option, const std::string& text, const char* expected) {
-  return ParserResult::runtimeError(std::string(option) + ": '" + text + "' does not do; expected " + expected);
-}
-
 /// All of `text` as a number; whole numbers may be hexadecimal with 0x.
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, Number& number) {
@@ -49,6 +41,14 @@ template <class Number>
     end = std::from_chars(text.data(), text.data() + text.size(), number);
   }
   return end.ec == std::errc() && end.ptr == text.data() + text.size();
+}
+
+namespace detail {
+
+using ParserResult = Catch::Clara::ParserResult;
+
+[[nodiscard]] inline ParserResult bad_value(const char* option, const std::string& text, const char* expected) {
+  return ParserResult::runtimeError(std::string(option) + ": '" + text + "' does not do; expected " + expected);
 }
 
 [[nodiscard]] inline bool read_seconds(const std::string& text, Nanoseconds& time, bool zero_allowed) {
@@ -81,7 +81,7 @@ template <class Read>
 
 /// `parser` with pace's options added; what they are given goes to `options`, which must outlive the parser.
 [[nodiscard]] inline Catch::Clara::Parser with_pace_options(Catch::Clara::Parser parser, SessionOptions& options) {
-  using detail::option, detail::read_number, detail::read_seconds;
+  using detail::option, detail::read_seconds;
   using Text = const std::string&;
   Options& measuring = options.measuring;
 
@@ -124,7 +124,7 @@ template <class Read>
 /// Bazel's --runs_per_test gives every run a seed of its own; throws InputError if it is no number.
 inline void seed_from_bazel(Options& options) {
   const std::string text = environment_variable("TEST_RANDOM_SEED");
-  if (!text.empty() && !detail::read_number(text, options.seed))
+  if (!text.empty() && !read_number(text, options.seed))
     throw InputError({}, "TEST_RANDOM_SEED: '" + text + "' does not do; expected a whole number from 0 to 2^64-1");
 }
 

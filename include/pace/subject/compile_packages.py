@@ -145,6 +145,12 @@ def by_converter(script, tensors):
     return torch.export.export(program.module(), inputs, strict=False)
 
 
+def may_pass(error):
+    """Whether the failure is one of the machine's state, such as a full disk, and not of the case."""
+    signs = ("No space left", "Cannot allocate memory", "InvalidCxxCompiler", "No working C++ compiler", "Killed signal")
+    return isinstance(error, (OSError, MemoryError)) or any(sign in str(error) for sign in signs)
+
+
 def compile_case(case, manifest, scratch):
     """Writes the package; the rest of the record is the result."""
     import torch
@@ -182,11 +188,13 @@ def compile_case(case, manifest, scratch):
                     "step": "export" if program is None else "compile",
                     "reason": f"{type(error).__name__}: {error}"[:2000],
                     "details": traceback.format_exc()[-4000:],
+                    "transient": may_pass(error),
                 }
             )
             if program is not None:
                 break  # the other route would hand the compiler the same calls
-    return {"status": "failed", "reason": problems[-1]["reason"], "attempts": problems}
+    transient = any(problem["transient"] for problem in problems)
+    return {"status": "failed", "reason": problems[-1]["reason"], "transient": transient, "attempts": problems}
 
 
 def share_precompiled_headers(folder, options):

@@ -5,14 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -44,7 +45,11 @@ class PackageCompiler {
     }
     const Workspace workspace(options_.cache);
     nlohmann::json cases = nlohmann::json::array(), inductor = nlohmann::json::object();
-    for (const OperatorCall* call : calls) add_case(cases, *call, workspace.run(), directory);
+    std::unordered_set<std::string> added;
+    for (const OperatorCall* call : calls) {
+      const std::string key = detail::package_key(*call, options_.inductor);
+      if (added.insert(key).second) add_case(cases, *call, key, workspace.run(), directory);
+    }
     if (cases.empty()) return;
     for (const auto& [name, value] : options_.inductor) {
       inductor[name] = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
@@ -60,8 +65,8 @@ class PackageCompiler {
                                      {"out", directory.string()},
                                      {"scratch", workspace.scratch().string()},
                                      {"cases", cases}};
-    std::ofstream(workspace.run() / "manifest.json") << manifest.dump(1);
-    std::ofstream(workspace.run() / "compile_packages.py") << detail::compile_script();
+    detail::write_file(workspace.run() / "manifest.json", manifest.dump(1));
+    detail::write_file(workspace.run() / "compile_packages.py", detail::compile_script());
     run_script(workspace.run());
   }
 
@@ -97,7 +102,7 @@ class PackageCompiler {
     return static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, static_cast<std::int64_t>(cases)));
   }
 
-  [[nodiscard]] static nlohmann::json describe_case(const OperatorCall& call, const std::string& name,
+  [[nodiscard]] static nlohmann::json describe_case(const OperatorCall& call, const std::string& key,
                                                     const std::filesystem::path& script) {
     nlohmann::json tensors = nlohmann::json::array();
     for (const at::Tensor& tensor : call.tensors()) {
@@ -108,22 +113,33 @@ class PackageCompiler {
                          {"dtype", corpus::torch_name(*dtype)},
                          {"device", tensor.device().str()}});
     }
-    return {{"key", name},           {"name", call.name()}, {"signature", call.signature()},
-            {"script", script.string()}, {"tensors", tensors}};
+    return {{"key", key},
+            {"name", call.name()},
+            {"signature", call.signature()},
+            {"script", script.string()},
+            {"tensors", tensors}};
   }
 
   /// Saves the call as TorchScript and describes it. A call that cannot be expressed gets its record at once.
-  void add_case(nlohmann::json& cases, const OperatorCall& call, const std::filesystem::path& run,
-                const std::filesystem::path& directory) const {
-    const std::string name = detail::package_key(call, options_.inductor);
+  static void add_case(nlohmann::json& cases, const OperatorCall& call, const std::string& key,
+                       const std::filesystem::path& run, const std::filesystem::path& directory) {
+    const auto failed = [&](const std::exception& error, bool transient) {
+      const nlohmann::json record = {{"status", "failed"},
+                                     {"reason", error.what()},
+                                     {"transient", transient},
+                                     {"name", call.name()},
+                                     {"signature", call.signature()}};
+      detail::write_file(directory / (key + ".json"), record.dump(1) + '\n');
+    };
     try {
-      const std::filesystem::path script = run / (name + ".pt");
-      nlohmann::json described = describe_case(call, name, script);
+      const std::filesystem::path script = run / (key + ".pt");
+      nlohmann::json described = describe_case(call, key, script);
       to_torchscript(call).save(script.string());
       cases.push_back(std::move(described));
-    } catch (const std::exception& error) {
-      std::ofstream(directory / (name + ".json"))
-          << nlohmann::json{{"status", "failed"}, {"reason", error.what()}, {"signature", call.signature()}};
+    } catch (const Refused& error) {
+      failed(error, false);
+    } catch (const std::exception& error) {  // such as a full disk
+      failed(error, true);
     }
   }
 
@@ -142,7 +158,9 @@ class PackageCompiler {
           if (tail.size() > most_lines) tail.pop_front();
         });
     if (status.ok()) return;
+    // The last line usually is the error; all of them follow, for whoever reads more than the first line.
     std::string message = "compiling packages with " + options_.python + " failed: it " + status.to_string();
+    if (!tail.empty()) message += ": " + tail.back();
     for (const std::string& line : tail) message += "\n  " + line;
     throw Refused(message);
   }

@@ -63,19 +63,21 @@ class PackageStore {
     PackageCompiler(options_).compile(calls, directory);
   }
 
-  /// Forgets a package that turned out not to load, so that the next `find` compiles it again. False if it is not ours
-  /// to remove, or was compiled anew already.
+  /// Forgets a package that turned out not to load, so that the next `find` compiles it anew. False if that has been
+  /// done already.
   [[nodiscard]] bool discard(const OperatorCall& call) {
     const std::string name = key(call);
     if (!discarded_.insert(name).second) return false;
     std::error_code ignored;
-    return std::filesystem::remove(options_.cache / (name + ".json"), ignored);
+    std::filesystem::remove(options_.cache / (name + ".json"), ignored);
+    return true;
   }
 
  private:
   /// Throws `Refused` where it is recorded that the case cannot be compiled.
   [[nodiscard]] std::optional<std::filesystem::path> look_up(const std::string& name) const {
-    std::vector<std::filesystem::path> places = options_.directories;
+    std::vector<std::filesystem::path> places;
+    if (!discarded_.contains(name)) places = options_.directories;  // those cannot be made anew
     places.push_back(options_.cache);
     for (const std::filesystem::path& place : places) {
       const std::filesystem::path record_path = place / (name + ".json");

@@ -5,190 +5,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include <ATen/core/Tensor.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/enum_tag.h>
-#include <ATen/core/stack.h>
 
 #include "pace/core/error.hpp"
-#include "pace/corpus/generate.hpp"
+#include "pace/subject/index_fixes.hpp"
 #include "pace/subject/indices.hpp"
 #include "pace/subject/operator_call.hpp"
 
 namespace pace::subject {
 
 namespace detail {
-
-/// Reads the arguments of a call by the names that its schema gives them.
-class NamedArguments {
- public:
-  explicit NamedArguments(const OperatorCall& call) : call_(call) {}
-
-  [[nodiscard]] const BoundArgument& bound(std::string_view name) const {
-    for (std::size_t i = 0; i < call_.arguments().size(); ++i) {
-      if (call_.schema().arguments()[i].name() == name) return call_.arguments()[i];
-    }
-    throw Error(call_.name() + " has no argument '" + std::string(name) + "'");
-  }
-  [[nodiscard]] const at::Tensor& tensor(std::string_view name) const {
-    const BoundArgument& argument = bound(name);
-    if (argument.kind != BoundArgument::Kind::tensor) {
-      throw Refused("its argument '" + std::string(name) + "' is no tensor");
-    }
-    return call_.tensors()[static_cast<std::size_t>(argument.positions.front())];
-  }
-  /// Size of a dimension of a tensor argument; a scalar counts as one element.
-  [[nodiscard]] std::int64_t size(std::string_view name, std::int64_t dim) const {
-    return tensor(name).dim() == 0 ? 1 : tensor(name).size(dim);
-  }
-  [[nodiscard]] std::int64_t integer(std::string_view name) const { return call_.constant(name).toInt(); }
-  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const {
-    return call_.constant(name).toIntVector();
-  }
-
- private:
-  const OperatorCall& call_;
-};
-
-/// gather, scatter and their kin: `index` counts along `dim` of `self`.
-inline void fix_along_dim(const OperatorCall& call) {
-  const NamedArguments arguments(call);
-  const std::int64_t dim = arguments.integer("dim");
-  const at::Tensor& index = arguments.tensor("index");
-  if (holds_indices(index)) fill_indices_along(index, index.dim() <= 1 ? 0 : dim, arguments.size("self", dim));
-}
-
-/// index and index_put: the n-th of `indices` counts along the n-th dimension of `self`; masks take their own number.
-inline void fix_index_list(const OperatorCall& call) {
-  const NamedArguments arguments(call);
-  std::int64_t dim = 0;
-  for (const std::int32_t position : arguments.bound("indices").positions) {
-    if (position == BoundArgument::hole) {
-      ++dim;
-      continue;
-    }
-    const at::Tensor& index = call.tensors()[static_cast<std::size_t>(position)];
-    if (holds_indices(index)) {
-      fill_indices(index, arguments.size("self", dim));
-      ++dim;
-    } else {
-      dim += index.dim();
-    }
-  }
-}
-
-/// Backward of a pooling: the indices that its forward call, made with the same constants, returns. `spatial` is the
-/// number of trailing dimensions that an adaptive pooling is asked for.
-inline void fix_from_forward(const OperatorCall& call, const char* forward_name, std::size_t spatial) {
-  const c10::OperatorHandle forward = c10::Dispatcher::singleton().findSchemaOrThrow(forward_name, "");
-  const NamedArguments arguments(call);
-  const at::Tensor& indices = arguments.tensor("indices");
-  if (indices.sizes().size() < spatial) throw Refused("its indices have too few dimensions");
-  torch::jit::Stack stack;
-  for (const c10::Argument& parameter : forward.schema().arguments()) {
-    if (parameter.name() == "self") {
-      stack.emplace_back(arguments.tensor("self"));
-    } else if (parameter.name() == "output_size") {  // the backward call of the adaptive kind has no such argument
-      stack.emplace_back(indices.sizes().slice(indices.sizes().size() - spatial).vec());
-    } else {
-      stack.push_back(call.constant(parameter.name()));
-    }
-  }
-  forward.callBoxed(stack);
-  const at::Tensor& found = stack.at(1).toTensor();
-  if (found.sizes() != indices.sizes()) {
-    throw Refused("its indices have the shape " + joined(indices.sizes()) + ", those of its forward call " +
-                  joined(found.sizes()));
-  }
-  indices.copy_(found);
-}
-
-/// One argument, whose values count up to `bound`.
-inline void fix_one(const OperatorCall& call, std::string_view index, std::int64_t bound) {
-  const at::Tensor& tensor = NamedArguments(call).tensor(index);
-  if (holds_indices(tensor)) fill_indices(tensor, bound);
-}
-
-/// Coordinates of a sparse tensor: row d of `indices` counts along dimension d of `size`.
-inline void fix_coordinates(const OperatorCall& call) {
-  const NamedArguments arguments(call);
-  const at::Tensor& indices = arguments.tensor("indices");
-  const std::vector<std::int64_t> size = arguments.integers("size");
-  for (std::int64_t row = 0; row < indices.size(0); ++row) {
-    fill_indices(indices.select(0, row), size.at(static_cast<std::size_t>(row)));
-  }
-}
-
-/// Number of classes: dimension 1 of a batch of scores, dimension 0 of a single one.
-[[nodiscard]] inline std::int64_t classes(const OperatorCall& call) {
-  const NamedArguments arguments(call);
-  return arguments.size("self", arguments.tensor("self").dim() == 1 ? 0 : 1);
-}
-
-[[nodiscard]] inline std::int64_t product(const std::vector<std::int64_t>& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-using Fix = void (*)(const OperatorCall&);
-
-/// What makes the indices of an operator valid, by its base name (`gather_` goes by `gather`).
-[[nodiscard]] inline const std::map<std::string_view, Fix>& index_fixes() {
-  constexpr Fix classes_of = [](const OperatorCall& call) { fix_one(call, "target", classes(call)); };
-  constexpr Fix elements_of = [](const OperatorCall& call) {
-    fix_one(call, "index", NamedArguments(call).tensor("self").numel());
-  };
-  constexpr Fix unpooling = [](const OperatorCall& call) {
-    fix_one(call, "indices", product(NamedArguments(call).integers("output_size")));
-  };
-  static const std::map<std::string_view, Fix> fixes = {
-      {"gather", fix_along_dim},
-      {"scatter", fix_along_dim},
-      {"scatter_add", fix_along_dim},
-      {"scatter_reduce", fix_along_dim},
-      {"index_select", fix_along_dim},
-      {"index_add", fix_along_dim},
-      {"index_copy", fix_along_dim},
-      {"index_fill", fix_along_dim},
-      {"index_reduce", fix_along_dim},
-      {"index", fix_index_list},
-      {"_unsafe_index", fix_index_list},
-      {"index_put", fix_index_list},
-      {"_unsafe_index_put", fix_index_list},
-      {"_index_put_impl", fix_index_list},
-      {"take", elements_of},
-      {"put", elements_of},
-      {"nll_loss", classes_of},
-      {"nll_loss_forward", classes_of},
-      {"nll_loss_backward", classes_of},
-      {"nll_loss2d", classes_of},
-      {"nll_loss2d_forward", classes_of},
-      {"nll_loss2d_backward", classes_of},
-      {"embedding", [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("weight", 0)); }},
-      {"embedding_dense_backward",
-       [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).integer("num_weights")); }},
-      {"max_pool2d_with_indices_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::max_pool2d_with_indices", 2); }},
-      {"max_pool3d_with_indices_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::max_pool3d_with_indices", 3); }},
-      {"adaptive_max_pool2d_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool2d", 2); }},
-      {"adaptive_max_pool3d_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool3d", 3); }},
-      {"max_unpool2d", unpooling},
-      {"max_unpool3d", unpooling},
-      {"_sparse_coo_tensor_with_dims_and_tensors", fix_coordinates},
-  };
-  return fixes;
-}
 
 /// Names that schemas give to integer tensors that are used as positions or lengths, so that not every value will do.
 inline constexpr std::array<std::string_view, 20> index_parameters = {

@@ -25,11 +25,6 @@
 
 namespace pace::families::operators {
 
-/// `aten.add.Tensor[3]`: the operator and the number of the sample in its recorded list, from 0.
-[[nodiscard]] inline std::string case_name(const Selected& selected, std::size_t offset) {
-  return selected.op->name + '[' + std::to_string(selected.first + offset) + ']';
-}
-
 /// Makes the inputs of a sample and binds them to its operator. Throws Refused or InputError, with operator, file and
 /// line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will hold.
 [[nodiscard]] inline subject::OperatorCall make_call(const std::string& op, const corpus::Sample& sample,

@@ -23,6 +23,11 @@ struct Selected {
   std::span<const corpus::Sample> samples;
 };
 
+/// `aten.add.Tensor[3]`: the operator and the number of the sample in its recorded list, from 0.
+[[nodiscard]] inline std::string case_name(const Selected& selected, std::size_t offset) {
+  return selected.op->name + '[' + std::to_string(selected.first + offset) + ']';
+}
+
 /// Operators in the corpus' order: those that `options.op` names, less those that the skip rules leave out, each with
 /// the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that is left out and not
 /// silently so. Throws InputError when a named operator is not in the corpus, or when nothing is left.

@@ -1,0 +1,158 @@
+#include "pace/families/operators/replay.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/subject/eager.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::Outcome;
+namespace operators = pace::families::operators;
+namespace subject = pace::subject;
+
+/// Runs what eager runs, adds `error` to the first element, and counts what it was asked.
+class OffBy : public subject::Backend {
+ public:
+  OffBy(std::string name, double error) : name_(std::move(name)), error_(error) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::unique_ptr<subject::Executable> prepare(const subject::OperatorCall& call) override {
+    class Run : public subject::Executable {
+     public:
+      Run(std::unique_ptr<subject::Executable> eager, double error) : eager_(std::move(eager)), error_(error) {}
+      c10::IValue run(const std::vector<at::Tensor>& tensors) override {
+        auto result = eager_->run(tensors);
+        if (error_ != 0) result.toTensor().view({-1})[0].add_(error_);
+        return result;
+      }
+
+     private:
+      std::unique_ptr<subject::Executable> eager_;
+      double error_;
+    };
+    if (call.name() == "aten.neg.default") throw pace::Refused("no negatives here");
+    return std::make_unique<Run>(eager_.prepare(call), error_);
+  }
+  void prepare_all(std::span<const subject::OperatorCall* const> calls) override {
+    batches.push_back(calls.size());
+  }
+  std::vector<std::size_t> batches;
+
+ private:
+  subject::EagerBackend eager_;
+  std::string name_;
+  double error_;
+};
+
+class Fixture {
+ public:
+  explicit Fixture(const std::string& text) {
+    const auto file = std::filesystem::temp_directory_path() / ("pace_replay_" + std::to_string(getpid()) + ".txt");
+    std::ofstream(file) << text;
+    corpus = pace::corpus::Corpus::from_file(file);
+    std::filesystem::remove(file);
+    registry.add(std::make_unique<subject::EagerBackend>());
+    good = static_cast<OffBy*>(&registry.add(std::make_unique<OffBy>("good", 0)));
+    registry.add(std::make_unique<OffBy>("bad", 1));
+    auto& measuring = pace::run_context().options;
+    measuring.budget = std::chrono::milliseconds(2);
+    measuring.warm_up = std::chrono::milliseconds(1);
+  }
+  std::vector<pace::Result> run(operators::ReplayOptions options) {
+    options.backends = "eager,good,bad";
+    selection = operators::select(corpus, options, [](const std::string&) {});
+    replay = std::make_unique<operators::Replay>(options, registry);
+    std::vector<pace::Result> results;
+    replay->run(selection, [&](const pace::Result& result) { results.push_back(result); });
+    return results;
+  }
+  pace::corpus::Corpus corpus;
+  subject::BackendRegistry registry;
+  OffBy* good = nullptr;
+  std::vector<operators::Selected> selection;
+  std::unique_ptr<operators::Replay> replay;
+};
+
+TEST_CASE("every back end is a row, and a wrong one is found out") {
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([64], f16),), {})\n"
+      "Operator: aten.neg.default\n"
+      "cnt: 1, ((T([64], f32),), {})\n");
+  const auto results = fixture.run({});
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].name == "aten.relu.default[0]");
+  CHECK(results[0]["eager"].is_baseline);
+  CHECK(results[0]["good"].outcome == Outcome::measured);
+  CHECK(results[0]["good"].speedup);
+  CHECK(results[0]["bad"].outcome == Outcome::wrong);
+  CHECK_FALSE(results[0]["bad"].speedup);
+  // Converted to the type of the run.
+  CHECK_THAT(results[0].notes.at(0), ContainsSubstring("Float[64]"));
+  CHECK(results[1]["good"].outcome == Outcome::refused);
+  CHECK(results[1]["good"].message == "no negatives here");
+  CHECK(results[1]["eager"].outcome == Outcome::measured);
+}
+
+TEST_CASE("a sample that cannot be run is a row of refusals with operator, file and line; the replay goes on") {
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([64], f32), 1, 2, 3), {})\n"
+      "cnt: 1, ((T([4000000000, 4000000], f32),), {})\n"
+      "cnt: 1, ((ST([3], f32, torch.sparse_coo, False, nnz=1),), {})\n"
+      "cnt: 1, ((T([64], f32),), {})\n");
+  const auto results = fixture.run({});
+  REQUIRE(results.size() == 4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    REQUIRE(results[i].implementations.size() == 3);
+    for (const auto& each : results[i].implementations) CHECK(each.outcome == Outcome::refused);
+    const auto& message = results[i]["eager"].message;
+    CHECK_THAT(message, ContainsSubstring("aten.relu.default") &&
+                            ContainsSubstring(".txt:" + std::to_string(i + 2) + ":"));
+  }
+  CHECK_THAT(results[1]["good"].message, ContainsSubstring("memory"));
+  CHECK(results[3]["good"].outcome == Outcome::measured);
+}
+
+TEST_CASE("back ends hear of all calls before the first is measured, in batches bounded by memory") {
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([256], f32),), {})\n"
+      "cnt: 1, ((T([257], f32),), {})\n"
+      "cnt: 1, ((T([258], f32),), {})\n");
+  (void)fixture.run({});
+  CHECK(fixture.good->batches.empty());
+  fixture.replay->prepare(fixture.selection);
+  CHECK(fixture.good->batches == std::vector<std::size_t>{3});
+  fixture.good->batches.clear();
+  fixture.replay->prepare(fixture.selection, /*most_bytes=*/2000);
+  CHECK(fixture.good->batches == std::vector<std::size_t>{2, 1});
+}
+
+TEST_CASE("an unknown back end is named with those that exist") {
+  Fixture fixture("Operator: aten.relu.default\ncnt: 1, ((T([4], f32),), {})\n");
+  operators::ReplayOptions options;
+  options.backends = "eager,quick";
+  CHECK_THROWS_AS(operators::Replay(options, fixture.registry), pace::InputError);
+}
+
+TEST_CASE("a guard on speed is judged for every candidate") {
+  Fixture fixture("Operator: aten.relu.default\ncnt: 1, ((T([64], f32),), {})\n");
+  operators::ReplayOptions options;
+  options.no_slower_than = 1e9;
+  const auto result = fixture.run(options).at(0);
+  CHECK(result["eager"].judgements.empty());
+  REQUIRE(result["good"].judgements.size() == 1);
+  CHECK(result["bad"].judgements.at(0).verdict == pace::Verdict::failed);
+}
+
+}  // namespace
