@@ -1,5 +1,6 @@
 """Rules for programs that measure with pace, and for pace's own unit tests."""
 
+load("//third_party:build_info.bzl", "build_info")
 load("//third_party:optimised.bzl", "optimised_binary", "optimised_test")
 
 _LANGUAGE = ["-std=c++20"]
@@ -14,9 +15,14 @@ _PACE = [Label("//:pace"), Label("//:main")]
 def _timed_program(name, srcs, deps, copts, kwargs):
     """The cc_binary that pace_test and pace_binary wrap; returns its label."""
     program = name + "_program"
+    build_info(
+        name = program + "_build",
+        flags = _TIMED + copts,
+        visibility = ["//visibility:private"],
+    )
     native.cc_binary(
         name = program,
-        srcs = srcs,
+        srcs = srcs + [":" + program + "_build"],
         copts = _TIMED + copts,
         deps = deps + [str(label) for label in _PACE],
         tags = ["manual"],

@@ -1,7 +1,9 @@
 // A pace_test is optimised, aligned, and has pace's main function with Catch2's.
+#include <cstdint>
+
 #include <catch2/catch_test_macros.hpp>
 
-#include <cstdint>
+#include "pace/core/build_info.hpp"
 
 #ifndef __OPTIMIZE__
 #error "pace_test must optimise"
@@ -23,4 +25,8 @@ TEST_CASE("functions begin at multiples of 64 bytes") {
   for (int (*function)(int) : {first, second, third}) {
     CHECK(reinterpret_cast<std::uintptr_t>(function) % 64 == 0);
   }
+}
+
+TEST_CASE("the program knows what it was compiled with") {
+  CHECK(pace::build_info().flags.find("-std=c++20 -O3 -falign-functions=64") != std::string::npos);
 }

@@ -114,6 +114,8 @@ TEST_CASE("a sample that cannot be run is a row of refusals with operator, file 
   REQUIRE(results.size() == 4);
   for (std::size_t i = 0; i < 3; ++i) {
     REQUIRE(results[i].implementations.size() == 3);
+    // What a table's head says of all rows.
+    CHECK(results[i].confidence == pace::run_context().options.confidence);
     for (const auto& each : results[i].implementations) CHECK(each.outcome == Outcome::refused);
     const auto& message = results[i]["eager"].message;
     CHECK_THAT(message, ContainsSubstring("aten.relu.default") &&

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pace/core/build_info.hpp"
 #include "pace/core/format.hpp"
 #include "pace/report/commit.hpp"
 #include "pace/report/machine.hpp"
@@ -78,15 +79,6 @@ namespace detail {
 #endif
 }
 
-/// Its flags, where the build passes them as a string literal in PACE_BUILD_FLAGS.
-[[nodiscard]] inline std::string build_flags() {
-#ifdef PACE_BUILD_FLAGS
-  return PACE_BUILD_FLAGS;
-#else
-  return "";
-#endif
-}
-
 [[nodiscard]] inline bool optimized() {
 #ifdef __OPTIMIZE__
   return true;
@@ -114,7 +106,7 @@ namespace detail {
   environment.memory_bytes = machine::memory_bytes(root);
   environment.kernel = machine::kernel();
   environment.compiler = compiler();
-  environment.build_flags = build_flags();
+  environment.build_flags = build_info().flags;
   environment.optimized = optimized();
   environment.commit = detail::environment_variable("PACE_COMMIT");
   if (environment.commit.empty())

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/build_info.hpp"
 #include "pace/subject/package_key.hpp"
 
 namespace pace::subject {
@@ -24,14 +25,10 @@ namespace pace::subject {
   return std::filesystem::temp_directory_path() / "pace" / "packages";
 }
 
-/// A Python that has torch: `PACE_PYTHON`, or what the build defined as PACE_DEFAULT_PYTHON; empty if neither is known.
+/// A Python that has torch: `PACE_PYTHON`, or the one that the build knows; empty if there is neither.
 [[nodiscard]] inline std::string default_python() {
   if (const char* python = std::getenv("PACE_PYTHON"); python != nullptr && *python != '\0') return python;
-#ifdef PACE_DEFAULT_PYTHON
-  return PACE_DEFAULT_PYTHON;
-#else
-  return {};
-#endif
+  return build_info().python;
 }
 
 struct PackageOptions {

@@ -55,6 +55,7 @@ using OnResult = std::function<void(const Result&)>;
 [[nodiscard]] inline Result refusal(std::string name, const std::vector<std::string>& backends, const std::string& why) {
   Result result;
   result.name = std::move(name);
+  result.confidence = run_context().options.confidence;
   for (const auto& backend : backends) {
     auto& row = result.implementations.emplace_back();
     row.name = backend;
