@@ -11,6 +11,7 @@
 #include "pace/core/options.hpp"
 #include "pace/families/operators/replay.hpp"
 #include "pace/families/operators/selection.hpp"
+#include "pace/harness/threads.hpp"
 #include "pace/subject/package_store.hpp"
 
 namespace {
@@ -19,6 +20,7 @@ namespace operators = pace::families::operators;
 
 void compile(const std::string& corpus_directory, const std::string& set_file, const std::string& out) {
   const c10::InferenceMode inference;
+  pace::harness::use_threads(pace::harness::default_threads);
   operators::ReplayOptions options;
   options.suite_dir = corpus_directory;
   pace::benches::choose_default_set(options, set_file);

@@ -3,6 +3,8 @@
 #include <fstream>
 #include <string>
 
+#include <ATen/Parallel.h>
+
 #include "pace/catch2.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/session.hpp"
@@ -62,7 +64,7 @@ TEST_CASE("shows what it was given", "[.]") {
   INFO("budget " << options.budget.count() << ", hard limit " << options.hard_limit.count() << ", warm-up "
                  << options.warm_up.count() << ", rounds " << options.max_rounds << ", confidence "
                  << options.confidence << ", seed " << options.seed << ", operands "
-                 << static_cast<int>(options.operands) << ", extra " << extra_option);
+                 << static_cast<int>(options.operands) << ", threads " << at::get_num_threads() << ", extra " << extra_option);
   FAIL();
 }
 

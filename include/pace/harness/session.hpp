@@ -18,6 +18,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/session_options.hpp"
+#include "pace/harness/threads.hpp"
 #include "pace/harness/torch_environment.hpp"
 #include "pace/report/console.hpp"
 #include "pace/report/csv.hpp"
@@ -135,6 +136,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   validate(options.measuring);
   if (session.configData().showHelp) return session.run();
   run_context().options = options.measuring;
+  use_threads(options.threads);
   if (config.after_parse) config.after_parse();
   if (only_tells(session.configData())) return session.run();
 

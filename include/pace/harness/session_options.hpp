@@ -17,6 +17,7 @@
 #include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/threads.hpp"
 
 namespace pace::harness {
 
@@ -26,6 +27,7 @@ struct SessionOptions {
   bool no_table = false;
 
   /// Descriptions with defaults in them, which Catch2's parser only refers to.
+  int threads = default_threads;
   std::string budget_help, confidence_help;
 };
 
@@ -115,6 +117,9 @@ template <class Read>
   parser |= option("--seed", "number", "pace: seed of inputs and of the order of implementations",
                    "a whole number from 0 to 2^64-1",
                    [&measuring](Text text) { return read_number(text, measuring.seed); });
+  parser |= option("--threads", "number", "pace: threads of one operator; 0: LibTorch's choice (defaults to 1)",
+                   "a whole number from 0 on",
+                   [&threads = options.threads](Text text) { return read_number(text, threads) && threads >= 0; });
   parser |= option("--operands", "crossover|fixed|shared",
                    "pace: which buffers an implementation sees from round to round", "crossover, fixed or shared",
                    [&measuring](Text text) { return detail::read_operands(text, measuring.operands); });

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Does what README.md tells a person to do: every line of its ```sh blocks, each in a shell of its own at the top of the
+# tree, and its C++ and BUILD examples are those of the embedding workspace.
+#
+#   tests/build/readme_commands.sh [LINE...]     leaves out the lines given: those that have been run already
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+# block LANGUAGE: the contents of README.md's blocks in that language.
+block() { awk -v start="^\`\`\`$1\$" '$0 ~ start { inside = 1; next } /^```/ { inside = 0 } inside' README.md; }
+
+problems=()
+diff <(block cpp) tests/embedding/layer_norm_test.cc ||
+  problems+=("the C++ example differs from tests/embedding/layer_norm_test.cc")
+while IFS= read -r line; do
+  [[ -z $line ]] || grep -qxF -- "$line" tests/embedding/BUILD ||
+    problems+=("the BUILD example has a line that tests/embedding/BUILD has not: $line")
+done < <(block python)
+
+ran=0
+while IFS= read -r line; do
+  [[ -n $line ]] || continue
+  for known in "$@"; do [[ $line != "$known" ]] || continue 2; done
+  printf '\n$ %s\n' "$line"
+  if output=$(bash -c "$line" 2>&1 </dev/null); then
+    tail -n 5 <<<"$output"
+  else
+    problems+=("exit code $?: $line")
+    tail -n 60 <<<"$output"
+  fi
+  ran=$((ran + 1))
+done < <(block sh)
+((ran > 0)) || problems+=("README.md has no commands to run")
+
+printf '\n%d commands of README.md ran\n' "$ran"
+((${#problems[@]} == 0)) || { printf 'README.md: %s\n' "${problems[@]}" >&2; exit 1; }
