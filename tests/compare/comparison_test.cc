@@ -64,8 +64,6 @@ TEST_CASE("candidates are timed in pairs with the baseline") {
                           .candidate("slow", costing(clock, 600, twice))
                           .bytes(600)
                           .flops(1200)
-                          .expect("mul", pace::SpeedupAtLeast(2.9))
-                          .expect(pace::NoSlowerThan(1.5))
                           .run(clock);
   REQUIRE(result.implementations.size() == 3);
   CHECK(result.name == "twice");
@@ -88,14 +86,13 @@ TEST_CASE("candidates are timed in pairs with the baseline") {
   CHECK_THAT(*mul.gigabytes_per_second(), WithinRel(6.0, 1e-9));
   CHECK_THAT(*mul.gigaflops_per_second(), WithinRel(12.0, 1e-9));
 
-  REQUIRE(mul.judgements.size() == 2);
-  CHECK(mul.judgements[0].verdict == Verdict::passed);
-  CHECK(mul.judgements[1].verdict == Verdict::passed);
-  CHECK(mul.acceptable());
-  REQUIRE(result["slow"].judgements.size() == 1);
-  CHECK(result["slow"].judgements[0].verdict == Verdict::failed);
-  CHECK_FALSE(result["slow"].acceptable());
-  CHECK(result.baseline().judgements.empty());
+  CHECK(mul.judgements.empty());
+  CHECK_FALSE(mul.speedup->anytime);  // nothing was expected, so nothing but the budget ended the rounds
+  CHECK(mul.context.baseline == "add");
+  CHECK(mul.context.rounds_per_cycle == 3);
+  CHECK_THAT(mul.context.alpha, WithinRel(0.0005, 1e-9));  // two candidates share 1e-3
+  // Three rounds of three samples of ten iterations.
+  CHECK_THAT(mul.context.cycle.count(), WithinRel(3 * 10 * (300.0 + 100 + 600), 1e-9));
 }
 
 TEST_CASE("a wrong candidate is named and has no speed-up, however fast") {

@@ -1,6 +1,8 @@
 #include "pace/measure/schedule.hpp"
 
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -40,22 +42,61 @@ TEST_CASE("in a cycle everybody holds every place and every operand set once") {
   }
 }
 
-TEST_CASE("everybody follows everybody else equally often") {
-  const std::size_t k = GENERATE(2u, 3u, 4u, 5u, 6u, 7u);
+using Follows = std::map<std::pair<std::size_t, std::size_t>, int>;
+
+void count_follows(Schedule& schedule, std::size_t k, Follows& follows) {
+  const auto turns = schedule.next_cycle();
+  for (std::size_t round = 0; round < k; ++round)
+    for (std::size_t place = 1; place < k; ++place)
+      ++follows[{turns[round * k + place - 1].implementation, turns[round * k + place].implementation}];
+}
+
+TEST_CASE("an even number: in each cycle everybody follows everybody else once") {
+  const std::size_t k = GENERATE(2u, 4u, 6u);
   Schedule schedule(k, OperandPolicy::crossover, 2);
-  // An even square is balanced by itself, odd ones in pairs.
-  const int cycles = k % 2 == 0 ? 1 : 2;
-  for (int repetition = 0; repetition < 3; ++repetition) {
-    std::map<std::pair<std::size_t, std::size_t>, int> follows;
-    for (int cycle = 0; cycle < cycles; ++cycle) {
-      const auto turns = schedule.next_cycle();
-      for (std::size_t round = 0; round < k; ++round)
-        for (std::size_t place = 1; place < k; ++place)
-          ++follows[{turns[round * k + place - 1].implementation, turns[round * k + place].implementation}];
-    }
+  for (int cycle = 0; cycle < 6; ++cycle) {
+    Follows follows;
+    count_follows(schedule, k, follows);
     CHECK(follows.size() == k * (k - 1));
-    for (const auto& [pair, times] : follows) CHECK(times == cycles);
+    for (const auto& [pair, times] : follows) CHECK(times == 1);
   }
+}
+
+TEST_CASE("an odd number: everybody follows everybody else equally often on average") {
+  const std::size_t k = GENERATE(3u, 5u, 7u);
+  Schedule schedule(k, OperandPolicy::crossover, 2);
+  Follows follows;
+  for (int cycle = 0; cycle < 2000; ++cycle) count_follows(schedule, k, follows);
+  CHECK(follows.size() == k * (k - 1));
+  // Once a cycle on average; a pair occurs k - 1 times at most, so 6 standard deviations are below 6 sqrt(2000 k).
+  for (const auto& [pair, times] : follows) CHECK(std::abs(times - 2000) < 6 * std::sqrt(2000.0 * static_cast<double>(k)));
+}
+
+TEST_CASE("identical code: which of two comes out ahead in a cycle is a fair coin, whatever happened before") {
+  const std::size_t k = GENERATE(2u, 3u, 4u, 5u);
+  Schedule schedule(k, OperandPolicy::crossover, 8);
+  // A machine on which everything matters: the round, the place, one's own operands and those of whoever ran before.
+  std::size_t before = 0;
+  const auto cost = [&](std::size_t round, std::size_t place, std::size_t operands) {
+    const std::size_t mixed = (((round * 7 + place) * 7 + operands) * 7 + std::exchange(before, operands)) * 2654435761u;
+    return 100'000 + static_cast<int>(mixed % 1009);
+  };
+  std::array<std::array<int, 2>, 2> heads{};  // by the coin of the last cycle
+  bool last = false;
+  for (int cycle = 0; cycle < 20000; ++cycle) {
+    std::vector<int> times(k);
+    const auto turns = schedule.next_cycle();
+    for (std::size_t i = 0; i < turns.size(); ++i)
+      times[turns[i].implementation] += cost(i / k, i % k, turns[i].operands);
+    if (times[0] == times[1]) continue;
+    const bool ahead = times[0] < times[1];
+    ++heads[last][ahead];
+    last = ahead;
+  }
+  // Of about 10,000 tosses, the difference has a standard deviation of 100.
+  CAPTURE(k, heads[0][0], heads[0][1], heads[1][0], heads[1][1]);
+  CHECK(std::abs(heads[0][0] - heads[0][1]) < 600);
+  CHECK(std::abs(heads[1][0] - heads[1][1]) < 600);
 }
 
 TEST_CASE("which place goes with which operand set is not fixed") {

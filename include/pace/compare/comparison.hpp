@@ -22,6 +22,7 @@
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/expectation.hpp"
+#include "pace/gate/panel.hpp"
 
 namespace pace {
 
@@ -49,26 +50,13 @@ class Comparison {
     return *this;
   }
 
-  /// Every candidate is judged by it; Result has the judgements.
-  Comparison& expect(Expectation expectation) {
-    expectations_.push_back({std::string(), std::move(expectation)});
-    return *this;
-  }
+  /// Every candidate is judged by it; Result has the judgements. The rounds end as soon as every expectation stated is
+  /// decided, or the budget is spent.
+  Comparison& expect(Expectation expectation) { return expect(std::string(), std::move(expectation)); }
   /// The candidate of that name is judged by it. Throws Error on run() if there is none.
   Comparison& expect(std::string candidate, Expectation expectation) {
-    expectations_.push_back({std::move(candidate), std::move(expectation)});
+    stated_.push_back({std::move(candidate), std::move(expectation)});
     return *this;
-  }
-  template <class E>
-    requires requires(const E& e, const ImplementationResult& r) { e.judge(r); }
-  Comparison& expect(const E& expectation) {
-    return expect(Expectation([expectation](const ImplementationResult& r) { return expectation.judge(r); }));
-  }
-  template <class E>
-    requires requires(const E& e, const ImplementationResult& r) { e.judge(r); }
-  Comparison& expect(std::string candidate, const E& expectation) {
-    return expect(std::move(candidate),
-                  Expectation([expectation](const ImplementationResult& r) { return expectation.judge(r); }));
   }
 
   Comparison& options(const Options& options) { options_ = options; return *this; }
@@ -103,14 +91,12 @@ class Comparison {
   template <clock::Clock C>
   Result run(C& clock) {
     check_plan();
-    Result result = detail::run_session(clock, name_, operands_, plan_, options_, check_);
+    Result result = detail::run_session(clock, name_, operands_, plan_, options_, check_, stated_);
     for (auto& each : result.implementations) {
       each.bytes = bytes_;
       each.flops = flops_;
-      if (each.is_baseline) continue;
-      for (const auto& [candidate, expectation] : expectations_)
-        if (candidate.empty() || candidate == each.name) each.judgements.push_back(expectation(each));
     }
+    gate::judge_all(result, stated_, {options_.alpha, options_.beta});
     result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());
     run_context().publish(result);
     return result;
@@ -135,22 +121,31 @@ class Comparison {
   void check_plan() const {
     validate(options_);
     const auto complain = [&](const std::string& what) { throw Error("comparison '" + name_ + "': " + what); };
-    if (std::ranges::count_if(plan_, [](const auto& each) { return each.is_baseline; }) != 1)
+    if (std::count_if(plan_.begin(), plan_.end(), [](const auto& each) { return each.is_baseline; }) != 1)
       complain("needs exactly one baseline; call .baseline(name, function) once");
     for (auto each = plan_.begin(); each != plan_.end(); ++each)
       if (std::any_of(plan_.begin(), each, [&](const auto& other) { return other.name == each->name; }))
         complain("has two implementations named '" + each->name + "'; each needs a name of its own");
-    for (const auto& [candidate, expectation] : expectations_)
-      if (!candidate.empty() && std::ranges::none_of(plan_, [&](const auto& each) {
-            return each.name == candidate && !each.is_baseline;
-          }))
+    const auto planned = [&](const std::string& name, bool as_candidate) {
+      return std::any_of(plan_.begin(), plan_.end(), [&](const auto& each) {
+        return each.name == name && !(as_candidate && each.is_baseline);
+      });
+    };
+    for (const auto& [candidate, expectation] : stated_) {
+      if (!candidate.empty() && !planned(candidate, true))
         complain("expects something of '" + candidate + "', which is not one of its candidates");
+      const std::string& reference = expectation.demand().reference;
+      if (!reference.empty() && !planned(reference, false))
+        complain("expects something to be faster than '" + reference + "', which is not one of its implementations");
+      if (!candidate.empty() && candidate == reference)
+        complain("expects '" + candidate + "' to be faster than itself");
+    }
   }
 
   std::string name_;
   std::tuple<Operands...> operands_;
   std::vector<detail::Planned<Operands...>> plan_;
-  std::vector<std::pair<std::string, Expectation>> expectations_;
+  std::vector<gate::Stated> stated_;
   Options options_ = run_context().options;
   check::CheckOptions check_;
   std::optional<double> bytes_, flops_;

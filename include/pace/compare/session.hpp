@@ -17,10 +17,12 @@
 #include "pace/compare/verification.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/result.hpp"
+#include "pace/gate/panel.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/rounds.hpp"
 #include "pace/measure/schedule.hpp"
 #include "pace/measure/warm_up.hpp"
+#include "pace/stats/betting.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
 
@@ -40,8 +42,9 @@ template <clock::Clock C, class... Operands>
 class Session {
  public:
   Session(C& clock, std::string name, const std::tuple<Operands...>& first_operands,
-          const std::vector<Planned<Operands...>>& plan, const Options& options, const check::CheckOptions& check)
-      : clock_(clock), options_(options), check_(check), first_(first_operands) {
+          const std::vector<Planned<Operands...>>& plan, const Options& options, const check::CheckOptions& check,
+          std::span<const gate::Stated> stated)
+      : clock_(clock), options_(options), check_(check), stated_(stated), first_(first_operands) {
     result_.name = std::move(name);
     result_.clock = clock_.name();
     result_.clock_resolution = clock_.resolution();
@@ -95,7 +98,7 @@ class Session {
 
   void copy_operands(const std::vector<Planned<Operands...>>& plan) {
     const auto able = static_cast<std::size_t>(
-        std::ranges::count_if(plan, [](const auto& planned) { return planned.make != nullptr; }));
+        std::count_if(plan.begin(), plan.end(), [](const auto& planned) { return planned.make != nullptr; }));
     std::size_t sets = options_.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
     // The user's own operands serve as the pristine ones: no implementation ever gets hold of them.
     operands_.pristine = tensors_in(first_);
@@ -151,7 +154,7 @@ class Session {
       else give_up(index, Outcome::refused, "there is no baseline to compare with: '" + row(baseline_).name + "' " +
                                                 to_string(row(baseline_).outcome) + ": " + row(baseline_).message);
     }
-    std::ranges::sort(running_);
+    std::sort(running_.begin(), running_.end());
     expected_ = std::move(expected);
   }
 
@@ -189,8 +192,12 @@ class Session {
     }
 
     const double each_confidence = stats::simultaneous_confidence(options_.confidence, count - 1);
-    const std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
-    // So that a budget holds the fewest cycles an interval needs.
+    gate::Panel panel = gate::watch_all(result_, running_, stated_, {options_.alpha, options_.beta});
+    std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
+    if (!panel.empty())
+      fewest_cycles = std::max(fewest_cycles,
+                               stats::fewest_for_rejection(std::min(options_.alpha, options_.beta) / panel.size()));
+    // So that a budget holds the fewest cycles an interval, or a verdict, needs.
     const Nanoseconds longest = options_.budget / static_cast<double>(fewest_cycles * count * count);
     const auto calibration = measure::calibrate(clock_, std::span<const measure::Operation>(operations), estimates,
                                                 operands_.sets.size(), longest, options_);
@@ -200,12 +207,27 @@ class Session {
                               "takes so much longer; a larger budget would allow longer ones.");
 
     measure::Schedule schedule(count, options_.operands, options_.seed);
+    // With nothing expected, the budget is spent.
+    const auto enough = [&](const measure::Rounds& so_far) {
+      if (panel.empty()) return false;
+      panel.add_cycle(so_far.samples, so_far.rounds - count, count);
+      return panel.decided();
+    };
     auto rounds = measure::run_rounds(clock_, std::span<const measure::Operation>(operations), calibration.iterations,
-                                      schedule, fewest_cycles, options_);
+                                      schedule, fewest_cycles, options_, enough);
     result_.rounds = rounds.rounds;
     result_.stop_reason = rounds.stop_reason;
     result_.elapsed = rounds.elapsed;
-    for (std::size_t i = 0; i < count; ++i) row(running_[i]).samples = std::move(rounds.samples[i]);
+    watched_ = !panel.empty();
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& each = row(running_[i]);
+      each.samples = std::move(rounds.samples[i]);
+      each.context.baseline = row(baseline_).name;
+      each.context.rounds_per_cycle = count;
+      each.context.cycle = rounds.elapsed * (static_cast<double>(count) / static_cast<double>(rounds.rounds));
+      each.context.alpha = stats::alpha_share(options_.alpha, count - 1);
+      each.context.beta = stats::alpha_share(options_.beta, count - 1);
+    }
   }
 
   /// What the last timed call returned must be right as well. Where the call writes to operands or draws random
@@ -214,7 +236,7 @@ class Session {
     if (check_.method == check::CheckOptions::Method::none) return;
     const auto timed = running_;
     for (const std::size_t index : timed) {
-      if (std::ranges::find(running_, index) == running_.end()) continue;
+      if (std::find(running_.begin(), running_.end(), index) == running_.end()) continue;
       auto& implementation = *implementations_[index];
       std::optional<std::size_t> set;
       if (!operands_.mutated.empty() || expected_->random) {
@@ -239,7 +261,9 @@ class Session {
       each.time = stats::summarize_times(each.samples, options_.confidence);
       if (index == baseline_) continue;
       each.log_ratios = stats::paired_log_ratios(row(baseline_).samples, each.samples, rounds_per_cycle_);
-      if (!each.log_ratios.empty()) each.speedup = stats::summarize_speedup(each.log_ratios, each_confidence);
+      if (each.log_ratios.empty()) continue;
+      each.speedup = watched_ ? stats::summarize_watched_speedup(each.log_ratios, each_confidence)
+                              : stats::summarize_speedup(each.log_ratios, each_confidence);
     }
   }
 
@@ -247,6 +271,9 @@ class Session {
   Options options_;
   check::CheckOptions check_;
   Result result_;
+  std::span<const gate::Stated> stated_;
+  /// Whether expectations looked at the figures while they were taken, and may have ended the rounds.
+  bool watched_ = false;
   const std::tuple<Operands...>& first_;
   OperandSets<Operands...> operands_;
   std::vector<std::unique_ptr<Implementation<Operands...>>> implementations_;
@@ -261,8 +288,8 @@ class Session {
 template <clock::Clock C, class... Operands>
 [[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
                                  const std::vector<Planned<Operands...>>& plan, const Options& options,
-                                 const check::CheckOptions& check) {
-  return Session<C, Operands...>(clock, name, operands, plan, options, check).run();
+                                 const check::CheckOptions& check, std::span<const gate::Stated> stated) {
+  return Session<C, Operands...>(clock, name, operands, plan, options, check, stated).run();
 }
 
 }  // namespace pace::detail

@@ -3,30 +3,37 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
+#include <cstdio>
 #include <limits>
+#include <memory>
 #include <optional>
-#include <string>
 
 namespace pace {
+
+namespace detail {
+
+/// What `format` (one %lld) finds at the start of a line of `file`; none if there is no such line or file.
+[[nodiscard]] inline std::optional<std::int64_t> number_in(const char* file, const char* format) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file, "r"), std::fclose);
+  char line[256];
+  long long number = 0;
+  while (stream && std::fgets(line, sizeof line, stream.get()) != nullptr)
+    if (std::sscanf(line, format, &number) == 1) return number;
+  return std::nullopt;
+}
+
+}  // namespace detail
 
 /// Bytes that can still be allocated without swapping: the smaller of the kernel's MemAvailable and what is left under
 /// the control group's limit (version 2). None where neither can be read.
 [[nodiscard]] inline std::optional<std::int64_t> available_memory() {
   std::optional<std::int64_t> available;
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string key, unit; meminfo >> key;) {
-    std::int64_t kibibytes = 0;
-    if (key == "MemAvailable:" && meminfo >> kibibytes) {
-      available = kibibytes * 1024;
-      break;
-    }
-    std::getline(meminfo, unit);
-  }
-  std::int64_t limit = 0, used = 0;
-  // "max" where there is no limit, which fails to parse as a number, as intended.
-  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit && std::ifstream("/sys/fs/cgroup/memory.current") >> used)
-    available = std::min(available.value_or(std::numeric_limits<std::int64_t>::max()), limit - used);
+  if (const auto kibibytes = detail::number_in("/proc/meminfo", "MemAvailable: %lld")) available = *kibibytes * 1024;
+  // "max" where there is no limit, which is no number, as intended.
+  const auto limit = detail::number_in("/sys/fs/cgroup/memory.max", "%lld");
+  const auto used = detail::number_in("/sys/fs/cgroup/memory.current", "%lld");
+  if (limit && used)
+    available = std::min(available.value_or(std::numeric_limits<std::int64_t>::max()), *limit - *used);
   return available;
 }
 

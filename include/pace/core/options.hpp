@@ -44,6 +44,14 @@ struct Options {
   /// Family-wise confidence of all speed-up intervals of a comparison together.
   double confidence = 0.95;
 
+  /// How often the gates of a comparison may err on the dear side, all together: pass a claim that is false, or fail a
+  /// guard that holds. One false alarm in a thousand comparisons is what people put up with; making it a hundred times
+  /// rarer costs a guilty candidate 1.7 times the rounds, and an innocent one nothing.
+  double alpha = 1e-3;
+
+  /// ... and on the cheap side: fail a claim that is true, or pass a guard that is broken.
+  double beta = 1e-2;
+
   /// Seeds the order of implementations and whatever input generator takes it.
   std::uint64_t seed = 0x9ace;
 
@@ -63,6 +71,8 @@ inline void validate(const Options& options) {
   require(options.min_sample.count() >= 0, "min_sample must not be negative");
   require(options.max_rounds >= 1, "max_rounds must be at least 1");
   require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
+  require(options.alpha > 0 && options.alpha < 0.5, "alpha must lie between 0 and 0.5, such as 0.001");
+  require(options.beta > 0 && options.beta < 0.5, "beta must lie between 0 and 0.5, such as 0.01");
 }
 
 }  // namespace pace

@@ -41,6 +41,21 @@ struct SpeedupSummary {
   double q20 = 0, median = 0, q80 = 0;
   /// Simultaneous over all candidates of the comparison; absent when there are too few observations.
   std::optional<Interval<double>> interval{};
+  /// The interval holds whenever the rounds ended, also where expectations decided that; false: only for a number of
+  /// rounds that did not depend on the figures.
+  bool anytime = false;
+};
+
+/// What a gate must know of the comparison that a row stands in.
+struct GateContext {
+  /// What it was compared with; empty: not known.
+  std::string baseline = {};
+  /// Consecutive samples that make up one crossover cycle.
+  std::size_t rounds_per_cycle = 1;
+  /// From the start of one cycle to the start of the next, everybody's samples included; 0: not known.
+  Nanoseconds cycle{};
+  /// Error rates of one gate on this row (see Options): the comparison's, shared among its candidates.
+  double alpha = 1e-3, beta = 1e-2;
 };
 
 struct ImplementationResult {
@@ -66,6 +81,7 @@ struct ImplementationResult {
   /// ln(baseline time / own time), one per crossover cycle; empty for the baseline.
   std::vector<double> log_ratios;
   std::optional<SpeedupSummary> speedup;
+  GateContext context;
 
   /// What the comparison's own expectations say of this implementation, in the order in which they were stated.
   std::vector<Judgement> judgements;

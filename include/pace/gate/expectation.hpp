@@ -1,57 +1,24 @@
-// Expectations: what a gate demands of one implementation. Judged on the interval, never on the point.
+// Expectations: what a gate demands of one implementation. Judged on proof, never on a point estimate.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
+#include "pace/gate/demand.hpp"
+#include "pace/gate/judge.hpp"
 
 namespace pace {
 
-/// Judges one implementation; what the two classes below convert to.
-using Expectation = std::function<Judgement(const ImplementationResult&)>;
-
 namespace gate {
 
-/// A judgement that needs no figures: nothing was measured, so nothing can be said. Empty if something was.
-[[nodiscard]] inline std::optional<Judgement> judge_without_speedup(const ImplementationResult& result,
-                                                                    const std::string& expectation) {
-  Judgement judgement{.expectation = expectation};
-  switch (result.outcome) {
-    case Outcome::wrong:
-      judgement.verdict = Verdict::failed;
-      judgement.message = "'" + result.name + "' does not compute what the baseline computes, so it has no speed-up: " +
-                          result.message + ". Correct it, or state a tolerance that its inputs justify";
-      return judgement;
-    case Outcome::threw:
-      judgement.verdict = Verdict::failed;
-      judgement.message = "'" + result.name + "' threw: " + result.message + ". Make it run on these inputs first";
-      return judgement;
-    case Outcome::refused:
-      judgement.message = "'" + result.name + "' could not be run here: " + result.message;
-      return judgement;
-    case Outcome::measured: break;
-  }
-  if (result.is_baseline) {
-    judgement.message = "'" + result.name + "' is the baseline itself; state the expectation for a candidate";
-    return judgement;
-  }
-  if (!result.speedup || !result.speedup->interval) {
-    const auto seen = result.speedup ? result.speedup->observations : 0;
-    judgement.verdict = Verdict::undecided;
-    judgement.message = "'" + result.name + "' has only " + std::to_string(seen) +
-                        " paired observations, too few for an interval; give it a longer budget (--budget)";
-    return judgement;
-  }
-  return std::nullopt;
-}
-
-/// Base of the expectations, which makes them usable as they are in Catch2's CHECK_THAT: Catch2 asks a matcher for
-/// `match` and then, to print a failure, for `toString`.
+/// Base of what judges a row, which makes it usable as it is in Catch2's CHECK_THAT: Catch2 asks a matcher for `match`
+/// and then, to print a failure, for `toString`.
 template <class Derived>
 class Matchable {
  public:
@@ -70,81 +37,121 @@ class Matchable {
 
 }  // namespace gate
 
-/// A claim: the speed-up over the baseline is at least `factor`. Passes only when proven, that is when the lower end
-/// of the interval reaches the factor.
-class SpeedupAtLeast : public gate::Matchable<SpeedupAtLeast> {
+/// A gate on one implementation. Made by the four classes below; a plain value, so that the same one can be stated
+/// before a run, which then ends as soon as it is decided, and judge any row afterwards.
+///
+/// `passed` and `failed` are both proven, by a test that may be looked at whenever one likes (stats::SequentialTest);
+/// `undecided` says how much longer it would take. `alpha` and `beta` are those of the comparison (see Options) unless
+/// set here.
+class Expectation : public gate::Matchable<Expectation> {
  public:
-  /// Throws Error unless factor > 0.
-  explicit SpeedupAtLeast(double factor) : factor_(factor) {
-    if (!(factor > 0)) throw Error("SpeedupAtLeast: the factor must be above 0, such as 1.20");
+  explicit Expectation(gate::Demand demand) : demand_(std::move(demand)) {}
+
+  /// How often the gate may pass a claim that is false, or fail a guard that holds. Throws Error unless in (0, 0.5).
+  Expectation& alpha(double rate) {
+    demand_.alpha = checked(rate, "alpha");
+    return *this;
+  }
+  /// How often it may fail a claim that is true, or pass a guard that is broken. Throws Error unless in (0, 0.5).
+  Expectation& beta(double rate) {
+    demand_.beta = checked(rate, "beta");
+    return *this;
+  }
+  /// By default an undecided claim closes the gate, since nobody has proven it, and an undecided guard does not.
+  Expectation& when_undecided(gate::WhenUndecided what) {
+    demand_.when_undecided = what;
+    return *this;
+  }
+  /// For data whose amount was fixed beforehand, such as stored samples: the exact sign test, which decides with less.
+  /// Wrong after a run that this or another expectation ended.
+  Expectation& fixed_size() {
+    demand_.method = gate::Method::fixed_size;
+    return *this;
+  }
+  /// The verdict on what several processes found, one number each, such as the median of its log ratios in the order
+  /// in which they ended. `row` gives the name and the error rates. For margins as small as what differs from process
+  /// to process, which no number of rounds in one of them shows.
+  [[nodiscard]] Judgement judge_replicates(const ImplementationResult& row, const std::vector<double>& centres) const {
+    gate::Demand demand = demand_;
+    demand.method = gate::Method::replicates;
+    return gate::judge_observations(demand, row.name, row.context, centres, gate::weigh(centres, demand),
+                                    {row.context.alpha, row.context.beta});
   }
 
-  [[nodiscard]] std::string describe() const { return "speed-up of at least " + format_factor(factor_); }
-
+  [[nodiscard]] std::string describe() const { return demand_.describe(); }
   [[nodiscard]] Judgement judge(const ImplementationResult& result) const {
-    if (auto early = gate::judge_without_speedup(result, describe())) return *early;
-    const SpeedupSummary& speedup = *result.speedup;
-    Judgement judgement{.expectation = describe()};
-    const std::string figures = "'" + result.name + "' is " + format_factor(speedup.median) + " as fast as the baseline " +
-                                format_interval(*speedup.interval) + " at " + format_percent(speedup.interval->confidence);
-    if (speedup.interval->low >= factor_) {
-      judgement.verdict = Verdict::passed;
-      judgement.message = figures + ", all of it at or above " + format_factor(factor_);
-    } else if (speedup.interval->high < factor_) {
-      judgement.verdict = Verdict::failed;
-      judgement.message = figures + ", all of it below " + format_factor(factor_) +
-                          ". Make the implementation faster, or lower what is expected of it";
-    } else {
-      judgement.verdict = Verdict::undecided;
-      judgement.message = figures + ", which holds " + format_factor(factor_) +
-                          ". Measure longer (--budget), or on a quieter machine, or claim less";
-    }
-    judgement.acceptable = judgement.verdict == Verdict::passed;
-    return judgement;
+    return gate::judge_row(demand_, result, nullptr, {result.context.alpha, result.context.beta});
+  }
+  [[nodiscard]] const gate::Demand& demand() const { return demand_; }
+
+ protected:
+  [[nodiscard]] static double factor(double factor, const char* who, const char* example) {
+    if (!(factor > 0 && std::isfinite(factor)))
+      throw Error(std::string(who) + ": the factor must be above 0, such as " + example);
+    return factor;
   }
 
  private:
-  double factor_;
+  [[nodiscard]] static double checked(double rate, const char* name) {
+    if (!(rate > 0 && rate < 0.5)) throw Error(std::string(name) + " must lie between 0 and 0.5, such as 0.001");
+    return rate;
+  }
+
+  gate::Demand demand_;
+};
+
+/// A claim: the speed-up over the baseline is at least `factor`. Passes only when proven.
+class SpeedupAtLeast : public Expectation {
+ public:
+  /// Throws Error unless factor > 0.
+  explicit SpeedupAtLeast(double factor)
+      : Expectation({.threshold = std::log(Expectation::factor(factor, "SpeedupAtLeast", "1.20")), .limit = factor}) {}
 };
 
 /// A guard: the implementation takes at most `factor` times as long as the baseline. Fails only when the contrary is
-/// proven, that is when even the fast end of the interval is slower than that.
-class NoSlowerThan : public gate::Matchable<NoSlowerThan> {
+/// proven. For identical code that has at most probability alpha by design, whatever the machine does meanwhile.
+class NoSlowerThan : public Expectation {
  public:
   /// Throws Error unless factor > 0.
-  explicit NoSlowerThan(double factor) : factor_(factor) {
-    if (!(factor > 0)) throw Error("NoSlowerThan: the factor must be above 0, such as 1.02");
-  }
+  explicit NoSlowerThan(double factor)
+      : Expectation({.burden = gate::Burden::guard,
+                     .threshold = -std::log(Expectation::factor(factor, "NoSlowerThan", "1.02")),
+                     .limit = factor}) {}
+};
 
-  [[nodiscard]] std::string describe() const { return "time of at most " + format_factor(factor_) + " the baseline's"; }
-
-  [[nodiscard]] Judgement judge(const ImplementationResult& result) const {
-    if (auto early = gate::judge_without_speedup(result, describe())) {
-      early->acceptable = early->verdict == Verdict::undecided;
-      return *early;
-    }
-    const SpeedupSummary& speedup = *result.speedup;
-    const Interval<double> slowdown{1 / speedup.interval->high, 1 / speedup.interval->low, speedup.interval->confidence};
-    Judgement judgement{.expectation = describe()};
-    const std::string figures = "'" + result.name + "' takes " + format_factor(1 / speedup.median) + " the baseline's time " +
-                                format_interval(slowdown) + " at " + format_percent(slowdown.confidence);
-    if (slowdown.low > factor_) {
-      judgement.verdict = Verdict::failed;
-      judgement.message = figures + ", all of it above " + format_factor(factor_) +
-                          ". Find what made it slower, or allow more";
-    } else if (slowdown.high <= factor_) {
-      judgement.verdict = Verdict::passed;
-      judgement.message = figures + ", all of it at or below " + format_factor(factor_);
-    } else {
-      judgement.verdict = Verdict::undecided;
-      judgement.message = figures + ", which holds " + format_factor(factor_) + "; no regression is proven";
-    }
-    judgement.acceptable = judgement.verdict != Verdict::failed;
-    return judgement;
-  }
+/// A claim: faster than the implementation of that name, by `factor` at least. The name may be the baseline's; any
+/// other needs `.expect(candidate, FasterThan(other))`, since one row alone says nothing of the other.
+class FasterThan : public Expectation {
+ public:
+  /// Throws Error if the name is empty or factor is not above 0.
+  explicit FasterThan(std::string name, double factor = 1)
+      : Expectation({.threshold = std::log(Expectation::factor(factor, "FasterThan", "1.05")),
+                     .limit = factor,
+                     .reference = named(std::move(name))}) {}
 
  private:
-  double factor_;
+  [[nodiscard]] static std::string named(std::string name) {
+    if (name.empty()) throw Error("FasterThan: name the implementation that it is to be faster than");
+    return name;
+  }
+};
+
+/// A claim: the median time of one iteration is at most `time`, whatever the baseline takes. Times drift with the
+/// machine and are skewed, so this is the weaker kind of gate. What is assumed: of each cycle's time, given those
+/// before it, the median is on the same side of the limit. A machine that is slow for seconds at a stretch breaks that.
+class WithinBudget : public Expectation {
+ public:
+  /// Throws Error unless time > 0.
+  explicit WithinBudget(Nanoseconds time)
+      : Expectation({.quantity = gate::Quantity::time,
+                     .threshold = -std::log(above_zero(time)),
+                     .limit = time.count()}) {}
+
+ private:
+  [[nodiscard]] static double above_zero(Nanoseconds time) {
+    if (!(time.count() > 0 && std::isfinite(time.count()))) throw Error("WithinBudget: the time must be above 0");
+    return time.count();
+  }
 };
 
 }  // namespace pace

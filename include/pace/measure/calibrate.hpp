@@ -31,8 +31,8 @@ template <clock::Clock C>
                                     std::span<const Nanoseconds> estimates, std::size_t operand_sets,
                                     Nanoseconds longest, const Options& options) {
   const Nanoseconds target = shortest_sample(clock, options);
-  const Nanoseconds slowest = *std::ranges::max_element(estimates);
-  const Nanoseconds fastest = *std::ranges::min_element(estimates);
+  const Nanoseconds slowest = *std::max_element(estimates.begin(), estimates.end());
+  const Nanoseconds fastest = *std::min_element(estimates.begin(), estimates.end());
   const auto count_for = [](Nanoseconds time, Nanoseconds per_iteration) {
     constexpr double most = 1e12;  // an empty body is optimised away or next to nothing: bound the loop all the same
     return per_iteration.count() > 0 ? std::clamp(time / per_iteration, 1.0, most) : most;

@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "pace/core/options.hpp"
+#include "pace/core/random.hpp"
 
 namespace pace::measure {
 
@@ -20,17 +20,22 @@ struct Turn {
 };
 
 /// A cycle is k rounds for k implementations. In each cycle every implementation holds every place of the order once
-/// and (under crossover) every operand set once; which place goes with which set is drawn anew, as is the labelling
-/// of the square. Even k: the square is a Williams design, in which each implementation also follows each other one
-/// equally often, so first-order carry-over cancels too. Odd k: the design needs 2k rows, so two mirrored squares
-/// alternate from cycle to cycle (E. J. Williams, "Experimental designs balanced for the estimation of residual
-/// effects of treatments", 1949).
+/// and (under crossover) every operand set once. Even k: the square is a Williams design, in which each implementation
+/// also follows each other one equally often, so first-order carry-over cancels too. Odd k: that would take 2k rows
+/// (E. J. Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949), so the
+/// square and its mirror image alternate, and carry-over cancels on average.
+///
+/// Who gets which row of the square, and who starts with which operand set, is drawn anew for every cycle. Hence, if
+/// two implementations are the same code, a cycle and the same one with the two exchanged are equally likely, given
+/// all that was before: the fair coin on which the gate's error rates rest. (Two mirrored squares with the same
+/// labels would balance carry-over exactly, but the second would know the coin of the first.)
 class Schedule {
  public:
   Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)
       : count_(implementations), policy_(policy), random_(seed), turns_(count_ * count_), labels_(count_),
-        shifts_(count_), first_row_(count_) {
+        owners_(count_), shifts_(count_), first_row_(count_) {
     std::iota(labels_.begin(), labels_.end(), std::size_t{0});
+    std::iota(owners_.begin(), owners_.end(), std::size_t{0});
     std::iota(shifts_.begin(), shifts_.end(), std::size_t{0});
     // 0, 1, k-1, 2, k-2, ...: neighbours differ by every residue once.
     for (std::size_t place = 0; place < count_; ++place)
@@ -41,8 +46,8 @@ class Schedule {
 
   /// The turns of the next cycle: round after round, k turns each. Valid until the next call; allocates nothing.
   [[nodiscard]] std::span<const Turn> next_cycle() {
-    // The second of two mirrored squares keeps the labels of the first: only together are they balanced.
-    if (!mirrored_) shuffle(labels_);
+    shuffle(labels_);
+    shuffle(owners_);
     shuffle(shifts_);
     for (std::size_t round = 0; round < count_; ++round) {
       for (std::size_t place = 0; place < count_; ++place) {
@@ -58,7 +63,7 @@ class Schedule {
  private:
   [[nodiscard]] std::size_t operands_of(std::size_t implementation, std::size_t shift) const {
     switch (policy_) {
-      case OperandPolicy::crossover: return (implementation + shift) % count_;
+      case OperandPolicy::crossover: return (owners_[implementation] + shift) % count_;
       case OperandPolicy::fixed: return implementation;
       case OperandPolicy::shared: return 0;
     }
@@ -67,14 +72,14 @@ class Schedule {
 
   // Fisher and Yates, written out because the result of std::shuffle differs between standard libraries.
   void shuffle(std::vector<std::size_t>& values) {
-    for (std::size_t last = values.size(); last > 1; --last) std::swap(values[last - 1], values[random_() % last]);
+    for (std::size_t last = values.size(); last > 1; --last) std::swap(values[last - 1], values[random_.below(last)]);
   }
 
   std::size_t count_;
   OperandPolicy policy_;
-  std::mt19937_64 random_;
+  SplitMix64 random_;
   std::vector<Turn> turns_;
-  std::vector<std::size_t> labels_, shifts_, first_row_;
+  std::vector<std::size_t> labels_, owners_, shifts_, first_row_;
   bool mirrored_ = false;
 };
 

@@ -17,7 +17,7 @@ namespace pace::stats {
   std::vector<double> deviations;
   deviations.reserve(sorted.size());
   for (const double value : sorted) deviations.push_back(std::abs(value - centre));
-  std::ranges::sort(deviations);
+  std::sort(deviations.begin(), deviations.end());
   return 1.4826 * median(deviations);
 }
 

@@ -1,0 +1,103 @@
+// Evidence: what the figures of one implementation say about one demand.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pace/core/result.hpp"
+#include "pace/core/units.hpp"
+#include "pace/gate/demand.hpp"
+#include "pace/stats/cycle.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/replicate_test.hpp"
+#include "pace/stats/sequential_test.hpp"
+#include "pace/stats/sign_test.hpp"
+#include "pace/stats/spread.hpp"
+
+namespace pace::gate {
+
+struct Evidence {
+  std::size_t observations = 0;
+  /// Median and robust standard deviation of the observations; of replicates, mean and standard deviation.
+  double centre = 0, deviation = 0;
+  /// P-values of "the centre is at or below the threshold" and of "at or above".
+  double p_above = 1, p_below = 1;
+};
+
+/// The observations that `demand` is about, in the order of cycles. `reference` is the row of the implementation that
+/// the demand names, where that is not the baseline.
+[[nodiscard]] inline std::vector<double> observe(const Demand& demand, const ImplementationResult& row,
+                                                 const ImplementationResult* reference = nullptr) {
+  const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
+  if (demand.quantity == Quantity::speedup)
+    return reference == nullptr ? row.log_ratios : stats::paired_log_ratios(reference->samples, row.samples, cycle);
+  auto times = stats::cycle_log_times(row.samples, cycle);
+  for (auto& time : times) time = -time;
+  return times;
+}
+
+/// A pure function of the numbers, in the order in which they were observed.
+[[nodiscard]] inline Evidence weigh(std::span<const double> observations, const Demand& demand) {
+  Evidence evidence;
+  evidence.observations = observations.size();
+  if (observations.empty()) return evidence;
+  std::vector<double> sorted(observations.begin(), observations.end());
+  std::sort(sorted.begin(), sorted.end());
+  evidence.centre = stats::median(sorted);
+  evidence.deviation = stats::median_absolute_deviation(sorted);
+  if (demand.method == Method::replicates) {
+    stats::ReplicateTest test(demand.threshold);
+    double squares = 0, mean = 0;
+    for (const double each : observations) mean += each / static_cast<double>(observations.size());
+    for (const double each : observations) {
+      test.add(each);
+      squares += (each - mean) * (each - mean);
+    }
+    // Of so few, the standard deviation that the test itself goes by.
+    evidence.centre = mean;
+    if (observations.size() > 1) evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
+    evidence.p_above = test.p_above();
+    evidence.p_below = test.p_below();
+  } else if (demand.method == Method::fixed_size) {
+    const auto test = stats::sign_test(observations, demand.threshold);
+    evidence.p_above = test.p_above;
+    evidence.p_below = test.p_below;
+  } else {
+    const auto test = stats::sequential_test(observations, demand.threshold, demand.assumption());
+    evidence.p_above = test.above().p_value();
+    evidence.p_below = test.below().p_value();
+  }
+  return evidence;
+}
+
+/// Thresholds that the same evidence would neither have passed nor failed at these levels, so that the verdict can be
+/// read off the interval. Infinite ends where there are too few observations.
+[[nodiscard]] inline Interval<double> undecided_thresholds(std::span<const double> observations, const Demand& demand,
+                                                           double pass_level, double fail_level) {
+  if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
+  if (demand.method == Method::sequential)
+    return stats::confidence_sequence(observations, pass_level, fail_level, demand.assumption());
+  std::vector<double> sorted(observations.begin(), observations.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto low = stats::median_interval_rank(sorted.size(), 1 - 2 * pass_level);
+  const auto high = stats::median_interval_rank(sorted.size(), 1 - 2 * fail_level);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {low ? sorted[*low - 1] : -infinity, high ? sorted[sorted.size() - *high] : infinity,
+          1 - pass_level - fail_level};
+}
+
+/// Passed or failed where the evidence suffices for one of them. For both it can only suffice if the figures moved
+/// across the threshold while they were taken, which proves neither.
+[[nodiscard]] inline Verdict decide(double p_above, double p_below, double pass_level, double fail_level) {
+  const bool passed = p_above <= pass_level, failed = p_below <= fail_level;
+  if (passed == failed) return Verdict::undecided;
+  return passed ? Verdict::passed : Verdict::failed;
+}
+
+}  // namespace pace::gate

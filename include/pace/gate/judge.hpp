@@ -1,0 +1,208 @@
+// Judge: from the figures of one implementation to a verdict, with the reason in words.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/verdict.hpp"
+#include "pace/gate/demand.hpp"
+#include "pace/gate/evidence.hpp"
+#include "pace/gate/forecast.hpp"
+
+namespace pace::gate {
+
+/// A judgement that needs no figures: nothing was measured, so nothing can be said. Empty if something was.
+[[nodiscard]] inline std::optional<Judgement> judge_without_figures(const Demand& demand,
+                                                                    const ImplementationResult& row,
+                                                                    const ImplementationResult* reference) {
+  Judgement judgement{.expectation = demand.describe()};
+  const std::string own = '\'' + row.name + '\'';
+  switch (row.outcome) {
+    case Outcome::wrong:
+      judgement.verdict = Verdict::failed;
+      judgement.message = own + " does not compute what the baseline computes, so it has no speed-up: " + row.message +
+                          ". Correct it, or state a tolerance that its inputs justify";
+      return judgement;
+    case Outcome::threw:
+      judgement.verdict = Verdict::failed;
+      judgement.message = own + " threw: " + row.message + ". Make it run on these inputs first";
+      return judgement;
+    case Outcome::refused:
+      judgement.message = own + " could not be run here: " + row.message;
+      return judgement;
+    case Outcome::measured: break;
+  }
+  if (demand.quantity == Quantity::time) return std::nullopt;
+  if (reference != nullptr) {
+    if (reference->outcome == Outcome::measured) return std::nullopt;
+    judgement.message = own + " cannot be compared with '" + reference->name + "', which was not measured";
+    return judgement;
+  }
+  if (row.is_baseline) {
+    judgement.message = own + " is the baseline itself; state the expectation for a candidate";
+    return judgement;
+  }
+  if (!demand.reference.empty() && demand.reference != row.context.baseline) {
+    judgement.message = own + " was compared with '" + row.context.baseline + "'; to compare it with '" +
+                        demand.reference + "', state .expect(\"" + row.name + "\", ...) before the run";
+    return judgement;
+  }
+  return std::nullopt;
+}
+
+namespace detail {
+
+/// Ends of an interval of observations, as the figures that are printed: a factor or a time.
+struct Figures {
+  std::string centre, interval, relation;
+  bool bounded = false;
+};
+
+[[nodiscard]] inline Figures figures_of(const Demand& demand, double centre, const Interval<double>& interval) {
+  Figures figures;
+  figures.bounded = std::isfinite(interval.low) && std::isfinite(interval.high);
+  if (demand.quantity == Quantity::time) {
+    figures.centre = "takes " + format_time(Nanoseconds(std::exp(-centre)));
+    figures.interval = format_interval(Interval<Nanoseconds>{
+        Nanoseconds(std::exp(-interval.high)), Nanoseconds(std::exp(-interval.low)), interval.confidence});
+    return figures;
+  }
+  const bool guard = demand.burden == Burden::guard;
+  const double low = std::exp(guard ? -interval.high : interval.low);
+  const double high = std::exp(guard ? -interval.low : interval.high);
+  // As many digits as it takes to tell the ends from the limit, and from each other.
+  int digits = 3;
+  const auto text = [&](double factor) { return format_significant(factor, digits) + 'x'; };
+  const auto alike = [&](double one, double other) {
+    return std::abs(one - other) > 1e-5 * other && text(one) == text(other);
+  };
+  while (figures.bounded && digits < 6 && (alike(low, high) || alike(low, demand.limit) || alike(high, demand.limit)))
+    ++digits;
+  figures.interval = '[' + text(low) + ", " + text(high) + ']';
+  figures.centre = guard ? "takes " + text(std::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
+                         : "is " + text(std::exp(centre)) + " as fast as " + demand.reference_text();
+  return figures;
+}
+
+/// Whether the printed figures grow where observations fall, as times do.
+[[nodiscard]] inline bool smaller_is_better(const Demand& demand) {
+  return demand.quantity == Quantity::time || demand.burden == Burden::guard;
+}
+
+[[nodiscard]] inline const char* advice(const Demand& demand) {
+  if (demand.quantity == Quantity::time) return ". Make the implementation faster, or allow more time";
+  return demand.burden == Burden::guard ? ". Find what made it slower, or allow more"
+                                        : ". Make the implementation faster, or lower what is expected of it";
+}
+
+/// `wrongly passed: 0.1 %, wrongly failed: 1 %`.
+[[nodiscard]] inline std::string rates_text(double pass_level, double fail_level) {
+  return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
+}
+
+/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide.
+inline void conclude(Judgement& judgement, const Demand& demand, const std::string& figures, const std::string& rates,
+                     const std::string& open) {
+  const bool smaller = smaller_is_better(demand);
+  const std::string limit = demand.limit_text();
+  switch (judgement.verdict) {
+    case Verdict::passed:
+      judgement.message = figures + ", all of it at or " + (smaller ? "below " : "above ") + limit + rates;
+      break;
+    case Verdict::failed:
+      judgement.message = figures + ", all of it " + (smaller ? "above " : "below ") + limit + rates + advice(demand);
+      break;
+    default:
+      judgement.message = figures + open;
+      if (!demand.closes_when_undecided())
+        judgement.message +=
+            demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";
+  }
+  judgement.acceptable = judgement.verdict == Verdict::passed ||
+                         (judgement.verdict == Verdict::undecided && !demand.closes_when_undecided());
+}
+
+/// Where only a summary is left: on its interval, at whatever confidence that has.
+[[nodiscard]] inline Judgement judge_summary(const Demand& demand, const ImplementationResult& row) {
+  Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
+  const std::string own = '\'' + row.name + "' ";
+  const bool time = demand.quantity == Quantity::time;
+  std::optional<Interval<double>> interval;
+  double centre = 0;
+  if (time && row.time && row.time->interval) {
+    centre = -std::log(row.time->median.count());
+    interval = {-std::log(row.time->interval->high.count()), -std::log(row.time->interval->low.count()),
+                row.time->interval->confidence};
+  } else if (!time && row.speedup && row.speedup->interval) {
+    centre = std::log(row.speedup->median);
+    interval = {std::log(row.speedup->interval->low), std::log(row.speedup->interval->high),
+                row.speedup->interval->confidence};
+  }
+  if (!interval) {
+    const auto seen = time ? row.samples.size() : row.speedup ? row.speedup->observations : 0;
+    judgement.acceptable = !demand.closes_when_undecided();
+    judgement.message = own + "has only " + std::to_string(seen) +
+                        (time ? " samples" : " paired observations") +
+                        ", too few for an interval; give it a longer budget (--budget)";
+    return judgement;
+  }
+  // Logarithms round; an end that was stated to be the threshold is not beyond it.
+  constexpr double rounding = 1e-12;
+  if (interval->low >= demand.threshold - rounding) judgement.verdict = Verdict::passed;
+  else if (interval->high < demand.threshold - rounding) judgement.verdict = Verdict::failed;
+  const auto figures = figures_of(demand, centre, *interval);
+  std::string open = ", which holds " + demand.limit_text();
+  if (demand.closes_when_undecided())
+    open += std::string(". Measure longer (--budget), or on a quieter machine, or ") +
+            (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
+  const std::string text =
+      own + figures.centre + ' ' + figures.interval + " at " + format_percent(interval->confidence);
+  conclude(judgement, demand, text, "", open);
+  return judgement;
+}
+
+}  // namespace detail
+
+/// The verdict on one implementation from what was observed of it, in the order in which it was: passed, failed, or
+/// undecided; each of the first two wrong at most as often as `rates` says. `evidence` must be that of `observations`.
+[[nodiscard]] inline Judgement judge_observations(const Demand& demand, const std::string& name,
+                                                  const GateContext& context, const std::vector<double>& observations,
+                                                  const Evidence& evidence, const Rates& rates) {
+  const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
+  Judgement judgement{.expectation = demand.describe()};
+  judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
+  const auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
+  const auto figures = detail::figures_of(demand, evidence.centre, interval);
+  const std::string levels = detail::rates_text(pass_level, fail_level);
+  const std::string cycles =
+      std::to_string(evidence.observations) + (demand.method == Method::replicates ? " processes" : " cycles");
+  std::string text = '\'' + name + "' " + figures.centre;
+  if (figures.bounded) text += ' ' + figures.interval + " at " + format_percent(interval.confidence);
+  std::string open;
+  if (evidence.p_above <= pass_level && evidence.p_below <= fail_level) {
+    open = ", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + cycles +
+           "): the figures changed while they were taken. Measure on a quieter machine";
+  } else {
+    open = (figures.bounded ? ", which holds " + demand.limit_text() : std::string(", on too little evidence")) + " (" +
+           levels + "; " + cycles + "). " +
+           forecast_text(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context);
+  }
+  detail::conclude(judgement, demand, text, " (" + levels + "; " + cycles + ")", open);
+  return judgement;
+}
+
+/// The same from a row of a result. `reference` is the row of the implementation that the demand names, where it is not
+/// the baseline. A row that holds a summary but no samples is judged on the summary's interval.
+[[nodiscard]] inline Judgement judge_row(const Demand& demand, const ImplementationResult& row,
+                                         const ImplementationResult* reference, const Rates& rates) {
+  if (auto early = judge_without_figures(demand, row, reference)) return *early;
+  const auto observations = observe(demand, row, reference);
+  if (observations.empty()) return detail::judge_summary(demand, row);
+  return judge_observations(demand, row.name, row.context, observations, weigh(observations, demand), rates);
+}
+
+}  // namespace pace::gate

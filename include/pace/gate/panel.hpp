@@ -1,0 +1,171 @@
+// Panel: all demands of a comparison, watched cycle by cycle, and judged together in the end.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/result.hpp"
+#include "pace/core/units.hpp"
+#include "pace/gate/demand.hpp"
+#include "pace/gate/evidence.hpp"
+#include "pace/gate/expectation.hpp"
+#include "pace/gate/judge.hpp"
+#include "pace/stats/cycle.hpp"
+#include "pace/stats/multiplicity.hpp"
+#include "pace/stats/sequential_test.hpp"
+
+namespace pace::gate {
+
+/// An expectation, and the candidate that it was stated for; empty: every candidate.
+struct Stated {
+  std::string candidate;
+  Expectation expectation;
+};
+
+/// Rates at which `count` demands are judged so that wrong verdicts of either kind have the given probability for all
+/// together: Holm's procedure, on each side. Demands with a rate of their own stand outside. `demand(i)` gives a
+/// Demand, `p_above(i)` and `p_below(i)` its p-values. No allocation.
+template <class DemandOf, class PAbove, class PBelow>
+[[nodiscard]] Rates shared_rates(std::size_t count, const Rates& family, DemandOf demand, PAbove p_above,
+                                 PBelow p_below) {
+  std::size_t sharing_alpha = 0, sharing_beta = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    sharing_alpha += !demand(i).alpha;
+    sharing_beta += !demand(i).beta;
+  }
+  // Of a claim, alpha is the rate at which "it does not hold" is rejected wrongly; of a guard, "it holds".
+  const auto count_at_most = [&](bool alpha_side, double level) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Demand& each = demand(i);
+      if (alpha_side ? each.alpha.has_value() : each.beta.has_value()) continue;
+      found += ((each.burden == Burden::claim) == alpha_side ? p_above(i) : p_below(i)) <= level;
+    }
+    return found;
+  };
+  return {stats::holm_level(sharing_alpha, family.alpha, [&](double level) { return count_at_most(true, level); }),
+          stats::holm_level(sharing_beta, family.beta, [&](double level) { return count_at_most(false, level); })};
+}
+
+/// The stopping rule: told of every cycle while the rounds go on, it says when every demand is decided. All memory is
+/// taken before the first cycle; a cycle costs a fraction of a microsecond per demand.
+class Panel {
+ public:
+  explicit Panel(Rates family) : family_(family) {}
+
+  /// `own` and `reference` are positions among the samples that add_cycle is given.
+  void watch(const Demand& demand, std::size_t own, std::size_t reference) {
+    watched_.push_back({demand, own, reference, stats::SequentialTest(demand.threshold, demand.assumption())});
+  }
+  [[nodiscard]] bool empty() const { return watched_.empty(); }
+  [[nodiscard]] std::size_t size() const { return watched_.size(); }
+
+  /// `samples[i]` are times per iteration of implementation i; those of `rounds` rounds from `first` on are new.
+  void add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds) {
+    const auto cycle_of = [&](std::size_t i) {
+      return std::span<const Nanoseconds>(samples[i]).subspan(first, rounds);
+    };
+    for (auto& each : watched_)
+      each.test.add(each.demand.quantity == Quantity::time
+                        ? -stats::log_time_of_cycle(cycle_of(each.own))
+                        : stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own)));
+  }
+
+  [[nodiscard]] bool decided() const {
+    const auto demand = [&](std::size_t i) -> const Demand& { return watched_[i].demand; };
+    const auto p_above = [&](std::size_t i) { return watched_[i].test.above().p_value(); };
+    const auto p_below = [&](std::size_t i) { return watched_[i].test.below().p_value(); };
+    const Rates rates = shared_rates(watched_.size(), family_, demand, p_above, p_below);
+    return std::all_of(watched_.begin(), watched_.end(), [&](const Watched& each) {
+      // A verdict on a sample of fixed size may not be looked at before that is reached.
+      return each.demand.method == Method::sequential &&
+             (each.test.above().p_value() <= each.demand.pass_level(rates) ||
+              each.test.below().p_value() <= each.demand.fail_level(rates));
+    });
+  }
+
+ private:
+  struct Watched {
+    Demand demand;
+    std::size_t own, reference;
+    stats::SequentialTest test;
+  };
+
+  Rates family_;
+  std::vector<Watched> watched_;
+};
+
+/// The row of that name; null if there is none, or it is the baseline and so needs no naming.
+[[nodiscard]] inline const ImplementationResult* reference_row(const Result& result, const Demand& demand) {
+  for (const auto& row : result.implementations)
+    if (row.name == demand.reference && !row.is_baseline) return &row;
+  return nullptr;
+}
+
+/// Whether `stated` is about `row`: not about the baseline, nor about a row that would be compared with itself.
+[[nodiscard]] inline bool concerns(const Stated& stated, const ImplementationResult& row) {
+  if (row.is_baseline || row.name == stated.expectation.demand().reference) return false;
+  return stated.candidate.empty() || stated.candidate == row.name;
+}
+
+/// A panel for whatever was stated for implementations that are timed: `timed` are their rows in `result`, in the order
+/// in which samples will be given. What needs one that is not timed is left out, since no cycle can decide it.
+[[nodiscard]] inline Panel watch_all(const Result& result, std::span<const std::size_t> timed,
+                                     std::span<const Stated> stated, const Rates& family) {
+  Panel panel(family);
+  const auto row = [&](std::size_t position) -> const ImplementationResult& {
+    return result.implementations[timed[position]];
+  };
+  for (const auto& each : stated) {
+    const Demand& demand = each.expectation.demand();
+    for (std::size_t reference = 0; reference < timed.size(); ++reference) {
+      if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
+      for (std::size_t own = 0; own < timed.size(); ++own)
+        if (concerns(each, row(own))) panel.watch(demand, own, reference);
+    }
+  }
+  return panel;
+}
+
+/// Judges every row by what was stated for it, into ImplementationResult::judgements, with the error rates `family` for
+/// all verdicts of the result together. Rows without figures take no share of them, as they take none of a Panel's.
+inline void judge_all(Result& result, std::span<const Stated> stated, const Rates& family) {
+  struct Case {
+    ImplementationResult* row;
+    const Demand* demand;
+    const ImplementationResult* reference;
+    std::vector<double> observations;
+    Evidence evidence;
+  };
+  std::vector<Case> cases;
+  std::vector<std::size_t> with_figures;
+  for (auto& row : result.implementations) {
+    for (const auto& each : stated) {
+      if (!concerns(each, row)) continue;
+      const Demand& demand = each.expectation.demand();
+      cases.push_back({&row, &demand, reference_row(result, demand), {}, {}});
+      auto& added = cases.back();
+      if (judge_without_figures(demand, row, added.reference)) continue;
+      added.observations = observe(demand, row, added.reference);
+      if (added.observations.empty()) continue;
+      added.evidence = weigh(added.observations, demand);
+      with_figures.push_back(cases.size() - 1);
+    }
+  }
+  const auto counted = [&](std::size_t i) -> const Case& { return cases[with_figures[i]]; };
+  const Rates rates = shared_rates(
+      with_figures.size(), family, [&](std::size_t i) -> const Demand& { return *counted(i).demand; },
+      [&](std::size_t i) { return counted(i).evidence.p_above; },
+      [&](std::size_t i) { return counted(i).evidence.p_below; });
+  for (const auto& each : cases)
+    each.row->judgements.push_back(each.observations.empty()
+                                       ? judge_row(*each.demand, *each.row, each.reference, rates)
+                                       : judge_observations(*each.demand, each.row->name, each.row->context,
+                                                            each.observations, each.evidence, rates));
+}
+
+}  // namespace pace::gate

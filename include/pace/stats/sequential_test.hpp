@@ -1,0 +1,135 @@
+// SequentialTest: is the centre above a threshold, below it, or can nobody tell yet?
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/units.hpp"
+#include "pace/stats/betting.hpp"
+#include "pace/stats/recent_spread.hpp"
+
+namespace pace::stats {
+
+/// What is taken for granted of each observation, given those before it.
+enum class Assumption {
+  /// It is symmetric about its centre. For log ratios of identical code this holds by design: which of the two gets
+  /// which part of a crossover cycle is a fair coin (see measure::Schedule), so a ratio and its inverse are equally
+  /// likely whatever the machine did. Of different code it is assumed.
+  symmetry,
+  /// Only that its median is the centre. For times, which are skewed. Needs half as many observations again.
+  median,
+};
+
+/// Scores of more than this many deviations count as this many: Huber's psi, which loses 1 % of the information in
+/// normal data and keeps outliers from deciding.
+inline constexpr double largest_score = 2;
+
+/// What Wealth is to bet on that the observation lies above the threshold, from which it deviates by `deviation`.
+/// `spread` must come from earlier observations only. Without one, the sign is scored, which needs none.
+[[nodiscard]] inline double score(double deviation, double spread, Assumption assumption) {
+  // A tie is no evidence that the median lies above.
+  if (assumption == Assumption::median) return deviation > 0 ? 1 : -1;
+  if (spread > 0) return std::clamp(deviation / spread, -largest_score, largest_score);
+  return deviation > 0 ? 1 : deviation < 0 ? -1 : 0;
+}
+
+/// Two tests by betting at once, fed with one observation at a time: that the centre lies above the threshold (against
+/// "at or below"), and that it lies below (against "at or above"). See Wealth for what they prove; centres may move
+/// from observation to observation, as long as each is on the side that the hypothesis says. No allocation.
+class SequentialTest {
+ public:
+  explicit SequentialTest(double threshold, Assumption assumption = Assumption::symmetry)
+      : threshold_(threshold), assumption_(assumption) {}
+
+  /// What is not finite says nothing and is left out.
+  void add(double observation) {
+    if (!std::isfinite(observation)) return;
+    ++observations_;
+    const double deviation = observation - threshold_, spread = spread_.value();
+    above_.bet(score(deviation, spread, assumption_));
+    below_.bet(score(-deviation, spread, assumption_));
+    spread_.add(observation);
+  }
+
+  [[nodiscard]] std::size_t observations() const { return observations_; }
+  /// Evidence that the centre lies above the threshold.
+  [[nodiscard]] const Wealth& above() const { return above_; }
+  /// Evidence that the centre lies below the threshold.
+  [[nodiscard]] const Wealth& below() const { return below_; }
+
+ private:
+  double threshold_;
+  Assumption assumption_;
+  Wealth above_, below_;
+  RecentSpread spread_;
+  std::size_t observations_ = 0;
+};
+
+/// Feeds all observations, in the order in which they were made.
+[[nodiscard]] inline SequentialTest sequential_test(std::span<const double> observations, double threshold,
+                                                    Assumption assumption = Assumption::symmetry) {
+  SequentialTest test(threshold, assumption);
+  for (const double observation : observations) test.add(observation);
+  return test;
+}
+
+namespace detail {
+
+/// Whether a test of "at or below `threshold`" ever rejected at `alpha`. `side` -1 turns everything upside down.
+[[nodiscard]] inline bool ever_rejected(std::span<const std::pair<double, double>> observations_and_spreads,
+                                        double threshold, double side, double alpha, Assumption assumption) {
+  Wealth wealth;
+  for (const auto& [observation, spread] : observations_and_spreads) {
+    wealth.bet(score(side * (observation - threshold), spread, assumption));
+    if (wealth.p_value() <= alpha) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// Thresholds that neither side of SequentialTest has ever rejected: `low` is the highest that the centre is proven to
+/// exceed at `alpha_low`, `high` the lowest that it is proven to stay below at `alpha_high`; infinite while there are
+/// too few observations. All the intervals over time hold together with probability 1 - alpha_low - alpha_high for a
+/// centre that stays put, so it does not matter that the data decided when to stop: a confidence sequence (Darling and
+/// Robbins, 1967). Wealth falls as the threshold rises, so bisection finds the ends. Throws Error unless both alphas
+/// are above 0 and add up to less than 1.
+[[nodiscard]] inline Interval<double> confidence_sequence(std::span<const double> observations, double alpha_low,
+                                                          double alpha_high,
+                                                          Assumption assumption = Assumption::symmetry) {
+  if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))
+    throw Error("confidence_sequence: both alphas must be above 0 and add up to less than 1");
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  RecentSpread spread;
+  std::vector<std::pair<double, double>> known;
+  known.reserve(observations.size());
+  double least = infinity, most = -infinity, widest = 0;
+  for (const double observation : observations) {
+    if (!std::isfinite(observation)) continue;
+    known.push_back({observation, spread.value()});
+    widest = std::max(widest, spread.value());
+    least = std::min(least, observation);
+    most = std::max(most, observation);
+    spread.add(observation);
+  }
+  // Where every score is the largest that there is, there is no stronger evidence.
+  const double margin = 2 * largest_score * widest + std::abs(least) * 1e-9 + 1e-12;
+  const auto end = [&](double side, double alpha) {
+    double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;
+    if (known.empty() || !detail::ever_rejected(known, rejected, side, alpha, assumption)) return -side * infinity;
+    for (int halving = 0; halving < 40; ++halving) {
+      const double middle = (rejected + kept) / 2;
+      (detail::ever_rejected(known, middle, side, alpha, assumption) ? rejected : kept) = middle;
+    }
+    return rejected;
+  };
+  return {end(1, alpha_low), end(-1, alpha_high), 1 - alpha_low - alpha_high};
+}
+
+}  // namespace pace::stats

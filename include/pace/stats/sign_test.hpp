@@ -1,0 +1,41 @@
+// The sign test, for samples whose size was fixed before anybody looked.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+namespace pace::stats {
+
+/// P(X >= successes) for X binomial with n tries at 1/2.
+[[nodiscard]] inline double upper_tail_of_fair_coin(std::size_t n, std::size_t successes) {
+  const double count = static_cast<double>(n);
+  double sum = 0;
+  // From the far end, where terms are smallest: ln C(n, i) - n ln 2.
+  for (std::size_t i = n + 1; i-- > successes;) {
+    const double index = static_cast<double>(i);
+    sum += std::exp(std::lgamma(count + 1) - std::lgamma(index + 1) - std::lgamma(count - index + 1) -
+                    count * std::log(2.0));
+  }
+  return sum < 1 ? sum : 1;
+}
+
+struct SignTest {
+  /// P-values of "the median is at or below the threshold" and of "at or above"; ties count against either rejection.
+  double p_above = 1, p_below = 1;
+};
+
+/// Exact for independent observations whatever their distribution (Conover, "Practical Nonparametric Statistics", 3.4),
+/// but only if their number did not depend on them. Not for a sample that grows until it looks good.
+[[nodiscard]] inline SignTest sign_test(std::span<const double> observations, double threshold) {
+  std::size_t above = 0, below = 0, all = 0;
+  for (const double observation : observations) {
+    if (std::isnan(observation)) continue;
+    ++all;
+    above += observation > threshold;
+    below += observation < threshold;
+  }
+  return {upper_tail_of_fair_coin(all, above), upper_tail_of_fair_coin(all, below)};
+}
+
+}  // namespace pace::stats

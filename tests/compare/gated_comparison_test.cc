@@ -1,0 +1,216 @@
+// Comparisons that state what they expect: measured until that is decided, on a clock and with noise made up here.
+#include "pace/compare/comparison.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/gate/as_expected.hpp"
+#include "tests/support/fake_clock.hpp"
+#include "tests/support/random.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Message;
+using Catch::Matchers::WithinRel;
+using pace::FasterThan;
+using pace::Nanoseconds;
+using pace::NoSlowerThan;
+using pace::Outcome;
+using pace::SpeedupAtLeast;
+using pace::StopReason;
+using pace::Verdict;
+using pace::test::FakeClock;
+
+/// A machine whose calls take what they should, times noise of 1 %, and which slows down by 20 % as it goes.
+class Machine {
+ public:
+  explicit Machine(std::uint64_t seed = 1) : random_(seed) {}
+
+  /// Something that takes `time` ns.
+  auto taking(double time) {
+    return [this, time] {
+      drift_ += 1e-5 * (1.2 - drift_);
+      clock.advance(Nanoseconds(time * drift_ * std::exp(0.01 * random_.normal())));
+    };
+  }
+  FakeClock clock;
+
+ private:
+  pace::test::Random random_;
+  double drift_ = 1;
+};
+
+/// Samples of a single call; no warm-up to speak of.
+pace::Options many_rounds() {
+  pace::Options options;
+  options.budget = Nanoseconds(1e8);  // 25,000 rounds of two calls
+  options.hard_limit = Nanoseconds(1e9);
+  options.warm_up = Nanoseconds(1);
+  options.min_sample = Nanoseconds(1);
+  options.resolutions_per_sample = 1;
+  options.max_rounds = 4000;
+  return options;
+}
+
+TEST_CASE("a candidate that is 5 % slower fails a guard early") {
+  Machine machine;
+  const auto result = pace::compare("slower")
+                          .options(many_rounds())
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(2100))
+                          .expect(NoSlowerThan(1.02))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::rule);
+  CHECK(result.rounds <= 80);
+  REQUIRE(result["fused"].judgements.size() == 1);
+  CHECK(result["fused"].judgements[0].verdict == Verdict::failed);
+  CHECK_FALSE(result["fused"].acceptable());
+  CHECK_THAT(result["fused"].judgements[0].message, ContainsSubstring("Find what made it slower"));
+  CHECK(result["fused"].speedup->anytime);
+  // Whoever asks afterwards is told the same.
+  CHECK(NoSlowerThan(1.02).judge(result["fused"]).verdict == Verdict::failed);
+  CHECK_FALSE(NoSlowerThan(1.02).match(result["fused"]));
+}
+
+TEST_CASE("an equal candidate passes a guard early") {
+  Machine machine;
+  const auto result = pace::compare("equal")
+                          .options(many_rounds())
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(2000))
+                          .expect("fused", NoSlowerThan(1.02))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::rule);
+  CHECK(result.rounds <= 80);
+  CHECK(result["fused"].judgements.at(0).verdict == Verdict::passed);
+  CHECK_THAT(result["fused"].speedup->median, WithinRel(1.0, 0.02));
+}
+
+TEST_CASE("a candidate on the threshold stays undecided to the end, and the message says what would help") {
+  Machine machine;
+  const auto result = pace::compare("open")
+                          .options(many_rounds())
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(2040))
+                          .expect(NoSlowerThan(1.02))
+                          .expect(SpeedupAtLeast(1 / 1.02))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::max_rounds);
+  REQUIRE(result["fused"].judgements.size() == 2);
+  CHECK(result["fused"].judgements[0].verdict == Verdict::undecided);
+  CHECK(result["fused"].judgements[0].acceptable);
+  CHECK(result["fused"].judgements[1].verdict == Verdict::undecided);
+  CHECK_FALSE(result["fused"].judgements[1].acceptable);
+  CHECK_THAT(result["fused"].judgements[0].message,
+             ContainsSubstring("which holds 1.02x") && ContainsSubstring("today's noise"));
+  CHECK_FALSE(pace::AsExpected().match(result));
+}
+
+TEST_CASE("with nothing expected the rounds go on to the end, and are judged afterwards all the same") {
+  Machine machine;
+  auto options = many_rounds();
+  options.max_rounds = 200;
+  const auto result = pace::compare("plain")
+                          .options(options)
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(1500))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::max_rounds);
+  CHECK(result.rounds == 200);
+  CHECK_FALSE(result["fused"].speedup->anytime);
+  CHECK(result["fused"].judgements.empty());
+  CHECK(SpeedupAtLeast(1.2).judge(result["fused"]).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(1.5).judge(result["fused"]).verdict == Verdict::failed);
+  CHECK(FasterThan("eager").judge(result["fused"]).verdict == Verdict::passed);
+  CHECK(pace::WithinBudget(Nanoseconds(2000)).judge(result["fused"]).verdict == Verdict::passed);
+  CHECK(pace::WithinBudget(Nanoseconds(1000)).judge(result["eager"]).verdict == Verdict::failed);
+}
+
+TEST_CASE("candidates against each other, with one error rate for all, until all is decided") {
+  Machine machine;
+  const auto result = pace::compare("three")
+                          .options(many_rounds())
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("quick", machine.taking(1000))
+                          .candidate("slow", machine.taking(2500))
+                          .expect("quick", FasterThan("slow"))
+                          .expect(NoSlowerThan(1.1))
+                          .expect("quick", pace::WithinBudget(Nanoseconds(1500)))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::rule);
+  REQUIRE(result["quick"].judgements.size() == 3);
+  for (const auto& judgement : result["quick"].judgements) CHECK(judgement.verdict == Verdict::passed);
+  CHECK_THAT(result["quick"].judgements[0].message, ContainsSubstring("2.5") && ContainsSubstring("as fast as 'slow'"));
+  CHECK(result["slow"].judgements.at(0).verdict == Verdict::failed);
+  CHECK(result.baseline().judgements.empty());
+}
+
+TEST_CASE("whoever is gone decides nothing, and keeps nobody waiting") {
+  Machine machine;
+  const auto result = pace::compare("gone")
+                          .options(many_rounds())
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(2000))
+                          .refused("compiled", "no compiler here")
+                          .expect(NoSlowerThan(1.05))
+                          .expect("fused", FasterThan("compiled"))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::rule);
+  CHECK(result["fused"].judgements.at(0).verdict == Verdict::passed);
+  CHECK(result["fused"].judgements.at(1).verdict == Verdict::invalid);
+  CHECK(result["compiled"].judgements.at(0).verdict == Verdict::invalid);
+  CHECK_FALSE(result["compiled"].acceptable());
+}
+
+TEST_CASE("slow subjects get the cycles that a verdict takes, past the budget") {
+  Machine machine;
+  auto options = many_rounds();
+  options.budget = Nanoseconds(20'000);  // five rounds
+  const auto run = [&](bool expecting) {
+    auto comparison = pace::compare("slow");
+    comparison.options(options).baseline("eager", machine.taking(2000)).candidate("fused", machine.taking(1000));
+    if (expecting) comparison.expect(SpeedupAtLeast(1.5));
+    return comparison.run(machine.clock);
+  };
+  const auto gated = run(true);
+  CHECK(gated.stop_reason == StopReason::rule);
+  CHECK(gated.rounds == 24);
+  CHECK(gated["fused"].judgements.at(0).verdict == Verdict::passed);
+  CHECK(run(false).rounds < 24);
+}
+
+TEST_CASE("expectations that cannot be met by any run are errors before it") {
+  const auto nothing = [] {};
+  const auto message = [&](auto state) {
+    auto comparison = pace::compare("x");
+    comparison.baseline("a", nothing).candidate("b", nothing);
+    state(comparison);
+    try {
+      comparison.run();
+    } catch (const pace::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  CHECK(message([](auto& comparison) { comparison.expect(FasterThan("c")); }) ==
+        "comparison 'x': expects something to be faster than 'c', which is not one of its implementations");
+  CHECK(message([](auto& comparison) { comparison.expect("b", FasterThan("b")); }) ==
+        "comparison 'x': expects 'b' to be faster than itself");
+  CHECK(message([](auto& comparison) { comparison.expect("a", SpeedupAtLeast(1)); }) ==
+        "comparison 'x': expects something of 'a', which is not one of its candidates");
+  CHECK(message([](auto& comparison) {
+          pace::Options options;
+          options.alpha = 0.7;
+          comparison.options(options);
+        }) == "options: alpha must lie between 0 and 0.5, such as 0.001");
+}
+
+}  // namespace

@@ -1,0 +1,224 @@
+// Verdicts on samples, and what they say to a person.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/gate/expectation.hpp"
+#include "tests/gate/rows.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::Matches;
+using Catch::Matchers::WithinRel;
+using pace::FasterThan;
+using pace::NoSlowerThan;
+using pace::SpeedupAtLeast;
+using pace::Verdict;
+using pace::WithinBudget;
+using pace::gate::WhenUndecided;
+using rows::sampled;
+
+TEST_CASE("a claim passes only when proven, fails only when disproven, and closes the gate otherwise") {
+  CHECK(SpeedupAtLeast(1.2).judge(sampled(1.3, 0.01, 40)).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(1.2).judge(sampled(1.1, 0.01, 40)).verdict == Verdict::failed);
+  const auto open = SpeedupAtLeast(1.2).judge(sampled(1.205, 0.02, 40));
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK_FALSE(open.acceptable);
+  CHECK(SpeedupAtLeast(1.2).when_undecided(WhenUndecided::let_through).judge(sampled(1.205, 0.02, 40)).acceptable);
+}
+
+TEST_CASE("a guard fails only when a regression is proven, and lets through what is undecided") {
+  CHECK(NoSlowerThan(1.02).judge(sampled(1.0, 0.01, 40)).verdict == Verdict::passed);
+  const auto slower = NoSlowerThan(1.02).judge(sampled(1 / 1.05, 0.01, 40));
+  CHECK(slower.verdict == Verdict::failed);
+  CHECK_FALSE(slower.acceptable);
+  const auto open = NoSlowerThan(1.02).judge(sampled(1 / 1.02, 0.01, 40));
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK(open.acceptable);
+  CHECK_THAT(open.message, EndsWith("; no regression is proven"));
+  CHECK_FALSE(NoSlowerThan(1.02).when_undecided(WhenUndecided::close).judge(sampled(1 / 1.02, 0.01, 40)).acceptable);
+}
+
+TEST_CASE("faster than the baseline, by its name") {
+  CHECK(FasterThan("eager").judge(sampled(1.05, 0.01, 40)).verdict == Verdict::passed);
+  CHECK(FasterThan("eager", 1.1).judge(sampled(1.05, 0.01, 40)).verdict == Verdict::failed);
+  CHECK(FasterThan("eager").judge(sampled(0.95, 0.01, 40)).verdict == Verdict::failed);
+  const auto other = FasterThan("compiled").judge(sampled(1.05, 0.01, 40));
+  CHECK(other.verdict == Verdict::invalid);
+  CHECK_FALSE(other.acceptable);
+  CHECK_THAT(other.message, ContainsSubstring("was compared with 'eager'") && ContainsSubstring(".expect(\"fused\""));
+  CHECK(FasterThan("eager").describe() == "speed-up of more than 1.00x over 'eager'");
+}
+
+TEST_CASE("a time within budget needs no baseline") {
+  using namespace std::chrono_literals;
+  CHECK(WithinBudget(1ms).judge(sampled(1.05, 0.01, 40)).verdict == Verdict::passed);
+  CHECK(WithinBudget(1ms).judge(sampled(0.95, 0.01, 40)).verdict == Verdict::failed);
+  const auto open = WithinBudget(1ms).judge(sampled(1.001, 0.01, 40));
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK_FALSE(open.acceptable);
+  auto baseline = sampled(1.05, 0.01, 40);
+  baseline.is_baseline = true;
+  baseline.log_ratios.clear();
+  CHECK(WithinBudget(1ms).judge(baseline).verdict == Verdict::passed);
+  CHECK(WithinBudget(1ms).describe() == "time of at most 1.00 ms");
+}
+
+TEST_CASE("a verdict states the figures, the interval that decided, the threshold and the error rates") {
+  const auto passed = SpeedupAtLeast(1.2).judge(sampled(1.5, 0, 20));
+  CHECK(passed.message ==
+        "'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, all of it at or above 1.20x "
+        "(wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles)");
+  const auto failed = NoSlowerThan(1.1).judge(sampled(0.5, 0, 20));
+  CHECK(failed.message ==
+        "'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 98.9 %, all of it above 1.10x "
+        "(wrongly passed: 1 %, wrongly failed: 0.1 %; 20 cycles). Find what made it slower, or allow more");
+  const auto late = WithinBudget(pace::Nanoseconds(5e5)).judge(sampled(1.25, 0, 20));
+  CHECK(late.message ==
+        "'fused' takes 800 us [800, 800] us at 98.9 %, all of it above 500 us "
+        "(wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles). Make the implementation faster, or allow more time");
+}
+
+TEST_CASE("the interval that is printed is the verdict") {
+  // Over many rows near the threshold: passed if and only if all of it lies above, and so on.
+  int seen[3] = {};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto row = sampled(1.21, 0.01, 60, seed);
+    const pace::gate::Demand demand = SpeedupAtLeast(1.205).demand();
+    const auto evidence = pace::gate::weigh(row.log_ratios, demand);
+    const auto interval = pace::gate::undecided_thresholds(row.log_ratios, demand, 1e-3, 1e-2);
+    const auto verdict = pace::gate::decide(evidence.p_above, evidence.p_below, 1e-3, 1e-2);
+    CAPTURE(seed, interval.low, interval.high, demand.threshold);
+    CHECK((verdict == Verdict::passed) == (interval.low >= demand.threshold));
+    CHECK((verdict == Verdict::failed) == (interval.high < demand.threshold));
+    ++seen[static_cast<int>(verdict)];
+  }
+  CHECK(seen[static_cast<int>(Verdict::passed)] > 2);
+  CHECK(seen[static_cast<int>(Verdict::undecided)] > 5);
+}
+
+TEST_CASE("as many digits as tell the interval from the threshold") {
+  CHECK_THAT(NoSlowerThan(1.02).judge(sampled(1 / 1.021, 0.0005, 40)).message,
+             Matches("'fused' takes 1.02[0-9]+x the baseline's time \\[1.02[0-9]+x, 1.02[0-9]+x\\] at 98.9 %, all of it above "
+                     "1.02x .*") &&
+                 !ContainsSubstring("[1.02x"));
+}
+
+TEST_CASE("error rates come from the row, or from the expectation itself") {
+  // 14 cycles that agree: enough for 1e-3, too few for 1e-6.
+  auto row = sampled(1.3, 0, 14);
+  CHECK(SpeedupAtLeast(1.2).judge(row).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(1.2).alpha(1e-6).judge(row).verdict == Verdict::undecided);
+  row.context.alpha = 1e-6;
+  CHECK(SpeedupAtLeast(1.2).judge(row).verdict == Verdict::undecided);
+  CHECK(SpeedupAtLeast(1.2).alpha(1e-3).judge(row).verdict == Verdict::passed);
+  // Failing a claim is the cheap side: beta.
+  CHECK(SpeedupAtLeast(1.4).judge(row).verdict == Verdict::failed);
+  CHECK(SpeedupAtLeast(1.4).beta(1e-6).judge(row).verdict == Verdict::undecided);
+  // Of a guard, failing is the dear side.
+  CHECK(NoSlowerThan(0.7).judge(row).verdict == Verdict::undecided);
+  CHECK(NoSlowerThan(0.9).judge(row).verdict == Verdict::passed);
+  CHECK_THROWS_AS(SpeedupAtLeast(1).alpha(0), pace::Error);
+  CHECK_THROWS_AS(SpeedupAtLeast(1).beta(0.5), pace::Error);
+}
+
+TEST_CASE("figures that moved across the threshold prove neither side") {
+  auto row = sampled(1.3, 0.01, 20);
+  const auto later = sampled(1.1, 0.01, 60);
+  row.log_ratios.insert(row.log_ratios.end(), later.log_ratios.begin(), later.log_ratios.end());
+  const auto judgement = SpeedupAtLeast(1.2).judge(row);
+  CHECK(judgement.verdict == Verdict::undecided);
+  CHECK_FALSE(judgement.acceptable);
+  CHECK_THAT(judgement.message, ContainsSubstring("changed while they were taken"));
+}
+
+TEST_CASE("a sample of fixed size needs fewer cycles") {
+  const auto row = sampled(1.3, 0.01, 10);
+  CHECK(SpeedupAtLeast(1.2).judge(row).verdict == Verdict::undecided);
+  // 2^-10 = 0.00098.
+  CHECK(SpeedupAtLeast(1.2).fixed_size().judge(row).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(1.2).fixed_size().judge(sampled(1.3, 0.01, 9)).verdict == Verdict::undecided);
+  CHECK(SpeedupAtLeast(1.4).fixed_size().judge(sampled(1.3, 0.01, 7)).verdict == Verdict::failed);  // 2^-7 < 1 %
+}
+
+TEST_CASE("too little evidence says so, and how much is missing") {
+  const auto open = SpeedupAtLeast(1.2).judge(sampled(1.3, 0.01, 5));
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK_THAT(open.message, ContainsSubstring("on too little evidence") && ContainsSubstring("more rounds"));
+}
+
+TEST_CASE("an open question says what would settle it") {
+  const auto demand = SpeedupAtLeast(1.0).demand();
+  pace::gate::Evidence evidence;
+  evidence.observations = 100;
+  evidence.centre = 0.001;
+  evidence.deviation = 0.01;
+  evidence.p_above = 0.5;
+  // ln 1000 + 2.3 nats at ln 2 (1 - exp(-0.01 / (2 ln 2))) = 0.00498 a cycle: 1849 cycles, of which 100 are there.
+  const auto forecast = pace::gate::forecast(evidence, demand, 1e-3, 1e-2);
+  CHECK(forecast.more == 1749);
+  CHECK_FALSE(forecast.hopeless);
+  pace::GateContext context;
+  CHECK(pace::gate::forecast_text(forecast, evidence, demand, context) ==
+        "At today's noise, about 1800 more rounds would settle it");
+  context.rounds_per_cycle = 2;
+  context.cycle = pace::Nanoseconds(1e6);
+  // 1.2 (100 + 1749) cycles of 1 ms.
+  CHECK(pace::gate::forecast_text(forecast, evidence, demand, context) ==
+        "At today's noise, about 3500 more rounds (1.75 s) would settle it: --budget 2.2");
+  context.rounds_per_cycle = 10;
+  CHECK_THAT(pace::gate::forecast_text(forecast, evidence, demand, context), EndsWith("--budget 2.2 --max-rounds 23000"));
+
+  // Evidence that was unlucky must come yet, though the mean is reached.
+  evidence.observations = 3000;
+  evidence.p_above = 1;
+  CHECK(pace::gate::forecast(evidence, demand, 1e-3, 1e-2).more == 1849);
+  evidence.p_above = 0.01;  // a third of the way is missing, in nats
+  CHECK(pace::gate::forecast(evidence, demand, 1e-3, 1e-2).more == 617);
+
+  // A hundred times as many as there are: no.
+  evidence.observations = 100;
+  evidence.centre = 0.0001;
+  const auto never = pace::gate::forecast(evidence, demand, 1e-3, 1e-2);
+  CHECK(never.hopeless);
+  CHECK_THAT(never.within_reach, WithinRel(0.01 * std::sqrt(2 * 9.2078 / 1000), 0.01));
+  CHECK(pace::gate::forecast_text(never, evidence, demand, context) ==
+        "That is too near the threshold to settle at today's noise: ten times the rounds would tell a difference of 0.14 %");
+  evidence.centre = 0;
+  CHECK(pace::gate::forecast(evidence, demand, 1e-3, 1e-2).hopeless);
+}
+
+TEST_CASE("several processes: what differs between them is the noise") {
+  const auto row = sampled(1.0, 0.01, 40);  // of one of them; its figures do not matter here
+  // A guard of 2 %, processes at -0.1 % to 0.2 %: five that agree so well decide.
+  const std::vector<double> equal{0.001, -0.0005, 0.0015, 0.0, 0.0005};
+  const auto passed = NoSlowerThan(1.02).judge_replicates(row, equal);
+  CHECK(passed.verdict == Verdict::passed);
+  CHECK_THAT(passed.message, ContainsSubstring("5 processes"));
+  std::vector<double> slower = equal;
+  for (auto& each : slower) each -= std::log(1.05);
+  CHECK(NoSlowerThan(1.02).judge_replicates(row, slower).verdict == Verdict::failed);
+  // 2 % of scatter is as large as the margin: open, however small each process's own interval.
+  const std::vector<double> scattered{0.02, -0.02, 0.01, -0.015, 0.005};
+  const auto open = NoSlowerThan(1.02).judge_replicates(row, scattered);
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK(open.acceptable);
+  CHECK_THAT(open.message, ContainsSubstring("more processes would settle it"));
+}
+
+TEST_CASE("ill-formed expectations are errors") {
+  CHECK_THROWS_AS(FasterThan(""), pace::Error);
+  CHECK_THROWS_AS(FasterThan("eager", 0), pace::Error);
+  CHECK_THROWS_AS(WithinBudget(pace::Nanoseconds(0)), pace::Error);
+  CHECK_THROWS_AS(WithinBudget(pace::Nanoseconds(std::nan(""))), pace::Error);
+  CHECK_THROWS_AS(SpeedupAtLeast(std::numeric_limits<double>::infinity()), pace::Error);
+}
+
+}  // namespace

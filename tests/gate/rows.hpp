@@ -1,0 +1,51 @@
+// Rows of results made up for the gate's tests.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pace/core/result.hpp"
+#include "pace/stats/summary.hpp"
+#include "tests/support/random.hpp"
+
+namespace rows {
+
+inline pace::ImplementationResult measured(const std::string& name) {
+  pace::ImplementationResult row;
+  row.name = name;
+  row.outcome = pace::Outcome::measured;
+  row.checked = true;
+  return row;
+}
+
+/// A candidate of which only a summary is left.
+inline pace::ImplementationResult summary(double low, double median, double high) {
+  auto row = measured("fused");
+  row.speedup.emplace();
+  row.speedup->observations = 50;
+  row.speedup->median = median;
+  row.speedup->interval = pace::Interval<double>{low, high, 0.95};
+  return row;
+}
+
+/// A candidate measured in `cycles` cycles of two rounds and 4 ms, beside a baseline 'eager' of 1 ms that never varies:
+/// its log ratios scatter by `noise` about ln(speedup).
+inline pace::ImplementationResult sampled(double speedup, double noise, std::size_t cycles, std::uint64_t seed = 1) {
+  auto row = measured("fused");
+  row.context.baseline = "eager";
+  row.context.rounds_per_cycle = 2;
+  row.context.cycle = pace::Nanoseconds(4e6);
+  pace::test::Random random(seed);
+  for (std::size_t cycle = 0; cycle < cycles; ++cycle) {
+    const double ratio = std::log(speedup) + noise * random.normal();
+    row.log_ratios.push_back(ratio);
+    row.samples.insert(row.samples.end(), 2, pace::Nanoseconds(1e6 * std::exp(-ratio)));
+  }
+  if (cycles > 0) row.speedup = pace::stats::summarize_speedup(row.log_ratios, 0.95);
+  return row;
+}
+
+}  // namespace rows

@@ -1,0 +1,180 @@
+#include "pace/stats/sequential_test.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+#include "pace/stats/quantile.hpp"
+#include "tests/support/random.hpp"
+
+namespace {
+
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+using pace::stats::Assumption;
+using pace::test::Random;
+namespace stats = pace::stats;
+
+std::vector<double> normal_sample(std::uint64_t seed, std::size_t n, double centre) {
+  Random random(seed);
+  std::vector<double> sample(n);
+  for (auto& each : sample) each = centre + random.normal();
+  return sample;
+}
+
+TEST_CASE("the spread is the median absolute difference of neighbours, scaled") {
+  stats::RecentSpread spread;
+  for (const double x : {1.0, 3.0, 2.0}) spread.add(x);
+  CHECK(spread.value() == 0);  // two differences are too few
+  spread.add(6);
+  // Differences 2, 1, 4: median 2.
+  CHECK_THAT(spread.value(), WithinRel(2 / (0.6744897501960817 * std::sqrt(2.0)), 1e-14));
+  spread.add(14);  // 2, 1, 4, 8: median 3
+  CHECK_THAT(spread.value(), WithinRel(3 / (0.6744897501960817 * std::sqrt(2.0)), 1e-14));
+}
+
+TEST_CASE("the spread does not depend on the centre, nor on outliers, and forgets") {
+  stats::RecentSpread here, there, hit;
+  Random random(1);
+  for (int i = 0; i < 300; ++i) {
+    const double x = random.normal();
+    here.add(x);
+    there.add(x + 1024);
+    hit.add(i % 20 == 0 ? 1e9 : x);
+  }
+  CHECK_THAT(there.value(), WithinRel(here.value(), 1e-9));
+  CHECK_THAT(here.value(), WithinAbs(1, 0.35));
+  CHECK_THAT(hit.value(), WithinRel(here.value(), 0.3));
+  // Exactly the last 63 differences: as a fresh one that has seen only those.
+  std::vector<double> recent;
+  stats::RecentSpread fresh;
+  for (int i = 0; i < 64; ++i) recent.push_back(5 * random.normal());
+  for (const double x : recent) {
+    here.add(x);
+    fresh.add(x);
+  }
+  CHECK(here.value() == fresh.value());
+}
+
+TEST_CASE("scores are deviations in spreads, up to two; signs without a spread") {
+  CHECK(stats::score(0.3, 0.2, Assumption::symmetry) == 0.3 / 0.2);
+  CHECK(stats::score(-0.3, 0.2, Assumption::symmetry) == -0.3 / 0.2);
+  CHECK(stats::score(5, 0.2, Assumption::symmetry) == 2);
+  CHECK(stats::score(-5, 0.2, Assumption::symmetry) == -2);
+  CHECK(stats::score(5, 0, Assumption::symmetry) == 1);
+  CHECK(stats::score(-5, 0, Assumption::symmetry) == -1);
+  CHECK(stats::score(0, 0, Assumption::symmetry) == 0);
+  // Of the median alone: signs, and a tie counts against.
+  CHECK(stats::score(5, 0.2, Assumption::median) == 1);
+  CHECK(stats::score(-5, 0.2, Assumption::median) == -1);
+  CHECK(stats::score(0, 0.2, Assumption::median) == -1);
+}
+
+TEST_CASE("a test by hand") {
+  // The first four observations have no spread before them: signs. The fifth is scored by the spread of the four,
+  // median of 2, 1, 4 = 2 over 0.6745 sqrt(2): (3 - 1) / 2.0967 = 0.9539.
+  stats::SequentialTest test(1);
+  stats::Wealth above, below;
+  for (const double score : {-1.0, 1.0, 1.0, 1.0}) {
+    above.bet(score);
+    below.bet(-score);
+  }
+  for (const double x : {0.0, 2.0, 3.0, 7.0}) test.add(x);
+  CHECK_THAT(test.above().log_now(), WithinAbs(above.log_now(), 1e-14));
+  test.add(3);
+  const double spread = 2 / (0.6744897501960817 * std::sqrt(2.0));
+  above.bet(2 / spread);
+  below.bet(-2 / spread);
+  CHECK_THAT(test.above().log_now(), WithinAbs(above.log_now(), 1e-14));
+  CHECK_THAT(test.below().log_now(), WithinAbs(below.log_now(), 1e-14));
+  CHECK(test.observations() == 5);
+  // What is no number is no observation.
+  test.add(std::numeric_limits<double>::quiet_NaN());
+  test.add(std::numeric_limits<double>::infinity());
+  CHECK(test.observations() == 5);
+  CHECK_THAT(test.above().log_now(), WithinAbs(above.log_now(), 1e-14));
+}
+
+TEST_CASE("turned upside down, the two sides change places") {
+  const auto sample = normal_sample(2, 200, 0.1);
+  auto mirrored = sample;
+  for (auto& each : mirrored) each = -each;
+  for (const auto assumption : {Assumption::symmetry, Assumption::median}) {
+    const auto test = stats::sequential_test(sample, 0.05, assumption);
+    const auto mirror = stats::sequential_test(mirrored, -0.05, assumption);
+    CHECK_THAT(mirror.below().log_most(), WithinAbs(test.above().log_most(), 1e-10));
+    CHECK_THAT(mirror.above().log_most(), WithinAbs(test.below().log_most(), 1e-10));
+  }
+}
+
+TEST_CASE("evidence falls as the threshold rises, at every moment") {
+  const auto sample = normal_sample(3, 150, 0.4);
+  for (const auto assumption : {Assumption::symmetry, Assumption::median}) {
+    double last_above = std::numeric_limits<double>::infinity(), last_below = -last_above;
+    for (double threshold = -3; threshold <= 3; threshold += 0.1) {
+      const auto test = stats::sequential_test(sample, threshold, assumption);
+      CHECK(test.above().log_now() <= last_above);
+      CHECK(test.below().log_now() >= last_below);
+      last_above = test.above().log_now();
+      last_below = test.below().log_now();
+    }
+  }
+}
+
+TEST_CASE("units do not matter") {
+  const auto sample = normal_sample(4, 150, 0.3);
+  auto scaled = sample;
+  for (auto& each : scaled) each = 1e-4 * (each - 7);
+  CHECK_THAT(stats::sequential_test(scaled, 1e-4 * (0.1 - 7)).above().log_now(),
+             WithinAbs(stats::sequential_test(sample, 0.1).above().log_now(), 1e-7));
+}
+
+TEST_CASE("a confidence sequence is what the test has not rejected") {
+  for (const auto assumption : {Assumption::symmetry, Assumption::median}) {
+    const auto sample = normal_sample(5, 120, 0.2);
+    const auto interval = stats::confidence_sequence(sample, 1e-3, 1e-2, assumption);
+    CHECK_THAT(interval.confidence, WithinAbs(0.989, 1e-12));
+    REQUIRE(std::isfinite(interval.low));
+    REQUIRE(std::isfinite(interval.high));
+    CHECK(interval.low < interval.high);
+    constexpr double bit = 1e-6;
+    CHECK(stats::sequential_test(sample, interval.low - bit, assumption).above().p_value() <= 1e-3);
+    CHECK(stats::sequential_test(sample, interval.low + bit, assumption).above().p_value() > 1e-3);
+    CHECK(stats::sequential_test(sample, interval.high + bit, assumption).below().p_value() <= 1e-2);
+    CHECK(stats::sequential_test(sample, interval.high - bit, assumption).below().p_value() > 1e-2);
+  }
+}
+
+TEST_CASE("an interval never widens as observations come in, and a stricter one contains it") {
+  const auto sample = normal_sample(6, 200, 0);
+  pace::Interval<double> last{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};
+  for (std::size_t n = 1; n <= sample.size(); n += 7) {
+    const auto interval = stats::confidence_sequence(std::span(sample).first(n), 0.025, 0.025);
+    CHECK(interval.low >= last.low - 1e-9);
+    CHECK(interval.high <= last.high + 1e-9);
+    last = interval;
+  }
+  const auto strict = stats::confidence_sequence(sample, 1e-4, 1e-4);
+  CHECK(strict.low < last.low);
+  CHECK(strict.high > last.high);
+}
+
+TEST_CASE("an interval has no ends before there can be evidence") {
+  const std::vector<double> few(8, 0.1);
+  const auto interval = stats::confidence_sequence(few, 1e-3, 1e-2);
+  CHECK(interval.low == -std::numeric_limits<double>::infinity());
+  CHECK(interval.high == std::numeric_limits<double>::infinity());
+  CHECK(stats::confidence_sequence({}, 0.1, 0.1).low == -std::numeric_limits<double>::infinity());
+  // Twelve that agree have both ends where they are.
+  const auto sharp = stats::confidence_sequence(std::vector<double>(12, 0.1), 1e-3, 1e-2);
+  CHECK_THAT(sharp.low, WithinAbs(0.1, 1e-9));
+  CHECK_THAT(sharp.high, WithinAbs(0.1, 1e-9));
+  CHECK_THROWS_AS(stats::confidence_sequence(few, 0, 0.1), pace::Error);
+  CHECK_THROWS_AS(stats::confidence_sequence(few, 0.5, 0.5), pace::Error);
+}
+
+}  // namespace
