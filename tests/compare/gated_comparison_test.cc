@@ -80,6 +80,24 @@ TEST_CASE("a candidate that is 5 % slower fails a guard early") {
   CHECK_FALSE(NoSlowerThan(1.02).match(result["fused"]));
 }
 
+TEST_CASE("whoever wants the figures as well gets the whole budget, and the same verdict") {
+  Machine machine;
+  auto options = many_rounds();
+  options.stop = pace::StopPolicy::budget;
+  options.max_rounds = 400;
+  const auto result = pace::compare("slower")
+                          .options(options)
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(2100))
+                          .expect(NoSlowerThan(1.02))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::max_rounds);
+  CHECK(result.rounds == 400);
+  REQUIRE(result["fused"].judgements.size() == 1);
+  CHECK(result["fused"].judgements[0].verdict == Verdict::failed);
+  CHECK_FALSE(result["fused"].speedup->anytime);
+}
+
 TEST_CASE("an equal candidate passes a guard early") {
   Machine machine;
   const auto result = pace::compare("equal")

@@ -64,7 +64,8 @@ TEST_CASE("shows what it was given", "[.]") {
   INFO("budget " << options.budget.count() << ", hard limit " << options.hard_limit.count() << ", warm-up "
                  << options.warm_up.count() << ", rounds " << options.max_rounds << ", confidence "
                  << options.confidence << ", seed " << options.seed << ", operands "
-                 << static_cast<int>(options.operands) << ", threads " << at::get_num_threads() << ", extra " << extra_option);
+                 << static_cast<int>(options.operands) << ", alpha " << options.alpha << ", beta " << options.beta
+                 << ", stop " << static_cast<int>(options.stop) << ", threads " << at::get_num_threads() << ", extra " << extra_option);
   FAIL();
 }
 

@@ -79,19 +79,19 @@ TEST_CASE("help lists Catch2's options, pace's and the program's") {
   CHECK(program.code == 0);
   for (const auto* option :
        {"--reporter", "--benchmark-samples", "--csv <file>", "--json <file>", "--budget <seconds>", "--seed",
-        "--confidence", "--max-rounds", "--operands", "--threads", "--warm-up", "--no-table", "--extra"})
+        "--confidence", "--max-rounds", "--operands", "--alpha", "--beta", "--stop", "--threads", "--warm-up", "--no-table", "--extra"})
     CHECK_THAT(program.out, ContainsSubstring(option));
   CHECK_THAT(program.out, ContainsSubstring("(defaults to 7.00)"));  // the program's own default
 }
 
 TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
   CHECK_THAT(run("'shows*' -r compact").out,
-             ContainsSubstring("budget 7e+09, hard limit 2e+10") && ContainsSubstring("operands 0, threads 1, extra '"));
+             ContainsSubstring("budget 7e+09, hard limit 2e+10") && ContainsSubstring("operands 0, alpha 0.001, beta 0.01, stop 0, threads 1, extra '"));
   const auto all = run(
       "'shows*' -r compact --budget 60 --warm-up=0 --max-rounds 5 --confidence .9 --seed:0xff "
-      "--operands shared --threads 2 --extra word");
+      "--operands shared --alpha 0.01 --beta=.02 --stop budget --threads 2 --extra word");
   CHECK_THAT(all.out, ContainsSubstring("budget 6e+10, hard limit 6e+10, warm-up 0, rounds 5, confidence 0.9, "
-                                        "seed 255, operands 2, threads 2, extra word"));
+                                        "seed 255, operands 2, alpha 0.01, beta 0.02, stop 1, threads 2, extra word"));
   CHECK_THAT(run("'shows*' -r compact", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 77,"));
   CHECK_THAT(run("'shows*' -r compact --seed 5", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 5,"));
 }
@@ -106,6 +106,8 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--confidence 95", "--confidence: '95' does not do"},
       {"--seed 18446744073709551616", "--seed: '18446744073709551616' does not do"},
       {"--operands mine", "expected crossover, fixed or shared"},
+      {"--alpha 1", "--alpha: '1' does not do; expected a number between 0 and 0.5"},
+      {"--stop soon", "--stop: 'soon' does not do; expected decided or budget"},
       {"--threads two", "--threads: 'two' does not do; expected a whole number from 0 on"},
       {"--csv", "Expected argument following --csv"},
       {"--colour", "Unrecognised token: --colour"},

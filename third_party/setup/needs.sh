@@ -11,6 +11,9 @@ bazel_packages=(
   bazel-rules-proto:/usr/share/bazel/rules/proto/WORKSPACE
   bazel-platforms:/usr/share/bazel/tools/platforms/WORKSPACE
   bazel-skylib:/usr/share/bazel/tools/skylib/WORKSPACE
+  # With these two Bazel packs what a test leaves in its undeclared outputs.
+  file:/usr/bin/file
+  zip:/usr/bin/zip
 )
 library_packages=(
   g++:/usr/bin/g++

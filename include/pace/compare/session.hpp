@@ -192,7 +192,9 @@ class Session {
     }
 
     const double each_confidence = stats::simultaneous_confidence(options_.confidence, count - 1);
-    gate::Panel panel = gate::watch_all(result_, running_, stated_, {options_.alpha, options_.beta});
+    gate::Panel panel({options_.alpha, options_.beta});
+    if (options_.stop == StopPolicy::decided)
+      panel = gate::watch_all(result_, running_, stated_, {options_.alpha, options_.beta});
     std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
     if (!panel.empty())
       fewest_cycles = std::max(fewest_cycles,

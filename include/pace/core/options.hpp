@@ -19,6 +19,14 @@ enum class OperandPolicy {
   shared,
 };
 
+/// When the rounds of a comparison end, if its expectations were stated before it ran.
+enum class StopPolicy {
+  /// As soon as every expectation is decided: least time to a verdict.
+  decided,
+  /// When the budget is spent, whatever is decided earlier: for whoever wants the figures as well.
+  budget,
+};
+
 struct Options {
   /// Time for the timed rounds of one comparison, all implementations together.
   Nanoseconds budget = std::chrono::seconds(1);
@@ -56,6 +64,8 @@ struct Options {
   std::uint64_t seed = 0x9ace;
 
   OperandPolicy operands = OperandPolicy::crossover;
+
+  StopPolicy stop = StopPolicy::decided;
 };
 
 /// Throws Error naming the first option that makes no sense.

@@ -28,7 +28,7 @@ struct SessionOptions {
 
   /// Descriptions with defaults in them, which Catch2's parser only refers to.
   int threads = default_threads;
-  std::string budget_help, confidence_help;
+  std::string budget_help, confidence_help, stop_help;
 };
 
 /// All of `text` as a number; whole numbers may be hexadecimal with 0x.
@@ -65,6 +65,12 @@ using ParserResult = Catch::Clara::ParserResult;
   if (text == "crossover") return policy = OperandPolicy::crossover, true;
   if (text == "fixed") return policy = OperandPolicy::fixed, true;
   if (text == "shared") return policy = OperandPolicy::shared, true;
+  return false;
+}
+
+[[nodiscard]] inline bool read_stop(const std::string& text, StopPolicy& policy) {
+  if (text == "decided") return policy = StopPolicy::decided, true;
+  if (text == "budget") return policy = StopPolicy::budget, true;
   return false;
 }
 
@@ -114,6 +120,19 @@ template <class Read>
                    [&share = measuring.confidence](Text text) {
                      return read_number(text, share) && share > 0 && share < 1;
                    });
+  const auto set_rate = [](Text text, double& rate) { return read_number(text, rate) && rate > 0 && rate < 0.5; };
+  parser |= option("--alpha", "rate",
+                   "pace: how often a comparison's gates may pass a false claim or fail a guard that holds (defaults to "
+                   "0.001)", "a number between 0 and 0.5, such as 0.001",
+                   [&measuring, set_rate](Text text) { return set_rate(text, measuring.alpha); });
+  parser |= option("--beta", "rate",
+                   "pace: how often they may fail a true claim or pass a broken guard (defaults to 0.01)",
+                   "a number between 0 and 0.5, such as 0.01",
+                   [&measuring, set_rate](Text text) { return set_rate(text, measuring.beta); });
+  options.stop_help = std::string("pace: when rounds end: once all expectations are decided, or with the budget (") +
+                      "defaults to " + (measuring.stop == StopPolicy::decided ? "decided)" : "budget)");
+  parser |= option("--stop", "decided|budget", options.stop_help.c_str(), "decided or budget",
+                   [&measuring](Text text) { return detail::read_stop(text, measuring.stop); });
   parser |= option("--seed", "number", "pace: seed of inputs and of the order of implementations",
                    "a whole number from 0 to 2^64-1",
                    [&measuring](Text text) { return read_number(text, measuring.seed); });
