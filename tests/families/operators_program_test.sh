@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# benches/operators as a person uses it, with input that is wrong in every way it can be: each time a message that names
+# what is wrong and what was expected, an exit code other than 0, and nothing lost that could be measured.
+#
+#   operators_program_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=${TEST_TMPDIR:?}
+# The program under test is not the test that Bazel waits for.
+unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \
+  TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE
+failures=0
+
+# run OPTIONS...: sets output and code.
+run() {
+  [[ $* == *--backends* ]] || set -- --backends eager,torchscript "$@"
+  output=$("$program" --budget 0.005 --warm-up 0.001 "$@" 2>&1 </dev/null)
+  code=$?
+}
+fails() { ((code != 0)) || complain "exit code 0"; }
+succeeds() { ((code == 0)) || complain "exit code $code"; }
+# Without white space, since lines are wrapped, if need be in the middle of a path.
+squeezed() { tr -d ' \n' <<<"$1"; }
+says() { [[ $(squeezed "$output") == *"$(squeezed "$1")"* ]] || complain "no message: $1"; }
+complain() {
+  printf '%s: %s\n%s\n\n' "$case" "$1" "$output"
+  failures=$((failures + 1))
+}
+
+good='cnt: 1, ((T([64], f32),), {})'
+printf 'Operator: aten.relu.default\n%s\n' "$good" >"$work/good.txt"
+
+case="good input"
+run --inp-file "$work/good.txt"; succeeds; says "aten.relu.default[0]"; says "2 measured"
+
+case="unknown operator, by its overload's neighbours"
+run --op aten.relu.Tensor --inp-file "$work/good.txt"; fails
+says "--op: the recorded inputs have no operator 'aten.relu.Tensor'; it has aten.relu.default"
+
+case="an operator that LibTorch does not have"
+printf 'Operator: aten.no_such_thing.default\n%s\n' "$good" >"$work/unknown.txt"
+run --inp-file "$work/unknown.txt"; fails; says "aten.no_such_thing"
+
+case="malformed line: file, line, column, what was expected"
+mkdir "$work/suite"
+printf 'Operator: aten.relu.default\n%s\ncnt: 1, ((T([64, f32),), {})\n' "$good" >"$work/suite/malformed.txt"
+run --inp-file "$work/suite/malformed.txt"; fails
+says "malformed.txt:3:18: aten.relu.default: expected a size, found 'f32"
+
+case="malformed line in a suite: the other lines are measured"
+run --suite-dir "$work/suite"; fails
+says "left out: $work/suite/malformed.txt:3:18:"; says "1 case, 2 implementations: 2 measured"
+
+case="unknown back end"
+run --backends eager,warp --inp-file "$work/good.txt"; fails
+says "unknown back end 'warp'; known: eager, torchscript, aot_inductor"
+
+case="missing file"
+run --inp-file "$work/none.txt"; fails; says "$work/none.txt"
+
+case="missing directory"
+run --suite-dir "$work/none"; fails; says "$work/none"
+
+case="directory without recorded inputs"
+mkdir "$work/empty"
+run --suite-dir "$work/empty"; fails; says "expected files named *.txt"
+
+case="nothing left by the skip rules"
+printf 'Operator: aten.embedding.default\ncnt: 1, ((T([4, 2], f32), T([3], i64)), {})\n' >"$work/skipped.txt"
+run --inp-file "$work/skipped.txt"; fails; says "nothing to replay"
+
+case="a filter that matches no test"
+run --inp-file "$work/good.txt" nosuchtest; fails; says "No test cases matched"
+
+case="too large for the memory, sparse, and one that can be measured"
+printf 'Operator: aten.relu.default\n%s\n%s\n%s\n' 'cnt: 1, ((T([4000000000, 400000], f32),), {})' \
+  'cnt: 1, ((ST([3], f32, torch.sparse_coo, False, nnz=1),), {})' "$good" >"$work/refused.txt"
+run --inp-file "$work/refused.txt"; fails
+says "refused.txt:2:"; says "not enough memory"; says "refused.txt:3:"; says "sparse"
+says "3 cases, 6 implementations: 2 measured, 4 refused"
+
+case="a type that no operator is replayed in"
+run --inp-file "$work/good.txt" --dtype int3; fails; says "--dtype: expected float32"
+
+case="a device that is not there"
+run --inp-file "$work/good.txt" --device warp; fails; says "--device: expected"
+
+((failures == 0)) && echo "all as expected"
