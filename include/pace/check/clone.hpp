@@ -41,10 +41,14 @@ class Clones {
  private:
   void keep(const at::Tensor& tensor, at::Tensor clone) { clones_[tensor.unsafeGetTensorImpl()] = std::move(clone); }
 
-  void clone_storage(std::vector<at::Tensor>& tensors) {
-    std::stable_sort(tensors.begin(), tensors.end(), [](const at::Tensor& a, const at::Tensor& b) {
-      return byte_span(a).begin < byte_span(b).begin;
-    });
+  void clone_storage(const std::vector<at::Tensor>& sharing) {
+    // In the order of their first bytes. Few tensors share a storage, and std::stable_sort is dear to compile.
+    std::vector<at::Tensor> tensors;
+    for (const auto& tensor : sharing) {
+      auto place = tensors.end();
+      while (place != tensors.begin() && byte_span(tensor).begin < byte_span(place[-1]).begin) --place;
+      tensors.insert(place, tensor);
+    }
     std::size_t next = 0;
     while (next < tensors.size()) {
       SharedBytes shared{byte_span(tensors[next]), {tensors[next]}};

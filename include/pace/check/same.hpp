@@ -28,11 +28,11 @@ namespace detail {
     strings = strings && entry.key().isString();
     integers = integers && entry.key().isInt();
   }
-  if (strings) {
-    std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.toStringRef() < b.toStringRef(); });
-  } else if (integers) {
-    std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.toInt() < b.toInt(); });
-  }
+  // As function pointers, so that std::sort is compiled once.
+  using Less = bool (*)(const c10::IValue&, const c10::IValue&);
+  const Less less_string = [](const c10::IValue& a, const c10::IValue& b) { return a.toStringRef() < b.toStringRef(); };
+  const Less less_integer = [](const c10::IValue& a, const c10::IValue& b) { return a.toInt() < b.toInt(); };
+  if (strings || integers) std::sort(keys.begin(), keys.end(), strings ? less_string : less_integer);
   return keys;
 }
 

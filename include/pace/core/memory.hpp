@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <memory>
 #include <optional>
 
 namespace pace {
@@ -14,12 +13,14 @@ namespace detail {
 
 /// What `format` (one %lld) finds at the start of a line of `file`; none if there is no such line or file.
 [[nodiscard]] inline std::optional<std::int64_t> number_in(const char* file, const char* format) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file, "r"), std::fclose);
+  std::FILE* const stream = std::fopen(file, "r");
+  if (stream == nullptr) return std::nullopt;
   char line[256];
   long long number = 0;
-  while (stream && std::fgets(line, sizeof line, stream.get()) != nullptr)
-    if (std::sscanf(line, format, &number) == 1) return number;
-  return std::nullopt;
+  bool found = false;
+  while (!found && std::fgets(line, sizeof line, stream) != nullptr) found = std::sscanf(line, format, &number) == 1;
+  std::fclose(stream);
+  return found ? std::optional<std::int64_t>(number) : std::nullopt;
 }
 
 }  // namespace detail

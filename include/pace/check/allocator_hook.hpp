@@ -1,0 +1,111 @@
+// A hook in LibTorch's CPU allocator: what it hands out can be poisoned, and counted.
+#pragma once
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include "pace/check/poison_pattern.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::check::detail {
+
+/// What the hook does at the moment: how many users want each, and what was counted so far.
+struct HookState {
+  std::atomic<std::int64_t> poisoning = 0, counting = 0;
+  std::atomic<std::int64_t> allocations = 0, bytes = 0;
+};
+
+/// Hands out what `base` hands out. Memory is freed by base's own deleter: it may outlive this.
+class HookingAllocator final : public c10::Allocator {
+ public:
+  HookingAllocator(c10::Allocator* base, HookState& state) : base_(base), state_(state) {}
+
+  c10::DataPtr allocate(std::size_t bytes) override {
+    c10::DataPtr data = base_->allocate(bytes);
+    if (data.get() == nullptr) return data;
+    if (state_.counting.load(std::memory_order_relaxed) > 0) {
+      state_.allocations.fetch_add(1, std::memory_order_relaxed);
+      state_.bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+    }
+    if (state_.poisoning.load(std::memory_order_relaxed) > 0) poison_memory(data.mutable_get(), bytes);
+    return data;
+  }
+  [[nodiscard]] bool is_simple_data_ptr(const c10::DataPtr& data) const override {
+    return base_->is_simple_data_ptr(data);
+  }
+  [[nodiscard]] c10::DeleterFnPtr raw_deleter() const override { return base_->raw_deleter(); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { base_->copy_data(to, from, bytes); }
+
+  [[nodiscard]] c10::Allocator* base() const { return base_; }
+
+ private:
+  c10::Allocator* base_;
+  // Storages made by this allocator come back to it when they are resized, long after the hook was taken out.
+  HookState& state_;
+};
+
+/// The one place that knows whether the CPU allocator is ours at the moment.
+class AllocatorHook {
+ public:
+  /// Never destroyed: storages keep a pointer to the allocator they came from, for when they are resized.
+  [[nodiscard]] static AllocatorHook& instance() {
+    static auto* const only = new AllocatorHook;
+    return *only;
+  }
+
+  [[nodiscard]] HookState& state() { return state_; }
+
+  /// `purpose` is `poisoning` or `counting` of state().
+  void acquire(std::atomic<std::int64_t>& purpose) {
+    const std::lock_guard lock(mutex_);
+    if (depth_ == 0) install();
+    ++depth_;
+    ++purpose;
+  }
+
+  void release(std::atomic<std::int64_t>& purpose) noexcept {
+    const std::lock_guard lock(mutex_);
+    --purpose;
+    if (--depth_ > 0) return;
+    // Whoever put another allocator over ours keeps it.
+    if (c10::GetCPUAllocator() == current_) c10::SetCPUAllocator(current_->base(), priority_);
+  }
+
+ private:
+  void install() {
+    c10::Allocator* const base = c10::GetCPUAllocator();
+    HookingAllocator* ours = nullptr;
+    for (auto& known : allocators_) {
+      if (&known == base) {  // somebody found it in place once, and put it back
+        current_ = &known;
+        return;
+      }
+      if (known.base() == base) ours = &known;
+    }
+    if (ours == nullptr) ours = &allocators_.emplace_back(base, state_);
+    // A registration is ignored when its priority is below the present one, which cannot be asked for.
+    for (int priority = 0; priority <= 255; ++priority) {
+      c10::SetCPUAllocator(ours, static_cast<std::uint8_t>(priority));
+      if (c10::GetCPUAllocator() == ours) {
+        current_ = ours;
+        priority_ = static_cast<std::uint8_t>(priority);
+        return;
+      }
+    }
+    throw Error("pace: LibTorch did not take another CPU allocator");
+  }
+
+  std::mutex mutex_;
+  HookState state_;
+  std::deque<HookingAllocator> allocators_;  // one per base; a deque keeps their addresses
+  HookingAllocator* current_ = nullptr;
+  std::uint8_t priority_ = 0;
+  std::int64_t depth_ = 0;
+};
+
+}  // namespace pace::check::detail
