@@ -1,13 +1,18 @@
 // A measuring program for session_test: publishes made-up results instead of measuring.
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/ones.h>
 
 #include "pace/catch2.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/session.hpp"
+#include "pace/pace.hpp"
 
 namespace {
 
@@ -29,6 +34,7 @@ pace::Result comparison(const std::string& name) {
   result.seed = pace::run_context().options.seed;
   result.implementations = {measured("eager", 2000), measured("fused", 1000)};
   result.implementations[0].is_baseline = true;
+  for (auto& row : result.implementations) row.context.comparison = name;
   auto& speedup = result.implementations[1].speedup.emplace();
   speedup.observations = 5;
   speedup.median = 2;
@@ -69,9 +75,58 @@ TEST_CASE("shows what it was given", "[.]") {
   FAIL();
 }
 
+TEST_CASE("open guard", "[.]") {
+  auto result = comparison("guarded");
+  result.implementations[1].speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  result.implementations[1].warm_up_iterations = 5;
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(1.02));
+}
+
+TEST_CASE("under load", "[.]") {
+  auto result = comparison("loaded");
+  result.conditions.disturbances = {"The hypervisor gave others 50 %.", "The clock\njumped."};
+  for (auto& row : result.implementations) row.context.disturbance = "The hypervisor gave others 50 %.";
+  pace::run_context().publish(result);
+  // Its interval would pass the one and fail the other.
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(1.02));
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(0.4));
+}
+
+TEST_CASE("claims under load", "[.]") {
+  auto result = comparison("claimed");
+  for (auto& row : result.implementations) row.context.disturbance = "The hypervisor gave others 50 %.";
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.5));
+}
+
+TEST_CASE("asks for a device", "[.]") {
+  auto result = comparison("on a device");
+  for (auto& row : result.implementations) row.outcome = pace::Outcome::refused;
+  result.missing_device = "cuda:0 was asked for; there is none";
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(1.02));
+}
+
+TEST_CASE("measures", "[.]") {
+  const auto tensor = at::ones({16});
+  const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
+  const auto result = pace::compare("measured", tensor)
+                          .baseline("eager", add)
+                          .candidate("fused", add)
+                          .budget(std::chrono::milliseconds(100))
+                          .run();
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(0.01));
+}
+
 TEST_CASE("publishes, then dies", "[.]") {
   pace::run_context().publish(comparison("before death"));
   std::abort();
+}
+
+TEST_CASE("killed after publishing", "[.]") {
+  pace::run_context().publish(comparison("before death"));
+  ::raise(SIGKILL);
 }
 
 TEST_CASE("exits early", "[.]") { std::exit(0); }

@@ -8,10 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <fstream>
-#include <iterator>
-#include <string>
 
+#include "tests/harness/run_program.hpp"
 #include "tests/report/temporary_file.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -20,36 +18,7 @@ using Catch::Matchers::Matches;
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Run {
-  int code = -1;  ///< 128 + signal, as a shell has it
-  std::string out, err;
-};
-
-/// Runs the program in an environment of nothing but `variables`, so that the test's own Bazel does not show through.
-Run run(const std::string& arguments, const std::string& variables = "") {
-  const TemporaryFile out, err;
-  const std::string program = fs::absolute("tests/harness/sample_program").string();
-  const std::string command = "env -i PATH=/usr/bin:/bin " + variables + " '" + program + "' " + arguments + " >" +
-                              out.path() + " 2>" + err.path();
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
-}
-
-/// An empty folder that goes with the test.
-class Folder {
- public:
-  Folder() { fs::create_directory(path()); }
-  ~Folder() { fs::remove_all(path()); }
-  [[nodiscard]] std::string path() const { return placeholder_.path() + ".d"; }
-  [[nodiscard]] std::string content(const std::string& name) const {
-    std::ifstream file(path() + "/" + name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  TemporaryFile placeholder_;
-};
+using program::Folder, program::run;
 
 }  // namespace
 
@@ -147,7 +116,7 @@ TEST_CASE("--csv and --json write files") {
   const Folder folder;
   const auto program = run("--csv " + folder.path() + "/a.csv --json=" + folder.path() + "/a.json --seed 3");
   CHECK(program.code == 0);
-  CHECK_THAT(folder.content("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3\nfirst,fused,false[^]*,3\n"));
+  CHECK_THAT(folder.content("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
   const auto json = folder.content("a.json");
   CHECK_THAT(json, ContainsSubstring("\"schema_version\": 1") && ContainsSubstring("\"sample\":\"yes\"") &&
                        ContainsSubstring("\"libtorch\":\"2.") && ContainsSubstring("\"name\":\"first\""));

@@ -63,7 +63,26 @@ TEST_CASE("a row is the golden text") {
   const auto result = sample::comparison("layer_norm");
   CHECK(pace::report::CsvSink::row(result, result.implementations[1]) ==
         "layer_norm,fused,false,measured,true,0.25,2000,1000,4000,1000,1000,4000,4000,0.125,2,2,1,4,2,1,0.95,20000,30,"
-        "true,40,16,,,,,,fake,7\n");
+        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,\n");
+}
+
+TEST_CASE("what else happened during the rounds stands beside every row") {
+  auto result = sample::comparison("case");
+  result.conditions.steal = 0.25;
+  result.conditions.others = 0.5;
+  result.conditions.waiting = 0.125;
+  result.conditions.throttled = 0;
+  result.conditions.involuntary_switches = 12;
+  result.conditions.longest_cycle = pace::Nanoseconds(7000);
+  result.conditions.median_cycle = pace::Nanoseconds(500);
+  result.conditions.clock_error = pace::Nanoseconds(-3);
+  result.implementations[1].context.disturbance = "The hypervisor, again.";
+  const auto rows = written(result);
+  const std::map<std::string, std::string> expected{
+      {"steal", "0.25"},           {"others", "0.5"},       {"waiting", "0.125"},      {"throttled", "0"},
+      {"longest_cycle_ns", "7000"}, {"median_cycle_ns", "500"}, {"clock_error_ns", "-3"}, {"stop_reason", "budget"},
+      {"involuntary_switches", "12"}, {"disturbance", "The hypervisor, again."}};
+  for (const auto& [column, text] : expected) CHECK(rows[1].at(column) == text);
 }
 
 TEST_CASE("the header is there before any result, and once") {

@@ -116,6 +116,24 @@ TEST_CASE("the schema: version, environment, results") {
   CHECK(fused.at("expectations").at(0).at("acceptable") == false);
 }
 
+TEST_CASE("what else happened during the rounds, and further keys of the document") {
+  const TemporaryFile file;
+  JsonSink sink(file.path(), Environment{}, {{"expires_utc", "2026-12-01T00:00:00Z"}, {"options", {{"seed", 3}}}});
+  auto result = sample::comparison("case");
+  result.conditions.steal = 0.25;
+  result.conditions.clock_error = pace::Nanoseconds(-3);
+  result.conditions.disturbances = {"The hypervisor, again."};
+  sink.write(result);
+  const auto document = Json::parse(file.content());
+  CHECK(document.at("expires_utc") == "2026-12-01T00:00:00Z");
+  CHECK(document.at("options").at("seed") == 3);
+  const auto& conditions = document.at("results").at(0).at("conditions");
+  CHECK(conditions.at("steal") == 0.25);
+  CHECK(conditions.at("others").is_null());
+  CHECK(conditions.at("clock_error_ns") == -3.0);
+  CHECK(conditions.at("disturbances") == Json{"The hypervisor, again."});
+}
+
 TEST_CASE("what is not finite is null; bytes that are no UTF-8 do not lose the result") {
   const TemporaryFile file;
   JsonSink sink(file.path(), Environment{});

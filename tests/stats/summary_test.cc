@@ -85,4 +85,17 @@ TEST_CASE("simultaneous intervals share the error among them") {
   CHECK_THAT(stats::simultaneous_confidence(0.95, 0), WithinRel(0.95, 1e-12));
 }
 
+TEST_CASE("a cycle's log ratio changes its sign, and nothing else, when the sides are exchanged") {
+  std::vector<Nanoseconds> one, other;
+  for (int i = 0; i < 7; ++i) {
+    one.push_back(Nanoseconds(1000.0 / (i + 3)));
+    other.push_back(Nanoseconds(1000.0 / (i + 3.1)));
+    CHECK(pace::stats::log_ratio_of_cycle(one, other) == -pace::stats::log_ratio_of_cycle(other, one));
+  }
+  // Each side once on either buffer: no difference, not one of a last digit.
+  const std::vector<Nanoseconds> fast_then_slow{Nanoseconds(100), Nanoseconds(130)};
+  const std::vector<Nanoseconds> slow_then_fast{Nanoseconds(130), Nanoseconds(100)};
+  CHECK(pace::stats::log_ratio_of_cycle(fast_then_slow, slow_then_fast) == 0);
+}
+
 }  // namespace

@@ -42,6 +42,10 @@ struct CheckOptions {
   /// 1000 and for float16 and bfloat16, else 2).
   std::optional<double> error_factor;
 
+  /// An implementation must be right for other values in the same memory as well (the operands halved, as a rule), or
+  /// else it may have kept an answer. Off: for one that relies on what is special about the very operands given.
+  bool fresh_values = true;
+
   bool check_dtype = true;
   bool check_device = true;
   bool check_layout = true;

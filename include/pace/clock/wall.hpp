@@ -7,6 +7,7 @@
 #include <string>
 
 #include "pace/clock/clock.hpp"
+#include "pace/clock/machine_counters.hpp"
 
 namespace pace::clock {
 
@@ -35,12 +36,14 @@ class WallClock {
     return resolution_ = Nanoseconds(smallest);
   }
 
+  [[nodiscard]] MachineCounters counters() const { return read_machine_counters(); }
+
   [[nodiscard]] std::string name() const { return "wall"; }
 
  private:
   Nanoseconds resolution_{};
 };
 
-static_assert(Clock<WallClock>);
+static_assert(Clock<WallClock> && CountsMachine<WallClock>);
 
 }  // namespace pace::clock

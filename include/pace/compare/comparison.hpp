@@ -21,6 +21,7 @@
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/gate/count_expectation.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/panel.hpp"
 
@@ -56,6 +57,13 @@ class Comparison {
   /// The candidate of that name is judged by it. Throws Error on run() if there is none.
   Comparison& expect(std::string candidate, Expectation expectation) {
     stated_.push_back({std::move(candidate), std::move(expectation)});
+    return *this;
+  }
+
+  /// What one call does, counted exactly; judged after the rounds, which do not wait for it.
+  Comparison& expect(CountExpectation expectation) { return expect(std::string(), std::move(expectation)); }
+  Comparison& expect(std::string candidate, CountExpectation expectation) {
+    counted_.push_back({std::move(candidate), std::move(expectation)});
     return *this;
   }
 
@@ -97,6 +105,10 @@ class Comparison {
       each.flops = flops_;
     }
     gate::judge_all(result, stated_, {options_.alpha, options_.beta});
+    for (const auto& [candidate, expectation] : counted_)
+      for (auto& each : result.implementations)
+        if (candidate.empty() ? !each.is_baseline : each.name == candidate)
+          each.judgements.push_back(expectation.judge(each));
     result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());
     run_context().publish(result);
     return result;
@@ -131,6 +143,9 @@ class Comparison {
         return each.name == name && !(as_candidate && each.is_baseline);
       });
     };
+    for (const auto& [candidate, expectation] : counted_)
+      if (!candidate.empty() && !planned(candidate, false))
+        complain("expects something of '" + candidate + "', which is not one of its implementations");
     for (const auto& [candidate, expectation] : stated_) {
       if (!candidate.empty() && !planned(candidate, true))
         complain("expects something of '" + candidate + "', which is not one of its candidates");
@@ -146,6 +161,7 @@ class Comparison {
   std::tuple<Operands...> operands_;
   std::vector<detail::Planned<Operands...>> plan_;
   std::vector<gate::Stated> stated_;
+  std::vector<StatedCount> counted_;
   Options options_ = run_context().options;
   check::CheckOptions check_;
   std::optional<double> bytes_, flops_;

@@ -1,9 +1,11 @@
 // Implementation: a user's callable, prepared for checking and for the timed loop.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +23,7 @@
 #include "pace/check/poison.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/core/error.hpp"
 #include "pace/measure/do_not_optimize.hpp"
 #include "pace/measure/operation.hpp"
 
@@ -36,6 +39,9 @@ struct OperandSets {
   /// Which tensors the baseline writes to: they are outputs too, and get their first values back before each run.
   std::vector<std::size_t> mutated;
 
+  [[nodiscard]] bool may_change(std::size_t operand) const {
+    return std::find(mutated.begin(), mutated.end(), operand) != mutated.end();
+  }
   void restore(std::size_t set) const {
     for (const std::size_t i : mutated) check::restore_tensor(pristine[i], tensors[set][i]);
   }
@@ -46,6 +52,13 @@ struct OperandSets {
 
 /// An exception out of the user's code, with the implementation it came from.
 struct ImplementationThrew {
+  std::size_t index;
+  std::string message;
+  bool device_is_missing = false;
+};
+
+/// What is wrong with an implementation, found while it was timed.
+struct ImplementationWrong {
   std::size_t index;
   std::string message;
 };
@@ -61,12 +74,24 @@ struct ImplementationThrew {
   }
 }
 
+/// Whether the exception being handled says so.
+[[nodiscard]] inline bool device_is_missing() {
+  try {
+    throw;
+  } catch (const DeviceMissing&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 template <class... Operands>
 class Implementation {
  public:
   virtual ~Implementation() = default;
-  /// One call on operand set `set`; what it returned.
-  virtual c10::IValue call(std::size_t set) = 0;
+  /// One call on operand set `set`; what it returned. `returned` is called when it has, before that is converted.
+  virtual c10::IValue call(std::size_t set, const std::function<void()>& returned) = 0;
+  c10::IValue call(std::size_t set) { return call(set, {}); }
   /// What the last timed call returned; gives it up.
   virtual c10::IValue take_output() = 0;
   /// For the timed loop. `index` is what an ImplementationThrew from there carries.
@@ -86,13 +111,16 @@ class CallableImplementation final : public Implementation<Operands...> {
   CallableImplementation(F function, const OperandSets<Operands...>& operands)
       : function_(std::move(function)), operands_(operands) {}
 
-  c10::IValue call(std::size_t set) override {
+  c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
     auto& operands = const_cast<std::tuple<Operands...>&>(operands_.sets[set]);
     if constexpr (returns_nothing) {
       std::apply(function_, operands);
+      if (returned) returned();
       return {};
     } else {
-      return check::to_ivalue(Kept(std::apply(function_, operands)));
+      Kept result(std::apply(function_, operands));
+      if (returned) returned();
+      return check::to_ivalue(std::move(result));
     }
   }
 
@@ -147,7 +175,7 @@ class CallableImplementation final : public Implementation<Operands...> {
         do_not_optimize(*self.last_);
       }
     } catch (...) {
-      throw ImplementationThrew{self.index_, current_message()};
+      throw ImplementationThrew{self.index_, current_message(), device_is_missing()};
     }
   }
 

@@ -49,4 +49,10 @@ class Refused : public Error {
   using Error::Error;
 };
 
+/// A device that was asked for is not there, or not usable: nobody's fault but the machine's.
+class DeviceMissing : public Refused {
+ public:
+  using Refused::Refused;
+};
+
 }  // namespace pace

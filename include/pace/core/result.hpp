@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pace/core/conditions.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
@@ -20,6 +21,7 @@ enum class Outcome {
   wrong,     ///< its outputs differ from the baseline's: timed or not, it gets no speed-up
   threw,     ///< ended with an exception
   refused,   ///< could not be made to run here: no kernel, no package, no memory
+  unreached,  ///< the time of the whole program ran out first; nothing is known of it
 };
 
 /// Quantiles of the time per iteration over all samples of one implementation.
@@ -46,6 +48,15 @@ struct SpeedupSummary {
   bool anytime = false;
 };
 
+/// The baseline against itself inside a comparison, where the true speed-up is known.
+struct ControlSummary {
+  /// 1: the same calls; below 1: with calls added.
+  double injected = 1;
+  SpeedupSummary speedup = {};
+  /// At the comparison's alpha.
+  bool proven_slower = false, proven_faster = false;
+};
+
 /// What a gate must know of the comparison that a row stands in.
 struct GateContext {
   /// What it was compared with; empty: not known.
@@ -56,6 +67,22 @@ struct GateContext {
   Nanoseconds cycle{};
   /// Error rates of one gate on this row (see Options): the comparison's, shared among its candidates.
   double alpha = 1e-3, beta = 1e-2;
+  /// Name of the comparison; empty: not known.
+  std::string comparison = {};
+  /// Why no verdict may rest on the figures (see Conditions); empty: nothing speaks against them.
+  std::string disturbance = {};
+  /// Why the rounds ended before their time; empty: they did not.
+  std::string cut_short = {};
+};
+
+/// What one call does, counted exactly, outside the timed rounds.
+struct CallCounts {
+  /// Through LibTorch's dispatcher, without those that operators call in turn.
+  std::int64_t operator_calls = 0;
+  /// Blocks taken from LibTorch's CPU allocator, and their bytes.
+  std::int64_t allocations = 0, bytes_allocated = 0;
+
+  [[nodiscard]] bool operator==(const CallCounts&) const = default;
 };
 
 struct ImplementationResult {
@@ -82,6 +109,10 @@ struct ImplementationResult {
   std::vector<double> log_ratios;
   std::optional<SpeedupSummary> speedup;
   GateContext context;
+
+  /// Absent unless two calls on the same operands counted the same; then `why_uncounted` says why.
+  std::optional<CallCounts> counts;
+  std::string why_uncounted;
 
   /// What the comparison's own expectations say of this implementation, in the order in which they were stated.
   std::vector<Judgement> judgements;
@@ -116,6 +147,7 @@ enum class StopReason {
   budget,       ///< the time was spent
   max_rounds,   ///< as many rounds as allowed
   rule,         ///< the stopping rule knew enough
+  deadline,     ///< the time of the whole program was spent
 };
 
 struct Result {
@@ -131,6 +163,12 @@ struct Result {
   Nanoseconds clock_resolution{};
   double confidence = 0;
   std::uint64_t seed = 0;
+  /// What else happened on the machine during the rounds.
+  Conditions conditions;
+  /// If asked for (see Options::controls): against itself, and slowed.
+  std::vector<ControlSummary> controls;
+  /// A device that was asked for and is not there: an infrastructure failure. Empty otherwise.
+  std::string missing_device;
   /// Things that whoever reads the numbers should know, in full sentences.
   std::vector<std::string> notes;
 
@@ -164,6 +202,7 @@ struct Result {
     case Outcome::wrong: return "wrong";
     case Outcome::threw: return "threw";
     case Outcome::refused: return "refused";
+    case Outcome::unreached: return "unreached";
   }
   return "?";
 }
@@ -174,6 +213,7 @@ struct Result {
     case StopReason::budget: return "budget";
     case StopReason::max_rounds: return "max rounds";
     case StopReason::rule: return "rule";
+    case StopReason::deadline: return "deadline";
   }
   return "?";
 }

@@ -1,6 +1,7 @@
 // Verdict: what a gate says of one implementation, and why.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace pace {
@@ -12,6 +13,16 @@ enum class Verdict {
   invalid,    ///< nothing was measured that a verdict could rest on
 };
 
+/// What was demanded of the speed-up over the baseline, for whoever judges several processes together.
+struct DemandedSpeed {
+  /// A guard allows `limit` times the baseline's time; a claim is `limit` times as fast.
+  bool guard = false;
+  double limit = 1;
+  /// As of gate::Rates.
+  double alpha = 1e-3, beta = 1e-2;
+  bool closes_when_undecided = true;
+};
+
 struct Judgement {
   /// What was expected, such as "speed-up of at least 1.20x".
   std::string expectation = {};
@@ -20,6 +31,8 @@ struct Judgement {
   bool acceptable = false;
   /// The figures, the threshold, and what to do about it.
   std::string message = {};
+  /// Absent where something else was demanded, or there were no figures.
+  std::optional<DemandedSpeed> speed = {};
 };
 
 [[nodiscard]] inline const char* to_string(Verdict verdict) {

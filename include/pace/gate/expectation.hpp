@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/judgement_hook.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
@@ -24,6 +25,7 @@ class Matchable {
  public:
   bool match(const ImplementationResult& result) const {
     last_ = static_cast<const Derived&>(*this).judge(result);
+    if (const auto& hook = judgement_hook(); hook.tell != nullptr) hook.tell(hook.who, result, last_);
     return last_.acceptable;
   }
   [[nodiscard]] std::string toString() const {

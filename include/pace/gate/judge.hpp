@@ -34,6 +34,12 @@ namespace pace::gate {
     case Outcome::refused:
       judgement.message = own + " could not be run here: " + row.message;
       return judgement;
+    case Outcome::unreached:
+      // Nothing speaks for it or against it: an open question, as any other that the time did not suffice for.
+      judgement.verdict = Verdict::undecided;
+      judgement.acceptable = !demand.closes_when_undecided();
+      judgement.message = own + " was not measured: " + row.message;
+      return judgement;
     case Outcome::measured: break;
   }
   if (demand.quantity == Quantity::time) return std::nullopt;
@@ -105,8 +111,16 @@ struct Figures {
 }
 
 /// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide.
-inline void conclude(Judgement& judgement, const Demand& demand, const std::string& figures, const std::string& rates,
-                     const std::string& open) {
+inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
+                     const std::string& rates, std::string open) {
+  // What the figures would say is not even told: it would be read as a verdict.
+  if (!context.disturbance.empty()) {
+    judgement.verdict = Verdict::undecided;
+    open = ", on which no verdict may rest: " + context.disturbance +
+           " Measure again when the machine is quieter (--disturbance sets the limit)";
+  } else if (!context.cut_short.empty()) {
+    open += ". The rounds ended early: " + context.cut_short;
+  }
   const bool smaller = smaller_is_better(demand);
   const std::string limit = demand.limit_text();
   switch (judgement.verdict) {
@@ -161,7 +175,7 @@ inline void conclude(Judgement& judgement, const Demand& demand, const std::stri
             (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
   const std::string text =
       own + figures.centre + ' ' + figures.interval + " at " + format_percent(interval->confidence);
-  conclude(judgement, demand, text, "", open);
+  conclude(judgement, demand, row.context, text, "", open);
   return judgement;
 }
 
@@ -174,6 +188,9 @@ inline void conclude(Judgement& judgement, const Demand& demand, const std::stri
                                                   const Evidence& evidence, const Rates& rates) {
   const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
   Judgement judgement{.expectation = demand.describe()};
+  if (demand.quantity == Quantity::speedup && (demand.reference.empty() || demand.reference == context.baseline))
+    judgement.speed = {demand.burden == Burden::guard, demand.limit, demand.alpha.value_or(context.alpha),
+                       demand.beta.value_or(context.beta), demand.closes_when_undecided()};
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
   const auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
   const auto figures = detail::figures_of(demand, evidence.centre, interval);
@@ -191,7 +208,7 @@ inline void conclude(Judgement& judgement, const Demand& demand, const std::stri
            levels + "; " + cycles + "). " +
            forecast_text(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context);
   }
-  detail::conclude(judgement, demand, text, " (" + levels + "; " + cycles + ")", open);
+  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open);
   return judgement;
 }
 

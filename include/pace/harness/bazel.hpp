@@ -15,6 +15,18 @@ namespace pace::harness {
   return value == nullptr ? "" : value;
 }
 
+/// Whether `bazel test` started this process. Bazel says so by BAZEL_TEST from version 5.2 on; older ones are known by
+/// two variables that every test gets.
+[[nodiscard]] inline bool under_bazel() {
+  return !environment_variable("BAZEL_TEST").empty() ||
+         (!environment_variable("TEST_SRCDIR").empty() && !environment_variable("TEST_TIMEOUT").empty());
+}
+
+/// Catch2 follows Bazel's variables (filter, shards, XML) only where BAZEL_TEST is set.
+inline void tell_catch2_of_bazel() {
+  if (under_bazel()) ::setenv("BAZEL_TEST", "1", 0);
+}
+
 namespace detail {
 
 [[nodiscard]] inline std::string inside(const std::string& folder, const std::string& path) {

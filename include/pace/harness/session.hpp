@@ -17,14 +17,20 @@
 
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/bazel_sinks.hpp"
+#include "pace/harness/framework_xml.hpp"
+#include "pace/harness/replicates.hpp"
 #include "pace/harness/session_options.hpp"
+#include "pace/harness/stored_baseline.hpp"
 #include "pace/harness/threads.hpp"
+#include "pace/harness/time_limit.hpp"
 #include "pace/harness/torch_environment.hpp"
 #include "pace/report/console.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
+#include "pace/report/junit.hpp"
 
 namespace pace::harness {
 
@@ -82,11 +88,13 @@ class DirectStream {
   std::ostream stream_;
 };
 
-/// Hands results to the sinks for as long as it lives.
+/// Hands results to the sinks for as long as it lives, judged against the stored baseline if there is one.
 class Listening {
  public:
-  explicit Listening(report::FanOut& sinks) {
-    run_context().on_result([&sinks](const Result& result) { sinks.write(result); });
+  Listening(report::FanOut& sinks, BaselineGate& baseline) {
+    run_context().on_result([&](const Result& result) { sinks.write(baseline.judged(result)); });
+    run_context().on_judgement(
+        [&sinks](const ImplementationResult& row, const Judgement& judgement) { sinks.write(row, judgement); });
   }
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
@@ -110,8 +118,23 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
     csv.insert(inside(undeclared_outputs(), "results.csv"));
     json.insert(inside(undeclared_outputs(), "results.json"));
   }
+  if (!options.junit.empty()) sinks.add(std::make_unique<report::JUnitSink>(output_path(options.junit), environment));
   for (const auto& path : csv) sinks.add(std::make_unique<report::CsvSink>(path));
   for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, environment));
+}
+
+/// Bazel's own files. Returns the sink of its XML, which waits for Catch2's part; null outside of Bazel.
+inline report::JUnitSink* add_bazel_files(report::FanOut& sinks, const FrameworkXml& xml,
+                                          const report::Environment& environment) {
+  if (const auto path = environment_variable("TEST_WARNINGS_OUTPUT_FILE"); !path.empty())
+    sinks.add(std::make_unique<WarningsSink>(path));
+  if (const auto path = environment_variable("TEST_INFRASTRUCTURE_FAILURE_FILE"); !path.empty())
+    sinks.add(std::make_unique<InfrastructureSink>(path));
+  if (xml.bazel_file().empty()) return nullptr;
+  auto junit = std::make_unique<report::JUnitSink>(xml.bazel_file(), environment);
+  auto* const waiting = junit.get();
+  sinks.add(std::move(junit));
+  return waiting;
 }
 
 inline int run_tests(Catch::Session& session) {
@@ -123,6 +146,8 @@ inline int run_tests(Catch::Session& session) {
 }
 
 inline int run_session(int argc, char** argv, const SessionConfig& config) {
+  tell_catch2_of_bazel();
+  FrameworkXml xml;
   Catch::Session session;
   SessionOptions options;
   options.measuring = config.options;
@@ -136,12 +161,18 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   validate(options.measuring);
   if (session.configData().showHelp) return session.run();
   run_context().options = options.measuring;
+  run_context().deadline = deadline_of(options.time_limit, clock::WallClock().now(), process_age());
   use_threads(options.threads);
   if (config.after_parse) config.after_parse();
   if (only_tells(session.configData())) return session.run();
+  if (options.processes > 1) {
+    const PrematureExitFile guard;
+    return run_replicates({argv + 1, argv + argc}, options.processes, options.measuring.seed, std::cout, std::cerr);
+  }
 
   const auto environment = environment_of(argc, argv, config);
   const bool to_stderr = stdout_is_for_machines(session.config());
+  xml.give_back();
   DirectStream table_stream(to_stderr ? std::cerr : std::cout);
   DirectStream errors(std::cerr);
   report::FanOut sinks([&errors](const std::string& message) {
@@ -153,12 +184,24 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     table->introduce(environment);
     sinks.add(std::move(table));
   }
+  if (const auto path = environment_variable(replicate_variable); !path.empty()) {
+    sinks.add(std::make_unique<ReplicateSink>(path));
+    // The centre of rounds that end when something looks proven lies a little too far out.
+    run_context().options.stop = StopPolicy::budget;
+  }
   add_files(sinks, options, environment);
+  auto* const junit = add_bazel_files(sinks, xml, environment);
+  BaselineGate baseline(options.baseline, options.measuring, environment);
+  if (auto sink = baseline_sink(options.baseline, options.measuring, environment)) sinks.add(std::move(sink));
 
-  const Listening listening(sinks);
+  const Listening listening(sinks, baseline);
   const int code = run_tests(session);
-  sinks.finish();
-  return code == 0 && sinks.failures() > 0 ? exit_error : code;
+  sinks.finish([&](report::Sink& sink) {
+    if (&sink == junit) junit->merge(xml.content());
+  });
+  const std::string complaint = baseline.complaint();
+  if (!complaint.empty()) errors.get() << "pace: " << complaint << '\n' << std::flush;
+  return code == 0 && (sinks.failures() > 0 || !complaint.empty()) ? exit_error : code;
 }
 
 }  // namespace detail

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,14 +19,19 @@
 #include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/stored_baseline.hpp"
 #include "pace/harness/threads.hpp"
 
 namespace pace::harness {
 
 struct SessionOptions {
   Options measuring;
-  std::string csv, json;  ///< files to write; empty for none
+  std::string csv, json, junit;  ///< files to write; empty for none
+  /// For the whole program, from its start; infinite: none.
+  Nanoseconds time_limit{std::numeric_limits<double>::infinity()};
   bool no_table = false;
+  std::size_t processes = 1;  ///< at most so many, one after another; see replicates.hpp
+  BaselineOptions baseline;
 
   /// Descriptions with defaults in them, which Catch2's parser only refers to.
   int threads = default_threads;
@@ -97,6 +104,36 @@ template <class Read>
                    [&options](Text text) { return options.csv = text, !text.empty(); });
   parser |= option("--json", "file", "pace: write everything, raw samples and environment included", "a file name",
                    [&options](Text text) { return options.json = text, !text.empty(); });
+  parser |= option("--junit", "file", "pace: write one test case per gate, with its figures, as JUnit's XML",
+                   "a file name", [&options](Text text) { return options.junit = text, !text.empty(); });
+  parser |= option("--save-baseline", "file", "pace: write what was measured, for --baseline", "a file name",
+                   [&save = options.baseline.save](Text text) { return save = text, !text.empty(); });
+  parser |= option("--baseline", "file",
+                   "pace: compare with what --save-baseline wrote on this machine; several for several processes",
+                   "a file name", [&files = options.baseline.compare_with](Text text) {
+                     files.push_back(text);
+                     return !text.empty();
+                   });
+  const auto above_zero = [](Text text, double& number) {
+    return read_number(text, number) && number > 0 && std::isfinite(number);
+  };
+  parser |= option("--baseline-margin", "factor",
+                   "pace: fail what is proven to take more than this times its stored time (defaults to 1.05)",
+                   "a number above 0, such as 1.05", [&margin = options.baseline.margin, above_zero](Text text) {
+                     return above_zero(text, margin);
+                   });
+  parser |= option("--baseline-expires", "days", "pace: for how long what is saved may be used (defaults to 30)",
+                   "a number of days above 0, such as 30",
+                   [&days = options.baseline.days, above_zero](Text text) { return above_zero(text, days) && days < 1e5; });
+  parser |= option("--process-spread", "share",
+                   "pace: standard deviation of times between processes, if you know it (assumed: 0.05)",
+                   "a number above 0, such as 0.01",
+                   [&spread = options.baseline.spread, above_zero](Text text) { return above_zero(text, spread.emplace()); });
+  parser |= option("--processes", "number",
+                   "pace: run everything in at most so many processes, one after another, and judge the gates by them",
+                   "a whole number above 0", [&processes = options.processes](Text text) {
+                     return read_number(text, processes) && processes > 0;
+                   });
   parser |= Catch::Clara::Opt(options.no_table)["--no-table"]("pace: print no table of results");
 
   const auto set_budget = [&measuring](Text text) {
@@ -111,6 +148,11 @@ template <class Read>
   parser |= option("--warm-up", "seconds", "pace: the warm-up of one implementation ends at the latest after this",
                    "a number of seconds, such as 0.1",
                    [&measuring](Text text) { return read_seconds(text, measuring.warm_up, true); });
+  parser |= option("--time-limit", "seconds",
+                   "pace: nothing more is measured when the program has run this long (under bazel test: at the latest "
+                   "after 80 % of the test's timeout)",
+                   "a number of seconds above 0, such as 60",
+                   [&options](Text text) { return read_seconds(text, options.time_limit, false); });
   parser |= option("--max-rounds", "number", "pace: rounds of one comparison at most", "a whole number above 0",
                    [&rounds = measuring.max_rounds](Text text) { return read_number(text, rounds) && rounds > 0; });
 
@@ -133,6 +175,14 @@ template <class Read>
                       "defaults to " + (measuring.stop == StopPolicy::decided ? "decided)" : "budget)");
   parser |= option("--stop", "decided|budget", options.stop_help.c_str(), "decided or budget",
                    [&measuring](Text text) { return detail::read_stop(text, measuring.stop); });
+  parser |= option("--disturbance", "share",
+                   "pace: no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts "
+                   "whatever the load (defaults to 0.2)",
+                   "a number above 0 and at most 1, such as 0.2", [&share = measuring.disturbance](Text text) {
+                     return read_number(text, share) && share > 0 && share <= 1;
+                   });
+  parser |= Catch::Clara::Opt(measuring.controls)["--controls"](
+      "pace: also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time");
   parser |= option("--seed", "number", "pace: seed of inputs and of the order of implementations",
                    "a whole number from 0 to 2^64-1",
                    [&measuring](Text text) { return read_number(text, measuring.seed); });

@@ -33,6 +33,7 @@ class ConsoleSink final : public Sink {
       introduction_ += indented("Caution: " + caution, 0, Colour::yellow);
   }
 
+  using Sink::write;
   void write(const Result& result) override {
     summary_.add(result);
     std::vector<std::vector<Cell>> rows;
@@ -131,6 +132,7 @@ class ConsoleSink final : public Sink {
       case Outcome::wrong: return {"WRONG", Colour::red};
       case Outcome::threw: return {"threw", Colour::red};
       case Outcome::refused: return {"refused", Colour::yellow};
+      case Outcome::unreached: return {"unreached", Colour::yellow};
     }
     return {"?"};
   }
@@ -159,7 +161,8 @@ class ConsoleSink final : public Sink {
     std::string text;
     if (each.outcome != Outcome::measured)
       text += indented(std::string(to_string(each.outcome)) + ": " + each.message, remark_indent,
-                       each.outcome == Outcome::refused ? Colour::yellow : Colour::red);
+                       each.outcome == Outcome::refused || each.outcome == Outcome::unreached ? Colour::yellow
+                                                                                              : Colour::red);
     for (const auto& judgement : each.judgements)
       if (!judgement.acceptable)
         text += indented(judgement.expectation + ": " + to_string(judgement.verdict) + ": " + judgement.message,

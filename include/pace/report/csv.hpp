@@ -40,6 +40,10 @@ namespace pace::report {
 /// | verdict | worst of the case's own expectations: passed, undecided, invalid, failed; empty if there are none |
 /// | expectation, message | what was expected (`; ` between several), and everything that is not fine |
 /// | clock, seed | what timed it, and what repeats its order and inputs |
+/// | steal, others, waiting, throttled | shares of time that others took during the rounds (see Conditions) |
+/// | involuntary_switches, longest_cycle_ns, median_cycle_ns, clock_error_ns | likewise |
+/// | stop_reason, disturbance | why the rounds ended, and why no verdict may rest on them |
+/// | operator_calls, allocations, bytes_allocated | exact counts of one call |
 class CsvSink final : public Sink {
  public:
   /// Creates or empties the file and writes the header. Throws Error.
@@ -49,9 +53,11 @@ class CsvSink final : public Sink {
     return "case,implementation,baseline,outcome,correct,max_abs_error,median_ns,interval_low_ns,interval_high_ns,"
            "min_ns,q20_ns,q80_ns,max_ns,spread,samples,speedup,speedup_low,speedup_high,observations,ties,confidence,"
            "first_call_ns,warm_up_iterations,warmed_up,iterations,rounds,gb_per_s,gflop_per_s,verdict,expectation,"
-           "message,clock,seed\n";
+           "message,clock,seed,steal,others,waiting,throttled,involuntary_switches,longest_cycle_ns,median_cycle_ns,"
+           "clock_error_ns,stop_reason,disturbance,operator_calls,allocations,bytes_allocated\n";
   }
 
+  using Sink::write;
   void write(const Result& result) override {
     std::string rows;
     for (const auto& each : result.implementations) rows += row(result, each);
@@ -79,6 +85,17 @@ class CsvSink final : public Sink {
     const auto verdict = worst_verdict(each);
     row.text(verdict ? to_string(*verdict) : "").text(expectations(each)).text(all_messages(each));
     row.text(result.clock).number(result.seed);
+    const auto& conditions = result.conditions;
+    const auto nanoseconds = [](Nanoseconds time) { return time.count(); };
+    row.number(conditions.steal).number(conditions.others).number(conditions.waiting).number(conditions.throttled);
+    row.number(conditions.involuntary_switches);
+    const bool has_cycles = conditions.longest_cycle.count() != 0;
+    row.number(has_cycles ? std::optional(conditions.longest_cycle.count()) : std::nullopt);
+    row.number(has_cycles ? std::optional(conditions.median_cycle.count()) : std::nullopt);
+    row.number(conditions.clock_error ? std::optional(nanoseconds(*conditions.clock_error)) : std::nullopt);
+    row.text(to_string(result.stop_reason)).text(each.context.disturbance);
+    row.member(each.counts, &CallCounts::operator_calls).member(each.counts, &CallCounts::allocations);
+    row.member(each.counts, &CallCounts::bytes_allocated);
     return row.line();
   }
 

@@ -27,8 +27,15 @@ class FanOut {
   void write(const Result& result) {
     each([&](Sink& sink) { sink.write(result); });
   }
-  void finish() {
-    each([](Sink& sink) { sink.finish(); });
+  void write(const ImplementationResult& row, const Judgement& judgement) {
+    each([&](Sink& sink) { sink.write(row, judgement); });
+  }
+  /// `before` is told of each sink first; what it throws counts as that sink's failure.
+  void finish(const std::function<void(Sink&)>& before = [](Sink&) {}) {
+    each([&](Sink& sink) {
+      before(sink);
+      sink.finish();
+    });
   }
 
   /// How many sinks failed; those get no further results.

@@ -51,6 +51,21 @@ template <class T>
           {"ties", speedup.ties}};
 }
 
+[[nodiscard]] inline Json to_json(const Conditions& conditions) {
+  const auto nanoseconds = [](const std::optional<Nanoseconds>& time) { return time ? Json(time->count()) : Json(nullptr); };
+  return {{"steal", or_null(conditions.steal)},
+          {"others", or_null(conditions.others)},
+          {"waiting", or_null(conditions.waiting)},
+          {"throttled", or_null(conditions.throttled)},
+          {"involuntary_switches", or_null(conditions.involuntary_switches)},
+          {"clock_error_ns", nanoseconds(conditions.clock_error)},
+          {"suspended_ns", nanoseconds(conditions.suspended)},
+          {"longest_cycle_ns", conditions.longest_cycle.count()},
+          {"median_cycle_ns", conditions.median_cycle.count()},
+          {"shortest_cycle_ns", conditions.shortest_cycle.count()},
+          {"disturbances", conditions.disturbances}};
+}
+
 [[nodiscard]] inline Json to_json(const Judgement& judgement) {
   return {{"expectation", judgement.expectation},
           {"verdict", to_string(judgement.verdict)},
@@ -75,10 +90,16 @@ template <class T>
           {"time", each.time ? to_json(*each.time) : Json(nullptr)},
           {"speedup", each.speedup ? to_json(*each.speedup) : Json(nullptr)},
           {"expectations", std::move(expectations)},
+          {"operator_calls", each.counts ? Json(each.counts->operator_calls) : Json(nullptr)},
+          {"allocations", each.counts ? Json(each.counts->allocations) : Json(nullptr)},
+          {"bytes_allocated", each.counts ? Json(each.counts->bytes_allocated) : Json(nullptr)},
           {"bytes", or_null(each.bytes)},
           {"flops", or_null(each.flops)},
           {"gb_per_s", or_null(each.gigabytes_per_second())},
           {"gflop_per_s", or_null(each.gigaflops_per_second())},
+          {"rounds_per_cycle", each.context.rounds_per_cycle},
+          {"alpha", each.context.alpha},
+          {"beta", each.context.beta},
           {"samples_ns", std::move(samples)},
           {"log_ratios", each.log_ratios}};
 }
@@ -91,6 +112,12 @@ template <class T>
 [[nodiscard]] inline Json to_json(const Result& result) {
   Json implementations = Json::array();
   for (const auto& each : result.implementations) implementations.push_back(detail::to_json(each));
+  Json controls = Json::array();
+  for (const auto& control : result.controls)
+    controls.push_back({{"injected", control.injected},
+                        {"speedup", detail::to_json(control.speedup)},
+                        {"proven_slower", control.proven_slower},
+                        {"proven_faster", control.proven_faster}});
   return {{"name", result.name},
           {"iterations", result.iterations},
           {"rounds", result.rounds},
@@ -100,6 +127,8 @@ template <class T>
           {"clock_resolution_ns", result.clock_resolution.count()},
           {"confidence", result.confidence},
           {"seed", result.seed},
+          {"conditions", detail::to_json(result.conditions)},
+          {"controls", std::move(controls)},
           {"notes", result.notes},
           {"implementations", std::move(implementations)}};
 }
@@ -130,13 +159,18 @@ template <class T>
 /// brackets.
 class JsonSink final : public Sink {
  public:
-  /// Creates or empties the file and writes a document without results. Throws Error.
-  JsonSink(std::string path, const Environment& environment) : file_(std::move(path)) {
+  /// Creates or empties the file and writes a document without results. `more` are further keys of the document. Throws
+  /// Error.
+  JsonSink(std::string path, const Environment& environment, const Json& more = Json::object())
+      : file_(std::move(path)) {
     std::string head = "{\n\"schema_version\": " + std::to_string(json_schema_version) +
-                       ",\n\"environment\": " + text_of(to_json(environment)) + ",\n\"results\": [";
+                       ",\n\"environment\": " + text_of(to_json(environment));
+    for (const auto& [key, value] : more.items()) head += ",\n" + text_of(key) + ": " + text_of(value);
+    head += ",\n\"results\": [";
     file_.replace_tail("", head += closing);
   }
 
+  using Sink::write;
   void write(const Result& result) override {
     const std::string separator = first_ ? "\n" : ",\n";
     file_.replace_tail(closing, separator + text_of(to_json(result)) + std::string(closing));

@@ -64,7 +64,10 @@ class RunSummary {
 
   void add_judgement(const Judgement& judgement, const std::string& name, const std::string& implementation) {
     ++expectations_;
-    if (judgement.acceptable) return;
+    if (judgement.acceptable) {
+      open_ += judgement.verdict != Verdict::passed;
+      return;
+    }
     ++unmet_;
     // The table has them all; these only save scrolling.
     constexpr std::size_t most = 20;
@@ -80,7 +83,8 @@ class RunSummary {
   [[nodiscard]] std::string implementations() const {
     std::size_t total = 0;
     std::string parts;
-    for (const auto outcome : {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused}) {
+    for (const auto outcome : {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused,
+                               Outcome::unreached}) {
       total += count(outcome);
       if (count(outcome) == 0 && outcome != Outcome::measured) continue;
       parts += (parts.empty() ? "" : ", ") + std::to_string(count(outcome)) + ' ' + to_string(outcome);
@@ -100,11 +104,12 @@ class RunSummary {
 
   [[nodiscard]] std::string expectations() const {
     if (unmet_ > 0) return std::to_string(unmet_) + " of " + counted(expectations_, "expectation") + " not met:";
-    return counted(expectations_, "expectation") + ", met";
+    const std::string all = counted(expectations_, "expectation");
+    return open_ == 0 ? all + ", met" : all + ", " + std::to_string(open_) + " of them undecided and let through";
   }
 
-  std::size_t cases_ = 0, expectations_ = 0, unmet_ = 0;
-  std::array<std::size_t, 4> outcomes_{};  // by Outcome
+  std::size_t cases_ = 0, expectations_ = 0, unmet_ = 0, open_ = 0;
+  std::array<std::size_t, 5> outcomes_{};  // by Outcome
   std::vector<Candidate> candidates_;      // in the order in which they came
   std::vector<std::string> unmet_lines_;
 };

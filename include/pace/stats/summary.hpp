@@ -53,14 +53,14 @@ namespace pace::stats {
 }
 
 /// The same, with an interval that also holds if the data decided when to stop (see confidence_sequence); wider, and
-/// absent while there are too few observations for both its ends.
+/// absent while there are too few observations for both its ends, or when the centre moved so much that none fits all.
 [[nodiscard]] inline SpeedupSummary summarize_watched_speedup(std::span<const double> log_ratios, double confidence) {
   SpeedupSummary summary = summarize_speedup(log_ratios, confidence);
   const double tail = (1 - confidence) / 2;
   const auto interval = confidence_sequence(log_ratios, tail, tail);
   summary.anytime = true;
   summary.interval.reset();
-  if (std::isfinite(interval.low) && std::isfinite(interval.high))
+  if (std::isfinite(interval.low) && std::isfinite(interval.high) && interval.low <= interval.high)
     summary.interval = {std::exp(interval.low), std::exp(interval.high), confidence};
   return summary;
 }

@@ -1,0 +1,116 @@
+// Auditor: catches, during the rounds and after them, who is right or fast only where it expects to be looked at.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ATen/core/ivalue.h>
+
+#include "pace/clock/clock.hpp"
+#include "pace/compare/inspector.hpp"
+#include "pace/compare/roster.hpp"
+#include "pace/compare/verification.hpp"
+#include "pace/core/random.hpp"
+#include "pace/measure/operation.hpp"
+#include "pace/measure/rounds.hpp"
+
+namespace pace::detail {
+
+template <clock::Clock C, class... Operands>
+class Auditor {
+ public:
+  Auditor(C& clock, Roster<Operands...>& roster, Inspector<Operands...>& inspector)
+      : clock_(clock), roster_(roster), inspector_(inspector), random_(roster.options.seed) {}
+
+  /// Before the first round.
+  void begin() { took_ = {}; }
+
+  /// All audits since begin().
+  [[nodiscard]] Nanoseconds took() const { return took_; }
+
+  /// What the last timed call returned must be right as well. Where the call writes to operands or draws random
+  /// numbers, its last sample applied it many times over; one more timed call from the first state stands in for it.
+  void verify_last_outputs() {
+    if (!roster_.checks()) return;
+    const auto timed = roster_.running;
+    for (const std::size_t index : timed) {
+      if (!roster_.is_running(index)) continue;
+      auto& implementation = *roster_.implementations[index];
+      std::optional<std::size_t> set;
+      // After an audit in the last cycle there is no such output any more.
+      if (!roster_.operands.mutated.empty() || roster_.expected->random || audited_last_ == index) {
+        set = 0;
+        roster_.operands.restore_all(*set);
+        reset_random_state(roster_.options.seed);
+        (void)measure::take_sample(clock_, implementation.operation(index), *set, 1);
+      }
+      const c10::IValue output = implementation.take_output();
+      const Verification verification = verify(*roster_.expected, output, roster_.operands, set, roster_.check);
+      roster_.row(index).max_abs_error = std::max(roster_.row(index).max_abs_error, verification.max_abs_error);
+      if (!verification.correct)
+        roster_.give_up(index, Outcome::wrong,
+                        "correct at first, but not in the last timed call: " + verification.message);
+    }
+  }
+
+  /// Between cycles, at moments that nobody can foresee, one candidate is called on other values; for at most
+  /// `audit_share` of the time.
+  void audit_sometimes(const measure::Rounds& so_far, std::int64_t iterations) {
+    audited_last_.reset();
+    if (!roster_.checks() || roster_.running.size() < 2) return;
+    const Nanoseconds cycle = (so_far.elapsed - took_) * (static_cast<double>(roster_.running.size()) /
+                                                          static_cast<double>(so_far.rounds));
+    if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
+    const std::size_t index = roster_.running[random_.below(roster_.running.size())];
+    if (index == roster_.baseline) return;
+    const Nanoseconds start = clock_.now();
+    const std::string problem = inspector_.audit(*roster_.implementations[index], index, iterations);
+    if (!problem.empty()) throw ImplementationWrong{index, problem};
+    audited_last_ = index;
+    const Nanoseconds took = clock_.now() - start;
+    took_ += took;
+    longest_ = std::max(longest_, took);
+  }
+
+  /// After the rounds. Whether somebody was found who spoilt the others' figures, so that these must be taken again.
+  [[nodiscard]] bool inspect_all() {
+    if (!roster_.checks()) return false;
+    std::string spoilt = inspector_.disturbance();
+    const std::string changed = inspector_.take_changed_operands();
+    if (spoilt.empty()) spoilt = changed;
+    const auto timed = roster_.running;
+    for (const std::size_t index : timed) {
+      // The baseline is not suspected of anything unless something happened.
+      if ((index == roster_.baseline && changed.empty()) || roster_.running.empty()) continue;
+      auto problem = inspector_.audit(*roster_.implementations[index], index, roster_.result.iterations);
+      if (problem.empty() && index != roster_.baseline)
+        problem = inspector_.probe_novelty(clock_, *roster_.implementations[index], index,
+                                           0.5 * audit_share * roster_.options.budget);
+      if (!problem.empty()) roster_.give_up(index, Outcome::wrong, std::move(problem));
+    }
+    if (spoilt.empty()) return false;
+    if (roster_.running == timed)  // nobody did it again
+      for (const std::size_t index : timed)
+        if (index != roster_.baseline)
+          roster_.give_up(index, Outcome::wrong, (timed.size() == 2 ? "" : "it or another candidate: ") + spoilt);
+    return roster_.running.size() > 1;
+  }
+
+ private:
+  /// Of the rounds' time, for audits; half as much again after them for each candidate.
+  static constexpr double audit_share = 0.05;
+
+  C& clock_;
+  Roster<Operands...>& roster_;
+  Inspector<Operands...>& inspector_;
+  SplitMix64 random_;
+  /// Whoever was audited after the last cycle.
+  std::optional<std::size_t> audited_last_;
+  Nanoseconds took_{}, longest_{};
+};
+
+}  // namespace pace::detail

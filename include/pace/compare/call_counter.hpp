@@ -1,0 +1,60 @@
+// Counts what happens inside one call: operators dispatched, memory allocated. Exact, so a gate on it has no noise.
+#pragma once
+
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "pace/check/allocator_hook.hpp"
+#include "pace/core/result.hpp"
+
+namespace pace::detail {
+
+/// Counts from its construction on, in all threads. Operators are those that are called through LibTorch's dispatcher,
+/// without what they call in turn, which differs from version to version. Memory is what LibTorch's CPU allocator
+/// hands out; a kernel's own malloc is not seen. Not for timed code. One at a time.
+class CallCounter {
+ public:
+  CallCounter() {
+    auto& memory = check::detail::AllocatorHook::instance();
+    memory.acquire(memory.state().counting);
+    operators() = 0;
+    memory.state().allocations = 0;
+    memory.state().bytes = 0;
+    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
+  }
+  ~CallCounter() {
+    at::removeCallback(handle_);
+    auto& memory = check::detail::AllocatorHook::instance();
+    memory.release(memory.state().counting);
+  }
+  CallCounter(const CallCounter&) = delete;
+  CallCounter& operator=(const CallCounter&) = delete;
+
+  [[nodiscard]] CallCounts counts() const {
+    const auto& memory = check::detail::AllocatorHook::instance().state();
+    return {operators(), memory.allocations, memory.bytes};
+  }
+
+ private:
+  [[nodiscard]] static std::atomic<std::int64_t>& operators() {
+    static std::atomic<std::int64_t> count = 0;
+    return count;
+  }
+  /// Operators that this thread is in.
+  [[nodiscard]] static int& depth() {
+    thread_local int depth = 0;
+    return depth;
+  }
+  static std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction&) {
+    if (depth()++ == 0) operators().fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  static void leave(const at::RecordFunction&, at::ObserverContext*) { --depth(); }
+
+  at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
+};
+
+}  // namespace pace::detail

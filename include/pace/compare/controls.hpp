@@ -1,0 +1,123 @@
+// Controls: the baseline against itself, and against itself with calls added, inside the rounds of a comparison.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pace/clock/clock.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/measure/operation.hpp"
+#include "pace/measure/schedule.hpp"
+#include "pace/stats/cycle.hpp"
+#include "pace/stats/sequential_test.hpp"
+#include "pace/stats/summary.hpp"
+
+namespace pace::detail {
+
+/// What `log_ratios` say of a control whose true speed-up is `injected`: 1, or below 1 for a slowdown. It must not be
+/// proven slower, or for a slowdown faster, than itself; and a slowdown should be proven.
+[[nodiscard]] inline ControlSummary judge_control(std::span<const double> log_ratios, double injected, double alpha,
+                                                  double confidence) {
+  ControlSummary control{.injected = injected, .speedup = stats::summarize_watched_speedup(log_ratios, confidence)};
+  const auto test = stats::sequential_test(log_ratios, 0);
+  control.proven_slower = test.below().p_value() <= alpha;
+  control.proven_faster = test.above().p_value() <= alpha;
+  return control;
+}
+
+/// Between the cycles of a comparison, cycles of controls, for at most a tenth of the time. Allocates nothing while the
+/// rounds go on.
+template <clock::Clock C>
+class Controls {
+ public:
+  /// Of the rounds' time.
+  static constexpr double share = 0.1;
+  /// Calls added to a sample of the slowed control, as a share; one at least.
+  static constexpr double slowdown = 0.05;
+
+  /// `baseline` is sampled with `iterations` calls on any of `sets` operand sets.
+  Controls(C& clock, measure::Operation baseline, std::size_t sets, std::int64_t iterations, const Options& options)
+      : clock_(clock), baseline_(baseline), iterations_(iterations),
+        added_(std::max<std::int64_t>(1, std::llround(slowdown * static_cast<double>(iterations)))),
+        // Two buffers that change hands, as in the comparison, where there are two.
+        schedule_(2, sets >= 2 ? options.operands : OperandPolicy::shared, options.seed + 1) {
+    same_.reserve(options.max_rounds);
+    slowed_.reserve(options.max_rounds);
+  }
+
+  /// After a cycle of the comparison, `elapsed` after its first began.
+  void cycle_ended(Nanoseconds elapsed) {
+    if (same_.size() == same_.capacity() || took_ + longest_ > share * elapsed) return;
+    const Nanoseconds start = clock_.now();
+    add_cycle(same_, 0);
+    add_cycle(slowed_, added_);
+    const Nanoseconds took = clock_.now() - start;
+    took_ += took;
+    longest_ = std::max(longest_, took);
+  }
+
+  [[nodiscard]] Nanoseconds took() const { return took_; }
+
+  /// The baseline against itself; then against itself slowed. None without a cycle.
+  [[nodiscard]] std::vector<ControlSummary> summarize(double alpha, double confidence) const {
+    if (same_.empty() || slowed_.empty()) return {};
+    const auto iterations = static_cast<double>(iterations_);
+    return {judge_control(same_, 1, alpha, confidence),
+            judge_control(slowed_, iterations / (iterations + static_cast<double>(added_)), alpha, confidence)};
+  }
+
+ private:
+  void add_cycle(std::vector<double>& log_ratios, std::int64_t added) {
+    Nanoseconds times[2][2] = {};
+    const auto turns = schedule_.next_cycle();
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const auto [who, operands] = turns[i];
+      const std::int64_t iterations = iterations_ + (who == 1 ? added : 0);
+      times[who][i / 2] = measure::take_sample(clock_, baseline_, operands, iterations);
+    }
+    const double ratio = stats::log_ratio_of_cycle(times[0], times[1]);
+    if (std::isfinite(ratio)) log_ratios.push_back(ratio);
+  }
+
+  C& clock_;
+  measure::Operation baseline_;
+  std::int64_t iterations_, added_;
+  measure::Schedule schedule_;
+  std::vector<double> same_, slowed_;
+  Nanoseconds took_{}, longest_{};
+};
+
+/// What the controls say of the figures beside them, in one sentence.
+[[nodiscard]] inline std::string describe_controls(const std::vector<ControlSummary>& controls) {
+  std::string text = "Controls: the baseline";
+  for (const auto& control : controls) {
+    const bool slowed = control.injected < 1;
+    text += slowed ? ", slowed to " + format_significant(control.injected, 4) + 'x'
+                   : std::string(" against itself");
+    text += ": " + format_significant(control.speedup.median, 4) + 'x';
+    if (const auto& interval = control.speedup.interval)
+      text += " [" + format_significant(interval->low, 4) + "x, " + format_significant(interval->high, 4) + "x]";
+    if (slowed) text += control.proven_slower ? " (detected)" : " (not detected in so few cycles)";
+  }
+  return text + "; " + std::to_string(controls.empty() ? 0 : controls.front().speedup.observations) + " cycles each.";
+}
+
+/// Why no verdict may rest on figures taken beside these controls; empty if nothing speaks against them.
+[[nodiscard]] inline std::string control_alarm(const std::vector<ControlSummary>& controls) {
+  for (const auto& control : controls) {
+    if (control.injected < 1 && control.proven_faster)
+      return "The control failed: the baseline with calls added was proven faster than itself.";
+    if (control.injected >= 1 && (control.proven_faster || control.proven_slower))
+      return "The control failed: the baseline was proven to differ from itself.";
+  }
+  return {};
+}
+
+}  // namespace pace::detail

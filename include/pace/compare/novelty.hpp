@@ -1,0 +1,50 @@
+// Novelty: does a call take longer on values that it has not seen before? Then it has kept something of the others.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "pace/clock/clock.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/units.hpp"
+
+namespace pace::detail {
+
+/// How many pairs of calls fit into `time`, where one call with what belongs to it takes `each`; 0 if too few do.
+[[nodiscard]] inline std::size_t affordable_pairs(Nanoseconds time, Nanoseconds each) {
+  constexpr double fewest = 3, most = 8, attempts = 2, calls = 2;
+  const double affordable = each.count() > 0 ? time / (attempts * calls * each) : most;
+  return affordable < fewest ? 0 : static_cast<std::size_t>(std::min(affordable, most));
+}
+
+/// `timed_call()` writes the present values into the operands and times one call; `renew()` makes other values.
+/// Compares calls on new values with calls on the same ones again, everything else being equal. Speaks only if nearly
+/// all of the former take more than twice as long as nearly all of the latter, and do so again: for calls that do not
+/// differ, eight pairs out of order have a probability below 0.5 % each time even if half of the calls are interrupted.
+template <clock::Clock C, class TimedCall, class Renew>
+[[nodiscard]] std::string find_novelty_effect(C& clock, std::size_t pairs, const TimedCall& timed_call,
+                                              const Renew& renew) {
+  // One of them may be hit by an interrupt.
+  const std::size_t spare = pairs >= 6 ? 1 : 0;
+  const Nanoseconds least = 100 * clock.resolution();
+  Nanoseconds on_new{}, on_known{};
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    std::vector<Nanoseconds> fresh, known;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      renew();
+      fresh.push_back(timed_call());
+      known.push_back(timed_call());
+    }
+    std::sort(fresh.begin(), fresh.end());
+    std::sort(known.begin(), known.end());
+    on_new = fresh[spare];
+    on_known = known[pairs - 1 - spare];
+    if (on_new <= 2 * on_known || on_new < least) return {};
+  }
+  return "its calls take more than twice as long on values that it has not seen before (at least " +
+         format_time(on_new) + ", and at most " + format_time(on_known) + " on the same values again): it keeps answers";
+}
+
+}  // namespace pace::detail

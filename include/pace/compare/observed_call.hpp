@@ -1,0 +1,60 @@
+// ObservedCall: one untimed call of an implementation, and what could be seen of it from outside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/check/poison.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/compare/call_counter.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/verification.hpp"
+#include "pace/core/result.hpp"
+
+namespace pace::detail {
+
+struct ObservedCall {
+  c10::IValue output;
+  /// A copy made as soon as the call had returned.
+  c10::IValue at_return;
+  CallCounts counts;
+  /// Of these, after the call itself: while its result was converted.
+  CallCounts late;
+};
+
+/// Gives the operands of a set these values; null: the ones that the user gave.
+template <class... Operands>
+void write_values(const OperandSets<Operands...>& operands, const std::vector<at::Tensor>* values, std::size_t set) {
+  if (values == nullptr) return operands.restore_all(set);
+  for (std::size_t i = 0; i < values->size(); ++i) check::restore_tensor((*values)[i], operands.tensors[set][i]);
+}
+
+/// One call on set 0, with poison in the memory that it may get. `like`: an output of the size that is to be expected.
+template <class... Operands>
+[[nodiscard]] ObservedCall observe_call(Implementation<Operands...>& implementation,
+                                        const OperandSets<Operands...>& operands, const std::vector<at::Tensor>* values,
+                                        std::uint64_t seed, const c10::IValue& like) {
+  write_values(operands, values, 0);
+  reset_random_state(seed);
+  // What the baseline freed may hold the answer, and memory need not come from LibTorch's allocator.
+  check::poison_free_memory(like);
+  const check::PoisonedAllocations poisoned;
+  ObservedCall made;
+  {
+    const CallCounter counter;
+    CallCounts at_return;
+    made.output = implementation.call(0, [&] { at_return = counter.counts(); });
+    made.counts = counter.counts();
+    made.late = {made.counts.operator_calls - at_return.operator_calls, made.counts.allocations - at_return.allocations,
+                 made.counts.bytes_allocated - at_return.bytes_allocated};
+  }
+  made.at_return = check::clone_ivalue(made.output);
+  return made;
+}
+
+}  // namespace pace::detail

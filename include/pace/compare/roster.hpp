@@ -1,0 +1,120 @@
+// Roster: who takes part in one comparison, with which operands, and who still does.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/compare/time_left.hpp"
+#include "pace/compare/verification.hpp"
+#include "pace/core/memory.hpp"
+#include "pace/core/result.hpp"
+
+namespace pace::detail {
+
+/// An implementation as the user named it.
+template <class... Operands>
+struct Planned {
+  std::string name;
+  bool is_baseline = false;
+  /// Null if refused.
+  std::function<std::unique_ptr<Implementation<Operands...>>(const OperandSets<Operands...>&)> make;
+  std::string refusal;
+};
+
+/// What all steps of a comparison work on. A step reports through `result`, and takes out whoever fails.
+template <class... Operands>
+struct Roster {
+  Options options;
+  check::CheckOptions check;
+  Result result = {};
+  /// As the user gave them.
+  const std::tuple<Operands...>& first;
+  OperandSets<Operands...> operands = {};
+  /// As many as rows of the result; null if refused.
+  std::vector<std::unique_ptr<Implementation<Operands...>>> implementations = {};
+  std::size_t baseline = 0;
+  /// Indices of the implementations that are correct so far, ascending.
+  std::vector<std::size_t> running = {};
+  /// What the baseline was found to compute.
+  std::optional<Expected> expected = {};
+
+  ImplementationResult& row(std::size_t index) { return result.implementations[index]; }
+  [[nodiscard]] bool checks() const { return check.method != check::CheckOptions::Method::none; }
+  [[nodiscard]] bool is_running(std::size_t index) const {
+    return std::find(running.begin(), running.end(), index) != running.end();
+  }
+
+  void enroll(const std::vector<Planned<Operands...>>& plan) {
+    copy_operands(plan);
+    for (const auto& planned : plan) {
+      auto& added = result.implementations.emplace_back();
+      added.name = planned.name;
+      added.is_baseline = planned.is_baseline;
+      added.message = planned.refusal;
+      added.context.comparison = result.name;
+      implementations.push_back(planned.make ? planned.make(operands) : nullptr);
+      if (planned.is_baseline) baseline = implementations.size() - 1;
+    }
+  }
+
+  /// Takes an implementation out of what is timed; without a baseline nothing is.
+  void give_up(std::size_t index, Outcome outcome, std::string message) {
+    auto& gone = row(index);
+    gone.outcome = outcome;
+    gone.message = std::move(message);
+    gone.samples.clear();
+    gone.time.reset();
+    gone.log_ratios.clear();
+    gone.speedup.reset();
+    std::erase(running, index);
+    if (index != baseline) return;
+    for (const std::size_t other : std::exchange(running, {})) give_up_without_baseline(other);
+  }
+
+  void give_up_without_baseline(std::size_t index) {
+    const auto& lost = row(baseline);
+    if (lost.outcome == Outcome::unreached) return give_up(index, Outcome::unreached, lost.message);
+    give_up(index, Outcome::refused, "there is no baseline to compare with: '" + lost.name + "' " +
+                                         to_string(lost.outcome) + (lost.message.empty() ? "" : ": " + lost.message));
+  }
+
+  void give_up_thrown(std::size_t index, const std::string& message, bool device_is_missing) {
+    if (device_is_missing) result.missing_device = message;
+    give_up(index, device_is_missing ? Outcome::refused : Outcome::threw, message);
+  }
+
+  /// Nobody who would still be timed is.
+  void out_of_time() { give_up(baseline, Outcome::unreached, deadline_reason()); }
+
+ private:
+  void copy_operands(const std::vector<Planned<Operands...>>& plan) {
+    const auto able = static_cast<std::size_t>(
+        std::count_if(plan.begin(), plan.end(), [](const auto& planned) { return planned.make != nullptr; }));
+    std::size_t sets = options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
+    // The user's own operands serve as the pristine ones: no implementation ever gets hold of them.
+    operands.pristine = tensors_in(first);
+    const double bytes = bytes_of(operands.pristine);
+    // Half of what is free, so that outputs and the implementations' own memory find room as well.
+    if (const auto available = available_memory(); sets > 1 && available &&
+        bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
+      sets = 1;
+      options.operands = OperandPolicy::shared;
+      result.notes.push_back("All implementations share one set of operands: copies for each would not fit in memory.");
+    }
+    for (std::size_t set = 0; set < sets; ++set) {
+      operands.sets.push_back(clone_operands(first));
+      operands.tensors.push_back(tensors_in(operands.sets.back()));
+    }
+  }
+};
+
+}  // namespace pace::detail

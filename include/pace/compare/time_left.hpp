@@ -1,0 +1,26 @@
+// How long a comparison may still take.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "pace/clock/clock.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/core/units.hpp"
+
+namespace pace::detail {
+
+/// Until the deadline of the whole program; infinite without one.
+template <clock::Clock C>
+[[nodiscard]] Nanoseconds time_left(C& clock) {
+  const auto& deadline = run_context().deadline;
+  return deadline ? deadline->time - clock.now() : Nanoseconds(std::numeric_limits<double>::infinity());
+}
+
+/// Whose wish the deadline is.
+[[nodiscard]] inline std::string deadline_reason() {
+  const auto& deadline = run_context().deadline;
+  return deadline ? deadline->reason : "";
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,140 @@
+// The timed part of a comparison: warm-up, calibration, rounds.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/clock/clock.hpp"
+#include "pace/compare/auditor.hpp"
+#include "pace/compare/controls.hpp"
+#include "pace/compare/machine_watch.hpp"
+#include "pace/compare/roster.hpp"
+#include "pace/compare/time_left.hpp"
+#include "pace/core/conditions.hpp"
+#include "pace/gate/panel.hpp"
+#include "pace/measure/calibrate.hpp"
+#include "pace/measure/rounds.hpp"
+#include "pace/measure/schedule.hpp"
+#include "pace/measure/warm_up.hpp"
+#include "pace/stats/betting.hpp"
+#include "pace/stats/multiplicity.hpp"
+
+namespace pace::detail {
+
+/// What speaks against the figures, in one text; empty if nothing does.
+[[nodiscard]] inline std::string note_disturbances(Result& result, double tolerated) {
+  auto& found = result.conditions.disturbances;
+  found = find_disturbances(result.conditions, result.elapsed, tolerated);
+  if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
+  if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
+  std::string text;
+  for (const auto& sentence : found) {
+    text += (text.empty() ? "" : " ") + sentence;
+    result.notes.push_back(sentence);
+  }
+  return text;
+}
+
+/// How the samples in the roster's rows came about.
+struct TimedHow {
+  /// Consecutive samples that make up one crossover cycle.
+  std::size_t rounds_per_cycle = 1;
+  /// Whether expectations looked at the figures while they were taken, and may have ended the rounds.
+  bool watched = false;
+};
+
+/// Times whoever is running, until what was stated is decided or the budget is spent; the samples go to their rows.
+/// None: no time was left, and nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
+template <clock::Clock C, class... Operands>
+[[nodiscard]] std::optional<TimedHow> time_all(C& clock, Roster<Operands...>& roster,
+                                               Auditor<C, Operands...>& auditor,
+                                               std::span<const gate::Stated> stated) {
+  std::vector<measure::Operation> operations;
+  for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation(index));
+  const std::size_t count = operations.size();
+
+  // What is left of the program's time is for the rounds before it is for the warm-up.
+  Options options = roster.options;
+  options.warm_up = std::min(options.warm_up, 0.25 * time_left(clock) / static_cast<double>(count));
+  std::vector<Nanoseconds> estimates;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto warmed = measure::warm_up(clock, operations[i], i % roster.operands.sets.size(), options);
+    roster.row(roster.running[i]).warm_up_iterations = warmed.iterations;
+    roster.row(roster.running[i]).warmed_up = warmed.settled;
+    estimates.push_back(warmed.estimate);
+  }
+
+  const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, count - 1);
+  const gate::Rates rates{roster.options.alpha, roster.options.beta};
+  gate::Panel panel(rates);
+  if (roster.options.stop == StopPolicy::decided)
+    panel = gate::watch_all(roster.result, roster.running, stated, rates);
+  std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
+  if (!panel.empty())
+    fewest_cycles = std::max(fewest_cycles, stats::fewest_for_rejection(std::min(rates.alpha, rates.beta) /
+                                                                        static_cast<double>(panel.size())));
+  // So that a budget holds the fewest cycles an interval, or a verdict, needs.
+  const auto limit_to_time_left = [&] {
+    options.budget = std::min(roster.options.budget, time_left(clock));
+    options.hard_limit = std::min(roster.options.hard_limit, time_left(clock));
+    return options.budget.count() > 0;
+  };
+  if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
+  const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
+  const auto calibration = measure::calibrate(clock, std::span<const measure::Operation>(operations), estimates,
+                                              roster.operands.sets.size(), longest, options);
+  if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
+  roster.result.iterations = calibration.iterations;
+  if (!calibration.reached_target)
+    roster.result.notes.push_back("Samples of the fastest implementation are shorter than wanted, since the slowest "
+                                  "one takes so much longer; a larger budget would allow longer ones.");
+
+  auditor.begin();
+  measure::Schedule schedule(count, roster.options.operands, roster.options.seed);
+  MachineWatch<C> watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count));
+  std::optional<Controls<C>> controls;
+  if (options.controls)
+    controls.emplace(clock, roster.implementations[roster.baseline]->operation(roster.baseline),
+                     roster.operands.sets.size(), calibration.iterations, options);
+  // With nothing expected, the budget is spent.
+  const auto enough = [&](const measure::Rounds& so_far) {
+    auditor.audit_sometimes(so_far, calibration.iterations);
+    if (controls) controls->cycle_ended(so_far.elapsed);
+    watch.add_cycle(so_far.elapsed);
+    if (panel.empty()) return false;
+    panel.add_cycle(so_far.samples, so_far.rounds - count, count);
+    return panel.decided();
+  };
+  auto rounds = measure::run_rounds(clock, std::span<const measure::Operation>(operations), calibration.iterations,
+                                    schedule, fewest_cycles, options, enough);
+  roster.result.conditions = watch.finish();
+  roster.result.rounds = rounds.rounds;
+  roster.result.stop_reason = rounds.stop_reason;
+  roster.result.elapsed = rounds.elapsed;
+  if (rounds.stop_reason == StopReason::budget && rounds.elapsed < roster.options.budget)
+    roster.result.stop_reason = StopReason::deadline;
+  if (controls) roster.result.controls = controls->summarize(roster.options.alpha, roster.options.confidence);
+  const std::string disturbance = note_disturbances(roster.result, roster.options.disturbance);
+  const Nanoseconds between = auditor.took() + (controls ? controls->took() : Nanoseconds{});
+  const Nanoseconds cycle =
+      (rounds.elapsed - between) * (static_cast<double>(count) / static_cast<double>(rounds.rounds));
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& each = roster.row(roster.running[i]);
+    each.samples = std::move(rounds.samples[i]);
+    each.context.baseline = roster.row(roster.baseline).name;
+    each.context.rounds_per_cycle = count;
+    each.context.cycle = cycle;
+    each.context.alpha = stats::alpha_share(roster.options.alpha, count - 1);
+    each.context.beta = stats::alpha_share(roster.options.beta, count - 1);
+    each.context.disturbance = disturbance;
+    if (roster.result.stop_reason == StopReason::deadline) each.context.cut_short = deadline_reason();
+  }
+  return TimedHow{.rounds_per_cycle = count, .watched = !panel.empty()};
+}
+
+}  // namespace pace::detail

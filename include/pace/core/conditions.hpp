@@ -1,0 +1,86 @@
+// Conditions: what else happened on the machine while a comparison was timed, and whether figures can stand it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/core/units.hpp"
+
+namespace pace {
+
+/// Over the timed rounds of one comparison. What is not known is absent.
+struct Conditions {
+  /// Share of the CPU time that this machine wanted and its hypervisor gave to others.
+  std::optional<double> steal = {};
+  /// Share of the time of all cores that other processes used.
+  std::optional<double> others = {};
+  /// Share of the rounds in which the measuring thread was ready to run and did not, since something else ran.
+  std::optional<double> waiting = {};
+  /// Share of the rounds in which the container had used up its quota of CPU time.
+  std::optional<double> throttled = {};
+  /// Times that the measuring thread was put aside for something else.
+  std::optional<std::int64_t> involuntary_switches = {};
+  /// What the timing clock told more than a raw hardware counter did.
+  std::optional<Nanoseconds> clock_error = {};
+  /// For how long the machine slept.
+  std::optional<Nanoseconds> suspended = {};
+  /// The longest crossover cycle and the median one; 0 without cycles. The shortest is below 0 only if the clock ran
+  /// backwards.
+  Nanoseconds longest_cycle{}, median_cycle{}, shortest_cycle{};
+  /// Why no verdict may rest on the figures, in full sentences. Empty: nothing speaks against them.
+  std::vector<std::string> disturbances = {};
+};
+
+/// Beyond these no verdict is given. Rounds are paired and balanced, so load on both sides alike cancels; what is left
+/// is that a loaded machine is another machine, on which another implementation may be the faster one.
+namespace limits {
+
+/// Of the cores' time. With a tenth of the machine left, what this process needs does not fit in.
+inline constexpr double others = 0.9;
+/// Of a cycle: a page fault, a disk or a pause of a virtual machine take less, and then a robust statistic copes.
+inline constexpr Nanoseconds gap = std::chrono::seconds(1);
+/// ... and it is this many times the median cycle, or the subject itself takes that long.
+inline constexpr double gap_factor = 10;
+/// Share of the elapsed time. NTP slews a clock by 0.05 % at most; steps are larger.
+inline constexpr double clock_error = 0.01;
+/// ... and at least this much, since two clocks are not read at once.
+inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
+
+}  // namespace limits
+
+/// What of `conditions` speaks against the figures. `share` is the most that steal, waiting and throttling may each
+/// take (see Options::disturbance).
+[[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
+                                                                double share) {
+  std::vector<std::string> found;
+  const auto beyond = [&](const std::optional<double>& value, double limit, const char* what, const char* who) {
+    if (!value || *value <= limit) return;
+    found.push_back(who + format_percent(*value) + what + " (limit: " + format_percent(limit) + ").");
+  };
+  beyond(conditions.steal, share, " of the CPU time that this machine wanted", "The hypervisor gave others ");
+  // Put aside once or twice it has a few bad samples, which a robust statistic copes with.
+  constexpr std::int64_t fewest_switches = 5;
+  if (conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
+    beyond(conditions.waiting, share, " of the rounds, put aside for other work", "The measuring thread waited during ");
+  beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
+  if (share < 1)
+    beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
+  if (conditions.longest_cycle > limits::gap && conditions.longest_cycle > limits::gap_factor * conditions.median_cycle)
+    found.push_back("The process stood still: one cycle of rounds took " + format_time(conditions.longest_cycle) +
+                    ", others " + format_time(conditions.median_cycle) + '.');
+  if (conditions.shortest_cycle.count() < 0) found.push_back("The clock ran backwards during the rounds.");
+  if (const auto& error = conditions.clock_error) {
+    const Nanoseconds size(error->count() < 0 ? -error->count() : error->count());
+    if (size > limits::least_clock_error && size > limits::clock_error * elapsed)
+      found.push_back("The clock jumped: it told " + format_time(size) + (error->count() < 0 ? " less" : " more") +
+                      " than the hardware counter did.");
+  }
+  if (conditions.suspended && *conditions.suspended > limits::least_clock_error)
+    found.push_back("The machine slept for " + format_time(*conditions.suspended) + " during the rounds.");
+  return found;
+}
+
+}  // namespace pace

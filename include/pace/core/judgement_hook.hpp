@@ -1,0 +1,21 @@
+// JudgementHook: who wants to hear of judgements that are made outside of a comparison, as a matcher makes them.
+#pragma once
+
+#include "pace/core/result.hpp"
+#include "pace/core/verdict.hpp"
+
+namespace pace {
+
+/// A plain pointer, since <functional> would be a sixth of what the gate costs to compile. Set by RunContext.
+struct JudgementHook {
+  void (*tell)(const void* who, const ImplementationResult&, const Judgement&) = nullptr;
+  const void* who = nullptr;
+};
+
+/// Of this process.
+inline JudgementHook& judgement_hook() {
+  static JudgementHook hook;
+  return hook;
+}
+
+}  // namespace pace

@@ -1,0 +1,114 @@
+// ReplicateSink: what one of several processes leaves for the one that started it.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/gate/replicates.hpp"
+#include "pace/report/json.hpp"
+#include "pace/report/output_file.hpp"
+#include "pace/report/sink.hpp"
+
+namespace pace::harness {
+
+/// Set for a process that is one of several: the file for what it finds.
+inline constexpr const char* replicate_variable = "PACE_REPLICATE_FILE";
+
+namespace detail {
+
+using report::Json;
+
+[[nodiscard]] inline Json to_json(const gate::Finding& finding) {
+  return {{"comparison", finding.comparison},   {"implementation", finding.implementation},
+          {"expectation", finding.expectation}, {"guard", finding.demanded.guard},
+          {"limit", finding.demanded.limit},    {"alpha", finding.demanded.alpha},
+          {"beta", finding.demanded.beta},      {"closes", finding.demanded.closes_when_undecided},
+          {"centre", finding.centre}};
+}
+
+[[nodiscard]] inline gate::Finding finding_of(const Json& json) {
+  return {json.at("comparison").get<std::string>(),
+          json.at("implementation").get<std::string>(),
+          json.at("expectation").get<std::string>(),
+          {json.at("guard").get<bool>(), json.at("limit").get<double>(), json.at("alpha").get<double>(),
+           json.at("beta").get<double>(), json.at("closes").get<bool>()},
+          // JSON has no NaN.
+          json.at("centre").is_null() ? std::nan("") : json.at("centre").get<double>()};
+}
+
+/// What one process leaves for the one that started it.
+struct Left {
+  std::vector<gate::Finding> findings;
+  /// Gates that are closed for a reason other than figures: a wrong implementation, one that threw, a count.
+  std::vector<std::string> problems;
+  /// Gates on figures that this process alone would have closed.
+  std::size_t closed = 0;
+};
+
+}  // namespace detail
+
+/// In a process that is one of several: writes every judgement on a speed-up, stated or matched, as a line of JSON.
+class ReplicateSink final : public report::Sink {
+ public:
+  /// Throws Error if the file cannot be written.
+  explicit ReplicateSink(std::string path) : file_(std::move(path)) {}
+
+  void write(const Result& result) override {
+    for (const auto& row : result.implementations) {
+      if (row.outcome == Outcome::wrong || row.outcome == Outcome::threw)
+        line({{"problem",
+               '\'' + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " + row.message}});
+      for (const auto& judgement : row.judgements) write(row, judgement);
+    }
+  }
+  void write(const ImplementationResult& row, const Judgement& judgement) override {
+    if (judgement.speed) {
+      auto json = detail::to_json(gate::Finding{row.context.comparison, row.name, judgement.expectation,
+                                                *judgement.speed, gate::centre_of(row)});
+      json["acceptable"] = judgement.acceptable;
+      line(json);
+    } else if (!judgement.acceptable && row.outcome == Outcome::measured) {
+      line({{"problem", '\'' + row.context.comparison + "': " + judgement.message}});
+    }
+  }
+  void finish() override { file_.close(); }
+
+ private:
+  void line(const report::Json& json) {
+    file_.append(json.dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n');
+  }
+  report::OutputFile file_;
+};
+
+namespace detail {
+
+/// Throws InputError if the file is not what ReplicateSink writes.
+[[nodiscard]] inline Left read_left(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw InputError({path}, "cannot be opened; expected what a process found");
+  Left left;
+  for (std::string line; std::getline(file, line);) {
+    try {
+      const auto json = Json::parse(line);
+      if (json.contains("problem")) {
+        left.problems.push_back(json.at("problem").get<std::string>());
+        continue;
+      }
+      left.closed += !json.at("acceptable").get<bool>();
+      left.findings.push_back(finding_of(json));
+    } catch (const std::exception& error) {
+      throw InputError({path}, std::string("is not what a process found: ") + error.what());
+    }
+  }
+  return left;
+}
+
+}  // namespace detail
+
+}  // namespace pace::harness

@@ -1,0 +1,179 @@
+// --processes: a program runs its tests in several processes of itself, one after another, and judges their gates.
+#pragma once
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/clock/wall.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/random.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/gate/replicates.hpp"
+#include "pace/harness/bazel.hpp"
+#include "pace/harness/replicate_sink.hpp"
+#include "pace/report/replicates.hpp"
+
+extern char** environ;  // POSIX leaves its declaration to the program
+
+namespace pace::harness {
+
+namespace detail {
+
+/// The words of a command line without the options (and values) that each process gets anew.
+[[nodiscard]] inline std::vector<std::string> words_for_replicates(const std::vector<std::string>& words) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    bool drop = false;
+    for (const std::string_view option : {"--processes", "--seed", "--csv", "--json", "--junit", "--save-baseline",
+                                          "--baseline", "--time-limit", "-r", "--reporter", "-o", "--out"}) {
+      if (words[i] == option) {
+        drop = true;
+        ++i;  // its value
+        break;
+      }
+      if (words[i].starts_with(std::string(option) + '=')) {
+        drop = true;
+        break;
+      }
+    }
+    if (!drop) kept.push_back(words[i]);
+  }
+  return kept;
+}
+
+/// The environment of a process that shall write none of the files that Bazel expects of its parent.
+[[nodiscard]] inline std::vector<std::string> environment_for_replicates(const std::string& file) {
+  std::vector<std::string> kept;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view entry(*each);
+    bool drop = entry.starts_with(std::string(replicate_variable) + '=');
+    for (const std::string_view name :
+         {"XML_OUTPUT_FILE=", "TEST_UNDECLARED_OUTPUTS_DIR=", "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR=",
+          "TEST_PREMATURE_EXIT_FILE=", "TEST_WARNINGS_OUTPUT_FILE=", "TEST_INFRASTRUCTURE_FAILURE_FILE=",
+          "TEST_TIMEOUT="})
+      drop = drop || entry.starts_with(name);
+    if (!drop) kept.emplace_back(entry);
+  }
+  kept.push_back(std::string(replicate_variable) + '=' + file);
+  return kept;
+}
+
+[[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (auto& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+/// Runs this program's file with `words` after its name; everything that it prints goes to `output`. Returns the exit
+/// code, or 128 and the signal. Throws Error if it cannot be started.
+[[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
+                                  const std::string& output) {
+  std::array<char, 4096> self_path{};
+  if (::readlink("/proc/self/exe", self_path.data(), self_path.size() - 1) <= 0)
+    throw Error("--processes: /proc/self/exe does not say which program this is");
+  const std::string self = self_path.data();
+  words.insert(words.begin(), self);
+  const auto arguments = pointers(words), variables = pointers(environment);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, self.c_str(), &actions, nullptr, arguments.data(), variables.data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw Error("--processes: cannot start " + self + ": " + std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw Error(std::string("--processes: lost a process: ") + std::strerror(errno));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// A folder that goes away with the files that were named in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string parent = environment_variable("TEST_TMPDIR");
+    if (parent.empty()) parent = environment_variable("TMPDIR");
+    path_ = (parent.empty() ? "/tmp" : parent) + "/pace-processes-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) throw Error("--processes: cannot make a folder like " + path_);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    // Not std::filesystem::remove_all: libtorch.so exports one of its own that crashes.
+    for (const auto& file : files_) std::remove(file.c_str());
+    ::rmdir(path_.c_str());
+  }
+  [[nodiscard]] std::string file(const std::string& name) {
+    files_.push_back(path_ + '/' + name);
+    return files_.back();
+  }
+
+ private:
+  std::string path_;
+  std::vector<std::string> files_;
+};
+
+}  // namespace detail
+
+/// Runs at most `most` processes of this program with the same command line, each with a seed of its own, until every
+/// gate is decided. Returns the exit code of the program: 0 if all gates are open, 42 (Catch2's for a failed test) if
+/// one is closed, 1 if a process failed for any other reason.
+[[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, std::size_t most, std::uint64_t seed,
+                                        std::ostream& out, std::ostream& err) {
+  constexpr int failed_test = 42;
+  detail::ScratchFolder scratch;
+  SplitMix64 seeds(seed);
+  gate::Replicates replicates;
+  clock::WallClock clock;
+  const auto& deadline = run_context().deadline;
+  Nanoseconds longest{};
+  for (std::size_t process = 1; process <= most && !replicates.decided(); ++process) {
+    const Nanoseconds start = clock.now();
+    if (deadline && start + longest > deadline->time) {
+      out << "no further process: " << deadline->reason << '\n';
+      break;
+    }
+    const std::string found = scratch.file("found-" + std::to_string(process)), output = scratch.file("output");
+    auto own_words = detail::words_for_replicates(words);
+    own_words.insert(own_words.end(), {"--seed", std::to_string(seeds())});
+    const int code = detail::run_self(own_words, detail::environment_for_replicates(found), output);
+    const auto complain = [&](const std::string& what) {
+      err << "pace: process " << process << ' ' << what << ". What it printed:\n" << std::ifstream(output).rdbuf();
+      err << std::flush;
+      return code == failed_test ? failed_test : 1;
+    };
+    if (code != 0 && code != failed_test) return complain("ended with exit code " + std::to_string(code));
+    const auto left = detail::read_left(found);
+    if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
+    if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
+    if (left.findings.empty()) return complain("judged no speed-up, so there is nothing to replicate");
+    replicates.add_process(left.findings);
+    longest = std::max(longest, clock.now() - start);
+    out << "process " << process << " of at most " << most << '\n' << std::flush;
+  }
+  report::print(replicates, out);
+  out << std::flush;
+  return replicates.acceptable() ? 0 : failed_test;
+}
+
+}  // namespace pace::harness

@@ -1,0 +1,168 @@
+// Cheats that disturb whatever else runs in the process: settings, threads, and the end of the program.
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/sigmoid.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include "tests/cheats/rejected.hpp"
+
+/// A result that is not there yet: converting it, which nobody times, waits for it.
+struct Promise {
+  std::shared_ptr<std::shared_future<at::Tensor>> future;
+};
+template <>
+struct pace::ToIValue<Promise> {
+  static c10::IValue convert(const Promise& promise) { return promise.future->get(); }
+};
+
+namespace {
+
+using cheats::require_rejected;
+using cheats::run;
+
+at::Tensor honest(const at::Tensor& x) { return at::sigmoid(x); }
+at::Tensor input() { return at::randn({32, 16}); }
+
+struct Change {
+  const char* name;
+  void (*make)();
+};
+
+const Change changes[] = {
+    {"number of threads", [] { at::set_num_threads(at::get_num_threads() + 2); }},
+#if defined(__x86_64__)
+    {"denormals", [] { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); }},
+#endif
+    {"rounding mode", [] { std::fesetround(FE_UPWARD); }},
+    {"default dtype", [] { c10::set_default_dtype(c10::scalarTypeToTypeMeta(at::kDouble)); }},
+    {"gradient mode", [] { c10::GradMode::set_enabled(false); }},
+    {"dispatch", [] { c10::impl::tls_set_dispatch_key_excluded(c10::DispatchKey::AutocastCPU, false); }},
+    {"interval timers",
+     [] {
+       const itimerval often{{1000, 0}, {1000, 0}};
+       ::setitimer(ITIMER_REAL, &often, nullptr);
+     }},
+    {"priority", [] { (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 1); }},
+};
+
+TEST_CASE("settings of the process that are changed, and left so, are named and put back") {
+  const auto& [name, make] = changes[GENERATE(range(std::size_t{0}, std::size(changes)))];
+  const auto before = pace::detail::Surroundings::now();
+  SECTION(std::string("at once: ") + name) {
+    const auto cheat = [&](const at::Tensor& x) {
+      auto answer = honest(x);
+      make();
+      return answer;
+    };
+    require_rejected(run(honest, cheat, input()), name);
+  }
+  SECTION(std::string("in timed calls: ") + name) {
+    int calls = 0;
+    const auto cheat = [&](const at::Tensor& x) {
+      auto answer = honest(x);
+      if (++calls == 300) make();
+      return answer;
+    };
+    require_rejected(run(honest, cheat, input()), name);
+  }
+  // A priority that was lowered can be raised again by root only.
+  if (std::string(name) != "priority") CHECK(before.changes_to(pace::detail::Surroundings::now()) == "");
+}
+
+TEST_CASE("the CPUs that the thread may use") {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  if (CPU_COUNT(&all) < 2) SKIP("there is one CPU only");
+  const auto cheat = [&](const at::Tensor& x) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &all) && CPU_COUNT(&one) == 0) CPU_SET(i, &one);
+    (void)::sched_setaffinity(0, sizeof one, &one);
+    return honest(x);
+  };
+  require_rejected(run(honest, cheat, input()), "CPUs that this thread may use");
+}
+
+/// Keeps a CPU busy until it goes.
+class Burner {
+ public:
+  ~Burner() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  void start() {
+    if (!thread_.joinable())
+      thread_ = std::thread([this] {
+        while (!stop_) {
+        }
+      });
+  }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+TEST_CASE("a thread that goes on working, and so slows the others") {
+  const int first = GENERATE(1, 300);
+  Burner burner;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (++calls >= first) burner.start();
+    return honest(x);
+  };
+  require_rejected(run(honest, cheat, input()), "threads go on computing");
+}
+
+TEST_CASE("an output that another thread writes after the call has returned") {
+  std::vector<std::thread> threads;
+  const auto cheat = [&](const at::Tensor& x) {
+    auto out = at::empty_like(x);
+    threads.emplace_back([x, out]() mutable {
+      const auto answer = honest(x);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      out.copy_(answer);
+    });
+    return out;
+  };
+  const auto result = run(honest, cheat, input());
+  for (auto& thread : threads) thread.join();
+  require_rejected(result, "");
+}
+
+TEST_CASE("a result that is computed when it is converted, which is not timed") {
+  const auto cheat = [](const at::Tensor& x) {
+    return Promise{std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
+  };
+  require_rejected(run(honest, cheat, input()), "after the call had returned, while it was converted (1 operator calls");
+}
+
+TEST_CASE("... from some call on") {
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    std::promise<at::Tensor> ready;
+    ready.set_value(honest(x));
+    if (++calls < 300) return Promise{std::make_shared<std::shared_future<at::Tensor>>(ready.get_future())};
+    return Promise{std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
+  };
+  require_rejected(run(honest, cheat, input()), "while it was converted");
+}
+
+}  // namespace

@@ -1,0 +1,56 @@
+// Cheats that end the program with exit code 0 before anybody judges them: seen from outside, as a process.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tests/report/temporary_file.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+struct Run {
+  int code = -1;
+  std::string err;
+  bool left_running_file = false;  ///< what makes Bazel fail a test that ended early
+};
+
+Run run(const std::string& test) {
+  const TemporaryFile err;
+  const std::string running = err.path() + ".running";
+  const std::string program = fs::absolute("tests/cheats/ending_program").string();
+  const std::string command = "env -i PATH=/usr/bin:/bin TEST_PREMATURE_EXIT_FILE=" + running + " '" + program + "' '" +
+                              test + "' >/dev/null 2>" + err.path();
+  const int status = std::system(command.c_str());
+  Run result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, err.content(), fs::exists(running)};
+  fs::remove(running);
+  return result;
+}
+
+TEST_CASE("an implementation that calls exit(0) or quick_exit(0) fails the program") {
+  for (const auto* test : {"exit", "quick_exit"}) {
+    const auto ended = run(test);
+    CHECK(ended.code == EXIT_FAILURE);
+    CHECK_THAT(ended.err, ContainsSubstring("inside the comparison 'ending'"));
+    CHECK(ended.left_running_file);
+  }
+}
+
+TEST_CASE("one that calls _exit(0) cannot be stopped, but leaves the file by which Bazel fails the test") {
+  const auto ended = run("_exit");
+  CHECK(ended.code == 0);
+  CHECK(ended.left_running_file);
+}
+
+TEST_CASE("a process that an implementation forks may end as it likes; so may the program after the comparison") {
+  CHECK_THAT(run("a child of a candidate exits").err, !ContainsSubstring("inside the comparison"));
+  CHECK(run("exit after the comparison").code == 0);
+}
+
+}  // namespace

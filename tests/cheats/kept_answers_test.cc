@@ -1,0 +1,209 @@
+// Cheats that keep an answer instead of computing it.
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/tanh.h>
+
+#include "tests/cheats/rejected.hpp"
+
+namespace {
+
+using cheats::require_rejected;
+using cheats::run;
+
+at::Tensor honest(const at::Tensor& x) { return at::sigmoid(x); }
+at::Tensor input() { return at::randn({32, 16}); }
+
+TEST_CASE("an answer cached by the address of its input") {
+  std::unordered_map<const void*, at::Tensor> cache;
+  const auto cheat = [&](const at::Tensor& x) {
+    auto& answer = cache[x.const_data_ptr()];
+    if (!answer.defined()) answer = honest(x);
+    return answer;
+  };
+  require_rejected(run(honest, cheat, input()), "the answer for values that had been overwritten");
+}
+
+TEST_CASE("... for an operator that does not care about scale") {
+  const auto norm = [](const at::Tensor& x) { return at::layer_norm(x, {16}, {}, {}, 0); };
+  std::unordered_map<const void*, at::Tensor> cache;
+  const auto cheat = [&](const at::Tensor& x) {
+    auto& answer = cache[x.const_data_ptr()];
+    if (!answer.defined()) answer = norm(x);
+    return answer;
+  };
+  require_rejected(run(norm, cheat, input()), "in another order");
+}
+
+TEST_CASE("an answer cached by the shape of its input") {
+  std::map<std::vector<std::int64_t>, at::Tensor> cache;
+  const auto cheat = [&](const at::Tensor& x) {
+    auto& answer = cache[x.sizes().vec()];
+    if (!answer.defined()) answer = honest(x);
+    return answer.clone();
+  };
+  require_rejected(run(honest, cheat, input()), "the answer for values that had been overwritten");
+}
+
+TEST_CASE("all work in the first call") {
+  at::Tensor answer;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (!answer.defined()) answer = honest(x);
+    return answer;
+  };
+  require_rejected(run(honest, cheat, input()), "kept, not computed");
+}
+
+TEST_CASE("an answer cached by the address, once it is no longer checked") {
+  int calls = 0;
+  std::unordered_map<const void*, at::Tensor> cache;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (++calls < 300) return honest(x);
+    auto& answer = cache[x.const_data_ptr()];
+    if (!answer.defined()) answer = honest(x);
+    return answer;
+  };
+  require_rejected(run(honest, cheat, input()), "in a timed call");
+}
+
+TEST_CASE("an answer cached by a fingerprint of the input, its first element") {
+  std::unordered_map<float, at::Tensor> cache;
+  const auto cheat = [&](const at::Tensor& x) {
+    auto& answer = cache[*static_cast<const float*>(x.const_data_ptr())];
+    if (!answer.defined()) answer = honest(x);
+    return answer;
+  };
+  require_rejected(run(honest, cheat, input()), "does less on values that it has seen before");
+}
+
+TEST_CASE("an answer cached by the content of the input") {
+  std::vector<std::pair<at::Tensor, at::Tensor>> cache;
+  const auto cheat = [&](const at::Tensor& x) {
+    for (const auto& [known, answer] : cache)
+      if (at::equal(known, x)) return answer;
+    return cache.emplace_back(x.clone(), honest(x).tanh()).second;
+  };
+  const auto baseline = [](const at::Tensor& x) { return at::sigmoid(x).tanh(); };
+  require_rejected(run(baseline, cheat, input()), "does less on values that it has seen before");
+}
+
+TEST_CASE("an answer cached by content, without any operator that could be counted") {
+  // Time is all that gives it away: on a clock that tells what a call has done.
+  cheats::FakeClock clock;
+  std::map<std::string, std::vector<float>> cache;
+  const auto cheat = [&](const at::Tensor& x) {
+    const auto* values = static_cast<const float*>(x.const_data_ptr());
+    const std::string key(reinterpret_cast<const char*>(values), x.nbytes());
+    auto& answer = cache[key];
+    clock.advance(pace::Nanoseconds(answer.empty() ? 25'000 : 1'000));
+    if (answer.empty())
+      for (std::int64_t i = 0; i < x.numel(); ++i) answer.push_back(values[i] * 3);
+    auto out = at::empty_like(x);
+    std::memcpy(out.mutable_data_ptr(), answer.data(), x.nbytes());
+    return out;
+  };
+  auto options = cheats::short_run();
+  options.budget = pace::Nanoseconds(1e8);
+  options.hard_limit = options.budget;
+  const auto result = pace::compare("cheat", input())
+                          .options(options)
+                          .baseline("eager", cheats::taking(clock, 30'000, [](const at::Tensor& x) { return x.mul(3); }))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  require_rejected(result, "more than twice as long on values that it has not seen before (at least 25");
+}
+
+TEST_CASE("an answer kept while the address stays the same: work in the first call of every sample") {
+  const void* last = nullptr;
+  at::Tensor answer;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (++calls < 100 || x.const_data_ptr() != last) answer = honest(x);
+    last = x.const_data_ptr();
+    return answer;
+  };
+  require_rejected(run(honest, cheat, input()), "in a timed call");
+}
+
+TEST_CASE("work only in the last call of every sample") {
+  // It knows that samples are of ten calls.
+  const void* last = nullptr;
+  at::Tensor answer;
+  int calls = 0, on_this = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    on_this = x.const_data_ptr() == last ? on_this + 1 : 1;
+    last = x.const_data_ptr();
+    if (++calls < 100 || on_this % 10 == 0) answer = honest(x);
+    return answer;
+  };
+  require_rejected(run(honest, cheat, input()), "in a timed call");
+}
+
+TEST_CASE("half of the work, the other half left from the call before") {
+  at::Tensor out;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (++calls < 300 || !out.defined()) return out = honest(x);
+    out.narrow(0, 0, 16).copy_(at::sigmoid(x.narrow(0, 0, 16)));
+    return out;
+  };
+  require_rejected(run(honest, cheat, input()), "256 of 512 elements");
+}
+
+TEST_CASE("noise kept for the seed that checks draw it with") {
+  const auto noisy = [](const at::Tensor& x) { return x.add(at::randn(x.sizes())); };
+  at::Tensor noise;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (++calls < 3) return noisy(x);  // the first call that is checked, and the one before
+    if (!noise.defined()) noise = at::randn(x.sizes());
+    return x.add(noise);
+  };
+  require_rejected(run(noisy, cheat, input()), "elements");
+}
+
+TEST_CASE("the memory that the baseline has freed") {
+  const auto cheat = [](const at::Tensor& x) { return at::empty_like(x); };
+  require_rejected(run(honest, cheat, input()), "unwritten");
+}
+
+TEST_CASE("the memory that the baseline has freed, past LibTorch's allocator") {
+  const auto cheat = [](const at::Tensor& x) {
+    void* memory = nullptr;
+    if (::posix_memalign(&memory, 64, x.nbytes()) != 0) std::abort();
+    return at::from_blob(memory, x.sizes(), [](void* p) { std::free(p); }, x.options());
+  };
+  require_rejected(run(honest, cheat, input()), "elements");
+}
+
+TEST_CASE("the baseline's own output, through a pointer to it") {
+  at::Tensor kept;
+  const auto leaky = [&](const at::Tensor& x) { return kept = honest(x); };
+  const auto cheat = [&](const at::Tensor&) { return kept; };
+  require_rejected(run(leaky, cheat, input()), "kept, not computed");
+}
+
+TEST_CASE("an answer kept for a baseline that writes to an operand") {
+  const auto into = [](const at::Tensor& x, at::Tensor& out) { out.copy_(at::sigmoid(x)); };
+  at::Tensor answer;
+  const auto cheat = [&](const at::Tensor& x, at::Tensor& out) {
+    if (!answer.defined()) answer = honest(x);
+    out.copy_(answer);
+  };
+  require_rejected(run(into, cheat, input(), input()), "operand tensor 1");
+}
+
+}  // namespace

@@ -1,0 +1,76 @@
+// Runs a comparison with one cheating candidate on a made-up clock, and requires that pace rejects it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/compare/comparison.hpp"
+#include "pace/gate/correct.hpp"
+#include "tests/support/fake_clock.hpp"
+
+namespace cheats {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::Nanoseconds;
+using pace::test::FakeClock;
+
+/// Samples of ten calls of the candidate, which takes a third of the baseline's time.
+inline pace::Options short_run() {
+  pace::Options options;
+  options.budget = Nanoseconds(4e6);
+  options.hard_limit = Nanoseconds(4e7);
+  options.warm_up = Nanoseconds(1e4);
+  options.min_sample = Nanoseconds(1000);
+  options.resolutions_per_sample = 1;
+  options.max_rounds = 400;
+  options.stop = pace::StopPolicy::budget;
+  return options;
+}
+
+template <class F>
+auto taking(FakeClock& clock, double time, F function) {
+  return [&clock, time, function](auto&&... operands) mutable -> decltype(function(operands...)) {
+    clock.advance(Nanoseconds(time));
+    return function(operands...);
+  };
+}
+
+/// What became of the candidate.
+template <class Baseline, class Candidate, class... Operands>
+pace::Result run(Baseline baseline, Candidate candidate, const Operands&... operands) {
+  FakeClock clock;
+  return pace::compare("cheat", operands...)
+      .options(short_run())
+      .baseline("eager", taking(clock, 300, baseline))
+      .candidate("cheat", taking(clock, 100, candidate))
+      .expect(pace::SpeedupAtLeast(1.01))
+      .expect(pace::NoSlowerThan(100))
+      .run(clock);
+}
+
+/// No figures, no gate that lets it through, and a message that says what was seen.
+inline void require_rejected(const pace::Result& result, const std::string& what_was_seen) {
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK((row.outcome == pace::Outcome::wrong || row.outcome == pace::Outcome::threw));
+  CHECK_FALSE(row.speedup);
+  CHECK(row.samples.empty());
+  CHECK_FALSE(row.acceptable());
+  REQUIRE(row.judgements.size() == 2);
+  for (const auto& judgement : row.judgements) {
+    CHECK(judgement.verdict == pace::Verdict::failed);
+    CHECK_FALSE(judgement.acceptable);
+  }
+  CHECK_FALSE(pace::SpeedupAtLeast(1.01).match(row));
+  CHECK_FALSE(pace::Correct().match(result));
+  CHECK_THAT(row.message, ContainsSubstring(what_was_seen));
+  INFO(result["eager"].message);
+  CHECK(result["eager"].outcome == pace::Outcome::measured);
+}
+
+}  // namespace cheats

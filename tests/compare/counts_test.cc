@@ -1,0 +1,158 @@
+// What one call does, counted: by hand in the comments.
+#include <string>
+#include <vector>
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/compare/call_counter.hpp"
+#include "pace/compare/comparison.hpp"
+#include "pace/gate/as_expected.hpp"
+#include "tests/support/fake_clock.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::CallCounts;
+using pace::Verdict;
+using pace::detail::CallCounter;
+
+pace::Options few_rounds() {
+  pace::Options options;
+  options.budget = pace::Nanoseconds(1e6);
+  options.warm_up = pace::Nanoseconds(1e4);
+  options.min_sample = pace::Nanoseconds(1000);
+  options.resolutions_per_sample = 1;
+  options.max_rounds = 24;
+  return options;
+}
+
+template <class F>
+auto taking(pace::test::FakeClock& clock, F function) {
+  return [&clock, function](auto&&... operands) mutable {
+    clock.advance(pace::Nanoseconds(100));
+    return function(operands...);
+  };
+}
+
+at::Tensor unfused(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) { return at::add(c, at::mm(a, b)); }
+at::Tensor fused(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) { return at::addmm(c, a, b); }
+
+TEST_CASE("operators, allocations and bytes are counted while a counter lives") {
+  const auto x = at::ones({8, 4});
+  {
+    const CallCounter counter;
+    const auto product = at::mul(x, x);
+    CHECK(counter.counts() == CallCounts{1, 1, 128});  // one operator, 32 floats
+    const auto sum = at::add(product, x);
+    CHECK(counter.counts() == CallCounts{2, 2, 256});
+    (void)product.view({32});
+    CHECK(counter.counts() == CallCounts{3, 2, 256});  // a view allocates nothing
+    const auto memory = at::empty_like(x);
+    CHECK(counter.counts() == CallCounts{4, 3, 384});  // not the operator that empty_like calls in turn
+    (void)at::mm(x, product.t());
+    CHECK(counter.counts() == CallCounts{6, 4, 640});  // mm looks for conjugated operands by three more
+  }
+  const auto afterwards = at::mul(x, x);
+  const CallCounter another;
+  CHECK(another.counts() == CallCounts{});
+}
+
+TEST_CASE("a fused expression is told from an unfused one") {
+  pace::test::FakeClock clock;
+  const auto result = pace::compare("addmm", at::randn({8, 8}), at::randn({8, 8}), at::randn({8, 8}))
+                          .options(few_rounds())
+                          .baseline("unfused", taking(clock, unfused))
+                          .candidate("fused", taking(clock, fused))
+                          .candidate("copies", taking(clock, [](const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
+                                       return at::addmm(c, a.t().contiguous().t(), b);
+                                     }))
+                          .expect("unfused", pace::OperatorCallsExactly(2))
+                          .expect(pace::OperatorCallsAtMost(1))
+                          .expect(pace::AllocationsAtMost(1))
+                          .expect("fused", pace::BytesAllocatedExactly(256))
+                          .run(clock);
+  CHECK(result["unfused"].counts == CallCounts{2, 2, 512});
+  CHECK(result["fused"].counts == CallCounts{1, 1, 256});
+  REQUIRE(result["copies"].counts);
+  CHECK(result["copies"].counts->allocations == 2);
+  CHECK(result["copies"].counts->bytes_allocated == 512);
+  REQUIRE(result["fused"].judgements.size() == 3);
+  for (const auto& judgement : result["fused"].judgements) CHECK(judgement.verdict == Verdict::passed);
+  CHECK(result["unfused"].judgements.at(0).verdict == Verdict::passed);
+  REQUIRE(result["copies"].judgements.size() == 2);
+  CHECK(result["copies"].judgements[0].verdict == Verdict::failed);
+  CHECK(result["copies"].judgements[1].verdict == Verdict::failed);
+  CHECK_THAT(result["copies"].judgements[1].message, ContainsSubstring("makes 2 allocations in one call, 1 more"));
+  CHECK_FALSE(pace::AsExpected().match(result));
+}
+
+TEST_CASE("counts are the same in every run") {
+  for (int i = 0; i < 20; ++i) {
+    pace::test::FakeClock clock;
+    const auto result = pace::compare("addmm", at::randn({8, 8}), at::randn({8, 8}), at::randn({8, 8}))
+                            .options(few_rounds())
+                            .baseline("unfused", taking(clock, unfused))
+                            .candidate("fused", taking(clock, fused))
+                            .expect(pace::OperatorCallsExactly(1))
+                            .expect(pace::AllocationsExactly(1))
+                            .expect(pace::BytesAllocatedExactly(256))
+                            .run(clock);
+    CHECK(pace::AsExpected().match(result));
+  }
+}
+
+TEST_CASE("calls that differ from one to the next have no count, and say so") {
+  pace::test::FakeClock clock;
+  const auto twice = [](const at::Tensor& x) { return at::add(x, x); };
+  const auto changing = [calls = 0](const at::Tensor& x) mutable {
+    auto out = at::mul(x, 2);
+    const int more = ++calls % 5;
+    for (int i = 0; i < more; ++i) out = out.clone();
+    return out;
+  };
+  const auto result = pace::compare("twice", at::ones({8}))
+                          .options(few_rounds())
+                          .baseline("add", taking(clock, twice))
+                          .candidate("changing", taking(clock, changing))
+                          .expect(pace::OperatorCallsAtMost(100))
+                          .run(clock);
+  CHECK(result["changing"].outcome == pace::Outcome::measured);
+  CHECK_FALSE(result["changing"].counts);
+  CHECK(result["changing"].judgements.at(0).verdict == Verdict::invalid);
+  CHECK_THAT(result["changing"].judgements.at(0).message, ContainsSubstring("its calls differ on the same operands"));
+}
+
+TEST_CASE("work that depends on the values is counted on the values given") {
+  pace::test::FakeClock clock;
+  // Halved values need fewer steps.
+  const auto steps = [](const at::Tensor& x) {
+    auto out = x.clone();
+    for (int i = 0; i < x.max().item<float>(); ++i) out = at::add(out, 1);
+    return out.sub(out).add(1).mul(x);
+  };
+  const auto result = pace::compare("steps", at::ones({8}).mul(6))
+                          .options(few_rounds())
+                          .baseline("eager", taking(clock, [](const at::Tensor& x) { return at::mul(x, 1); }))
+                          .candidate("steps", taking(clock, steps))
+                          .run(clock);
+  REQUIRE(result["steps"].counts);
+  CHECK(result["steps"].outcome == pace::Outcome::measured);
+}
+
+TEST_CASE("a count that is expected of nobody is an error") {
+  const auto nothing = [] {};
+  CHECK_THROWS_MATCHES(
+      pace::compare("x").baseline("a", nothing).expect("b", pace::OperatorCallsAtMost(1)).run(), pace::Error,
+      Catch::Matchers::Message("comparison 'x': expects something of 'b', which is not one of its implementations"));
+}
+
+}  // namespace

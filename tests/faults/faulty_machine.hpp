@@ -1,0 +1,79 @@
+// A machine with a clock that can be told what shall go wrong with it, and when.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pace/clock/clock.hpp"
+#include "pace/clock/machine_counters.hpp"
+
+namespace faults {
+
+using pace::Nanoseconds;
+
+/// Stands still unless measured code moves it, as pace::test::FakeClock does. Shares are of the time that passes.
+class FaultyMachine {
+ public:
+  double steal = 0, others = 0, waiting = 0, throttled = 0;
+
+  /// Once, when `at` has passed: the process stands still that long; the clock alone jumps; the machine sleeps.
+  struct Event {
+    Nanoseconds at{-1}, stop{}, jump{}, sleep{};
+  } event;
+
+  template <class Body>
+  Nanoseconds time(Body&& body) {
+    const Nanoseconds start = now_;
+    body();
+    return now_ - start;
+  }
+  [[nodiscard]] Nanoseconds now() const { return now_; }
+  [[nodiscard]] Nanoseconds resolution() const { return Nanoseconds(10); }
+  [[nodiscard]] std::string name() const { return "faulty"; }
+
+  void advance(Nanoseconds time) {
+    pass(time, true);
+    if (event.at.count() < 0 || true_time_ < event.at) return;
+    event.at = Nanoseconds(-1);
+    pass(event.stop, false);
+    now_ += event.jump;
+    slept_ += event.sleep;
+  }
+
+  [[nodiscard]] pace::clock::MachineCounters counters() const {
+    pace::clock::MachineCounters counters;
+    // Two cores, in ticks of 10 ms.
+    const double total = 2 * true_time_.count() / 1e7, own = process_.count() / 1e7;
+    counters.total_ticks = total;
+    counters.steal_ticks = stolen_.count() / 1e7;
+    counters.idle_ticks = total - own - stolen_.count() / 1e7 - others_.count() / 1e7;
+    counters.process_cpu = counters.thread_cpu = process_;
+    counters.involuntary_switches = switches_;
+    counters.voluntary_switches = 0;
+    counters.throttled = throttled_;
+    counters.raw = true_time_;
+    counters.slept = slept_;
+    return counters;
+  }
+
+ private:
+  void pass(Nanoseconds time, bool running) {
+    true_time_ += time;
+    now_ += time;
+    if (!running) return;
+    const Nanoseconds own = (1 - waiting) * time;
+    process_ += own;
+    others_ += others * 2 * time;
+    // Of what this machine wanted: own + others + stolen.
+    stolen_ += steal / (1 - steal) * (own + others * 2 * time);
+    throttled_ += throttled * time;
+    switches_ += waiting > 0;
+  }
+
+  Nanoseconds now_{1e9}, true_time_{}, process_{}, others_{}, stolen_{}, throttled_{}, slept_{};
+  std::int64_t switches_ = 0;
+};
+
+static_assert(pace::clock::Clock<FaultyMachine> && pace::clock::CountsMachine<FaultyMachine>);
+
+}  // namespace faults

@@ -1,0 +1,108 @@
+#include "pace/harness/replicates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "pace/gate/expectation.hpp"
+
+namespace {
+
+using Words = std::vector<std::string>;
+namespace harness = pace::harness;
+
+pace::ImplementationResult measured(double log_ratio) {
+  pace::ImplementationResult row;
+  row.name = "mine";
+  row.outcome = pace::Outcome::measured;
+  row.log_ratios = std::vector<double>(20, log_ratio);
+  row.context.comparison = "case";
+  return row;
+}
+
+TEST_CASE("each process gets the command line, but no files, seed or limit of its parent's") {
+  CHECK(harness::detail::words_for_replicates({"--processes", "5", "layer norm", "--seed=3", "--budget", "2", "--json",
+                                               "a.json", "--csv=b", "-r", "junit", "--seed", "7", "--time-limit", "9",
+                                               "[tag]"}) == Words{"layer norm", "--budget", "2", "[tag]"});
+  ::setenv("XML_OUTPUT_FILE", "/tmp/parents.xml", 1);
+  const auto environment = harness::detail::environment_for_replicates("found");
+  ::unsetenv("XML_OUTPUT_FILE");
+  const auto has = [&](const std::string& start) {
+    return std::any_of(environment.begin(), environment.end(),
+                       [&](const std::string& each) { return each.starts_with(start); });
+  };
+  CHECK(has("PACE_REPLICATE_FILE=found"));
+  CHECK(has("PATH="));
+  CHECK_FALSE(has("XML_OUTPUT_FILE="));
+}
+
+TEST_CASE("what a process found comes back as it was") {
+  const std::string path = "found.jsonl";
+  {
+    harness::ReplicateSink sink(path);
+    pace::Result result;
+    result.name = "case";
+    auto row = measured(0.1);
+    row.judgements = {pace::NoSlowerThan(1.02).judge(row)};
+    result.implementations = {row};
+    sink.write(result);
+    // As a matcher states it afterwards; alone, this process would close the gate.
+    sink.write(row, pace::SpeedupAtLeast(1.5).judge(row));
+    sink.finish();
+  }
+  const auto left = harness::detail::read_left(path);
+  REQUIRE(left.findings.size() == 2);
+  CHECK(left.problems.empty());
+  CHECK(left.closed == 1);
+  CHECK(left.findings[0].comparison == "case");
+  CHECK(left.findings[0].implementation == "mine");
+  CHECK(left.findings[0].demanded.guard);
+  CHECK(left.findings[0].demanded.limit == 1.02);
+  CHECK(left.findings[0].centre == 0.1);
+  CHECK_FALSE(left.findings[1].demanded.guard);
+  CHECK(left.findings[1].demanded.limit == 1.5);
+  CHECK(left.findings[1].demanded.closes_when_undecided);
+  std::remove(path.c_str());
+}
+
+TEST_CASE("a wrong implementation is a problem that no further process mends") {
+  const std::string path = "wrong.jsonl";
+  {
+    harness::ReplicateSink sink(path);
+    pace::Result result;
+    result.name = "case";
+    auto row = measured(0.1);
+    row.outcome = pace::Outcome::wrong;
+    row.message = "differs at [0]";
+    result.implementations = {row};
+    sink.write(result);
+  }
+  const auto left = harness::detail::read_left(path);
+  REQUIRE(left.problems.size() == 1);
+  CHECK(left.problems[0] == "'case': 'mine' wrong: differs at [0]");
+  std::ofstream(path) << "{\"half\": ";
+  CHECK_THROWS_AS(harness::detail::read_left(path), pace::InputError);
+  std::remove(path.c_str());
+  CHECK_THROWS_AS(harness::detail::read_left(path), pace::InputError);
+}
+
+TEST_CASE("a process that other work disturbed has found nothing, but knows of the gate") {
+  const std::string path = "none.jsonl";
+  {
+    harness::ReplicateSink sink(path);
+    auto row = measured(0.1);
+    row.context.disturbance = "Other work took part.";
+    sink.write(row, pace::NoSlowerThan(1.02).judge(row));
+  }
+  const auto left = harness::detail::read_left(path);
+  REQUIRE(left.findings.size() == 1);
+  CHECK(std::isnan(left.findings[0].centre));
+  std::remove(path.c_str());
+}
+
+}  // namespace

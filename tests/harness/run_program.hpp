@@ -1,0 +1,48 @@
+// Runs the sample program as a process, as Bazel and people do.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/report/temporary_file.hpp"
+
+namespace program {
+
+namespace fs = std::filesystem;
+
+struct Run {
+  int code = -1;  ///< 128 + signal, as a shell has it
+  std::string out, err;
+};
+
+/// Runs the program in an environment of nothing but `variables`, so that the test's own Bazel does not show through.
+inline Run run(const std::string& arguments, const std::string& variables = "") {
+  const TemporaryFile out, err;
+  const std::string program = fs::absolute("tests/harness/sample_program").string();
+  const std::string command = "env -i PATH=/usr/bin:/bin " + variables + " '" + program + "' " + arguments + " >" +
+                              out.path() + " 2>" + err.path();
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
+}
+
+/// An empty folder that goes with the test.
+class Folder {
+ public:
+  Folder() { fs::create_directory(path()); }
+  ~Folder() { fs::remove_all(path()); }
+  [[nodiscard]] std::string path() const { return placeholder_.path() + ".d"; }
+  [[nodiscard]] std::string content(const std::string& name) const {
+    std::ifstream file(path() + "/" + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  TemporaryFile placeholder_;
+};
+
+}  // namespace program
