@@ -1,0 +1,32 @@
+// The self-test's own options, beside pace's and Catch2's.
+#include "benches/selftest/settings.hpp"
+#include "pace/harness/session.hpp"
+
+namespace {
+
+Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
+  using pace::harness::detail::option;
+  auto& settings = pace::selftest::settings();
+  const auto count = [&settings](const std::string& text, std::size_t& number) {
+    settings.long_form = true;
+    return pace::harness::read_number(text, number) && number > 0;
+  };
+  parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line (defaults to 500)",
+                   "a whole number above 0",
+                   [&settings, count](const std::string& text) { return count(text, settings.gates); });
+  parser |= option("--bias-processes", "number", "selftest: processes that measure placement (defaults to 12)",
+                   "a whole number above 2", [&settings, count](const std::string& text) {
+                     return count(text, settings.processes) && settings.processes > 2;
+                   });
+  parser |= option("--log", "file", "selftest: write one line of CSV per A/A gate, as it ends", "a file name",
+                   [&settings](const std::string& text) { return settings.log = text, !text.empty(); });
+  return parser;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pace::harness::SessionConfig config;
+  config.extend_cli = with_settings;
+  return pace::harness::main(argc, argv, config);
+}

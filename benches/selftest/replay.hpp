@@ -1,0 +1,35 @@
+// Replay: when a gate would have ended its rounds, and with which verdict, found out from the cycles of longer ones.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "pace/gate/demand.hpp"
+#include "pace/gate/evidence.hpp"
+#include "pace/gate/expectation.hpp"
+#include "pace/stats/sequential_test.hpp"
+
+namespace pace::selftest {
+
+struct Replay {
+  Verdict verdict = Verdict::undecided;
+  /// Until the verdict; all there are if there was none.
+  std::size_t cycles = 0;
+};
+
+/// What gate::Panel and gate::decide would have done cycle by cycle, with this expectation alone, at these rates.
+[[nodiscard]] inline Replay replay(const Expectation& expectation, std::span<const double> log_ratios,
+                                   const gate::Rates& rates = {}) {
+  const gate::Demand& demand = expectation.demand();
+  const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
+  stats::SequentialTest test(demand.threshold, demand.assumption());
+  for (const double each : log_ratios) {
+    test.add(each);
+    const Verdict verdict =
+        gate::decide(test.above().p_value(), test.below().p_value(), pass_level, fail_level);
+    if (verdict != Verdict::undecided) return {verdict, test.observations()};
+  }
+  return {Verdict::undecided, test.observations()};
+}
+
+}  // namespace pace::selftest

@@ -1,0 +1,86 @@
+#include "benches/selftest/merge_runs.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "pace/report/json.hpp"
+
+namespace {
+
+using pace::selftest::merge_runs;
+
+/// A file of results as one process leaves it, gone when this goes.
+class File {
+ public:
+  File(const std::string& name, double speedup, const std::string& disturbance = "",
+       pace::Outcome outcome = pace::Outcome::measured)
+      : path_(name) {
+    pace::Result result;
+    result.name = "case";
+    if (!disturbance.empty()) result.conditions.disturbances = {disturbance};
+    pace::ImplementationResult baseline, mine;
+    baseline.name = "eager";
+    baseline.is_baseline = true;
+    mine.name = "mine";
+    for (auto* row : {&baseline, &mine}) {
+      row->outcome = outcome;
+      if (outcome == pace::Outcome::measured) row->time.emplace().median = pace::Nanoseconds(100);
+    }
+    mine.speedup.emplace().median = speedup;
+    mine.message = "what it was";
+    result.implementations = {baseline, mine};
+    pace::report::Environment environment;
+    environment.date_utc = "2026-11-21T10:00:00Z";
+    pace::report::JsonSink sink(path_, environment);
+    sink.write(result);
+    sink.finish();
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { std::remove(path_.c_str()); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST_CASE("every file is one process") {
+  const File a("a.json", 0.90), b("b.json", 0.905), c("c.json", 0.91), d("d.json", 0.902), e("e.json", 0.907),
+      f("f.json", 0.904);
+  std::ostringstream out;
+  const std::vector<std::string> all{a.path(), b.path(), c.path(), d.path(), e.path(), f.path()};
+  CHECK(merge_runs(all, pace::NoSlowerThan(1.02), out) == 1);
+  CHECK(out.str().find("failed") != std::string::npos);
+  CHECK(out.str().find("0.9047x") != std::string::npos);
+  std::ostringstream claim, fewer;
+  CHECK(merge_runs(all, pace::SpeedupAtLeast(0.8), claim) == 0);
+  CHECK(claim.str().find("passed") != std::string::npos);
+  // Two prove nothing, however alike.
+  CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer) == 0);
+  CHECK(fewer.str().find("undecided") != std::string::npos);
+}
+
+TEST_CASE("what was disturbed says nothing, and what is wrong cannot be outvoted") {
+  const File good("good.json", 1.0), disturbed("disturbed.json", 0.5, "Other work took part."),
+      wrong("wrong.json", 1.0, "", pace::Outcome::wrong);
+  std::ostringstream out;
+  CHECK(merge_runs({good.path(), disturbed.path()}, pace::NoSlowerThan(1.02), out) == 0);
+  CHECK(out.str().find("1.000x") != std::string::npos);
+  CHECK_THROWS_AS(merge_runs({good.path(), wrong.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
+  CHECK_THROWS_AS(merge_runs({disturbed.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
+}
+
+TEST_CASE("a file twice is no second process, and no file is bad input") {
+  const File good("twice.json", 1.0);
+  std::ostringstream out;
+  CHECK_THROWS_AS(merge_runs({good.path(), good.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
+  CHECK_THROWS_AS(merge_runs({"nowhere.json"}, pace::NoSlowerThan(1.02), out), pace::InputError);
+}
+
+}  // namespace
