@@ -1,9 +1,12 @@
 """Rules for programs that measure with pace, and for pace's own unit tests."""
 
 load("//third_party:build_info.bzl", "build_info")
+load("//third_party:nvcc.bzl", "NEEDS_TOOLKIT", "nvcc_objects")
 load("//third_party:optimised.bzl", "optimised_binary", "optimised_test")
 
-_LANGUAGE = ["-std=c++20"]
+# GCC collects garbage whenever its heap has doubled, which for a file with LibTorch's headers takes a tenth of the time
+# and frees next to nothing; below 1 GiB it need not. Other compilers ignore it.
+_LANGUAGE = ["-std=c++20", "--param=ggc-min-heapsize=1048576"]
 
 # Alignment: code layout alone was worth a factor of 1.7 between two builds of one benchmark.
 _TIMED = _LANGUAGE + ["-O3", "-falign-functions=64", "-falign-loops=64"]
@@ -43,6 +46,7 @@ def pace_test(
         env = {},
         copts = [],
         visibility = None,
+        target_compatible_with = None,
         **kwargs):
     """A Catch2 test that may time: optimised as a whole, and never run while another test runs.
 
@@ -58,11 +62,13 @@ def pace_test(
       env: environment variables of the test.
       copts: added after pace's own.
       visibility: as for any target.
+      target_compatible_with: as for any target.
       **kwargs: as for cc_binary, such as linkopts or local_defines.
     """
     optimised_test(
         name = name,
-        program = _timed_program(name, srcs, deps, copts, kwargs),
+        program = _timed_program(name, srcs, deps, copts, dict(kwargs, target_compatible_with = target_compatible_with)),
+        target_compatible_with = target_compatible_with,
         args = args,
         data = data,
         size = size,
@@ -101,5 +107,37 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
         copts = _UNIT + copts,
         size = size,
         deps = deps + ["@catch2//:catch2_main"],
+        **kwargs
+    )
+
+def pace_cuda_library(name, srcs, hdrs = [], deps = [], arch = ["sm_90"], copts = [], **kwargs):
+    """A cc_library of CUDA sources, for a pace_test's deps. Skipped where there is no CUDA toolkit.
+
+    Args:
+      name: the target.
+      srcs: .cu files; nvcc compiles them with -O3 as C++17, once per file.
+      hdrs: what they and their users include, from the workspace's root.
+      deps: other libraries that they include.
+      arch: the architectures to build for, such as "sm_90" (Hopper). One that the GPU is not is an error at run time.
+      copts: for nvcc, after these.
+      **kwargs: as for cc_library, such as visibility.
+    """
+    cudart = str(Label("@cuda//:cudart"))
+    nvcc_objects(
+        name = name + "_objects",
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps + [cudart],
+        arch = [arch] if type(arch) == type("") else arch,
+        copts = copts,
+        target_compatible_with = NEEDS_TOOLKIT,
+        visibility = ["//visibility:private"],
+    )
+    native.cc_library(
+        name = name,
+        srcs = [":" + name + "_objects"],
+        hdrs = hdrs,
+        deps = deps + [cudart],
+        target_compatible_with = NEEDS_TOOLKIT,
         **kwargs
     )

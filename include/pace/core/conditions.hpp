@@ -1,6 +1,7 @@
 // Conditions: what else happened on the machine while a comparison was timed, and whether figures can stand it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,20 @@
 #include "pace/core/units.hpp"
 
 namespace pace {
+
+/// What a GPU's driver told between cycles. Figures that it did not tell are 0.
+struct GpuConditions {
+  std::size_t readings = 0;
+  /// Clock of the multiprocessors, in MHz.
+  double lowest_clock = 0, highest_clock = 0;
+  double hottest = 0;  ///< in degrees Celsius
+  double most_power = 0;  ///< in watts
+  /// Shares of the readings: slowed down by heat or by the hardware; held at its power limit, which long dense products
+  /// reach on a healthy GPU.
+  double slowed = 0, power_limited = 0;
+  /// Cycles during which the clock changed: their sides need not have seen the same GPU.
+  std::size_t suspect_cycles = 0;
+};
 
 /// Over the timed rounds of one comparison. What is not known is absent.
 struct Conditions {
@@ -30,6 +45,8 @@ struct Conditions {
   /// The longest crossover cycle and the median one; 0 without cycles. The shortest is below 0 only if the clock ran
   /// backwards.
   Nanoseconds longest_cycle{}, median_cycle{}, shortest_cycle{};
+  /// Of the GPU that did the work, if one did and its driver tells.
+  std::optional<GpuConditions> gpu = {};
   /// Why no verdict may rest on the figures, in full sentences. Empty: nothing speaks against them.
   std::vector<std::string> disturbances = {};
 };
@@ -78,6 +95,8 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
       found.push_back("The clock jumped: it told " + format_time(size) + (error->count() < 0 ? " less" : " more") +
                       " than the hardware counter did.");
   }
+  if (conditions.gpu)
+    beyond(conditions.gpu->slowed, share, " of the readings", "The GPU was slowed down by heat or its hardware in ");
   if (conditions.suspended && *conditions.suspended > limits::least_clock_error)
     found.push_back("The machine slept for " + format_time(*conditions.suspended) + " during the rounds.");
   return found;

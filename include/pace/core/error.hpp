@@ -55,4 +55,10 @@ class DeviceMissing : public Refused {
   using Refused::Refused;
 };
 
+/// A device cannot be used any more by this process: a kernel did something illegal, or never ends.
+class DeviceLost : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace pace

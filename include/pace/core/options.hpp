@@ -27,6 +27,18 @@ enum class StopPolicy {
   budget,
 };
 
+/// What times the calls that a gate is about. On the CPU there is the wall clock alone.
+enum class ClockChoice {
+  /// The wall clock on the CPU; on a GPU `graph` if every implementation can be captured, else `hot`.
+  automatic,
+  cold,      ///< GPU: as `graph`, with everything driven out of the L2 cache before each call
+  hot,       ///< GPU: between events in the stream, calls following each other
+  graph,     ///< GPU: between events inside a CUDA graph of the calls, without the host
+  host,      ///< GPU: what a call costs the host until it returns
+  profiler,  ///< GPU: the time that kernels and copies ran, by CUPTI; dear
+  wall,      ///< the host's clock, until the device is done
+};
+
 struct Options {
   /// Time for the timed rounds of one comparison, all implementations together.
   Nanoseconds budget = std::chrono::seconds(1);
@@ -75,6 +87,11 @@ struct Options {
   /// Also times the baseline against itself, and against itself with calls added, between the cycles and for at most a
   /// tenth of the time: what no difference and a known one look like on this machine now.
   bool controls = false;
+
+  ClockChoice clock = ClockChoice::automatic;
+
+  /// Time for each further figure of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0 for none.
+  double figures = 0.25;
 };
 
 /// Throws Error naming the first option that makes no sense.
@@ -91,8 +108,22 @@ inline void validate(const Options& options) {
   require(options.max_rounds >= 1, "max_rounds must be at least 1");
   require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
   require(options.disturbance > 0 && options.disturbance <= 1, "disturbance must be above 0 and at most 1, such as 0.2");
+  require(options.figures >= 0 && options.figures <= 10, "figures must lie between 0 and 10, such as 0.25");
   require(options.alpha > 0 && options.alpha < 0.5, "alpha must lie between 0 and 0.5, such as 0.001");
   require(options.beta > 0 && options.beta < 0.5, "beta must lie between 0 and 0.5, such as 0.01");
+}
+
+[[nodiscard]] inline const char* to_string(ClockChoice choice) {
+  switch (choice) {
+    case ClockChoice::automatic: return "automatic";
+    case ClockChoice::cold: return "cold";
+    case ClockChoice::hot: return "hot";
+    case ClockChoice::graph: return "graph";
+    case ClockChoice::host: return "host";
+    case ClockChoice::profiler: return "profiler";
+    case ClockChoice::wall: return "wall";
+  }
+  return "?";
 }
 
 }  // namespace pace

@@ -71,6 +71,8 @@ struct GateContext {
   std::string comparison = {};
   /// Why no verdict may rest on the figures (see Conditions); empty: nothing speaks against them.
   std::string disturbance = {};
+  /// Why the figures cannot be true; empty: they can. Then there is no verdict either, and no gate lets it through.
+  std::string impossible = {};
   /// Why the rounds ended before their time; empty: they did not.
   std::string cut_short = {};
 };
@@ -79,10 +81,28 @@ struct GateContext {
 struct CallCounts {
   /// Through LibTorch's dispatcher, without those that operators call in turn.
   std::int64_t operator_calls = 0;
-  /// Blocks taken from LibTorch's CPU allocator, and their bytes.
+  /// Blocks taken from LibTorch's allocators, and their bytes (on a GPU as it rounds them).
   std::int64_t allocations = 0, bytes_allocated = 0;
 
   [[nodiscard]] bool operator==(const CallCounts&) const = default;
+};
+
+/// One way to time the same calls beside the one that the gate is about: cold, hot, graph, host.
+struct FigureSummary {
+  std::string name;
+  std::optional<TimeSummary> time = {};
+  /// Absent for the baseline, and where it has no such figure.
+  std::optional<SpeedupSummary> speedup = {};
+  /// Why there is none; empty otherwise.
+  std::string missing = {};
+};
+
+/// What one call takes of a GPU's memory, by LibTorch's allocator.
+struct DeviceMemory {
+  /// The most bytes allocated at once beyond those before the call; bytes taken from the driver in addition.
+  std::int64_t peak = 0, reserved = 0;
+  /// Blocks asked for, and requests to the driver, which wait for the device.
+  std::int64_t allocations = 0, driver_allocations = 0;
 };
 
 struct ImplementationResult {
@@ -109,6 +129,9 @@ struct ImplementationResult {
   std::vector<double> log_ratios;
   std::optional<SpeedupSummary> speedup;
   GateContext context;
+  /// On a GPU: all four, the gate's own among them.
+  std::vector<FigureSummary> figures;
+  std::optional<DeviceMemory> device_memory;
 
   /// Absent unless two calls on the same operands counted the same; then `why_uncounted` says why.
   std::optional<CallCounts> counts;
@@ -119,6 +142,8 @@ struct ImplementationResult {
 
   /// What one iteration moves and computes, if the user declared it.
   std::optional<double> bytes, flops;
+  /// Of what the machine was measured to move or compute at most, whichever is nearer; on a GPU, where those are known.
+  std::optional<double> share_of_peak;
 
   /// Measured, and every expectation let it through.
   [[nodiscard]] bool acceptable() const {
@@ -169,6 +194,8 @@ struct Result {
   std::vector<ControlSummary> controls;
   /// A device that was asked for and is not there: an infrastructure failure. Empty otherwise.
   std::string missing_device;
+  /// How a device was lost to this process, so that nothing more can run on it. Empty otherwise.
+  std::string lost_device;
   /// Things that whoever reads the numbers should know, in full sentences.
   std::vector<std::string> notes;
 

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+
+#include "pace/clock/sampling.hpp"
 
 namespace pace::measure {
 
@@ -13,13 +16,28 @@ struct Operation {
   void (*run)(void* state, std::size_t operands, std::int64_t iterations) = nullptr;
   /// Untimed, before every run: restores what the last run changed. May be null.
   void (*prepare)(void* state, std::size_t operands) = nullptr;
+  /// What the last run returned, for a clock that replays runs instead of making them; and gives it back, spoilt, before
+  /// each replay, which must write it anew.
+  std::shared_ptr<void> (*keep_output)(void* state) = [](void*) { return std::shared_ptr<void>(); };
+  void (*put_back_output)(void* state, const std::shared_ptr<void>& output) = [](void*, const std::shared_ptr<void>&) {};
+  /// Called while an exception that came out of a sample is handled: may throw one that says whose sample it was.
+  void (*failed)(void* state) = [](void*) {};
 };
 
 /// One sample: prepares, then times `iterations` iterations. Returns the time of all of them together.
 template <class Clock>
 auto take_sample(Clock& clock, const Operation& operation, std::size_t operands, std::int64_t iterations) {
-  if (operation.prepare != nullptr) operation.prepare(operation.state, operands);
-  return clock.time([&] { operation.run(operation.state, operands, iterations); });
+  if constexpr (clock::SamplesOperations<Clock, Operation>) {
+    try {
+      return clock.sample(operation, operands, iterations);
+    } catch (...) {
+      operation.failed(operation.state);
+      throw;
+    }
+  } else {
+    if (operation.prepare != nullptr) operation.prepare(operation.state, operands);
+    return clock.time([&] { operation.run(operation.state, operands, iterations); });
+  }
 }
 
 }  // namespace pace::measure

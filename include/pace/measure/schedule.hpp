@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,9 +33,7 @@ class Schedule {
   Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)
       : count_(implementations), policy_(policy), random_(seed), turns_(count_ * count_), labels_(count_),
         owners_(count_), shifts_(count_), first_row_(count_) {
-    std::iota(labels_.begin(), labels_.end(), std::size_t{0});
-    std::iota(owners_.begin(), owners_.end(), std::size_t{0});
-    std::iota(shifts_.begin(), shifts_.end(), std::size_t{0});
+    for (std::size_t i = 0; i < count_; ++i) labels_[i] = owners_[i] = shifts_[i] = i;
     // 0, 1, k-1, 2, k-2, ...: neighbours differ by every residue once.
     for (std::size_t place = 0; place < count_; ++place)
       first_row_[place] = place % 2 == 1 ? (place + 1) / 2 : (count_ - place / 2) % count_;

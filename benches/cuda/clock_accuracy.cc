@@ -1,0 +1,213 @@
+// How true each clock is on this GPU: errors against CUPTI's durations, coldness, and what a sample costs the host.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "benches/cuda/coldness.hpp"
+#include "benches/cuda/subjects.hpp"
+#include "pace/clock/compatible/do_bench.hpp"
+#include "pace/clock/compatible/inductor.hpp"
+#include "pace/clock/compatible/profiling.hpp"
+#include "pace/clock/event.hpp"
+#include "pace/clock/graph.hpp"
+#include "pace/clock/overhead.hpp"
+#include "pace/clock/profiler.hpp"
+#include "pace/cuda/device.hpp"
+#include "pace/cuda/limits.hpp"
+
+using namespace pace;
+using namespace pace::bench;
+using cuda::CudaDevice;
+namespace compatible = clock::compatible;
+
+namespace {
+
+using Times = std::map<std::string, std::vector<double>>;  // us per call
+
+[[nodiscard]] double median(std::vector<double> values) {
+  if (values.empty()) return std::nan("");
+  std::ranges::sort(values);
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+struct Clocks {
+  explicit Clocks(CudaDevice& device) : device(device) {}
+  CudaDevice& device;
+  clock::EventClock<CudaDevice> unblocked{device}, blocked{device};
+  clock::GraphClock<CudaDevice> graph{device}, cold{device, {.cold = true, .calls = 32}};
+  clock::ProfilerClock<CudaDevice> profiler{device}, cold_profiler{device, {.cold = true}};
+  clock::Overhead in_graph, in_cold;
+};
+
+void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
+  auto& device = clocks.device;
+  const auto op = subject.operation();
+  for (int i = 0; i < 3; ++i) op.run(op.state, 0, 1);
+  const double estimate = clocks.graph.sample(op, 0, 5).count() / 5;
+  const auto calls = static_cast<std::int64_t>(std::clamp(1e6 / estimate, 4.0, 200.0));
+  const double us = 1e-3 / static_cast<double>(calls);
+  const double kernels = clocks.graph.kernels_per_call();
+
+  std::vector<std::function<void()>> turns{
+      [&] { times["CUPTI"].push_back(us * clocks.profiler.time([&] { op.run(op.state, 0, calls); }).count()); },
+      [&] { times["CUPTI cold"].push_back(1e-3 / 12 * clocks.cold_profiler.sample(op, 0, 12).count()); },
+      [&] {
+        const Nanoseconds each = clocks.graph.sample(op, 0, calls) / static_cast<double>(calls);
+        times["graph"].push_back(1e-3 * each.count());
+        times["graph, gaps removed"].push_back(1e-3 * clocks.in_graph.remove_from(each, kernels).count());
+      },
+      [&] { times["event"].push_back(us * clocks.unblocked.sample(op, 0, calls).count()); },
+      [&] { times["event, blocked"].push_back(us * clocks.blocked.sample(op, 0, calls).count()); },
+      [&] {
+        static_cast<void>(clocks.cold.sample(op, 0, 12));
+        std::vector<double> each;
+        for (const auto time : clocks.cold.last_times()) each.push_back(1e-3 * time.count());
+        times["cold"].push_back(median(each));
+        times["cold, pair removed"].push_back(
+            1e-3 * clock::Overhead(clocks.in_cold.per_call, clocks.in_graph.per_kernel)
+                       .remove_from(Nanoseconds(1e3 * median(each)), kernels).count());
+      },
+  };
+  std::mt19937 random(1);
+  for (int round = 0; round < 9; ++round) {
+    std::shuffle(turns.begin(), turns.end(), random);
+    for (const auto& turn : turns) {
+      // Each from the same state: a profiler that starts up gives the GPU milliseconds to cool, and the clock to rise.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      turn();
+    }
+  }
+  const auto call = [&] { op.run(op.state, 0, 1); };
+  using compatible::Statistic;
+  const auto add = [&](const char* name, compatible::Milliseconds time) { times[name].push_back(1e3 * time.count()); };
+  add("do_bench", compatible::do_bench(device, call, {}, Statistic::median));
+  add("do_bench_cudagraph", compatible::do_bench_cudagraph(device, call, {}, Statistic::median));
+  add("Inductor", compatible::inductor_benchmark(device, call).least);
+  add("Inductor, profiler", compatible::profiler_benchmark(device, call));
+}
+
+/// What the clocks add, by a kernel that is none of the subjects, measured as they are.
+void calibrate(Clocks& clocks) {
+  Subject short_kernel = add(3 << 19);
+  const auto op = short_kernel.operation();
+  const auto show = [&](const char* when) {
+    const auto overhead = clock::measure_overhead(clocks.graph, clocks.profiler, op);
+    std::printf("%s: measure_overhead says %.3f us in a graph\n", when, 1e-3 * overhead.per_call.count());
+  };
+  short_kernel.calls[0]();
+  show("at first");
+  Times times;
+  measure_subject(clocks, short_kernel, times);
+  show("later");
+  const auto added = [&](const char* clock, const char* truth) {
+    const Nanoseconds each(1e3 * std::max(0.0, median(times.at(clock)) - median(times.at(truth))));
+    return clock::Overhead{each, each};
+  };
+  std::printf("%s: CUPTI %.3f us, in a graph %.3f us\n", short_kernel.name.c_str(), median(times.at("CUPTI")),
+              median(times.at("graph")));
+  clocks.in_graph = added("graph", "CUPTI");
+  clocks.in_cold = added("cold", "CUPTI cold");
+}
+
+void show_errors(const std::vector<std::pair<std::string, Times>>& all) {
+  const std::vector<std::string> hot{"graph", "graph, gaps removed", "event", "event, blocked", "do_bench_cudagraph"};
+  const std::vector<std::string> cold{"cold", "cold, pair removed", "do_bench", "Inductor", "Inductor, profiler"};
+  std::vector<std::string> columns{"CUPTI"};
+  columns.insert(columns.end(), hot.begin(), hot.end());
+  columns.push_back("CUPTI cold");
+  columns.insert(columns.end(), cold.begin(), cold.end());
+  std::printf("\nMedian time of a call, us\n%-22s", "");
+  for (const auto& column : columns) std::printf(" %19s", column.c_str());
+  for (const auto& [name, times] : all) {
+    std::printf("\n%-22s", name.c_str());
+    for (const auto& column : columns) std::printf(" %19.2f", median(times.at(column)));
+  }
+  const auto show = [&](const std::string& column, const char* reference) {
+    std::vector<double> errors, shares, within;
+    for (const auto& [name, times] : all) {
+      const double truth = median(times.at(reference)), error = std::abs(median(times.at(column)) - truth);
+      errors.push_back(error);
+      shares.push_back(100 * error / truth);
+      within.push_back(error <= std::max(0.2, 0.005 * truth) ? 1 : 0);
+    }
+    std::printf("%-22s %12.3f %12.2f %12.3f %9.0f of %zu\n", column.c_str(), median(errors), median(shares),
+                *std::ranges::max_element(errors), std::accumulate(within.begin(), within.end(), 0.0), within.size());
+  };
+  std::printf("\n\nError against CUPTI, hot%13s %12s %12s %15s\n", "median, us", "median, %", "largest, us",
+              "<= .2 us|.5 %");
+  for (const auto& column : hot) show(column, "CUPTI");
+  std::printf("Error against CUPTI, cold\n");
+  for (const auto& column : cold) show(column, "CUPTI cold");
+}
+
+void show_host_cost(Clocks& clocks) {
+  Subject subject = add(1 << 20);
+  const auto op = subject.operation();
+  const auto show = [&](const char* name, auto& clock, std::int64_t calls) {
+    static_cast<void>(clock.sample(op, 0, calls));
+    constexpr int samples = 200;
+    Nanoseconds on_device{};
+    const Nanoseconds start = clocks.device.now();
+    for (int i = 0; i < samples; ++i) on_device += clock.sample(op, 0, calls);
+    const double beyond = 1e-3 * (clocks.device.now() - start - on_device).count() / samples;
+    std::printf("%-16s %4lld calls a sample: %8.2f us beyond the timed work, %6.3f us a call\n", name,
+                static_cast<long long>(calls), beyond, beyond / static_cast<double>(calls));
+  };
+  std::printf("\nHost cost of a sample (add 1 Mi)\n");
+  for (const std::int64_t calls : {1, 20, 256}) show("graph", clocks.graph, calls);
+  show("cold", clocks.cold, 32);
+  show("event, blocked", clocks.blocked, 20);
+}
+
+void run() {
+  CudaDevice device;
+  std::printf("%s, compute capability %d.%d, L2 %.0f MiB\n", device.name().c_str(), device.properties().major,
+              device.properties().minor, static_cast<double>(device.l2_bytes()) / (1 << 20));
+  const auto limits = cuda::measure_limits(device);
+  std::printf("memory, GB/s: copy %.0f, read %.0f, write %.0f; products, TFLOP/s: float32 %.1f, TF32 %.1f, bf16 %.1f, "
+              "f16 %.1f\n", 1e-9 * limits.copy, 1e-9 * limits.read, 1e-9 * limits.write, 1e-12 * limits.float32,
+              1e-12 * limits.tf32, 1e-12 * limits.bf16, 1e-12 * limits.f16);
+  Clocks clocks(device);
+  clocks.blocked.warmed_up();
+  calibrate(clocks);
+  std::printf("added to a kernel: in a graph %.3f us, between a pair of events behind a flush %.3f us; an empty pair "
+              "in a graph reads %.3f us, in a stream %.3f us\n", 1e-3 * clocks.in_graph.per_call.count(),
+              1e-3 * clocks.in_cold.per_call.count(), 1e-3 * clocks.graph.resolution().count(),
+              1e-3 * clocks.unblocked.resolution().count());
+  std::vector<std::pair<std::string, Times>> all;
+  for (const auto& make : accuracy_subjects()) {
+    Subject subject = make();
+    Times times;
+    measure_subject(clocks, subject, times);
+    clocks.graph.forget();
+    clocks.cold.forget();
+    all.emplace_back(subject.name, std::move(times));
+  }
+  show_errors(all);
+  std::printf("streams that could not be blocked in time: %lld\n", static_cast<long long>(clocks.blocked.time_outs()));
+  show_host_cost(clocks);
+  show_coldness(device, limits);
+  show_residual_hits(device);
+}
+
+}  // namespace
+
+int main() {
+  try {
+    run();
+  } catch (const DeviceMissing& error) {
+    std::printf("skipped: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "clock_accuracy: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

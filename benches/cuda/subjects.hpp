@@ -1,0 +1,102 @@
+// What the accuracy bench times: LibTorch's kernels from 2 us to 10 ms.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_softmax.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/sum.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/measure/operation.hpp"
+
+namespace pace::bench {
+
+/// One call on each of a few operand sets.
+struct Subject {
+  std::string name;
+  std::vector<std::function<void()>> calls;
+  double bytes = 0;
+
+  [[nodiscard]] measure::Operation operation() {
+    return {this,
+            [](void* state, std::size_t set, std::int64_t iterations) {
+              const auto& call = static_cast<Subject*>(state)->calls[set];
+              for (std::int64_t i = 0; i < iterations; ++i) call();
+            },
+            nullptr};
+  }
+};
+
+[[nodiscard]] inline at::Tensor random(at::IntArrayRef sizes, at::ScalarType type = at::kFloat) {
+  return at::randn(sizes, at::TensorOptions().device(at::kCUDA).dtype(type));
+}
+
+/// `sets` sets of operands, each of `elements` floats three times.
+[[nodiscard]] inline Subject add(std::int64_t elements, std::size_t sets = 1) {
+  Subject subject{"add " + (elements >= 1 << 20 ? std::to_string(elements >> 20) + " Mi" : std::to_string(elements)),
+                  {}, 12.0 * static_cast<double>(elements)};
+  for (std::size_t set = 0; set < sets; ++set)
+    subject.calls.push_back([a = random({elements}), b = random({elements}), out = random({elements})]() mutable {
+      at::add_out(out, a, b);
+    });
+  return subject;
+}
+
+[[nodiscard]] inline Subject product(std::int64_t n, at::ScalarType type) {
+  return {(type == at::kFloat ? "float32 product " : "bf16 product ") + std::to_string(n),
+          {[a = random({n, n}, type), b = random({n, n}, type), out = random({n, n}, type)]() mutable {
+            at::mm_out(out, a, b);
+          }}};
+}
+
+[[nodiscard]] inline Subject softmax(std::int64_t rows, std::int64_t columns) {
+  return {"softmax " + std::to_string(rows) + "x" + std::to_string(columns),
+          {[x = random({rows, columns}), out = random({rows, columns})]() mutable {
+            at::_softmax_out(out, x, 1, false);
+          }}};
+}
+
+[[nodiscard]] inline Subject layer_norm(std::int64_t rows, std::int64_t columns) {
+  return {"layer norm " + std::to_string(rows) + "x" + std::to_string(columns),
+          {[x = random({rows, columns}), w = random({columns}), b = random({columns}), columns] {
+            static_cast<void>(at::native_layer_norm(x, {columns}, w, b, 1e-5));
+          }}};
+}
+
+[[nodiscard]] inline Subject gelu(std::int64_t elements) {
+  return {"gelu " + std::to_string(elements >> 20) + " Mi",
+          {[x = random({elements}), out = random({elements})]() mutable { at::gelu_out(out, x); }}};
+}
+
+[[nodiscard]] inline Subject transpose(std::int64_t n) {
+  return {"transpose " + std::to_string(n),
+          {[x = random({n, n}), out = random({n, n})]() mutable { out.copy_(x.t()); }}};
+}
+
+[[nodiscard]] inline std::vector<std::function<Subject()>> accuracy_subjects() {
+  std::vector<std::function<Subject()>> subjects;
+  for (const std::int64_t mi : {1, 2, 4, 8, 16, 64, 256, 1024})
+    subjects.push_back([mi] { return add(mi << 20); });
+  for (const std::int64_t n : {256, 512, 1024, 2048, 4096, 8192})
+    subjects.push_back([n] { return product(n, at::kBFloat16); });
+  for (const std::int64_t n : {512, 1024, 2048, 4096, 6144})
+    subjects.push_back([n] { return product(n, at::kFloat); });
+  for (const auto& [rows, columns] : {std::pair{128, 1024}, {1024, 1024}, {8192, 1024}, {4096, 4096}})
+    subjects.push_back([rows = rows, columns = columns] { return softmax(rows, columns); });
+  for (const std::int64_t rows : {1024, 8192}) subjects.push_back([rows] { return layer_norm(rows, 4096); });
+  for (const std::int64_t mi : {1, 32}) subjects.push_back([mi] { return gelu(mi << 20); });
+  for (const std::int64_t n : {1024, 4096}) subjects.push_back([n] { return transpose(n); });
+  return subjects;
+}
+
+}  // namespace pace::bench

@@ -1,0 +1,95 @@
+// ComparisonClock: what pace::compare times operands on a GPU with.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "pace/clock/figures.hpp"
+#include "pace/clock/gpu_reading.hpp"
+#include "pace/clock/owned.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/result.hpp"
+#include "pace/cuda/device.hpp"
+#include "pace/cuda/escape.hpp"
+#include "pace/cuda/limits.hpp"
+#include "pace/cuda/memory.hpp"
+#include "pace/cuda/nvml.hpp"
+
+namespace pace::cuda {
+
+/// Knows the GPU's memory and its driver besides. `device` must outlive it.
+class ComparisonClock : public clock::FigureClock<CudaDevice> {
+ public:
+  explicit ComparisonClock(CudaDevice& device)
+      : clock::FigureClock<CudaDevice>(device), device_(device), nvml_(Nvml::open(pci_address(device))) {}
+
+  /// Of one call of `call`, which returns what lives on after it.
+  template <class F>
+  [[nodiscard]] DeviceMemory memory_of(F&& call) {
+    return measure_memory(device_, call);
+  }
+
+  /// What is wrong if work of `call` gets away from the stream that is timed. For about a tenth of a second at most,
+  /// or four calls.
+  template <class F>
+  [[nodiscard]] std::optional<std::string> find_escape(F&& call) {
+    device_.synchronise();
+    const Nanoseconds start = device_.now();
+    call();
+    device_.synchronise();
+    const Nanoseconds each = device_.now() - start;
+    constexpr Nanoseconds most = std::chrono::milliseconds(30);
+    return cuda::find_escape(device_, call, static_cast<int>(std::clamp(most / each, 1.0, 100.0)));
+  }
+
+  /// Puts the current stream back when it goes.
+  [[nodiscard]] auto keep_stream() {
+    return clock::OnStream<CudaDevice>(device_, device_.current_stream());
+  }
+
+  /// Says how near a row comes to what this GPU was measured to do (see MachineLimits; measured once a process), by its
+  /// cold time if it has one, and that no verdict may rest on what is beyond.
+  void hold_against_limits(ImplementationResult& row) {
+    static const MachineLimits limits = measure_limits(device_);
+    Nanoseconds cold = row.time->median;
+    for (const auto& figure : row.figures)
+      if (figure.name == to_string(ClockChoice::cold) && figure.time) cold = figure.time->median;
+    const double moved = row.bytes ? *row.bytes / cold.count() * 1e9 / limits.memory() : 0;
+    const double computed = row.flops ? *row.flops / row.time->median.count() * 1e9 / limits.products() : 0;
+    row.share_of_peak = std::max(moved, computed);
+    if (*row.share_of_peak <= impossible_share) return;
+    row.context.impossible = "it would be " + format_percent(*row.share_of_peak) + " of what this GPU was measured to " +
+                             (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
+                             " declared right, and is all the work done?";
+  }
+
+  /// None without NVML.
+  [[nodiscard]] std::optional<clock::GpuReading> look_at_gpu() const {
+    if (!nvml_) return std::nullopt;
+    const GpuState state = nvml_->state();
+    clock::GpuReading reading;
+    reading.clock = state.sm_megahertz.value_or(0);
+    reading.celsius = state.celsius.value_or(0);
+    reading.watts = state.watts.value_or(0);
+    const auto reasons = state.reasons.value_or(0);
+    reading.power_limited = (reasons & power_limit) != 0;
+    reading.slowed = throttles(reasons & ~power_limit);
+    return reading;
+  }
+
+ private:
+  [[nodiscard]] static std::string pci_address(const CudaDevice& device) {
+    const auto& at = device.properties();
+    char text[32];
+    std::snprintf(text, sizeof text, "%08x:%02x:%02x.0", at.pciDomainID, at.pciBusID, at.pciDeviceID);
+    return text;
+  }
+
+  CudaDevice& device_;
+  std::optional<Nvml> nvml_;
+};
+
+}  // namespace pace::cuda

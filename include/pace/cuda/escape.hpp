@@ -1,0 +1,45 @@
+// find_escape: whether work of a call gets away from the stream that is timed.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "pace/clock/owned.hpp"
+#include "pace/core/format.hpp"
+#include "pace/cuda/device.hpp"
+
+namespace pace::cuda {
+
+/// Beyond this, after the stream has ended, the rest of the device was still busy: waiting for an idle device takes
+/// some microseconds.
+inline constexpr Nanoseconds least_escape = std::chrono::microseconds(50);
+
+/// Calls `call` `calls` times in the current stream, several times over, and waits first for that stream and then for
+/// the whole device: what the second wait takes is work elsewhere that no clock of this stream sees. Escaped work adds
+/// up over the calls. Returns what is wrong; none if nothing is. Work on other streams that the current one waits for
+/// is fine. Leaves the current stream as it was.
+template <class F>
+[[nodiscard]] std::optional<std::string> find_escape(CudaDevice& device, F&& call, int calls = 100, int tries = 3) {
+  const auto stream = device.current_stream();
+  const clock::OnStream<CudaDevice> restore(device, stream);
+  Nanoseconds least = Nanoseconds::max();
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    device.synchronise();
+    for (int i = 0; i < calls; ++i) {
+      call();
+      if (device.current_stream() != stream)
+        return "it left another stream behind as the current one, so that later work is not where it is timed; "
+               "expected it to restore the stream";
+    }
+    device.synchronise(stream);
+    const Nanoseconds stream_ended = device.now();
+    device.synchronise();
+    least = std::min(least, device.now() - stream_ended);
+  }
+  if (least < least_escape) return std::nullopt;
+  return "it works on another stream: " + format_time(least / calls) +
+         " of a call went on after the current stream had ended; expected the current stream to wait for all of it";
+}
+
+}  // namespace pace::cuda

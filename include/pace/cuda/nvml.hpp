@@ -1,0 +1,129 @@
+// Nvml: what the driver tells of a GPU's clocks, temperature and power. The library is looked for at run time.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pace/core/error.hpp"
+
+namespace pace::cuda {
+
+/// At one moment. What the driver does not tell is absent.
+struct GpuState {
+  std::optional<unsigned> sm_megahertz = {}, memory_megahertz = {}, celsius = {};
+  std::optional<double> watts = {};
+  /// Why the clock is lower than it could be: bits, see clock_reasons().
+  std::optional<std::uint64_t> reasons = {};
+};
+
+/// The bit of GpuState::reasons for a clock held down by the power limit, which heavy work meets in any good machine.
+inline constexpr std::uint64_t power_limit = 0x4;
+
+namespace detail {
+
+struct ClockReason {
+  std::uint64_t bit;
+  const char* name;
+  /// Whether it slows work down that would otherwise be faster; not so if somebody chose the clock or nothing runs.
+  bool slows;
+};
+
+// Values as nvml.h has them, which toolkits may lack.
+inline constexpr ClockReason clock_reasons[] = {
+    {0x1, "idle", false},
+    {0x2, "clocks were set", false},
+    {power_limit, "power limit", true},
+    {0x8, "hardware slow-down", true},
+    {0x10, "synchronised boost", false},
+    {0x20, "temperature (software)", true},
+    {0x40, "temperature (hardware)", true},
+    {0x80, "power brake", true},
+    {0x100, "display clocks", false},
+};
+
+}  // namespace detail
+
+/// In words, such as "power limit".
+[[nodiscard]] inline std::vector<std::string_view> clock_reasons(std::uint64_t bits) {
+  std::vector<std::string_view> names;
+  for (const auto& reason : detail::clock_reasons)
+    if ((bits & reason.bit) != 0) names.emplace_back(reason.name);
+  return names;
+}
+
+/// Whether the GPU is slower than it could be, and not by anybody's wish.
+[[nodiscard]] inline bool throttles(std::uint64_t bits) {
+  for (const auto& reason : detail::clock_reasons)
+    if (reason.slows && (bits & reason.bit) != 0) return true;
+  return false;
+}
+
+class Nvml {
+ public:
+  /// Looks for the GPU at this address of the PCI bus ("0000:18:00.0"): NVML's numbers are not CUDA's. None if the
+  /// library or the GPU is not there. `library` is another one in tests.
+  [[nodiscard]] static std::optional<Nvml> open(const std::string& pci_address,
+                                                const char* library = "libnvidia-ml.so.1") {
+    Nvml nvml;
+    nvml.library_.reset(::dlopen(library, RTLD_NOW | RTLD_LOCAL));
+    if (!nvml.library_) return std::nullopt;
+    int (*by_address)(const char*, Device*) = nullptr;
+    int (*init)() = nullptr;
+    nvml.find(init, "nvmlInit_v2");
+    nvml.find(by_address, "nvmlDeviceGetHandleByPciBusId_v2");
+    nvml.find(nvml.clock_, "nvmlDeviceGetClockInfo");
+    nvml.find(nvml.temperature_, "nvmlDeviceGetTemperature");
+    nvml.find(nvml.power_, "nvmlDeviceGetPowerUsage");
+    nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksEventReasons");
+    // Its name before driver 535.
+    if (nvml.reasons_ == nullptr) nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    if (init == nullptr || by_address == nullptr || init() != 0) return std::nullopt;
+    if (by_address(pci_address.c_str(), &nvml.device_) != 0) return std::nullopt;
+    return nvml;
+  }
+
+  /// Takes some 10 us to 1 ms; call it outside of what is timed.
+  [[nodiscard]] GpuState state() const {
+    constexpr int sm_clock = 1, memory_clock = 2, gpu_sensor = 0;
+    GpuState state;
+    unsigned value = 0;
+    unsigned long long bits = 0;
+    if (clock_ != nullptr && clock_(device_, sm_clock, &value) == 0) state.sm_megahertz = value;
+    if (clock_ != nullptr && clock_(device_, memory_clock, &value) == 0) state.memory_megahertz = value;
+    if (temperature_ != nullptr && temperature_(device_, gpu_sensor, &value) == 0) state.celsius = value;
+    if (power_ != nullptr && power_(device_, &value) == 0) state.watts = 1e-3 * value;
+    if (reasons_ != nullptr && reasons_(device_, &bits) == 0) state.reasons = bits;
+    return state;
+  }
+
+ private:
+  using Device = void*;
+  struct Close {
+    void operator()(void* library) const {
+      // NVML counts its users; others in this process may be among them.
+      if (auto* const shutdown = reinterpret_cast<int (*)()>(::dlsym(library, "nvmlShutdown"))) shutdown();
+      ::dlclose(library);
+    }
+  };
+
+  Nvml() = default;
+  template <class Function>
+  void find(Function*& function, const char* name) {
+    function = reinterpret_cast<Function*>(::dlsym(library_.get(), name));
+  }
+
+  std::unique_ptr<void, Close> library_;
+  Device device_ = nullptr;
+  int (*clock_)(Device, int, unsigned*) = nullptr;
+  int (*temperature_)(Device, int, unsigned*) = nullptr;
+  int (*power_)(Device, unsigned*) = nullptr;
+  int (*reasons_)(Device, unsigned long long*) = nullptr;
+};
+
+}  // namespace pace::cuda

@@ -1,0 +1,228 @@
+// FakeDevice: a device that only keeps books: queues in simulated time, what is alive, and the order of calls.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pace/clock/activity.hpp"
+#include "pace/clock/device.hpp"
+
+namespace pace::testing {
+
+/// Thrown at the step that a test chose.
+struct StepFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class FakeDevice {
+ public:
+  struct Stream { int id; bool operator==(const Stream&) const = default; };
+  struct Event { int id; };
+  struct Graph { int id; };
+  struct Flag { int id; };
+  struct Buffer { int id; std::size_t bytes; };
+
+  // What tests set.
+  std::size_t fail_at = 0;               ///< the step that throws, from 1; 0: none
+  Nanoseconds launch_cost{1000};         ///< of the host, for each thing it queues
+  std::set<std::string> log_only = {};   ///< calls that `log` keeps; empty: all
+  std::size_t l2 = 1000;
+  bool launch_waits = false;             ///< a launch returns when the device is done
+
+  // What tests look at.
+  std::vector<std::string> log;
+  std::size_t steps = 0;
+  int live = 0;                          ///< events, graphs, flags and buffers not destroyed yet
+  int blocks = 0;                        ///< how often a stream was blocked
+  bool capturing = false, tracing = false;
+  std::vector<std::size_t> buffer_bytes;
+
+  /// Work of the user's: `duration` on the device, in the current stream.
+  void work(Nanoseconds duration, const std::string& name = "kernel") { queue({Item::work, name, duration}); }
+  /// Never ends.
+  void hang() { queue({Item::hang, "hang", {}}); }
+  [[nodiscard]] bool still_blocked() {
+    run();
+    return next_ < items_.size() && items_[next_].kind == Item::block;
+  }
+
+  void lose() { lost_ = true; }
+  [[nodiscard]] bool usable() const { return !lost_; }
+  Nanoseconds now() { return host_ += Nanoseconds(1); }
+  std::string name() const { return "fake"; }
+  Stream current_stream() { return current_; }
+  Stream take_stream() { step("take_stream"); return {++streams_}; }
+  void make_current(Stream stream) noexcept { current_ = stream; note("make_current " + std::to_string(stream.id)); }
+  void synchronise() {
+    step("synchronise");
+    // As lazy loading does behind a blocked stream: waits in real time, until somebody else raises the flag.
+    for (run(); next_ < items_.size(); run()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    host_ = std::max(host_, device_);
+  }
+  void synchronise(Stream) { synchronise(); }
+
+  Event make_event() { step("make_event"); ++live; return {++ids_}; }
+  void destroy(Event) noexcept { --live; note("destroy event"); }
+  void record(Event event, Stream) { step("record"); queue({Item::stamp, "", {}, event.id}); }
+  void record_node(Event event, Stream) {
+    step("record_node");
+    if (!capturing) throw std::logic_error("record_node outside of a capture");
+    queue({Item::stamp, "", {}, event.id});
+  }
+  bool finished(Event event) {
+    step("finished");
+    run();
+    host_ += std::chrono::milliseconds(100);
+    return stamps_.contains(event.id) && next_ == items_.size();
+  }
+  Nanoseconds elapsed(Event start, Event stop) {
+    step("elapsed");
+    return stamps_.at(stop.id) - stamps_.at(start.id);
+  }
+
+  void begin_capture(Stream) { step("begin_capture"); capturing = true; captured_.clear(); }
+  Graph end_capture(Stream) {
+    step("end_capture");
+    capturing = false;
+    ++live;
+    graphs_[++ids_] = captured_;
+    return {ids_};
+  }
+  void abandon_capture(Stream) noexcept { capturing = false; note("abandon_capture"); }
+  void launch(Graph graph, Stream) {
+    step("launch");
+    for (const auto& item : graphs_.at(graph.id)) queue(item, false);
+    host_ += launch_cost;
+    if (launch_waits) synchronise();
+  }
+  void destroy(Graph) noexcept { --live; note("destroy graph"); }
+  std::size_t kernels(Graph graph) {
+    return static_cast<std::size_t>(std::ranges::count(graphs_.at(graph.id), Item::work, &Item::kind));
+  }
+
+  Flag make_flag() { step("make_flag"); ++live; return {++ids_}; }
+  void destroy(Flag) noexcept { --live; note("destroy flag"); }
+  void block_until(Stream, Flag, std::uint32_t value) {
+    step("block");
+    ++blocks;
+    queue({Item::block, "", {}, 0, value});
+  }
+  void raise(Flag, std::uint32_t value) noexcept { flag_ = value; }
+
+  std::size_t l2_bytes() { return l2; }
+  Buffer make_buffer(std::size_t bytes) {
+    step("make_buffer");
+    ++live;
+    buffer_bytes.push_back(bytes);
+    return {++ids_, bytes};
+  }
+  void destroy(Buffer) noexcept { --live; note("destroy buffer"); }
+  void fill(Buffer, Stream) { step("fill"); queue({Item::work, "fill", Nanoseconds(70)}); }
+  void evict(Buffer, Stream) { step("evict"); queue({Item::work, "evict", Nanoseconds(50)}); }
+  void drop_persisting_lines() { step("drop_persisting_lines"); }
+
+  void start_trace() { step("start_trace"); tracing = true; activities_.clear(); }
+  std::vector<clock::Activity> stop_trace() { step("stop_trace"); tracing = false; return activities_; }
+  void abandon_trace() noexcept { tracing = false; note("abandon_trace"); }
+
+ private:
+  struct Item {
+    enum Kind { work, stamp, block, hang } kind;
+    std::string name;
+    Nanoseconds duration;
+    int event = 0;
+    std::uint32_t value = 0;
+    Nanoseconds queued = {};
+  };
+
+  void note(const std::string& what) {
+    if (log_only.empty() || log_only.contains(what)) log.push_back(what);
+  }
+  void step(const std::string& what) {
+    note(what);
+    if (++steps == fail_at) throw StepFailed("step " + std::to_string(steps) + ": " + what);
+  }
+  void queue(Item item, bool costs = true) {
+    if (item.kind == Item::work || item.kind == Item::hang) {
+      if (costs) step("queue " + item.name);
+    }
+    if (costs) host_ += item.kind == Item::work ? launch_cost : Nanoseconds{};
+    if (capturing) return captured_.push_back(item);
+    item.queued = host_;
+    items_.push_back(item);
+  }
+  void run() {
+    for (; next_ < items_.size(); ++next_) {
+      const Item& item = items_[next_];
+      if (item.kind == Item::hang) return;
+      // Whoever raises the flag does so at the host's time of now.
+      if (item.kind == Item::block) {
+        if (flag_ < item.value) return;
+        device_ = std::max(device_, host_);
+        continue;
+      }
+      device_ = std::max(device_, item.queued);
+      if (item.kind == Item::work && tracing)
+        activities_.push_back({clock::Activity::Kind::kernel, item.name, device_, item.duration, 0});
+      device_ += item.duration;
+      if (item.kind == Item::stamp) stamps_[item.event] = device_;
+    }
+  }
+
+  bool lost_ = false;
+  Nanoseconds host_{}, device_{};
+  Stream current_{0};
+  int streams_ = 0, ids_ = 0;
+  std::atomic<std::uint32_t> flag_{0};
+  std::vector<Item> items_, captured_;
+  std::size_t next_ = 0;
+  std::map<int, std::vector<Item>> graphs_;
+  std::map<int, Nanoseconds> stamps_;
+  std::vector<clock::Activity> activities_;
+};
+
+static_assert(clock::Device<FakeDevice> && clock::TracesActivities<FakeDevice>);
+
+/// An operation of `device.work(duration)`, which writes down what is done with it.
+struct FakeSubject {
+  FakeDevice& device;
+  Nanoseconds duration{3000};
+  int runs = 0, prepared = 0;
+  std::vector<std::size_t> sets = {};
+  int output = 0, outputs = 0;
+  bool waits = false;
+
+  struct Operation {
+    void* state;
+    void (*run)(void*, std::size_t, std::int64_t);
+    void (*prepare)(void*, std::size_t);
+  };
+  [[nodiscard]] Operation operation() {
+    return {this,
+            [](void* state, std::size_t set, std::int64_t iterations) {
+              auto& self = *static_cast<FakeSubject*>(state);
+              for (std::int64_t i = 0; i < iterations; ++i) {
+                self.device.work(self.duration);
+                if (self.waits && !self.device.capturing) self.device.synchronise();
+                ++self.runs;
+                self.sets.push_back(set);
+                self.output = ++self.outputs;
+              }
+            },
+            [](void* state, std::size_t) {
+              auto& self = *static_cast<FakeSubject*>(state);
+              ++self.prepared;
+              self.output = 0;
+            }};
+  }
+};
+
+}  // namespace pace::testing
