@@ -46,6 +46,19 @@ TEST_CASE("a guard fails only when a regression is proven, and lets through what
   CHECK_FALSE(NoSlowerThan(1.02).when_undecided(WhenUndecided::close).judge(sampled(1 / 1.02, 0.01, 40)).acceptable);
 }
 
+TEST_CASE("figures that cannot be true are invalid, whoever would gain by them") {
+  auto row = sampled(1.3, 0.01, 40);
+  row.context.impossible = "it would be 130 % of the peak";
+  const auto claim = SpeedupAtLeast(1.2).judge(row);
+  CHECK(claim.verdict == Verdict::invalid);
+  CHECK_FALSE(claim.acceptable);
+  CHECK_THAT(claim.message, EndsWith("which cannot be: it would be 130 % of the peak"));
+  // Not even where the undecided would be let through.
+  const auto guard = NoSlowerThan(1.02).judge(row);
+  CHECK(guard.verdict == Verdict::invalid);
+  CHECK_FALSE(guard.acceptable);
+}
+
 TEST_CASE("faster than the baseline, by its name") {
   CHECK(FasterThan("eager").judge(sampled(1.05, 0.01, 40)).verdict == Verdict::passed);
   CHECK(FasterThan("eager", 1.1).judge(sampled(1.05, 0.01, 40)).verdict == Verdict::failed);

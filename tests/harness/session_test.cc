@@ -63,6 +63,8 @@ TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
                                         "seed 255, operands 2, alpha 0.01, beta 0.02, stop 1, threads 2, extra word"));
   CHECK_THAT(run("'shows*' -r compact", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 77,"));
   CHECK_THAT(run("'shows*' -r compact --seed 5", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 5,"));
+  // A target's own arguments, then those of whoever runs it.
+  CHECK_THAT(run("'shows*' -r compact --seed 5 --alpha 0.01 --seed 6").out, ContainsSubstring("seed 6,"));
 }
 
 TEST_CASE("a bad command line ends with a message before any test") {
@@ -77,6 +79,8 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--operands mine", "expected crossover, fixed or shared"},
       {"--alpha 1", "--alpha: '1' does not do; expected a number between 0 and 0.5"},
       {"--stop soon", "--stop: 'soon' does not do; expected decided or budget"},
+      {"--clock sundial", "--clock: 'sundial' does not do; expected event (or hot), graph, cold"},
+      {"--figures=-1", "--figures: '-1' does not do"},
       {"--threads two", "--threads: 'two' does not do; expected a whole number from 0 on"},
       {"--csv", "Expected argument following --csv"},
       {"--colour", "Unrecognised token: --colour"},

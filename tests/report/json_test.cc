@@ -134,6 +134,28 @@ TEST_CASE("what else happened during the rounds, and further keys of the documen
   CHECK(conditions.at("disturbances") == Json{"The hypervisor, again."});
 }
 
+TEST_CASE("what only a GPU has: figures, memory, what its driver told") {
+  auto result = sample::comparison("softmax/gpu");
+  pace::TimeSummary time;
+  time.median = pace::Nanoseconds(8100);
+  auto& row = result.implementations[1];
+  row.figures = {{.name = "cold", .time = time}, {.name = "graph", .missing = "it waits"}};
+  row.device_memory = pace::DeviceMemory{.peak = 12, .reserved = 34, .allocations = 5};
+  result.conditions.gpu = pace::GpuConditions{.readings = 9, .lowest_clock = 1700, .highest_clock = 1980, .slowed = 0.25};
+  result.lost_device = "'fused': an illegal address";
+  const auto json = pace::report::to_json(result);
+  const auto& fused = json.at("implementations").at(1);
+  CHECK(fused.at("figures").at(0).at("time").at("median_ns") == 8100);
+  CHECK(fused.at("figures").at(1).at("time").is_null());
+  CHECK(fused.at("figures").at(1).at("missing") == "it waits");
+  CHECK(fused.at("device_memory").at("peak_bytes") == 12);
+  CHECK(fused.at("device_memory").at("reserved_bytes") == 34);
+  CHECK(json.at("implementations").at(0).at("device_memory").is_null());
+  CHECK(json.at("conditions").at("gpu").at("lowest_clock_mhz") == 1700);
+  CHECK(json.at("conditions").at("gpu").at("slowed") == 0.25);
+  CHECK(json.at("lost_device") == "'fused': an illegal address");
+}
+
 TEST_CASE("what is not finite is null; bytes that are no UTF-8 do not lose the result") {
   const TemporaryFile file;
   JsonSink sink(file.path(), Environment{});

@@ -6,8 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "pace/check/poison_pattern.hpp"
 #include "pace/core/error.hpp"
@@ -80,14 +81,17 @@ class AllocatorHook {
   void install() {
     c10::Allocator* const base = c10::GetCPUAllocator();
     HookingAllocator* ours = nullptr;
-    for (auto& known : allocators_) {
-      if (&known == base) {  // somebody found it in place once, and put it back
-        current_ = &known;
+    for (const auto& known : allocators_) {
+      if (known.get() == base) {  // somebody found it in place once, and put it back
+        current_ = known.get();
         return;
       }
-      if (known.base() == base) ours = &known;
+      if (known->base() == base) ours = known.get();
     }
-    if (ours == nullptr) ours = &allocators_.emplace_back(base, state_);
+    if (ours == nullptr) {
+      allocators_.push_back(std::make_unique<HookingAllocator>(base, state_));
+      ours = allocators_.back().get();
+    }
     // A registration is ignored when its priority is below the present one, which cannot be asked for.
     for (int priority = 0; priority <= 255; ++priority) {
       c10::SetCPUAllocator(ours, static_cast<std::uint8_t>(priority));
@@ -102,7 +106,7 @@ class AllocatorHook {
 
   std::mutex mutex_;
   HookState state_;
-  std::deque<HookingAllocator> allocators_;  // one per base; a deque keeps their addresses
+  std::vector<std::unique_ptr<HookingAllocator>> allocators_;  // one per base; LibTorch keeps their addresses
   HookingAllocator* current_ = nullptr;
   std::uint8_t priority_ = 0;
   std::int64_t depth_ = 0;

@@ -4,7 +4,6 @@
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
 #include "pace/check/clone_input.hpp"
@@ -15,31 +14,45 @@ namespace pace::check {
 
 namespace detail {
 
-/// Clones of all tensors in a value, keyed by identity. Tensors whose extents in one storage overlap are cloned
+/// Clones of all tensors in a value, found by identity. Tensors whose extents in one storage overlap are cloned
 /// together and overlap again; views that only share a storage get memory of their own.
 class Clones {
  public:
   explicit Clones(const c10::IValue& value) {
-    std::unordered_map<const void*, std::vector<at::Tensor>> by_storage;
     for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (!clones_.try_emplace(tensor.unsafeGetTensorImpl()).second) return;
-      originals_.push_back(tensor);
-      if (is_plain(tensor) && tensor.numel() > 0) {
-        by_storage[tensor.storage().unsafeGetStorageImpl()].push_back(tensor);
-      } else {
-        keep(tensor, is_plain(tensor) ? clone_shared({{}, {tensor}}).front() : clone_other(tensor));
-      }
+      if (index_of(tensor) == originals_.size()) originals_.push_back(tensor);
     });
-    for (auto& [storage, tensors] : by_storage) clone_storage(tensors);
-    for (const auto& tensor : originals_) {
-      copy_autograd(tensor, clones_[tensor.unsafeGetTensorImpl()], [](const at::Tensor& g) { return clone_input(g); });
+    clones_.resize(originals_.size());
+    for (std::size_t i = 0; i < originals_.size(); ++i) {
+      const auto& tensor = originals_[i];
+      if (!is_plain(tensor)) clones_[i] = clone_other(tensor);
+      else if (tensor.numel() == 0) clones_[i] = clone_shared({{}, {tensor}}).front();
+      else if (!clones_[i].defined()) clone_storage(sharing_storage(i));
     }
+    for (std::size_t i = 0; i < originals_.size(); ++i)
+      copy_autograd(originals_[i], clones_[i], [](const at::Tensor& g) { return clone_input(g); });
   }
 
-  [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const { return clones_.at(tensor.unsafeGetTensorImpl()); }
+  [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const { return clones_[index_of(tensor)]; }
 
  private:
-  void keep(const at::Tensor& tensor, at::Tensor clone) { clones_[tensor.unsafeGetTensorImpl()] = std::move(clone); }
+  // By linear search: values have few tensors, and a hash table is dear to compile.
+  [[nodiscard]] std::size_t index_of(const at::Tensor& tensor) const {
+    std::size_t i = 0;
+    while (i < originals_.size() && !originals_[i].is_same(tensor)) ++i;
+    return i;
+  }
+
+  [[nodiscard]] std::vector<at::Tensor> sharing_storage(std::size_t first) const {
+    std::vector<at::Tensor> sharing;
+    for (std::size_t i = first; i < originals_.size(); ++i) {
+      const auto& tensor = originals_[i];
+      if (is_plain(tensor) && tensor.numel() > 0 && tensor.is_alias_of(originals_[first])) sharing.push_back(tensor);
+    }
+    return sharing;
+  }
+
+  void keep(const at::Tensor& tensor, at::Tensor clone) { clones_[index_of(tensor)] = std::move(clone); }
 
   void clone_storage(const std::vector<at::Tensor>& sharing) {
     // In the order of their first bytes. Few tensors share a storage, and std::stable_sort is dear to compile.
@@ -61,8 +74,7 @@ class Clones {
     }
   }
 
-  std::unordered_map<const void*, at::Tensor> clones_;
-  std::vector<at::Tensor> originals_;
+  std::vector<at::Tensor> originals_, clones_;
 };
 
 [[nodiscard]] inline c10::IValue with_clones(const c10::IValue& value, const Clones& clones) {

@@ -44,11 +44,16 @@ inline void poison_free_memory(const c10::IValue& like) {
   });
 }
 
-/// The same for CPU memory of known sizes, in bytes, when there is no tensor to go by.
-inline void poison_free_memory(std::span<const std::int64_t> sizes) {
+struct FreeBlock {
+  std::int64_t bytes = 0;
+  at::Device device = at::kCPU;
+};
+
+/// The same for memory of known sizes, when there is no tensor to go by.
+inline void poison_free_memory(std::span<const FreeBlock> free_blocks) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> blocks;
-  for (const std::int64_t bytes : sizes) poison_(blocks.emplace_back(detail::empty_bytes(bytes, at::kCPU)));
+  for (const auto& [bytes, device] : free_blocks) poison_(blocks.emplace_back(detail::empty_bytes(bytes, device)));
 }
 
 }  // namespace pace::check

@@ -11,7 +11,9 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/clock/clock.hpp"
+#include "pace/clock/tells_figures.hpp"
 #include "pace/compare/inspector.hpp"
+#include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/random.hpp"
@@ -46,7 +48,14 @@ class Auditor {
         set = 0;
         roster_.operands.restore_all(*set);
         reset_random_state(roster_.options.seed);
-        (void)measure::take_sample(clock_, implementation.operation(index), *set, 1);
+        const auto operation = implementation.operation(index);
+        // A clock may make calls of its own, which draw random numbers.
+        if (roster_.expected->random) {
+          if (operation.prepare != nullptr) operation.prepare(operation.state, *set);
+          operation.run(operation.state, *set, 1);
+        } else {
+          (void)measure::take_sample(clock_, operation, *set, 1);
+        }
       }
       const c10::IValue output = implementation.take_output();
       const Verification verification = verify(*roster_.expected, output, roster_.operands, set, roster_.check);
@@ -87,6 +96,12 @@ class Auditor {
       // The baseline is not suspected of anything unless something happened.
       if ((index == roster_.baseline && changed.empty()) || roster_.running.empty()) continue;
       auto problem = inspector_.audit(*roster_.implementations[index], index, roster_.result.iterations);
+      if constexpr (clock::TellsFigures<C>)
+        if (problem.empty())
+          problem = inspector_.audit_replay(*roster_.implementations[index], [&] {
+            (void)measure::take_sample(clock_, roster_.implementations[index]->operation(index), 0,
+                                       roster_.result.iterations);
+          });
       if (problem.empty() && index != roster_.baseline)
         problem = inspector_.probe_novelty(clock_, *roster_.implementations[index], index,
                                            0.5 * audit_share * roster_.options.budget);

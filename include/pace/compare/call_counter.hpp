@@ -9,12 +9,15 @@
 
 #include "pace/check/allocator_hook.hpp"
 #include "pace/core/result.hpp"
+#ifdef PACE_CUDA
+#include "pace/cuda/memory.hpp"
+#endif
 
 namespace pace::detail {
 
 /// Counts from its construction on, in all threads. Operators are those that are called through LibTorch's dispatcher,
-/// without what they call in turn, which differs from version to version. Memory is what LibTorch's CPU allocator
-/// hands out; a kernel's own malloc is not seen. Not for timed code. One at a time.
+/// without what they call in turn, which differs from version to version. Memory is what LibTorch's
+/// allocators hand out, on the CPU and on a GPU; a kernel's own malloc is not seen. Not for timed code. One at a time.
 class CallCounter {
  public:
   CallCounter() {
@@ -23,6 +26,7 @@ class CallCounter {
     operators() = 0;
     memory.state().allocations = 0;
     memory.state().bytes = 0;
+    device_before_ = device_allocations();
     handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
   }
   ~CallCounter() {
@@ -35,10 +39,24 @@ class CallCounter {
 
   [[nodiscard]] CallCounts counts() const {
     const auto& memory = check::detail::AllocatorHook::instance().state();
-    return {operators(), memory.allocations, memory.bytes};
+    const auto device = device_allocations();
+    return {operators(), memory.allocations + device.count - device_before_.count,
+            memory.bytes + device.bytes - device_before_.bytes};
   }
 
  private:
+  struct Allocations {
+    std::int64_t count = 0, bytes = 0;
+  };
+  /// On the GPUs that this process uses, since it started.
+  [[nodiscard]] static Allocations device_allocations() {
+#ifdef PACE_CUDA
+    const auto [count, bytes] = cuda::allocations_so_far();
+    return {count, bytes};
+#else
+    return {};
+#endif
+  }
   [[nodiscard]] static std::atomic<std::int64_t>& operators() {
     static std::atomic<std::int64_t> count = 0;
     return count;
@@ -54,6 +72,7 @@ class CallCounter {
   }
   static void leave(const at::RecordFunction&, at::ObserverContext*) { --depth(); }
 
+  Allocations device_before_;
   at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
 };
 

@@ -24,6 +24,9 @@
 #include "pace/gate/count_expectation.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/panel.hpp"
+#ifdef PACE_CUDA
+#include "pace/cuda/comparison_clock.hpp"
+#endif
 
 namespace pace {
 
@@ -86,6 +89,8 @@ class Comparison {
   Comparison& bytes(double bytes) { bytes_ = bytes; return *this; }
   /// Floating-point operations of one iteration: gives GFLOP/s.
   Comparison& flops(double flops) { flops_ = flops; return *this; }
+  /// Where the calls run, if no operand says so.
+  Comparison& device(at::Device device) { device_ = device; return *this; }
   /// A sentence for whoever reads the numbers.
   Comparison& note(std::string note) { notes_.push_back(std::move(note)); return *this; }
 
@@ -93,6 +98,16 @@ class Comparison {
   /// implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the comparison
   /// itself is ill-formed: no baseline or several, a name twice, an expectation for nobody, senseless options.
   Result run() {
+    if (const auto device = device_of_operands(); device.is_cuda()) {
+#ifdef PACE_CUDA
+      cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
+      cuda::ComparisonClock clock(gpu);
+      return run(clock);
+#else
+      throw Error("comparison '" + name_ + "': its operands are on " + device.str() +
+                  ", but this program was built without CUDA; build it with --config=cuda");
+#endif
+    }
     clock::WallClock clock;
     return run(clock);
   }
@@ -103,6 +118,8 @@ class Comparison {
     for (auto& each : result.implementations) {
       each.bytes = bytes_;
       each.flops = flops_;
+      if constexpr (requires { clock.hold_against_limits(each); })
+        if (each.time && (bytes_ || flops_)) clock.hold_against_limits(each);
     }
     gate::judge_all(result, stated_, {options_.alpha, options_.beta});
     for (const auto& [candidate, expectation] : counted_)
@@ -115,6 +132,14 @@ class Comparison {
   }
 
  private:
+  /// Where the calls run: on a GPU if any operand lies there.
+  [[nodiscard]] at::Device device_of_operands() const {
+    if (device_) return *device_;
+    for (const auto& tensor : detail::tensors_in(operands_))
+      if (tensor.is_cuda()) return tensor.device();
+    return at::kCPU;
+  }
+
   template <class F>
   Comparison& add(std::string name, F function, bool is_baseline) {
     static_assert(std::is_invocable_v<F&, Operands&...>,
@@ -165,6 +190,7 @@ class Comparison {
   Options options_ = run_context().options;
   check::CheckOptions check_;
   std::optional<double> bytes_, flops_;
+  std::optional<at::Device> device_;
   std::vector<std::string> notes_;
 };
 

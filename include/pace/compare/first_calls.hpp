@@ -10,7 +10,9 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/clock/clock.hpp"
+#include "pace/compare/device_state.hpp"
 #include "pace/compare/inspector.hpp"
+#include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verification.hpp"
@@ -39,12 +41,21 @@ void add_reference(Roster<Operands...>& roster, Expected& expected, const std::t
   roster.operands.sets.resize(roster.operands.tensors.size());
 }
 
+/// Whatever puts the current stream back, where there are streams.
+template <clock::Clock C>
+[[nodiscard]] auto keep_stream(C& clock) {
+  if constexpr (requires { clock.keep_stream(); }) return clock.keep_stream();
+  else return 0;
+}
+
 /// The first call of each, timed; then checked ones. Those that are wrong, or throw, are taken out. The baseline goes
 /// first, for the others are compared with it.
 template <clock::Clock C, class... Operands>
 void make_first_calls(C& clock, Roster<Operands...>& roster, Inspector<Operands...>& inspector) {
   const auto try_one = [&](std::size_t index) {
     auto& implementation = *roster.implementations[index];
+    // On a GPU: one that leaves another stream behind must not take the others along.
+    [[maybe_unused]] const auto stream = detail::keep_stream(clock);
     if (time_left(clock).count() <= 0) return roster.give_up(index, Outcome::unreached, deadline_reason());
     try {
       inspector.repair(0);
@@ -73,11 +84,16 @@ void make_first_calls(C& clock, Roster<Operands...>& roster, Inspector<Operands.
                         });
       const std::string problem = inspector.examine(implementation, roster.row(index));
       if (!problem.empty()) return roster.give_up(index, Outcome::wrong, problem);
+      if constexpr (requires { clock.find_escape([&] { (void)implementation.call(0); }); })
+        if (const auto escape = clock.find_escape([&] { (void)implementation.call(0); }))
+          return roster.give_up(index, Outcome::wrong, *escape);
       implementation.expect_outputs_like(output);
+      if constexpr (requires { clock.memory_of([&] { return implementation.call(0); }); })
+        roster.row(index).device_memory = clock.memory_of([&] { return implementation.call(0); });
       roster.row(index).outcome = Outcome::measured;
       roster.running.push_back(index);
     } catch (...) {
-      roster.give_up_thrown(index, current_message(), device_is_missing());
+      roster.give_up_failed(index, with_device_state(clock, current_failure()));
     }
   };
   const auto first = [&](std::size_t index) {

@@ -42,6 +42,13 @@ struct OperandSets {
   [[nodiscard]] bool may_change(std::size_t operand) const {
     return std::find(mutated.begin(), mutated.end(), operand) != mutated.end();
   }
+  /// Whether a tensor shares memory with an operand.
+  [[nodiscard]] bool aliases(const at::Tensor& tensor) const {
+    for (const auto& set : tensors)
+      for (const auto& operand : set)
+        if (operand.is_alias_of(tensor)) return true;
+    return false;
+  }
   void restore(std::size_t set) const {
     for (const std::size_t i : mutated) check::restore_tensor(pristine[i], tensors[set][i]);
   }
@@ -50,11 +57,16 @@ struct OperandSets {
   }
 };
 
-/// An exception out of the user's code, with the implementation it came from.
+/// An exception, in words, and what it says of the device.
+struct Failure {
+  std::string message;
+  enum class Device { fine, missing, lost } device = Device::fine;
+};
+
+/// An exception out of an implementation, or out of timing it.
 struct ImplementationThrew {
   std::size_t index;
-  std::string message;
-  bool device_is_missing = false;
+  Failure failure;
 };
 
 /// What is wrong with an implementation, found while it was timed.
@@ -74,14 +86,18 @@ struct ImplementationWrong {
   }
 }
 
-/// Whether the exception being handled says so.
-[[nodiscard]] inline bool device_is_missing() {
+/// What the exception being handled says.
+[[nodiscard]] inline Failure current_failure() {
   try {
     throw;
-  } catch (const DeviceMissing&) {
-    return true;
+  } catch (const ImplementationThrew& thrown) {
+    return thrown.failure;
+  } catch (const DeviceMissing& error) {
+    return {error.what(), Failure::Device::missing};
+  } catch (const DeviceLost& error) {
+    return {error.what(), Failure::Device::lost};
   } catch (...) {
-    return false;
+    return {current_message()};
   }
 }
 
@@ -139,7 +155,7 @@ class CallableImplementation final : public Implementation<Operands...> {
     index_ = index;
     constexpr bool returns_plain_value = std::is_arithmetic_v<Kept>;
     const bool nothing_to_prepare = (returns_nothing || returns_plain_value) && operands_.mutated.empty();
-    return {this, &run, nothing_to_prepare ? nullptr : &prepare};
+    return {this, &run, nothing_to_prepare ? nullptr : &prepare, &keep_output, &put_back_output, &failed};
   }
 
   void expect_outputs_like(const c10::IValue& output) override {
@@ -148,10 +164,8 @@ class CallableImplementation final : public Implementation<Operands...> {
     fresh_outputs_.clear();
     for (const auto& tensor : check::tensors_of(output)) {
       if (tensor.layout() != at::kStrided || !tensor.has_storage()) continue;
-      bool is_operand = false;
-      for (const auto& set : operands_.tensors)
-        for (const auto& operand : set) is_operand = is_operand || operand.is_alias_of(tensor);
-      if (!is_operand) fresh_outputs_.push_back(static_cast<std::int64_t>(tensor.nbytes()));
+      if (operands_.aliases(tensor)) continue;
+      fresh_outputs_.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
     }
   }
 
@@ -175,7 +189,7 @@ class CallableImplementation final : public Implementation<Operands...> {
         do_not_optimize(*self.last_);
       }
     } catch (...) {
-      throw ImplementationThrew{self.index_, current_message(), device_is_missing()};
+      throw ImplementationThrew{self.index_, current_failure()};
     }
   }
 
@@ -183,14 +197,48 @@ class CallableImplementation final : public Implementation<Operands...> {
     auto& self = *static_cast<CallableImplementation*>(state);
     self.last_.reset();
     self.operands_.restore(set);
-    check::poison_free_memory(std::span<const std::int64_t>(self.fresh_outputs_));
+    check::poison_free_memory(std::span<const check::FreeBlock>(self.fresh_outputs_));
+  }
+
+  /// What a captured call returned, and which of its tensors are its own.
+  struct KeptOutput {
+    explicit KeptOutput(Kept kept) : value(std::move(kept)) {}
+    Kept value;
+    std::vector<at::Tensor> own;
+  };
+
+  static std::shared_ptr<void> keep_output(void* state) {
+    auto& self = *static_cast<CallableImplementation*>(state);
+    if (!self.last_) return nullptr;
+    auto kept = std::make_shared<KeptOutput>(std::move(*self.last_));
+    self.last_.reset();
+    if constexpr (!returns_nothing)
+      for (auto& tensor : check::tensors_of(check::to_ivalue(Kept(kept->value)))) {
+        // Held by the value and here, and by nobody else: not a weight, say, that the callable returns.
+        if (tensor.use_count() == 2 && tensor.has_storage() && tensor.storage().use_count() == 1)
+          kept->own.push_back(std::move(tensor));
+      }
+    return kept;
+  }
+
+  static void put_back_output(void* state, const std::shared_ptr<void>& output) {
+    auto& self = *static_cast<CallableImplementation*>(state);
+    if (!output) return;
+    auto& kept = *static_cast<KeptOutput*>(output.get());
+    self.last_.emplace(kept.value);
+    // A replay that does nothing must not pass with what an earlier one left there.
+    for (auto& tensor : kept.own) check::poison_(tensor);
+  }
+
+  static void failed(void* state) {
+    throw ImplementationThrew{static_cast<CallableImplementation*>(state)->index_, current_failure()};
   }
 
   F function_;
   const OperandSets<Operands...>& operands_;
   std::optional<Kept> last_;
-  /// Bytes of each output tensor that the allocator provides.
-  std::vector<std::int64_t> fresh_outputs_;
+  /// One for each output tensor whose memory the allocator provides.
+  std::vector<check::FreeBlock> fresh_outputs_;
   std::size_t index_ = 0;
 };
 

@@ -20,6 +20,7 @@
 #include "pace/compare/novelty.hpp"
 #include "pace/compare/observed_call.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/compare/random_state.hpp"
 #include "pace/compare/surroundings.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/random.hpp"
@@ -117,6 +118,22 @@ class Inspector {
     auto problem = answers_->judge(last, renewed, set);
     repair(set);
     if (problem.empty()) problem = surroundings_changed();
+    return problem.empty() ? problem : in_timed_call(problem);
+  }
+
+  /// For a clock that replays what it captured: `replay()` takes a sample on set 0, whose output must be that of the
+  /// fresh values, which lie in the memory that was captured. Nothing is asked of calls that write to operands or draw
+  /// random numbers, which a sample makes many times over.
+  template <class Replay>
+  [[nodiscard]] std::string audit_replay(Implementation<Operands...>& implementation, Replay&& replay) {
+    if (!renews() || !operands_.mutated.empty() || answers_->given.random) return {};
+    write_values(operands_, fresh_values(), 0);
+    replay();
+    ObservedCall last;
+    last.output = implementation.take_output();
+    last.at_return = check::clone_ivalue(last.output);
+    const auto problem = answers_->judge(last, true);
+    repair(0);
     return problem.empty() ? problem : in_timed_call(problem);
   }
 

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "pace/clock/clock.hpp"
+#include "pace/clock/gpu_reading.hpp"
 #include "pace/clock/machine_counters.hpp"
 #include "pace/core/conditions.hpp"
+#include "pace/stats/sorted.hpp"
 
 namespace pace::detail {
 
@@ -25,8 +28,9 @@ class MachineWatch {
 
   /// A cycle ended; `elapsed` is what the clock has told since the first one began.
   void add_cycle(Nanoseconds elapsed) {
-    if (cycles_.size() < cycles_.capacity()) cycles_.push_back(elapsed - last_);
+    if (cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_).count());
     last_ = elapsed;
+    if constexpr (clock::WatchesGpu<C>) look_at_gpu(elapsed);
   }
 
   [[nodiscard]] Conditions finish() {
@@ -34,17 +38,41 @@ class MachineWatch {
     const auto after = read();
     Conditions conditions;
     if constexpr (clock::CountsMachine<C>) conditions = clock::conditions_between(before_, after, elapsed);
+    if (gpu_.readings > 0) {
+      conditions.gpu = gpu_;
+      conditions.gpu->slowed /= static_cast<double>(gpu_.readings);
+      conditions.gpu->power_limited /= static_cast<double>(gpu_.readings);
+    }
     if (cycles_.empty()) return conditions;
-    const auto middle = cycles_.begin() + static_cast<std::ptrdiff_t>(cycles_.size() / 2);
-    const auto [shortest, longest] = std::minmax_element(cycles_.begin(), cycles_.end());
-    conditions.shortest_cycle = *shortest;
-    conditions.longest_cycle = *longest;
-    std::nth_element(cycles_.begin(), middle, cycles_.end());
-    conditions.median_cycle = *middle;
+    const auto cycles = stats::sorted(std::move(cycles_));
+    conditions.shortest_cycle = Nanoseconds(cycles.front());
+    conditions.longest_cycle = Nanoseconds(cycles.back());
+    conditions.median_cycle = Nanoseconds(cycles[cycles.size() / 2]);
     return conditions;
   }
 
  private:
+  /// Not after every cycle: the driver takes up to a millisecond to answer.
+  static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
+
+  void look_at_gpu(Nanoseconds elapsed) {
+    ++cycles_since_look_;
+    if (gpu_.readings > 0 && elapsed - last_look_ < between_looks) return;
+    last_look_ = elapsed;
+    const std::optional<clock::GpuReading> now = clock_.look_at_gpu();
+    if (!now) return;
+    const bool first = gpu_.readings++ == 0;
+    gpu_.lowest_clock = first ? now->clock : std::min(gpu_.lowest_clock, now->clock);
+    gpu_.highest_clock = std::max(gpu_.highest_clock, now->clock);
+    gpu_.hottest = std::max(gpu_.hottest, now->celsius);
+    gpu_.most_power = std::max(gpu_.most_power, now->watts);
+    gpu_.slowed += now->slowed;
+    gpu_.power_limited += now->power_limited;
+    if (!first && now->clock != last_clock_) gpu_.suspect_cycles += cycles_since_look_;
+    last_clock_ = now->clock;
+    cycles_since_look_ = 0;
+  }
+
   [[nodiscard]] clock::MachineCounters read() {
     if constexpr (clock::CountsMachine<C>) return clock_.counters();
     else return {};
@@ -53,7 +81,12 @@ class MachineWatch {
   C& clock_;
   clock::MachineCounters before_;
   Nanoseconds start_{}, last_{};
-  std::vector<Nanoseconds> cycles_;
+  std::vector<double> cycles_;
+  /// `slowed` and `power_limited` count readings until the end.
+  GpuConditions gpu_;
+  Nanoseconds last_look_{};
+  double last_clock_ = 0;
+  std::size_t cycles_since_look_ = 0;
 };
 
 }  // namespace pace::detail

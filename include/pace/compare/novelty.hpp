@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/clock/clock.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
+#include "pace/stats/sorted.hpp"
 
 namespace pace::detail {
 
@@ -31,16 +33,14 @@ template <clock::Clock C, class TimedCall, class Renew>
   const Nanoseconds least = 100 * clock.resolution();
   Nanoseconds on_new{}, on_known{};
   for (int attempt = 0; attempt < 2; ++attempt) {
-    std::vector<Nanoseconds> fresh, known;
+    std::vector<double> fresh, known;
     for (std::size_t i = 0; i < pairs; ++i) {
       renew();
-      fresh.push_back(timed_call());
-      known.push_back(timed_call());
+      fresh.push_back(timed_call().count());
+      known.push_back(timed_call().count());
     }
-    std::sort(fresh.begin(), fresh.end());
-    std::sort(known.begin(), known.end());
-    on_new = fresh[spare];
-    on_known = known[pairs - 1 - spare];
+    on_new = Nanoseconds(stats::sorted(std::move(fresh))[spare]);
+    on_known = Nanoseconds(stats::sorted(std::move(known))[pairs - 1 - spare]);
     if (on_new <= 2 * on_known || on_new < least) return {};
   }
   return "its calls take more than twice as long on values that it has not seen before (at least " +

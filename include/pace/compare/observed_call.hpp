@@ -13,6 +13,7 @@
 #include "pace/check/restore.hpp"
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/random_state.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/result.hpp"
 

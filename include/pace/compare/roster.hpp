@@ -87,9 +87,15 @@ struct Roster {
                                          to_string(lost.outcome) + (lost.message.empty() ? "" : ": " + lost.message));
   }
 
-  void give_up_thrown(std::size_t index, const std::string& message, bool device_is_missing) {
-    if (device_is_missing) result.missing_device = message;
-    give_up(index, device_is_missing ? Outcome::refused : Outcome::threw, message);
+  void give_up_failed(std::size_t index, const Failure& failure) {
+    const bool missing = failure.device == Failure::Device::missing, lost = failure.device == Failure::Device::lost;
+    if (missing) result.missing_device = failure.message;
+    give_up(index, missing ? Outcome::refused : Outcome::threw, failure.message);
+    if (!lost) return;
+    result.lost_device = "'" + row(index).name + "': " + failure.message;
+    // Nobody is to blame for what cannot run any more.
+    for (const std::size_t other : std::exchange(running, {}))
+      give_up(other, Outcome::unreached, "the device was lost to this process by " + result.lost_device);
   }
 
   /// Nobody who would still be timed is.

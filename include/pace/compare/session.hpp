@@ -11,7 +11,9 @@
 
 #include "pace/clock/clock.hpp"
 #include "pace/compare/auditor.hpp"
+#include "pace/compare/device_state.hpp"
 #include "pace/compare/exit_guard.hpp"
+#include "pace/compare/figures.hpp"
 #include "pace/compare/first_calls.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/roster.hpp"
@@ -62,6 +64,7 @@ template <clock::Clock C, class... Operands>
       break;
     }
     try {
+      if constexpr (clock::TellsFigures<C>) select_gate_figure(clock, roster);
       const auto how = time_all(clock, roster, auditor, stated);
       if (!how) break;
       inspector.notice_changes();
@@ -69,12 +72,13 @@ template <clock::Clock C, class... Operands>
       if (!inspector.operands_changed()) auditor.verify_last_outputs();
       if (auditor.inspect_all()) continue;
       summarize(roster, *how);
+      if constexpr (clock::TellsFigures<C>) add_all_figures(clock, roster);
       break;
     } catch (const ImplementationWrong& found) {
       roster.give_up(found.index, Outcome::wrong, found.message);
     } catch (const ImplementationThrew& thrown) {
       // The others' samples were taken beside one that is gone: measure again without it.
-      roster.give_up_thrown(thrown.index, thrown.message, thrown.device_is_missing);
+      roster.give_up_failed(thrown.index, with_device_state(clock, thrown.failure));
     }
   }
   return std::move(roster.result);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pace/clock/clock.hpp"
+#include "pace/clock/sampling.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/controls.hpp"
 #include "pace/compare/machine_watch.hpp"
@@ -68,6 +69,8 @@ template <clock::Clock C, class... Operands>
     roster.row(roster.running[i]).warmed_up = warmed.settled;
     estimates.push_back(warmed.estimate);
   }
+
+  if constexpr (clock::KnowsWarmUp<C>) clock.warmed_up();
 
   const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, count - 1);
   const gate::Rates rates{roster.options.alpha, roster.options.beta};

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
@@ -19,6 +17,7 @@
 #include "pace/check/outputs.hpp"
 #include "pace/check/poison.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/random_state.hpp"
 #include "pace/core/result.hpp"
 
 namespace pace::detail {
@@ -34,17 +33,18 @@ struct Expected {
   std::optional<c10::IValue> reference;
 };
 
-/// Random operators draw the same numbers in every checked call.
-inline void reset_random_state(std::uint64_t seed) {
-  auto generator = at::detail::getDefaultCPUGenerator();
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  generator.set_current_seed(seed);
+/// Bit for bit the same, so that a NaN which stays is no change.
+[[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
+  check::CheckOptions bitwise;
+  bitwise.method = check::CheckOptions::Method::bitwise;
+  return check::outputs_match(before, after, bitwise).correct;
 }
 
-[[nodiscard]] inline at::Tensor random_state() {
-  auto generator = at::detail::getDefaultCPUGenerator();
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  return generator.get_state();
+[[nodiscard]] inline bool unchanged(const std::vector<at::Tensor>& before, const std::vector<at::Tensor>& after) {
+  if (before.size() != after.size()) return false;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (!unchanged(before[i], after[i])) return false;
+  return true;
 }
 
 /// One call on pristine operands, with poisoned memory for whatever it allocates. Returned by value: what a later call
@@ -58,20 +58,13 @@ template <class... Operands>
   return check::clone_ivalue(implementation.call(set));
 }
 
-/// Bit for bit the same, so that a NaN which stays is no change.
-[[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
-  check::CheckOptions bitwise;
-  bitwise.method = check::CheckOptions::Method::bitwise;
-  return check::outputs_match(before, after, bitwise).correct;
-}
-
 /// Runs the baseline once and takes down its outputs and which operands it writes to.
 template <class... Operands>
 [[nodiscard]] Expected expect(Implementation<Operands...>& baseline, OperandSets<Operands...>& operands,
                               std::uint64_t seed) {
   Expected expected;
   reset_random_state(seed);
-  const at::Tensor state_before = random_state();
+  const auto state_before = random_state();
   expected.output = checked_call(baseline, operands, 0, seed);
   expected.random = !unchanged(state_before, random_state());
   operands.mutated.clear();

@@ -18,6 +18,7 @@
 #include "pace/stats/replicate_test.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/sign_test.hpp"
+#include "pace/stats/sorted.hpp"
 #include "pace/stats/spread.hpp"
 
 namespace pace::gate {
@@ -47,10 +48,9 @@ struct Evidence {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
-  std::vector<double> sorted(observations.begin(), observations.end());
-  std::sort(sorted.begin(), sorted.end());
-  evidence.centre = stats::median(sorted);
-  evidence.deviation = stats::median_absolute_deviation(sorted);
+  const auto ascending = stats::sorted({observations.begin(), observations.end()});
+  evidence.centre = stats::median(ascending);
+  evidence.deviation = stats::median_absolute_deviation(ascending);
   if (demand.method == Method::replicates) {
     stats::ReplicateTest test(demand.threshold);
     double squares = 0, mean = 0;
@@ -83,12 +83,11 @@ struct Evidence {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
   if (demand.method == Method::sequential)
     return stats::confidence_sequence(observations, pass_level, fail_level, demand.assumption());
-  std::vector<double> sorted(observations.begin(), observations.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto low = stats::median_interval_rank(sorted.size(), 1 - 2 * pass_level);
-  const auto high = stats::median_interval_rank(sorted.size(), 1 - 2 * fail_level);
+  const auto ascending = stats::sorted({observations.begin(), observations.end()});
+  const auto low = stats::median_interval_rank(ascending.size(), 1 - 2 * pass_level);
+  const auto high = stats::median_interval_rank(ascending.size(), 1 - 2 * fail_level);
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return {low ? sorted[*low - 1] : -infinity, high ? sorted[sorted.size() - *high] : infinity,
+  return {low ? ascending[*low - 1] : -infinity, high ? ascending[ascending.size() - *high] : infinity,
           1 - pass_level - fail_level};
 }
 

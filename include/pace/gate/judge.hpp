@@ -113,6 +113,12 @@ struct Figures {
 /// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide.
 inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
                      const std::string& rates, std::string open) {
+  if (!context.impossible.empty()) {
+    judgement.verdict = Verdict::invalid;
+    judgement.acceptable = false;
+    judgement.message = figures + ", which cannot be: " + context.impossible;
+    return;
+  }
   // What the figures would say is not even told: it would be read as a verdict.
   if (!context.disturbance.empty()) {
     judgement.verdict = Verdict::undecided;

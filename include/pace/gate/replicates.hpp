@@ -14,6 +14,7 @@
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/judge.hpp"
 #include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
 
 namespace pace::gate {
 
@@ -109,9 +110,7 @@ class Replicates {
 /// Median over the cycles of a row; NaN if it has none, or other work on the machine disturbed them.
 [[nodiscard]] inline double centre_of(const ImplementationResult& row) {
   if (row.log_ratios.empty() || !row.context.disturbance.empty()) return std::nan("");
-  auto sorted = row.log_ratios;
-  std::sort(sorted.begin(), sorted.end());
-  return stats::median(sorted);
+  return stats::median(stats::sorted(row.log_ratios));
 }
 
 }  // namespace pace::gate

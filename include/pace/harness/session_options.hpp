@@ -75,17 +75,27 @@ using ParserResult = Catch::Clara::ParserResult;
   return false;
 }
 
+[[nodiscard]] inline bool read_clock(const std::string& text, ClockChoice& clock) {
+  if (text == "event") return clock = ClockChoice::hot, true;
+  for (const auto choice : {ClockChoice::automatic, ClockChoice::cold, ClockChoice::hot, ClockChoice::graph,
+                            ClockChoice::host, ClockChoice::profiler, ClockChoice::wall})
+    if (text == to_string(choice)) return clock = choice, true;
+  return false;
+}
+
 [[nodiscard]] inline bool read_stop(const std::string& text, StopPolicy& policy) {
   if (text == "decided") return policy = StopPolicy::decided, true;
   if (text == "budget") return policy = StopPolicy::budget, true;
   return false;
 }
 
-/// An option whose text `read` takes in, or does not.
+/// An option whose text `read` takes in, or does not. It may be given again, and the last one counts: a target's own
+/// arguments come before those of whoever runs it.
 template <class Read>
 [[nodiscard]] Catch::Clara::Opt option(const char* name, const char* hint, const char* description,
                                        const char* expected, Read read) {
   return Catch::Clara::Opt(
+      Catch::Clara::accept_many,
       [name, expected, read](const std::string& text) {
         return read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched) : bad_value(name, text, expected);
       },
@@ -180,6 +190,15 @@ template <class Read>
                    "whatever the load (defaults to 0.2)",
                    "a number above 0 and at most 1, such as 0.2", [&share = measuring.disturbance](Text text) {
                      return read_number(text, share) && share > 0 && share <= 1;
+                   });
+  parser |= option("--clock", "event|graph|cold|host|profiler|wall",
+                   "pace: what the gate's times on a GPU are (defaults to graph, or event where calls cannot be captured)",
+                   "event (or hot), graph, cold, host, profiler, wall or automatic",
+                   [&measuring](Text text) { return detail::read_clock(text, measuring.clock); });
+  parser |= option("--figures", "share",
+                   "pace: time for each further figure on a GPU, as a share of the budget; 0: none (defaults to 0.25)",
+                   "a number from 0 to 10", [&share = measuring.figures](Text text) {
+                     return read_number(text, share) && share >= 0 && share <= 10;
                    });
   parser |= Catch::Clara::Opt(measuring.controls)["--controls"](
       "pace: also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time");

@@ -157,8 +157,24 @@ class ConsoleSink final : public Sink {
            format_time(result.elapsed) + ')';
   }
 
+  /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the figures of a GPU, of which the row shows the gate's.
+  [[nodiscard]] static std::string figures(const ImplementationResult& each) {
+    std::string text, missing;
+    for (const auto& figure : each.figures) {
+      if (!figure.time) missing += "; no " + figure.name + ": " + figure.missing;
+      else text += (text.empty() ? "" : ", ") + figure.name + ' ' + format_time(figure.time->median);
+      if (figure.speedup) text += ' ' + format_factor(figure.speedup->median);
+      if (figure.speedup && figure.speedup->interval) text += ' ' + format_interval(*figure.speedup->interval);
+    }
+    if (each.share_of_peak) text += ", " + format_percent(*each.share_of_peak) + " of the peak";
+    if (each.device_memory && !text.empty())
+      text += ", memory " + format_significant(1e-6 * static_cast<double>(each.device_memory->peak)) + " MB";
+    return text + missing;
+  }
+
   [[nodiscard]] std::string remarks(const ImplementationResult& each) const {
     std::string text;
+    if (const auto line = figures(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
     if (each.outcome != Outcome::measured)
       text += indented(std::string(to_string(each.outcome)) + ": " + each.message, remark_indent,
                        each.outcome == Outcome::refused || each.outcome == Outcome::unreached ? Colour::yellow

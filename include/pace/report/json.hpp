@@ -53,6 +53,16 @@ template <class T>
 
 [[nodiscard]] inline Json to_json(const Conditions& conditions) {
   const auto nanoseconds = [](const std::optional<Nanoseconds>& time) { return time ? Json(time->count()) : Json(nullptr); };
+  Json gpu = nullptr;
+  if (const auto& seen = conditions.gpu)
+    gpu = {{"readings", seen->readings},
+           {"lowest_clock_mhz", seen->lowest_clock},
+           {"highest_clock_mhz", seen->highest_clock},
+           {"hottest_celsius", seen->hottest},
+           {"most_power_watts", seen->most_power},
+           {"slowed", seen->slowed},
+           {"power_limited", seen->power_limited},
+           {"suspect_cycles", seen->suspect_cycles}};
   return {{"steal", or_null(conditions.steal)},
           {"others", or_null(conditions.others)},
           {"waiting", or_null(conditions.waiting)},
@@ -63,6 +73,7 @@ template <class T>
           {"longest_cycle_ns", conditions.longest_cycle.count()},
           {"median_cycle_ns", conditions.median_cycle.count()},
           {"shortest_cycle_ns", conditions.shortest_cycle.count()},
+          {"gpu", std::move(gpu)},
           {"disturbances", conditions.disturbances}};
 }
 
@@ -78,6 +89,17 @@ template <class T>
   for (const auto& judgement : each.judgements) expectations.push_back(to_json(judgement));
   Json samples = Json::array();
   for (const auto sample : each.samples) samples.push_back(sample.count());
+  Json figures = Json::array();
+  for (const auto& figure : each.figures)
+    figures.push_back({{"name", figure.name},
+                       {"time", figure.time ? to_json(*figure.time) : Json(nullptr)},
+                       {"speedup", figure.speedup ? to_json(*figure.speedup) : Json(nullptr)},
+                       {"missing", figure.missing}});
+  Json device_memory = nullptr;
+  if (const auto& memory = each.device_memory)
+    device_memory = {{"peak_bytes", memory->peak},
+                     {"reserved_bytes", memory->reserved},
+                     {"allocations", memory->allocations}};
   return {{"name", each.name},
           {"baseline", each.is_baseline},
           {"outcome", to_string(each.outcome)},
@@ -90,11 +112,14 @@ template <class T>
           {"time", each.time ? to_json(*each.time) : Json(nullptr)},
           {"speedup", each.speedup ? to_json(*each.speedup) : Json(nullptr)},
           {"expectations", std::move(expectations)},
+          {"figures", std::move(figures)},
+          {"device_memory", std::move(device_memory)},
           {"operator_calls", each.counts ? Json(each.counts->operator_calls) : Json(nullptr)},
           {"allocations", each.counts ? Json(each.counts->allocations) : Json(nullptr)},
           {"bytes_allocated", each.counts ? Json(each.counts->bytes_allocated) : Json(nullptr)},
           {"bytes", or_null(each.bytes)},
           {"flops", or_null(each.flops)},
+          {"share_of_peak", or_null(each.share_of_peak)},
           {"gb_per_s", or_null(each.gigabytes_per_second())},
           {"gflop_per_s", or_null(each.gigaflops_per_second())},
           {"rounds_per_cycle", each.context.rounds_per_cycle},
@@ -129,6 +154,7 @@ template <class T>
           {"seed", result.seed},
           {"conditions", detail::to_json(result.conditions)},
           {"controls", std::move(controls)},
+          {"lost_device", result.lost_device},
           {"notes", result.notes},
           {"implementations", std::move(implementations)}};
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pace/core/result.hpp"
@@ -12,42 +13,42 @@
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sequential_test.hpp"
+#include "pace/stats/sorted.hpp"
 #include "pace/stats/spread.hpp"
 
 namespace pace::stats {
 
 /// Quantiles, interval and spread of times per iteration. Throws Error on an empty sample.
 [[nodiscard]] inline TimeSummary summarize_times(std::span<const Nanoseconds> samples, double confidence) {
-  std::vector<double> sorted;
-  sorted.reserve(samples.size());
-  for (const auto sample : samples) sorted.push_back(sample.count());
-  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> times;
+  times.reserve(samples.size());
+  for (const auto sample : samples) times.push_back(sample.count());
+  const auto ascending = sorted(std::move(times));
 
   TimeSummary summary;
-  summary.samples = sorted.size();
-  summary.q20 = Nanoseconds(quantile(sorted, 0.2));
-  summary.median = Nanoseconds(median(sorted));
-  summary.q80 = Nanoseconds(quantile(sorted, 0.8));
-  summary.min = Nanoseconds(sorted.front());
-  summary.max = Nanoseconds(sorted.back());
-  if (const auto interval = median_interval(sorted, confidence))
+  summary.samples = ascending.size();
+  summary.q20 = Nanoseconds(quantile(ascending, 0.2));
+  summary.median = Nanoseconds(median(ascending));
+  summary.q80 = Nanoseconds(quantile(ascending, 0.8));
+  summary.min = Nanoseconds(ascending.front());
+  summary.max = Nanoseconds(ascending.back());
+  if (const auto interval = median_interval(ascending, confidence))
     summary.interval = {Nanoseconds(interval->low), Nanoseconds(interval->high), confidence};
-  if (summary.median.count() > 0) summary.spread = median_absolute_deviation(sorted) / summary.median.count();
+  if (summary.median.count() > 0) summary.spread = median_absolute_deviation(ascending) / summary.median.count();
   return summary;
 }
 
 /// Speed-up from log ratios: quantiles 0.2, 0.5, 0.8 and the interval of the median. Throws Error on an empty sample.
 [[nodiscard]] inline SpeedupSummary summarize_speedup(std::span<const double> log_ratios, double confidence) {
-  std::vector<double> sorted(log_ratios.begin(), log_ratios.end());
-  std::sort(sorted.begin(), sorted.end());
+  const auto ascending = sorted({log_ratios.begin(), log_ratios.end()});
 
   SpeedupSummary summary;
-  summary.observations = sorted.size();
-  summary.ties = static_cast<std::size_t>(std::count(sorted.begin(), sorted.end(), 0.0));
-  summary.q20 = std::exp(quantile(sorted, 0.2));
-  summary.median = std::exp(median(sorted));
-  summary.q80 = std::exp(quantile(sorted, 0.8));
-  if (const auto interval = median_interval(sorted, confidence))
+  summary.observations = ascending.size();
+  summary.ties = static_cast<std::size_t>(std::count(ascending.begin(), ascending.end(), 0.0));
+  summary.q20 = std::exp(quantile(ascending, 0.2));
+  summary.median = std::exp(median(ascending));
+  summary.q80 = std::exp(quantile(ascending, 0.8));
+  if (const auto interval = median_interval(ascending, confidence))
     summary.interval = {std::exp(interval->low), std::exp(interval->high), confidence};
   return summary;
 }

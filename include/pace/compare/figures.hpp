@@ -1,0 +1,127 @@
+// The figures of a comparison on a GPU: which one its gate is about, and the others beside it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/clock/tells_figures.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/roster.hpp"
+#include "pace/compare/time_left.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/measure/calibrate.hpp"
+#include "pace/measure/rounds.hpp"
+#include "pace/measure/schedule.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/multiplicity.hpp"
+#include "pace/stats/summary.hpp"
+
+namespace pace::detail {
+
+/// Who cannot be timed in the way that is selected, and why.
+template <clock::TellsFigures C, class... Operands>
+[[nodiscard]] std::vector<ImplementationThrew> find_untimeable(C& clock, Roster<Operands...>& roster) {
+  std::vector<ImplementationThrew> found;
+  for (const std::size_t index : roster.running) {
+    try {
+      (void)measure::take_sample(clock, roster.implementations[index]->operation(index), 0, 1);
+    } catch (const ImplementationThrew& thrown) {
+      if (!clock.usable()) throw;
+      found.push_back(thrown);
+    }
+  }
+  return found;
+}
+
+/// Selects what the gate is about. Automatic: the graph, unless somebody cannot be captured; then nobody is, for all
+/// are timed alike. If asked for by name, those that cannot be timed that way are taken out.
+template <clock::TellsFigures C, class... Operands>
+void select_gate_figure(C& clock, Roster<Operands...>& roster) {
+  const bool automatic = roster.options.clock == ClockChoice::automatic;
+  clock.select(automatic ? ClockChoice::graph : roster.options.clock);
+  for (const auto& thrown : find_untimeable(clock, roster)) {
+    const std::string why = "it cannot be timed by the " + clock.name() + " clock: " + thrown.failure.message;
+    if (!automatic) {
+      roster.give_up(thrown.index, Outcome::refused, why);
+      continue;
+    }
+    roster.result.notes.push_back("Timed by events in the stream, since '" + roster.row(thrown.index).name +
+                                  "' cannot be captured in a CUDA graph: " + thrown.failure.message);
+    clock.select(ClockChoice::hot);
+    break;
+  }
+  roster.result.clock = clock.name();
+  roster.result.clock_resolution = clock.resolution();
+}
+
+/// Times whoever can be timed in the selected way, and adds the figure to everybody's row.
+template <clock::TellsFigures C, class... Operands>
+void add_figure(C& clock, Roster<Operands...>& roster) {
+  const std::string name = clock.name();
+  std::vector<std::size_t> able = roster.running;
+  for (const auto& thrown : find_untimeable(clock, roster)) {
+    std::erase(able, thrown.index);
+    roster.row(thrown.index).figures.push_back({.name = name, .missing = thrown.failure.message});
+  }
+  if (able.empty()) return;
+  std::vector<measure::Operation> operations;
+  std::vector<Nanoseconds> estimates;
+  for (const std::size_t index : able) {
+    operations.push_back(roster.implementations[index]->operation(index));
+    estimates.push_back(measure::take_sample(clock, operations.back(), 0, 1));
+  }
+  const double confidence =
+      stats::simultaneous_confidence(roster.options.confidence, std::max<std::size_t>(2, able.size()) - 1);
+  const std::size_t fewest = stats::fewest_for_median_interval(confidence);
+  Options options = roster.options;
+  options.budget = std::min(options.figures * options.budget, time_left(clock));
+  if (options.budget.count() <= 0) return;
+  // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
+  const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
+  const auto calibration = measure::calibrate(clock, std::span<const measure::Operation>(operations), estimates,
+                                              roster.operands.sets.size(), longest, options);
+  // As many operand sets as whoever takes part, so that they change hands in every cycle.
+  const auto policy = able.size() == roster.operands.sets.size() ? options.operands : OperandPolicy::shared;
+  measure::Schedule schedule(able.size(), policy, options.seed);
+  const auto rounds = measure::run_rounds(clock, std::span<const measure::Operation>(operations),
+                                          calibration.iterations, schedule, fewest, options);
+  const auto baseline = std::find(able.begin(), able.end(), roster.baseline);
+  for (std::size_t i = 0; i < able.size(); ++i) {
+    FigureSummary figure{.name = name};
+    figure.time = stats::summarize_times(rounds.samples[i], options.confidence);
+    if (able[i] != roster.baseline && baseline != able.end()) {
+      const auto& reference = rounds.samples[static_cast<std::size_t>(baseline - able.begin())];
+      const auto ratios = stats::paired_log_ratios(reference, rounds.samples[i], able.size());
+      if (!ratios.empty()) figure.speedup = stats::summarize_speedup(ratios, confidence);
+    }
+    roster.row(able[i]).figures.push_back(std::move(figure));
+  }
+}
+
+/// After the gate's own: cold, hot, graph and host for everybody who is running still. What the gate was about is not
+/// measured again.
+template <clock::TellsFigures C, class... Operands>
+void add_all_figures(C& clock, Roster<Operands...>& roster) {
+  const ClockChoice of_gate = clock.selected();
+  for (const auto figure : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
+    clock.select(figure);
+    if (figure == of_gate) {
+      for (const std::size_t index : roster.running) {
+        auto& row = roster.row(index);
+        row.figures.push_back({.name = clock.name(), .time = row.time, .speedup = row.speedup});
+      }
+    } else if (roster.options.figures > 0) {
+      add_figure(clock, roster);
+      clock.forget();
+    }
+  }
+  clock.select(of_gate);
+}
+
+}  // namespace pace::detail

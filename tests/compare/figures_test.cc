@@ -1,0 +1,131 @@
+// Whole comparisons on a device that only keeps books: which figure the gate is about, the others, and lost devices.
+#include "pace/compare/comparison.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/clock/figures.hpp"
+#include "tests/clock/fake_device.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinRel;
+using pace::ClockChoice;
+using pace::Nanoseconds;
+using pace::Outcome;
+using pace::testing::FakeDevice;
+using FakeClock = pace::clock::FigureClock<FakeDevice>;
+
+/// Few rounds: every look at an event takes the fake host a tenth of a second.
+pace::Options few_rounds() {
+  pace::Options options;
+  options.budget = std::chrono::seconds(20);
+  options.hard_limit = std::chrono::seconds(1000);
+  options.warm_up = Nanoseconds(1);
+  options.min_sample = Nanoseconds(1);
+  options.resolutions_per_sample = 1;
+  options.max_rounds = 20;
+  return options;
+}
+
+struct OnDevice {
+  FakeDevice device;
+  FakeClock clock{device};
+
+  auto taking(double nanoseconds) {
+    return [this, nanoseconds] { device.work(Nanoseconds(nanoseconds)); };
+  }
+  /// As something that copies its result to the host.
+  auto waiting(double nanoseconds) {
+    return [this, nanoseconds] {
+      device.work(Nanoseconds(nanoseconds));
+      if (device.capturing) throw std::runtime_error("it waits for the device");
+      device.synchronise();
+    };
+  }
+  auto compare() { return pace::Comparison<>("on a device").options(few_rounds()); }
+};
+
+const pace::FigureSummary& figure(const pace::ImplementationResult& row, const std::string& name) {
+  for (const auto& each : row.figures)
+    if (each.name == name) return each;
+  throw std::runtime_error("no figure " + name);
+}
+
+TEST_CASE("four figures of the same calls; the gate's is the graph's") {
+  OnDevice on;
+  const auto result = on.compare().baseline("a", on.taking(9000)).candidate("b", on.taking(3000)).run(on.clock);
+  CHECK(result.clock == "graph");
+  const auto& row = result["b"];
+  REQUIRE(row.outcome == Outcome::measured);
+  CHECK_THAT(row.time->median.count(), WithinRel(3000.0, 1e-9));
+  CHECK_THAT(row.speedup->median, WithinRel(3.0, 1e-9));
+  REQUIRE(row.figures.size() == 4);
+  for (const char* const name : {"cold", "hot", "graph"}) {
+    CAPTURE(name);
+    CHECK_THAT(figure(row, name).time->median.count(), WithinRel(3000.0, 1e-9));
+    CHECK_THAT(figure(row, name).speedup->median, WithinRel(3.0, 1e-9));
+    CHECK_FALSE(figure(result["a"], name).speedup);
+  }
+  // A launch takes the fake host 1 us, whatever it launches.
+  CHECK_THAT(figure(row, "host").time->median.count(), WithinRel(1000.0, 0.01));
+  CHECK_THAT(figure(row, "host").speedup->median, WithinRel(1.0, 0.01));
+  CHECK(on.device.blocks > 0);
+}
+
+TEST_CASE("who cannot be captured is timed by events, and so is everybody else; the reason is told") {
+  OnDevice on;
+  const auto result = on.compare().baseline("a", on.taking(9000)).candidate("b", on.waiting(3000)).run(on.clock);
+  CHECK(result.clock == "hot");
+  CHECK(result["b"].outcome == Outcome::measured);
+  CHECK_THAT(figure(result["b"], "graph").missing, ContainsSubstring("it waits for the device"));
+  CHECK(figure(result["b"], "cold").time == std::nullopt);
+  CHECK(figure(result["a"], "graph").time);
+  bool told = false;
+  for (const auto& note : result.notes) told = told || note.find("'b' cannot be captured") != std::string::npos;
+  CHECK(told);
+}
+
+TEST_CASE("a clock asked for by name: who cannot be timed by it is refused") {
+  OnDevice on;
+  auto options = few_rounds();
+  options.clock = ClockChoice::cold;
+  options.figures = 0;
+  const auto result = on.compare()
+                          .options(options)
+                          .baseline("a", on.taking(9000))
+                          .candidate("b", on.waiting(3000))
+                          .candidate("c", on.taking(4500))
+                          .run(on.clock);
+  CHECK(result.clock == "cold");
+  CHECK(result["b"].outcome == Outcome::refused);
+  CHECK_THAT(result["b"].message, ContainsSubstring("cannot be timed by the cold clock"));
+  CHECK_THAT(result["c"].speedup->median, WithinRel(2.0, 1e-9));
+  REQUIRE(result["c"].figures.size() == 1);  // its own; no others were asked for
+}
+
+TEST_CASE("a lost device: the culprit is named, the others are not to blame, and all of it is told") {
+  OnDevice on;
+  int calls = 0;
+  const auto breaks = [&] {
+    on.device.work(Nanoseconds(1000));
+    if (++calls == 6) {
+      on.device.lose();
+      throw std::runtime_error("CUDA error: an illegal memory access was encountered");
+    }
+  };
+  const auto result =
+      on.compare().baseline("a", on.taking(9000)).candidate("b", breaks).candidate("c", on.taking(1)).run(on.clock);
+  CHECK(result["b"].outcome == Outcome::threw);
+  CHECK_THAT(result.lost_device, ContainsSubstring("'b': CUDA error: an illegal memory access"));
+  CHECK(result["a"].outcome == Outcome::unreached);
+  CHECK(result["c"].outcome == Outcome::unreached);
+  CHECK_THAT(result["c"].message, ContainsSubstring("lost to this process by 'b'"));
+}
+
+}  // namespace
