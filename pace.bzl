@@ -67,7 +67,13 @@ def pace_test(
     """
     optimised_test(
         name = name,
-        program = _timed_program(name, srcs, deps, copts, dict(kwargs, target_compatible_with = target_compatible_with)),
+        program = _timed_program(
+            name,
+            srcs,
+            deps,
+            copts,
+            dict(kwargs, target_compatible_with = target_compatible_with),
+        ),
         target_compatible_with = target_compatible_with,
         args = args,
         data = data,

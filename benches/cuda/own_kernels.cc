@@ -1,4 +1,4 @@
-// A user's kernels beside LibTorch's: from a .cu file, from a library of headers (CUB), and compiled at run time (NVRTC).
+// A user's kernels beside LibTorch's: from a .cu file, from a library of headers (CUB), compiled at run time (NVRTC).
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -76,6 +77,26 @@ TEST_CASE("four figures of the same calls; the gate's is the graph's") {
   CHECK_THAT(figure(row, "host").time->median.count(), WithinRel(1000.0, 0.01));
   CHECK_THAT(figure(row, "host").speedup->median, WithinRel(1.0, 0.01));
   CHECK(on.device.blocks > 0);
+}
+
+TEST_CASE("a tenth of a per cent, which may be where outputs lie, fails no guard; one per cent does") {
+  for (const auto& [time, verdict] : {std::pair(3003.0, pace::Verdict::passed), std::pair(3030.0, pace::Verdict::failed)}) {
+    OnDevice on;
+    auto options = few_rounds();
+    options.figures = 0;
+    options.max_rounds = 100;
+    options.budget = options.hard_limit = std::chrono::seconds(10000);
+    const auto result = on.compare()
+                            .options(options)
+                            .baseline("a", on.taking(3000))
+                            .candidate("b", on.taking(time))
+                            .expect(pace::NoSlowerThan(1.00))
+                            .run(on.clock);
+    CAPTURE(time, result["b"].message);
+    REQUIRE(result["b"].judgements.size() == 1);
+    INFO(result["b"].judgements[0].message);
+    CHECK(result["b"].judgements[0].verdict == verdict);
+  }
 }
 
 TEST_CASE("who cannot be captured is timed by events, and so is everybody else; the reason is told") {

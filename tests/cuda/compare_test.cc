@@ -225,6 +225,38 @@ TEST_CASE("faster than the memory allows is invalid") {
   CHECK(result["boastful"].judgements.at(0).verdict == pace::Verdict::invalid);
 }
 
+TEST_CASE("kernels, launches, graph nodes and synchronisations are counted exactly") {
+  needs_gpu();
+  const auto result = pace::compare("counts", operand())
+                          .options(quick())
+                          .baseline("two passes", in_two_passes)
+                          .candidate("once", once)
+                          .candidate("waits", [](const at::Tensor& x) {
+                            at::Tensor y = in_two_passes(x);
+                            cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream());
+                            return y;
+                          })
+                          .expect("once", pace::KernelsExactly(1))
+                          .expect("once", pace::LaunchesExactly(1))
+                          .expect("once", pace::GraphNodesExactly(1))
+                          .expect("once", pace::SynchronisationsExactly(0))
+                          .expect("waits", pace::KernelsAtMost(1))
+                          .expect("waits", pace::SynchronisationsExactly(1))
+                          .expect("waits", pace::GraphNodesAtMost(9))
+                          .run();
+  for (const auto& judgement : result["once"].judgements) {
+    INFO(judgement.message);
+    CHECK(judgement.verdict == pace::Verdict::passed);
+  }
+  REQUIRE(result["waits"].device_counts);
+  CHECK(result["waits"].judgements.at(0).verdict == pace::Verdict::failed);
+  CHECK_THAT(result["waits"].judgements.at(0).message, ContainsSubstring("runs 2 kernels in one call, 1 more"));
+  CHECK(result["waits"].judgements.at(1).verdict == pace::Verdict::passed);
+  // It cannot be captured, so there are no nodes to count.
+  CHECK(result["waits"].judgements.at(2).verdict == pace::Verdict::invalid);
+  CHECK(result["two passes"].device_counts->graph_nodes == 2);
+}
+
 TEST_CASE("a kernel of one's own, in place, and out of memory") {
   needs_gpu();
   const auto own = [](const at::Tensor& x) {

@@ -41,6 +41,26 @@ TEST_CASE("an exact count fails on both sides") {
   CHECK(pace::BytesAllocatedExactly(4096).judge(row).acceptable);
 }
 
+TEST_CASE("what a call asks of a GPU is counted apart, and only there") {
+  auto row = counted(3, 1, 4096);
+  CHECK(pace::KernelsAtMost(2).judge(row).verdict == Verdict::invalid);
+  CHECK(pace::KernelsAtMost(2).on_device());
+  CHECK_FALSE(pace::OperatorCallsAtMost(2).on_device());
+  row.device_counts = pace::DeviceCounts{.kernels = 2, .launches = 1, .synchronisations = 0};
+  CHECK(pace::KernelsAtMost(2).judge(row).verdict == Verdict::passed);
+  CHECK(pace::KernelsExactly(1).judge(row).message ==
+        "'fused' runs 2 kernels in one call, 1 more than expected (exactly 1 kernel)");
+  CHECK(pace::LaunchesAtMost(0).judge(row).verdict == Verdict::failed);
+  CHECK(pace::LaunchesExactly(1).judge(row).verdict == Verdict::passed);
+  CHECK(pace::SynchronisationsExactly(0).judge(row).verdict == Verdict::passed);
+  CHECK(pace::SynchronisationsAtMost(0).judge(row).acceptable);
+  // It cannot be captured.
+  CHECK(pace::GraphNodesAtMost(9).judge(row).verdict == Verdict::invalid);
+  row.device_counts->graph_nodes = 3;
+  CHECK(pace::GraphNodesAtMost(3).judge(row).verdict == Verdict::passed);
+  CHECK(pace::GraphNodesExactly(2).judge(row).verdict == Verdict::failed);
+}
+
 TEST_CASE("what was not counted is invalid, what is wrong has failed; neither is undecided") {
   auto row = rows::measured("fused");
   CHECK(pace::OperatorCallsAtMost(9).judge(row).verdict == Verdict::invalid);

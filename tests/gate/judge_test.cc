@@ -46,6 +46,23 @@ TEST_CASE("a guard fails only when a regression is proven, and lets through what
   CHECK_FALSE(NoSlowerThan(1.02).when_undecided(WhenUndecided::close).judge(sampled(1 / 1.02, 0.01, 40)).acceptable);
 }
 
+TEST_CASE("what identical code may differ by is no proof, to either burden") {
+  auto slower = sampled(1 / 1.001, 0.0001, 40), faster = sampled(1.001, 0.0001, 40);
+  CHECK(NoSlowerThan(1.00).judge(slower).verdict == Verdict::failed);
+  CHECK(SpeedupAtLeast(1.00).judge(faster).verdict == Verdict::passed);
+  slower.context.allowance = faster.context.allowance = 0.002;
+  CHECK(NoSlowerThan(1.00).judge(slower).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(1.00).judge(faster).verdict == Verdict::failed);
+  // Beyond it, as ever.
+  auto much_slower = sampled(1 / 1.01, 0.0001, 40), much_faster = sampled(1.01, 0.0001, 40);
+  much_slower.context.allowance = much_faster.context.allowance = 0.002;
+  CHECK(NoSlowerThan(1.00).judge(much_slower).verdict == Verdict::failed);
+  CHECK(SpeedupAtLeast(1.00).judge(much_faster).verdict == Verdict::passed);
+  // A time is compared with nothing.
+  CHECK(WithinBudget(slower.time->median * 1.001).judge(slower).verdict ==
+        WithinBudget(slower.time->median * 1.001).judge(sampled(1 / 1.001, 0.0001, 40)).verdict);
+}
+
 TEST_CASE("figures that cannot be true are invalid, whoever would gain by them") {
   auto row = sampled(1.3, 0.01, 40);
   row.context.impossible = "it would be 130 % of the peak";

@@ -9,7 +9,6 @@
 #include "pace/clock/clock.hpp"
 #include "pace/clock/event.hpp"
 #include "pace/clock/graph.hpp"
-#include "pace/clock/machine_counters.hpp"
 #include "pace/clock/profiler.hpp"
 #include "pace/clock/sampling.hpp"
 #include "pace/clock/synchronised_wall.hpp"
@@ -56,7 +55,6 @@ class FigureClock {
     graph_.forget();
     cold_.forget();
   }
-  [[nodiscard]] MachineCounters counters() const { return read_machine_counters(); }
 
  private:
   template <class Use>

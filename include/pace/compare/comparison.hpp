@@ -66,6 +66,7 @@ class Comparison {
   /// What one call does, counted exactly; judged after the rounds, which do not wait for it.
   Comparison& expect(CountExpectation expectation) { return expect(std::string(), std::move(expectation)); }
   Comparison& expect(std::string candidate, CountExpectation expectation) {
+    counts_on_device_ = counts_on_device_ || expectation.on_device();
     counted_.push_back({std::move(candidate), std::move(expectation)});
     return *this;
   }
@@ -114,7 +115,9 @@ class Comparison {
   template <clock::Clock C>
   Result run(C& clock) {
     check_plan();
-    Result result = detail::run_session(clock, name_, operands_, plan_, options_, check_, stated_);
+    Options options = options_;
+    options.device_counts = options.device_counts || counts_on_device_;
+    Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_);
     for (auto& each : result.implementations) {
       each.bytes = bytes_;
       each.flops = flops_;
@@ -187,6 +190,7 @@ class Comparison {
   std::vector<detail::Planned<Operands...>> plan_;
   std::vector<gate::Stated> stated_;
   std::vector<StatedCount> counted_;
+  bool counts_on_device_ = false;
   Options options_ = run_context().options;
   check::CheckOptions check_;
   std::optional<double> bytes_, flops_;

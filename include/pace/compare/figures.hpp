@@ -124,4 +124,18 @@ void add_all_figures(C& clock, Roster<Operands...>& roster) {
   clock.select(of_gate);
 }
 
+/// What one call asks of the device, by a clock that can count it. Last of all: a profiler may slow down what follows.
+template <clock::Clock C, class... Operands>
+void count_on_device([[maybe_unused]] C& clock, Roster<Operands...>& roster) {
+  if (!roster.options.device_counts) return;
+  for (const std::size_t index : roster.running) {
+    auto& implementation = *roster.implementations[index];
+    const auto call = [&] { (void)implementation.call(0); };
+    if constexpr (requires { clock.device_counts_of(call); }) {
+      roster.operands.restore_all(0);
+      roster.row(index).device_counts = clock.device_counts_of(call);
+    }
+  }
+}
+
 }  // namespace pace::detail

@@ -73,6 +73,7 @@ template <clock::Clock C, class... Operands>
       if (auditor.inspect_all()) continue;
       summarize(roster, *how);
       if constexpr (clock::TellsFigures<C>) add_all_figures(clock, roster);
+      count_on_device(clock, roster);
       break;
     } catch (const ImplementationWrong& found) {
       roster.give_up(found.index, Outcome::wrong, found.message);

@@ -90,6 +90,9 @@ struct Options {
 
   ClockChoice clock = ClockChoice::automatic;
 
+  /// Also counts what one call asks of a GPU, after the rounds. An expectation on such a count asks for it by itself.
+  bool device_counts = false;
+
   /// Time for each further figure of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0 for none.
   double figures = 0.25;
 };

@@ -67,6 +67,8 @@ struct GateContext {
   Nanoseconds cycle{};
   /// Error rates of one gate on this row (see Options): the comparison's, shared among its candidates.
   double alpha = 1e-3, beta = 1e-2;
+  /// By how much (ln of a ratio) identical code may differ in one process, which no number of samples shows.
+  double allowance = 0;
   /// Name of the comparison; empty: not known.
   std::string comparison = {};
   /// Why no verdict may rest on the figures (see Conditions); empty: nothing speaks against them.
@@ -95,6 +97,16 @@ struct FigureSummary {
   std::optional<SpeedupSummary> speedup = {};
   /// Why there is none; empty otherwise.
   std::string missing = {};
+};
+
+/// What one call asks of a GPU, counted exactly, outside the timed rounds.
+struct DeviceCounts {
+  /// Kernels that ran; what the host launched (kernels and graphs); waits of the host for the device.
+  std::int64_t kernels = 0, launches = 0, synchronisations = 0;
+  /// Of the call captured into a CUDA graph: kernels, copies, fills. Absent if it cannot be captured.
+  std::optional<std::int64_t> graph_nodes = {};
+
+  [[nodiscard]] bool operator==(const DeviceCounts&) const = default;
 };
 
 /// What one call takes of a GPU's memory, by LibTorch's allocator.
@@ -132,6 +144,8 @@ struct ImplementationResult {
   /// On a GPU: all four, the gate's own among them.
   std::vector<FigureSummary> figures;
   std::optional<DeviceMemory> device_memory;
+  /// If asked for (see Options::device_counts); absent unless two calls count the same.
+  std::optional<DeviceCounts> device_counts;
 
   /// Absent unless two calls on the same operands counted the same; then `why_uncounted` says why.
   std::optional<CallCounts> counts;

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <string>
 
+#include "pace/clock/capture.hpp"
 #include "pace/clock/figures.hpp"
 #include "pace/clock/gpu_reading.hpp"
+#include "pace/clock/machine_counters.hpp"
 #include "pace/clock/owned.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
@@ -26,10 +29,35 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
   explicit ComparisonClock(CudaDevice& device)
       : clock::FigureClock<CudaDevice>(device), device_(device), nvml_(Nvml::open(pci_address(device))) {}
 
+  [[nodiscard]] clock::MachineCounters counters() const { return clock::read_machine_counters(); }
+
   /// Of one call of `call`, which returns what lives on after it.
   template <class F>
   [[nodiscard]] DeviceMemory memory_of(F&& call) {
     return measure_memory(device_, call);
+  }
+
+  /// By the profiler. None unless two calls count the same.
+  template <class F>
+  [[nodiscard]] std::optional<DeviceCounts> device_counts_of(F&& call) {
+    // Starting and stopping a recording makes calls of its own.
+    const DeviceCounts nothing = recorded([] {});
+    const auto count = [&] {
+      DeviceCounts counts = recorded(call);
+      counts.kernels -= nothing.kernels;
+      counts.launches -= nothing.launches;
+      counts.synchronisations -= nothing.synchronisations;
+      return counts;
+    };
+    DeviceCounts counts = count();
+    if (count() != counts) return std::nullopt;
+    try {
+      const auto graph = clock::capture(device_, device_.take_stream(), call);
+      counts.graph_nodes = static_cast<std::int64_t>(graph.get()->nodes());
+    } catch (const std::exception&) {
+      device_.synchronise();
+    }
+    return counts;
   }
 
   /// What is wrong if work of `call` gets away from the stream that is timed. For about a tenth of a second at most,
@@ -61,9 +89,10 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
     const double computed = row.flops ? *row.flops / row.time->median.count() * 1e9 / limits.products() : 0;
     row.share_of_peak = std::max(moved, computed);
     if (*row.share_of_peak <= impossible_share) return;
-    row.context.impossible = "it would be " + format_percent(*row.share_of_peak) + " of what this GPU was measured to " +
-                             (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
-                             " declared right, and is all the work done?";
+    row.context.impossible =
+        "it would be " + format_percent(*row.share_of_peak) + " of what this GPU was measured to " +
+        (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
+        " declared right, and is all the work done?";
   }
 
   /// None without NVML.
@@ -81,6 +110,19 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
   }
 
  private:
+  template <class F>
+  [[nodiscard]] DeviceCounts recorded(F&& call) {
+    device_.synchronise();
+    kineto::start();
+    try {
+      call();
+    } catch (...) {
+      kineto::abandon();
+      throw;
+    }
+    return kineto::stop_and_count();
+  }
+
   [[nodiscard]] static std::string pci_address(const CudaDevice& device) {
     const auto& at = device.properties();
     char text[32];

@@ -71,6 +71,11 @@ class CapturedGraph {
   void launch() { graph_.replay(); }
 
   [[nodiscard]] std::size_t kernels() const { return kernels_; }
+  [[nodiscard]] std::size_t nodes() {
+    std::size_t count = 0;
+    check(cudaGraphGetNodes(raw(), nullptr, &count), "counting a graph's nodes");
+    return count;
+  }
   [[nodiscard]] cudaGraph_t raw() { return graph_.raw_cuda_graph(); }
 
  private:
@@ -83,8 +88,7 @@ class CapturedGraph {
   }
 
   [[nodiscard]] std::size_t count_kernels() {
-    std::size_t count = 0;
-    check(cudaGraphGetNodes(raw(), nullptr, &count), "counting a graph's nodes");
+    std::size_t count = nodes();
     std::vector<cudaGraphNode_t> nodes(count);
     check(cudaGraphGetNodes(raw(), nodes.data(), &count), "listing a graph's nodes");
     std::size_t kernels = 0;

@@ -3,14 +3,15 @@
 
 #include <torch/csrc/autograd/profiler_kineto.h>
 
-#include <array>
 #include <cstdint>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "pace/clock/activity.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/result.hpp"
 
 namespace pace::cuda::kineto {
 
@@ -23,9 +24,40 @@ inline void start() {
   torch::autograd::profiler::enableProfiler(config, activities);
 }
 
+namespace detail {
+
+/// Waits are activities of the device too, of nobody.
+[[nodiscard]] inline bool only_waits(std::string_view name) {
+  for (const std::string_view wait : {"Context Sync", "Stream Sync", "Event Sync", "Stream Wait Event"})
+    if (name.starts_with(wait)) return true;
+  return false;
+}
+
+[[nodiscard]] inline clock::Activity::Kind kind_of(std::string_view name) {
+  using Kind = clock::Activity::Kind;
+  return name.starts_with("Memcpy") ? Kind::copy : name.starts_with("Memset") ? Kind::fill : Kind::kernel;
+}
+
+}  // namespace detail
+
+/// Counts instead of listing: kernels of the device, and calls of CUDA's runtime and driver by the host.
+[[nodiscard]] inline DeviceCounts stop_and_count() {
+  const auto result = torch::autograd::profiler::disableProfiler();
+  DeviceCounts counts;
+  for (const auto& event : result->events()) {
+    const std::string name = event.name();
+    if (event.deviceType() == c10::DeviceType::CUDA) {
+      counts.kernels += !detail::only_waits(name) && detail::kind_of(name) == clock::Activity::Kind::kernel;
+    } else if (name.starts_with("cu")) {
+      counts.launches += name.find("Launch") != std::string::npos;
+      counts.synchronisations += name.find("Synchronize") != std::string::npos;
+    }
+  }
+  return counts;
+}
+
 /// Kernels, copies and fills since start(), in no particular order.
 [[nodiscard]] inline std::vector<clock::Activity> stop() {
-  using Kind = clock::Activity::Kind;
   const auto result = torch::autograd::profiler::disableProfiler();
   // Of the whole epoch a double would keep steps of 256 ns.
   const std::uint64_t origin = result->trace_start_ns();
@@ -33,12 +65,8 @@ inline void start() {
   for (const auto& event : result->events()) {
     if (event.deviceType() != c10::DeviceType::CUDA) continue;
     std::string name = event.name();
-    // Waits are activities too, of nobody.
-    constexpr std::array<std::string_view, 4> waits{"Context Sync", "Stream Sync", "Event Sync", "Stream Wait Event"};
-    bool waits_only = false;
-    for (const auto wait : waits) waits_only = waits_only || name.starts_with(wait);
-    if (waits_only) continue;
-    const Kind kind = name.starts_with("Memcpy") ? Kind::copy : name.starts_with("Memset") ? Kind::fill : Kind::kernel;
+    if (detail::only_waits(name)) continue;
+    const auto kind = detail::kind_of(name);
     const auto start = static_cast<std::int64_t>(event.startNs() - origin);
     activities.push_back({kind, std::move(name), Nanoseconds(static_cast<double>(start)),
                           Nanoseconds(static_cast<double>(event.durationNs())), event.deviceResourceId()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,11 +13,13 @@
 
 namespace pace {
 
-/// A gate on a count of one call. Made by the six classes below; a plain value like Expectation, to state before a
+/// A gate on a count of one call. Made by the classes below; a plain value like Expectation, to state before a
 /// run or to judge any row (the baseline's too). `passed` or `failed`; `invalid` where nothing was counted.
 class CountExpectation : public gate::Matchable<CountExpectation> {
  public:
   [[nodiscard]] std::string describe() const { return "count of " + limit_text(); }
+  /// Whether it needs DeviceCounts.
+  [[nodiscard]] bool on_device() const { return on_device_; }
 
   [[nodiscard]] Judgement judge(const ImplementationResult& row) const {
     if (auto early = gate::judge_without_figures({.quantity = gate::Quantity::time}, row, nullptr)) {
@@ -27,12 +30,13 @@ class CountExpectation : public gate::Matchable<CountExpectation> {
     }
     Judgement judgement{.expectation = describe()};
     const std::string own = '\'' + row.name + '\'';
-    if (!row.counts) {
-      judgement.message = own + " has no count of " + noun(2) + ": " +
-                          (row.why_uncounted.empty() ? "it was not counted" : row.why_uncounted);
+    const auto counted = count_(row);
+    if (!counted) {
+      const std::string& why = on_device_ ? not_on_a_gpu() : row.why_uncounted;
+      judgement.message = own + " has no count of " + noun(2) + ": " + (why.empty() ? "it was not counted" : why);
       return judgement;
     }
-    const std::int64_t count = (*row.counts).*which_;
+    const std::int64_t count = *counted;
     const bool holds = exactly_ ? count == limit_ : count <= limit_;
     judgement.verdict = holds ? Verdict::passed : Verdict::failed;
     judgement.acceptable = holds;
@@ -47,9 +51,10 @@ class CountExpectation : public gate::Matchable<CountExpectation> {
 
  protected:
   /// Throws Error if the limit is negative.
-  CountExpectation(std::int64_t CallCounts::* which, const char* verb, const char* one, const char* many,
-                   std::int64_t limit, bool exactly)
-      : which_(which), verb_(verb), one_(one), many_(many), limit_(limit), exactly_(exactly) {
+  using Count = std::optional<std::int64_t> (*)(const ImplementationResult&);
+  CountExpectation(Count count, const char* verb, const char* one, const char* many, std::int64_t limit, bool exactly,
+                   bool on_device = false)
+      : count_(count), on_device_(on_device), verb_(verb), one_(one), many_(many), limit_(limit), exactly_(exactly) {
     if (limit < 0) throw Error(std::string("a count of ") + many + " must be at least 0");
   }
 
@@ -59,7 +64,13 @@ class CountExpectation : public gate::Matchable<CountExpectation> {
     return (exactly_ ? "exactly " : "at most ") + std::to_string(limit_) + ' ' + noun(limit_);
   }
 
-  std::int64_t CallCounts::* which_;
+  [[nodiscard]] static const std::string& not_on_a_gpu() {
+    static const std::string text = "its calls do not run on a GPU, differ from each other, or cannot be captured";
+    return text;
+  }
+
+  Count count_;
+  bool on_device_;
   const char *verb_, *one_, *many_;
   std::int64_t limit_;
   bool exactly_;
@@ -67,17 +78,50 @@ class CountExpectation : public gate::Matchable<CountExpectation> {
 
 namespace gate {
 
+/// A count of CallCounts, and one of DeviceCounts.
+template <std::int64_t CallCounts::* which>
+[[nodiscard]] std::optional<std::int64_t> count_of_call(const ImplementationResult& row) {
+  return row.counts ? std::optional(*row.counts.*which) : std::nullopt;
+}
+template <std::int64_t DeviceCounts::* which>
+[[nodiscard]] std::optional<std::int64_t> count_on_device(const ImplementationResult& row) {
+  return row.device_counts ? std::optional(*row.device_counts.*which) : std::nullopt;
+}
+[[nodiscard]] inline std::optional<std::int64_t> count_of_nodes(const ImplementationResult& row) {
+  return row.device_counts ? row.device_counts->graph_nodes : std::nullopt;
+}
+
 struct CountOperators : CountExpectation {
   CountOperators(std::int64_t limit, bool exactly)
-      : CountExpectation(&CallCounts::operator_calls, "makes", "operator call", "operator calls", limit, exactly) {}
+      : CountExpectation(&count_of_call<&CallCounts::operator_calls>, "makes", "operator call", "operator calls", limit,
+                         exactly) {}
 };
 struct CountAllocations : CountExpectation {
   CountAllocations(std::int64_t limit, bool exactly)
-      : CountExpectation(&CallCounts::allocations, "makes", "allocation", "allocations", limit, exactly) {}
+      : CountExpectation(&count_of_call<&CallCounts::allocations>, "makes", "allocation", "allocations", limit,
+                         exactly) {}
 };
 struct CountBytes : CountExpectation {
   CountBytes(std::int64_t limit, bool exactly)
-      : CountExpectation(&CallCounts::bytes_allocated, "allocates", "byte", "bytes", limit, exactly) {}
+      : CountExpectation(&count_of_call<&CallCounts::bytes_allocated>, "allocates", "byte", "bytes", limit, exactly) {}
+};
+struct CountKernels : CountExpectation {
+  CountKernels(std::int64_t limit, bool exactly)
+      : CountExpectation(&count_on_device<&DeviceCounts::kernels>, "runs", "kernel", "kernels", limit, exactly, true) {}
+};
+struct CountLaunches : CountExpectation {
+  CountLaunches(std::int64_t limit, bool exactly)
+      : CountExpectation(&count_on_device<&DeviceCounts::launches>, "makes", "launch", "launches", limit, exactly,
+                         true) {}
+};
+struct CountSynchronisations : CountExpectation {
+  CountSynchronisations(std::int64_t limit, bool exactly)
+      : CountExpectation(&count_on_device<&DeviceCounts::synchronisations>, "makes", "synchronisation",
+                         "synchronisations", limit, exactly, true) {}
+};
+struct CountNodes : CountExpectation {
+  CountNodes(std::int64_t limit, bool exactly)
+      : CountExpectation(&count_of_nodes, "has", "graph node", "graph nodes", limit, exactly, true) {}
 };
 
 }  // namespace gate
@@ -89,7 +133,7 @@ struct OperatorCallsAtMost : gate::CountOperators {
 struct OperatorCallsExactly : gate::CountOperators {
   explicit OperatorCallsExactly(std::int64_t count) : CountOperators(count, true) {}
 };
-/// Blocks that one call takes from LibTorch's CPU allocator, outputs included.
+/// Blocks that one call takes from LibTorch's allocators, outputs included.
 struct AllocationsAtMost : gate::CountAllocations {
   explicit AllocationsAtMost(std::int64_t limit) : CountAllocations(limit, false) {}
 };
@@ -102,6 +146,35 @@ struct BytesAllocatedAtMost : gate::CountBytes {
 };
 struct BytesAllocatedExactly : gate::CountBytes {
   explicit BytesAllocatedExactly(std::int64_t count) : CountBytes(count, true) {}
+};
+
+/// Kernels that one call runs on a GPU, whoever launches them.
+struct KernelsAtMost : gate::CountKernels {
+  explicit KernelsAtMost(std::int64_t limit) : CountKernels(limit, false) {}
+};
+struct KernelsExactly : gate::CountKernels {
+  explicit KernelsExactly(std::int64_t count) : CountKernels(count, true) {}
+};
+/// Kernels and graphs that the host launches in one call.
+struct LaunchesAtMost : gate::CountLaunches {
+  explicit LaunchesAtMost(std::int64_t limit) : CountLaunches(limit, false) {}
+};
+struct LaunchesExactly : gate::CountLaunches {
+  explicit LaunchesExactly(std::int64_t count) : CountLaunches(count, true) {}
+};
+/// Times that the host waits for the device, a stream or an event in one call.
+struct SynchronisationsAtMost : gate::CountSynchronisations {
+  explicit SynchronisationsAtMost(std::int64_t limit) : CountSynchronisations(limit, false) {}
+};
+struct SynchronisationsExactly : gate::CountSynchronisations {
+  explicit SynchronisationsExactly(std::int64_t count) : CountSynchronisations(count, true) {}
+};
+/// Nodes of the CUDA graph that one call is captured into: kernels, copies, fills.
+struct GraphNodesAtMost : gate::CountNodes {
+  explicit GraphNodesAtMost(std::int64_t limit) : CountNodes(limit, false) {}
+};
+struct GraphNodesExactly : gate::CountNodes {
+  explicit GraphNodesExactly(std::int64_t count) : CountNodes(count, true) {}
 };
 
 /// A count expectation, and the candidate that it was stated for; empty: every candidate.

@@ -55,6 +55,14 @@ struct Demand {
   /// Rates of its own, in place of its share of the comparison's.
   std::optional<double> alpha = {}, beta = {};
 
+  /// The same, where identical code may differ by `allowance` (a log ratio): whoever must prove something must prove that
+  /// much more. Times are not compared with anything.
+  [[nodiscard]] Demand with(double allowance) const {
+    Demand demand = *this;
+    if (quantity == Quantity::speedup) demand.threshold += burden == Burden::claim ? allowance : -allowance;
+    return demand;
+  }
+
   /// Ratios of one process are symmetric, times are not.
   [[nodiscard]] stats::Assumption assumption() const {
     return quantity == Quantity::speedup ? stats::Assumption::symmetry : stats::Assumption::median;

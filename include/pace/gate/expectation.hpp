@@ -74,7 +74,7 @@ class Expectation : public gate::Matchable<Expectation> {
   /// in which they ended. `row` gives the name and the error rates. For margins as small as what differs from process
   /// to process, which no number of rounds in one of them shows.
   [[nodiscard]] Judgement judge_replicates(const ImplementationResult& row, const std::vector<double>& centres) const {
-    gate::Demand demand = demand_;
+    gate::Demand demand = demand_.with(row.context.allowance);
     demand.method = gate::Method::replicates;
     return gate::judge_observations(demand, row.name, row.context, centres, gate::weigh(centres, demand),
                                     {row.context.alpha, row.context.beta});
@@ -82,7 +82,7 @@ class Expectation : public gate::Matchable<Expectation> {
 
   [[nodiscard]] std::string describe() const { return demand_.describe(); }
   [[nodiscard]] Judgement judge(const ImplementationResult& result) const {
-    return gate::judge_row(demand_, result, nullptr, {result.context.alpha, result.context.beta});
+    return gate::judge_row(demand_.with(result.context.allowance), result, nullptr, {result.context.alpha, result.context.beta});
   }
   [[nodiscard]] const gate::Demand& demand() const { return demand_; }
 

@@ -125,7 +125,7 @@ class Panel {
     for (std::size_t reference = 0; reference < timed.size(); ++reference) {
       if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
       for (std::size_t own = 0; own < timed.size(); ++own)
-        if (concerns(each, row(own))) panel.watch(demand, own, reference);
+        if (concerns(each, row(own))) panel.watch(demand.with(row(own).context.allowance), own, reference);
     }
   }
   return panel;
@@ -136,7 +136,7 @@ class Panel {
 inline void judge_all(Result& result, std::span<const Stated> stated, const Rates& family) {
   struct Case {
     ImplementationResult* row;
-    const Demand* demand;
+    Demand demand;
     const ImplementationResult* reference;
     std::vector<double> observations;
     Evidence evidence;
@@ -146,8 +146,8 @@ inline void judge_all(Result& result, std::span<const Stated> stated, const Rate
   for (auto& row : result.implementations) {
     for (const auto& each : stated) {
       if (!concerns(each, row)) continue;
-      const Demand& demand = each.expectation.demand();
-      cases.push_back({&row, &demand, reference_row(result, demand), {}, {}});
+      const Demand demand = each.expectation.demand().with(row.context.allowance);
+      cases.push_back({&row, demand, reference_row(result, demand), {}, {}});
       auto& added = cases.back();
       if (judge_without_figures(demand, row, added.reference)) continue;
       added.observations = observe(demand, row, added.reference);
@@ -158,13 +158,13 @@ inline void judge_all(Result& result, std::span<const Stated> stated, const Rate
   }
   const auto counted = [&](std::size_t i) -> const Case& { return cases[with_figures[i]]; };
   const Rates rates = shared_rates(
-      with_figures.size(), family, [&](std::size_t i) -> const Demand& { return *counted(i).demand; },
+      with_figures.size(), family, [&](std::size_t i) -> const Demand& { return counted(i).demand; },
       [&](std::size_t i) { return counted(i).evidence.p_above; },
       [&](std::size_t i) { return counted(i).evidence.p_below; });
   for (const auto& each : cases)
     each.row->judgements.push_back(each.observations.empty()
-                                       ? judge_row(*each.demand, *each.row, each.reference, rates)
-                                       : judge_observations(*each.demand, each.row->name, each.row->context,
+                                       ? judge_row(each.demand, *each.row, each.reference, rates)
+                                       : judge_observations(each.demand, each.row->name, each.row->context,
                                                             each.observations, each.evidence, rates));
 }
 

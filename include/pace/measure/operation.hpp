@@ -16,10 +16,11 @@ struct Operation {
   void (*run)(void* state, std::size_t operands, std::int64_t iterations) = nullptr;
   /// Untimed, before every run: restores what the last run changed. May be null.
   void (*prepare)(void* state, std::size_t operands) = nullptr;
-  /// What the last run returned, for a clock that replays runs instead of making them; and gives it back, spoilt, before
-  /// each replay, which must write it anew.
+  /// What the last run returned, for a clock that replays runs instead of making them; and gives it back, spoilt,
+  /// before each replay, which must write it anew.
   std::shared_ptr<void> (*keep_output)(void* state) = [](void*) { return std::shared_ptr<void>(); };
-  void (*put_back_output)(void* state, const std::shared_ptr<void>& output) = [](void*, const std::shared_ptr<void>&) {};
+  void (*put_back_output)(void* state, const std::shared_ptr<void>& output) =
+      [](void*, const std::shared_ptr<void>&) {};
   /// Called while an exception that came out of a sample is handled: may throw one that says whose sample it was.
   void (*failed)(void* state) = [](void*) {};
 };

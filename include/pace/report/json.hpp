@@ -95,6 +95,12 @@ template <class T>
                        {"time", figure.time ? to_json(*figure.time) : Json(nullptr)},
                        {"speedup", figure.speedup ? to_json(*figure.speedup) : Json(nullptr)},
                        {"missing", figure.missing}});
+  Json device_counts = nullptr;
+  if (const auto& counts = each.device_counts)
+    device_counts = {{"kernels", counts->kernels},
+                     {"launches", counts->launches},
+                     {"synchronisations", counts->synchronisations},
+                     {"graph_nodes", or_null(counts->graph_nodes)}};
   Json device_memory = nullptr;
   if (const auto& memory = each.device_memory)
     device_memory = {{"peak_bytes", memory->peak},
@@ -114,6 +120,7 @@ template <class T>
           {"expectations", std::move(expectations)},
           {"figures", std::move(figures)},
           {"device_memory", std::move(device_memory)},
+          {"device_counts", std::move(device_counts)},
           {"operator_calls", each.counts ? Json(each.counts->operator_calls) : Json(nullptr)},
           {"allocations", each.counts ? Json(each.counts->allocations) : Json(nullptr)},
           {"bytes_allocated", each.counts ? Json(each.counts->bytes_allocated) : Json(nullptr)},
