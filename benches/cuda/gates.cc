@@ -13,9 +13,9 @@
 #include <c10/cuda/CUDAStream.h>
 #include <catch2/catch_test_macros.hpp>
 
+#include "benches/cuda/needs_gpu.hpp"
 #include "benches/cuda/work.hpp"
 #include "pace/catch2.hpp"
-#include "pace/cuda/device.hpp"
 #include "pace/pace.hpp"
 
 namespace {
@@ -32,14 +32,6 @@ struct Subject {
     return y;
   }
 };
-
-void needs_gpu() {
-  try {
-    const pace::cuda::CudaDevice device;
-  } catch (const pace::DeviceMissing& missing) {
-    SKIP(missing.what());
-  }
-}
 
 struct Gates {
   std::size_t run = 0, passed = 0, failed = 0;

@@ -13,6 +13,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nvrtc.h>
 
+#include "benches/cuda/needs_gpu.hpp"
 #include "benches/cuda/own_kernels.hpp"
 #include "pace/catch2.hpp"
 #include "pace/cuda/device.hpp"
@@ -24,14 +25,6 @@ constexpr std::int64_t elements = 16 << 20;
 
 at::Tensor operand() { return at::randn({elements}, at::TensorOptions(at::kCUDA)); }
 cudaStream_t stream() { return c10::cuda::getCurrentCUDAStream(); }
-
-void needs_gpu() {
-  try {
-    const pace::cuda::CudaDevice device;
-  } catch (const pace::DeviceMissing& missing) {
-    SKIP(missing.what());
-  }
-}
 
 TEST_CASE("a kernel from a .cu file: y += a x in one pass", "[cuda]") {
   needs_gpu();
