@@ -3,14 +3,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "pace/clock/machine_counters.hpp"
 #include "pace/clock/wall.hpp"
 #include "pace/core/conditions.hpp"
-#include "tests/report/temporary_file.hpp"
+#include "tests/report/temporary_folder.hpp"
 
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
@@ -21,21 +19,6 @@ using pace::clock::MachineCounters;
 using pace::clock::read_machine_counters;
 
 namespace {
-
-/// A root folder with the files that a test puts there.
-class Root {
- public:
-  Root() { std::filesystem::create_directories(path()); }
-  ~Root() { std::filesystem::remove_all(path()); }
-  [[nodiscard]] std::string path() const { return placeholder_.path() + ".d"; }
-  void put(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path() + name).parent_path());
-    std::ofstream(path() + name) << text;
-  }
-
- private:
-  TemporaryFile placeholder_;
-};
 
 constexpr Nanoseconds s{1e9}, ms{1e6};
 
@@ -57,7 +40,7 @@ struct Pair {
 }  // namespace
 
 TEST_CASE("/proc/stat: all cores, what idles, what the hypervisor gave others") {
-  const Root root;
+  const TemporaryFolder root;
   root.put("/proc/stat", "cpu  100 20 30 400 50 6 7 80 1000 1000\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
   const auto counters = read_machine_counters(root.path());
   // Guests' time is part of user time and not counted twice.
@@ -67,16 +50,16 @@ TEST_CASE("/proc/stat: all cores, what idles, what the hypervisor gave others") 
 }
 
 TEST_CASE("a container's quota, in either version of control groups") {
-  const Root two;
+  const TemporaryFolder two;
   two.put("/sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500\n");
   CHECK(read_machine_counters(two.path()).throttled == Nanoseconds(1.5e6));
-  const Root one;
+  const TemporaryFolder one;
   one.put("/sys/fs/cgroup/cpu/cpu.stat", "nr_periods 5\nthrottled_time 2500\n");
   CHECK(read_machine_counters(one.path()).throttled == Nanoseconds(2500));
 }
 
 TEST_CASE("files that are missing or cut off leave their figures absent") {
-  const Root root;
+  const TemporaryFolder root;
   CHECK_FALSE(read_machine_counters(root.path()).total_ticks);
   CHECK_FALSE(read_machine_counters(root.path()).throttled);
   root.put("/proc/stat", "cpu  100 20 30");

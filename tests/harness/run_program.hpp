@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/report/temporary_file.hpp"
+#include "tests/report/temporary_folder.hpp"
 
 namespace program {
 
@@ -30,19 +31,6 @@ inline Run run(const std::string& arguments, const std::string& variables = "") 
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
 }
 
-/// An empty folder that goes with the test.
-class Folder {
- public:
-  Folder() { fs::create_directory(path()); }
-  ~Folder() { fs::remove_all(path()); }
-  [[nodiscard]] std::string path() const { return placeholder_.path() + ".d"; }
-  [[nodiscard]] std::string content(const std::string& name) const {
-    std::ifstream file(path() + "/" + name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  TemporaryFile placeholder_;
-};
+using Folder = TemporaryFolder;
 
 }  // namespace program

@@ -2,47 +2,29 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "pace/report/environment.hpp"
-#include "tests/report/temporary_file.hpp"
+#include "tests/report/temporary_folder.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
 namespace report = pace::report;
-
-/// A folder of files that goes with the test.
-class Tree {
- public:
-  ~Tree() { fs::remove_all(root()); }
-  [[nodiscard]] std::string root() const { return placeholder_.path() + ".d"; }
-  void add(const std::string& path, const std::string& text) const {
-    const fs::path file = root() + "/" + path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-
- private:
-  TemporaryFile placeholder_;
-};
 
 const std::string commit_a(40, 'a'), commit_b(40, 'b');
 
 }  // namespace
 
 TEST_CASE("a machine with everything") {
-  const Tree machine;
-  machine.add("proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz: fine\nmodel name\t: second\n");
-  machine.add("proc/meminfo", "MemTotal:       16 kB\nMemFree: 1 kB\n");
-  machine.add("proc/loadavg", "3.50 2.00 1.00 1/100 42\n");
-  machine.add("proc/sys/kernel/randomize_va_space", "0\n");
-  machine.add("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
-  machine.add("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
-  machine.add("sys/fs/cgroup/cpu.max", "150000 100000\n");
-  const auto environment = report::read_environment({"/bin/bench", "--op", "aten::add it's", ""}, machine.root());
+  const TemporaryFolder machine;
+  machine.put("proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz: fine\nmodel name\t: second\n");
+  machine.put("proc/meminfo", "MemTotal:       16 kB\nMemFree: 1 kB\n");
+  machine.put("proc/loadavg", "3.50 2.00 1.00 1/100 42\n");
+  machine.put("proc/sys/kernel/randomize_va_space", "0\n");
+  machine.put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  machine.put("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+  machine.put("sys/fs/cgroup/cpu.max", "150000 100000\n");
+  const auto environment = report::read_environment({"/bin/bench", "--op", "aten::add it's", ""}, machine.path());
   CHECK(environment.cpu == "Fast CPU @ 3 GHz: fine");
   CHECK(environment.memory_bytes == 16 * 1024);
   CHECK(environment.load == 3.5);
@@ -68,14 +50,14 @@ TEST_CASE("a machine that tells nothing is no error") {
 }
 
 TEST_CASE("other ways to say it, and nonsense") {
-  const Tree machine;
-  machine.add("sys/devices/system/cpu/cpufreq/boost", "1\n");
-  machine.add("sys/fs/cgroup/cpu.max", "max 100000\n");
-  machine.add("proc/loadavg", "busy\n");
-  machine.add("proc/meminfo", ": no key\nMemTotal:\n");
-  machine.add("proc/cpuinfo", "\n:\nmodel name");
-  machine.add("proc/device-tree/model", std::string("Some Board\0", 11));
-  const auto environment = report::read_environment({}, machine.root());
+  const TemporaryFolder machine;
+  machine.put("sys/devices/system/cpu/cpufreq/boost", "1\n");
+  machine.put("sys/fs/cgroup/cpu.max", "max 100000\n");
+  machine.put("proc/loadavg", "busy\n");
+  machine.put("proc/meminfo", ": no key\nMemTotal:\n");
+  machine.put("proc/cpuinfo", "\n:\nmodel name");
+  machine.put("proc/device-tree/model", std::string("Some Board\0", 11));
+  const auto environment = report::read_environment({}, machine.path());
   CHECK(environment.turbo == true);
   CHECK_FALSE(environment.cpu_quota);
   CHECK_FALSE(environment.load);
@@ -97,44 +79,44 @@ TEST_CASE("cautions name what spoils figures, and only that") {
 }
 
 TEST_CASE("the commit of a checkout, however git stores it") {
-  const Tree tree;
-  SECTION("no checkout") { CHECK(report::commit_of(tree.root()).empty()); }
+  const TemporaryFolder tree;
+  SECTION("no checkout") { CHECK(report::commit_of(tree.path()).empty()); }
   SECTION("a detached HEAD") {
-    tree.add(".git/HEAD", commit_a + "\n");
-    CHECK(report::commit_of(tree.root()) == commit_a);
+    tree.put(".git/HEAD", commit_a + "\n");
+    CHECK(report::commit_of(tree.path()) == commit_a);
   }
   SECTION("a branch") {
-    tree.add(".git/HEAD", "ref: refs/heads/feature/x\n");
-    tree.add(".git/refs/heads/feature/x", commit_a + "\n");
-    tree.add(".git/packed-refs", commit_b + " refs/heads/feature/x\n");
-    CHECK(report::commit_of(tree.root()) == commit_a);
+    tree.put(".git/HEAD", "ref: refs/heads/feature/x\n");
+    tree.put(".git/refs/heads/feature/x", commit_a + "\n");
+    tree.put(".git/packed-refs", commit_b + " refs/heads/feature/x\n");
+    CHECK(report::commit_of(tree.path()) == commit_a);
   }
   SECTION("a packed branch") {
-    tree.add(".git/HEAD", "ref: refs/heads/main\n");
-    tree.add(".git/packed-refs", "# pack-refs with: peeled\n" + commit_a + " refs/heads/main2\n" + commit_b +
+    tree.put(".git/HEAD", "ref: refs/heads/main\n");
+    tree.put(".git/packed-refs", "# pack-refs with: peeled\n" + commit_a + " refs/heads/main2\n" + commit_b +
                                      " refs/heads/main\n^" + commit_a + "\n");
-    CHECK(report::commit_of(tree.root()) == commit_b);
+    CHECK(report::commit_of(tree.path()) == commit_b);
   }
   SECTION("a worktree") {
-    tree.add("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
-    tree.add("main/.git/worktrees/w/commondir", "../..\n");
-    tree.add("main/.git/refs/heads/w", commit_b + "\n");
-    tree.add("w/.git", "gitdir: ../main/.git/worktrees/w\n");
-    CHECK(report::commit_of(tree.root() + "/w") == commit_b);
+    tree.put("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
+    tree.put("main/.git/worktrees/w/commondir", "../..\n");
+    tree.put("main/.git/refs/heads/w", commit_b + "\n");
+    tree.put("w/.git", "gitdir: ../main/.git/worktrees/w\n");
+    CHECK(report::commit_of(tree.path() + "/w") == commit_b);
   }
   SECTION("a branch without commits, and nonsense") {
-    tree.add(".git/HEAD", "ref: refs/heads/main\n");
-    CHECK(report::commit_of(tree.root()).empty());
-    tree.add(".git/HEAD", "garbage\n");
-    CHECK(report::commit_of(tree.root()).empty());
+    tree.put(".git/HEAD", "ref: refs/heads/main\n");
+    CHECK(report::commit_of(tree.path()).empty());
+    tree.put(".git/HEAD", "garbage\n");
+    CHECK(report::commit_of(tree.path()).empty());
   }
 }
 
 TEST_CASE("the commit comes from PACE_COMMIT, else from the workspace of bazel run") {
-  const Tree tree;
-  tree.add(".git/HEAD", commit_a + "\n");
+  const TemporaryFolder tree;
+  tree.put(".git/HEAD", commit_a + "\n");
   ::unsetenv("PACE_COMMIT");
-  ::setenv("BUILD_WORKSPACE_DIRECTORY", tree.root().c_str(), 1);
+  ::setenv("BUILD_WORKSPACE_DIRECTORY", tree.path().c_str(), 1);
   CHECK(report::read_environment().commit == commit_a);
   ::setenv("PACE_COMMIT", "v1-dirty", 1);
   CHECK(report::read_environment().commit == "v1-dirty");
