@@ -34,7 +34,9 @@ struct Pair {
     after.idle_ticks = 100;
     after.process_cpu = after.thread_cpu = after.raw = s;
   }
-  [[nodiscard]] Conditions conditions(Nanoseconds elapsed = s) const { return conditions_between(before, after, elapsed); }
+  [[nodiscard]] Conditions conditions(Nanoseconds elapsed = s) const {
+    return conditions_between({.counters = before}, {elapsed, elapsed, after});
+  }
 };
 
 }  // namespace
@@ -66,7 +68,7 @@ TEST_CASE("files that are missing or cut off leave their figures absent") {
   CHECK_FALSE(read_machine_counters(root.path()).total_ticks);
   root.put("/proc/stat", "");
   CHECK_FALSE(read_machine_counters(root.path()).steal_ticks);
-  const auto conditions = conditions_between({}, {}, s);
+  const auto conditions = conditions_between({}, {s, s, {}});
   CHECK_FALSE(conditions.steal);
   CHECK_FALSE(conditions.waiting);
   CHECK_FALSE(conditions.clock_error);
@@ -87,6 +89,16 @@ TEST_CASE("a process alone on its core is not disturbed") {
   CHECK(conditions.waiting == 0.0);
   CHECK(conditions.clock_error == Nanoseconds(0));
   CHECK(pace::find_disturbances(conditions, s, 0.2).empty());
+}
+
+TEST_CASE("a thread that is put aside while it reads has no clock that jumped") {
+  Pair pair;
+  // The clock was read 100 ms before the counter, then 200 ms after it.
+  CHECK(conditions_between({-100 * ms, 0 * ms, pair.before}, {s, s, pair.after}).clock_error == Nanoseconds(0));
+  CHECK(conditions_between({0 * ms, 0 * ms, pair.before}, {s, s + 200 * ms, pair.after}).clock_error == Nanoseconds(0));
+  CHECK(conditions_between({-100 * ms, 0 * ms, pair.before}, {s + 300 * ms, s + 500 * ms, pair.after}).clock_error ==
+        300 * ms);
+  CHECK(conditions_between({-100 * ms, 0 * ms, pair.before}, {-200 * ms, -200 * ms, pair.after}).clock_error == -1100 * ms);
 }
 
 TEST_CASE("steal is a share of what was wanted, others a share of all there is") {

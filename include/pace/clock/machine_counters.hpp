@@ -89,11 +89,18 @@ template <class T>
   return counters;
 }
 
-/// What happened between two readings, `elapsed` apart by the clock that timed. Cycles and disturbances are for the
-/// caller to fill in.
-[[nodiscard]] inline Conditions conditions_between(const MachineCounters& before, const MachineCounters& after,
-                                                   Nanoseconds elapsed) {
+/// A reading, and what the clock that times told just before and just after it: a thread may be put aside in between.
+struct TimedCounters {
+  Nanoseconds from{}, to{};
+  MachineCounters counters = {};
+};
+
+/// What happened between two readings. Cycles and disturbances are for the caller to fill in.
+[[nodiscard]] inline Conditions conditions_between(const TimedCounters& first, const TimedCounters& last) {
   using detail::difference;
+  const MachineCounters& before = first.counters;
+  const MachineCounters& after = last.counters;
+  const Nanoseconds shortest = last.from - first.to, elapsed = last.to - first.from;
   Conditions conditions;
   const auto total = difference(before.total_ticks, after.total_ticks);
   const auto idle = difference(before.idle_ticks, after.idle_ticks);
@@ -118,7 +125,9 @@ template <class T>
   }
   if (const auto throttled = difference(before.throttled, after.throttled); throttled && elapsed.count() > 0)
     conditions.throttled = *throttled / elapsed;
-  if (const auto raw = difference(before.raw, after.raw)) conditions.clock_error = elapsed - *raw;
+  // What lies within the two readings is no error: nobody knows when exactly the counter was read.
+  if (const auto raw = difference(before.raw, after.raw))
+    conditions.clock_error = *raw < shortest ? shortest - *raw : *raw > elapsed ? elapsed - *raw : Nanoseconds(0);
   conditions.suspended = difference(before.slept, after.slept);
   return conditions;
 }

@@ -23,7 +23,6 @@ class MachineWatch {
   MachineWatch(C& clock, std::size_t most_cycles) : clock_(clock) {
     cycles_.reserve(most_cycles);
     before_ = read();
-    start_ = clock_.now();
   }
 
   /// A cycle ended; `elapsed` is what the clock has told since the first one began.
@@ -34,10 +33,8 @@ class MachineWatch {
   }
 
   [[nodiscard]] Conditions finish() {
-    const Nanoseconds elapsed = clock_.now() - start_;
-    const auto after = read();
     Conditions conditions;
-    if constexpr (clock::CountsMachine<C>) conditions = clock::conditions_between(before_, after, elapsed);
+    if constexpr (clock::CountsMachine<C>) conditions = clock::conditions_between(before_, read());
     if (gpu_.readings > 0) {
       conditions.gpu = gpu_;
       conditions.gpu->slowed /= static_cast<double>(gpu_.readings);
@@ -73,14 +70,19 @@ class MachineWatch {
     cycles_since_look_ = 0;
   }
 
-  [[nodiscard]] clock::MachineCounters read() {
-    if constexpr (clock::CountsMachine<C>) return clock_.counters();
-    else return {};
+  [[nodiscard]] clock::TimedCounters read() {
+    clock::TimedCounters reading;
+    if constexpr (clock::CountsMachine<C>) {
+      reading.from = clock_.now();
+      reading.counters = clock_.counters();
+      reading.to = clock_.now();
+    }
+    return reading;
   }
 
   C& clock_;
-  clock::MachineCounters before_;
-  Nanoseconds start_{}, last_{};
+  clock::TimedCounters before_;
+  Nanoseconds last_{};
   std::vector<double> cycles_;
   /// `slowed` and `power_limited` count readings until the end.
   GpuConditions gpu_;
