@@ -1,4 +1,5 @@
 // How true each clock is on this GPU: errors against CUPTI's durations, coldness, and what a sample costs the host.
+// With the argument `hits`, only kernels for a profiler to count the L2's hits of: see run_for_hit_counters.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -200,8 +201,13 @@ void run() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string(argv[1]) == "hits") {
+      CudaDevice device;
+      run_for_hit_counters(device);
+      return 0;
+    }
     run();
   } catch (const DeviceMissing& error) {
     std::printf("skipped: %s\n", error.what());

@@ -8,8 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/neg.h>
+
 #include "benches/cuda/subjects.hpp"
 #include "pace/clock/graph.hpp"
+#include "pace/clock/owned.hpp"
 #include "pace/clock/profiler.hpp"
 #include "pace/cuda/device.hpp"
 #include "pace/cuda/limits.hpp"
@@ -55,6 +59,26 @@ inline void show_residual_hits(cuda::CudaDevice& device) {
     const double between = difference(true, flush);
     std::printf("flush %4.2fx: %6.2f us, residual hits %5.1f %%\n", flush, between,
                 100 * (cold - between) / (cold - hot));
+  }
+}
+
+/// For a profiler that counts what the L2 answers: element-wise kernels over working sets from a sixteenth of the L2 to
+/// twice the L2, each twice hot and then twice after the cold clock's flush, in this order.
+inline void run_for_hit_counters(cuda::CudaDevice& device) {
+  const double flush = clock::GraphClockOptions{}.flush;
+  const auto cache = clock::own_buffer(device, static_cast<std::size_t>(flush * static_cast<double>(device.l2_bytes())));
+  for (const double share : {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1.0, 2.0}) {
+    const auto elements = static_cast<std::int64_t>(share * static_cast<double>(device.l2_bytes()) / 8);
+    const at::Tensor x = random({elements});
+    at::Tensor y = at::empty_like(x);
+    device.evict(cache.get(), device.current_stream());
+    static_cast<void>(at::neg_out(y, x));
+    for (const bool cold : {false, false, true, true}) {
+      if (cold) device.evict(cache.get(), device.current_stream());
+      static_cast<void>(at::neg_out(y, x));
+    }
+    device.synchronise();
+    std::printf("working set %.4f x L2: five calls, the second and third hot, the others cold\n", share);
   }
 }
 

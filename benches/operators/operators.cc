@@ -14,6 +14,7 @@
 #include "pace/gate/as_expected.hpp"
 #include "pace/harness/session.hpp"
 #include "pace/subject/default_backends.hpp"
+#include "pace/subject/device.hpp"
 
 namespace {
 
@@ -56,7 +57,7 @@ Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser) {
     return Catch::Clara::ParserResult::ok(Catch::Clara::ParseResultType::Matched);
   }, "a,b|all")["--op"]("operators: names such as aten.add.Tensor, or all");
   parser |= Opt(options.dtype, "type")["--dtype"]("operators: float32, float16, bfloat16 or float64");
-  parser |= Opt(options.device, "device")["--device"]("operators: cpu");
+  parser |= Opt(options.device, "device")["--device"]("operators: cpu, cuda or cuda:NUMBER (defaults to cpu)");
   parser |= Opt(max_samples, "number")["--max-samples"]("operators: samples of each at most (defaults to 15)");
   parser |= Opt(start_idx, "number")["--start-idx"]("operators: the first sample of each (defaults to 0)");
   parser |= Opt(options.backends, "a,b")["--backends"](
@@ -87,7 +88,7 @@ void settle_options() {
   if (!no_slower_than.empty()) read("--no-slower-than", no_slower_than, options.no_slower_than.emplace());
   // Before anything is compiled or measured.
   (void)operators::parse_dtype(options.dtype);
-  (void)operators::parse_device(options.device);
+  (void)pace::subject::parse_device(options.device);
   const auto registry = pace::subject::BackendRegistry::with_defaults({});
   for (const auto& name : operators::split_list(options.backends, "--backends")) (void)registry.find(name);
 }

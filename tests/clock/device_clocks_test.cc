@@ -171,6 +171,23 @@ TEST_CASE("cold: each call has events of its own, and everything is driven out o
   CHECK(clock.kernels_per_call() == 1);
 }
 
+TEST_CASE("cold: what is marked as persisting has no place while it is timed, and has it again afterwards") {
+  FakeDevice device;
+  FakeSubject subject{device, 3us};
+  GraphClock clock(device, {.cold = true, .calls = 4});
+  static_cast<void>(clock.sample(subject.operation(), 0, 2));
+  device.persisting = 300;
+  device.log.clear();
+  device.log_only = {"persisting 0", "persisting 300", "drop_persisting_lines", "launch"};
+  static_cast<void>(clock.sample(subject.operation(), 0, 2));
+  CHECK(device.log == Log{"persisting 0", "drop_persisting_lines", "launch", "persisting 300"});
+  CHECK(device.persisting == 300);
+  // A step that fails leaves the limit as it was.
+  device.fail_at = device.steps + 2;
+  CHECK_THROWS(clock.sample(subject.operation(), 0, 2));
+  CHECK(device.persisting == 300);
+}
+
 TEST_CASE("the output of a capture is there again after every replay") {
   FakeDevice device;
   FakeSubject subject{device};

@@ -35,6 +35,7 @@ class FakeDevice {
   Nanoseconds launch_cost{1000};         ///< of the host, for each thing it queues
   std::set<std::string> log_only = {};   ///< calls that `log` keeps; empty: all
   std::size_t l2 = 1000;
+  std::size_t persisting = 0;
   bool launch_waits = false;             ///< a launch returns when the device is done
 
   // What tests look at.
@@ -128,6 +129,11 @@ class FakeDevice {
   void fill(Buffer, Stream) { step("fill"); queue({Item::work, "fill", Nanoseconds(70)}); }
   void evict(Buffer, Stream) { step("evict"); queue({Item::work, "evict", Nanoseconds(50)}); }
   void drop_persisting_lines() { step("drop_persisting_lines"); }
+  std::size_t persisting_bytes() { return persisting; }
+  void set_persisting_bytes(std::size_t bytes) {
+    step("persisting " + std::to_string(bytes));
+    persisting = bytes;
+  }
 
   void start_trace() { step("start_trace"); tracing = true; activities_.clear(); }
   std::vector<clock::Activity> stop_trace() { step("stop_trace"); tracing = false; return activities_; }

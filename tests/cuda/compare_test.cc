@@ -7,16 +7,21 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
+#include <ATen/ops/scalar_tensor.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <c10/cuda/CUDAGuard.h>
 
+#include "pace/cuda/cuda_graph.hpp"
 #include "tests/cuda/gpu.hpp"
 #include "tests/cuda/scale.hpp"
 
@@ -165,6 +170,59 @@ TEST_CASE("cheat: while it is captured it only takes memory") {
     return status == cudaStreamCaptureStatusNone ? once(x) : at::empty_like(x);
   });
   CHECK(row.outcome == Outcome::wrong);
+}
+
+TEST_CASE("cheat: the answer comes later, from a thread with a stream of its own") {
+  needs_gpu();
+  // It would be late for whoever looks at once, and is never part of what is timed.
+  const auto row = tried([side = c10::cuda::getStreamFromPool()](const at::Tensor& x) {
+    at::Tensor y = at::empty_like(x);
+    std::thread([x, y, side]() mutable {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      const c10::cuda::CUDAStreamGuard guard(side);
+      at::mul_out(y, x, at::scalar_tensor(3, x.options()));
+    }).detach();
+    return y;
+  });
+  CHECK(row.outcome == Outcome::wrong);
+}
+
+TEST_CASE("cheat: its operand is kept in the L2, whatever flushes that") {
+  needs_gpu();
+  std::size_t before = 0, left = 0;
+  cudaDeviceGetLimit(&before, cudaLimitPersistingL2CacheSize);
+  const auto row = tried([](const at::Tensor& x) {
+    cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, std::size_t{32} << 20);
+    cudaStreamAttrValue window{};
+    window.accessPolicyWindow.base_ptr = const_cast<void*>(x.const_data_ptr());
+    window.accessPolicyWindow.num_bytes = std::min<std::size_t>(x.nbytes(), std::size_t{32} << 20);
+    window.accessPolicyWindow.hitRatio = 1;
+    window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+    window.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+    cudaStreamSetAttribute(c10::cuda::getCurrentCUDAStream(), cudaStreamAttributeAccessPolicyWindow, &window);
+    return once(x);
+  });
+  cudaDeviceGetLimit(&left, cudaLimitPersistingL2CacheSize);
+  CHECK(row.outcome == Outcome::wrong);
+  CHECK_THAT(row.message, ContainsSubstring("to stay in the L2"));
+  CHECK(left == before);
+}
+
+TEST_CASE("a CUDA graph beside what it was captured from: the same figures, less of the host") {
+  needs_gpu();
+  pace::cuda::CudaDevice device;
+  const auto result = pace::compare("graphed", operand())
+                          .options(quick())
+                          .baseline("eager", in_two_passes)
+                          .candidate("cuda_graph", pace::cuda::cuda_graph(device, in_two_passes))
+                          .run();
+  const auto& row = result["cuda_graph"];
+  INFO(row.message);
+  REQUIRE(row.outcome == Outcome::measured);
+  CHECK(result.clock == "graph");
+  CHECK(result.notes.empty());
+  CHECK(result.conditions.disturbances.empty());
+  for (const char* name : {"cold", "hot", "graph", "host"}) CHECK(figure(row, name).missing == "");
 }
 
 TEST_CASE("not a cheat: work on another stream that the current one waits for; a weight handed out") {

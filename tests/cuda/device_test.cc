@@ -160,6 +160,23 @@ TEST_CASE("cuda_graph runs each call once, reads new values, and captures once f
   CHECK(graphed.graphs() == 2);
 }
 
+TEST_CASE("a graph becomes a part of the graph that is captured around it") {
+  CudaDevice& device = on_gpu();
+  at::Tensor x = at::zeros({4}, at::kCUDA);
+  const auto graphed = cuda::cuda_graph(device, [](at::Tensor& each) { return each.add_(1).mul_(2); });
+  static_cast<void>(graphed(x));  // 2
+  const auto outer = clock::capture(device, device.take_stream(), [&] {
+    static_cast<void>(graphed(x));
+    x.add_(10);
+    static_cast<void>(graphed(x));
+  });
+  CHECK(x[0].item<float>() == 2);
+  CHECK(device.kernels(outer.get()) == 5);
+  CHECK(outer.get()->nodes() == 5);
+  device.launch(outer.get(), device.current_stream());
+  CHECK(x[0].item<float>() == 34);  // ((2 + 1) * 2 + 10 + 1) * 2
+}
+
 TEST_CASE("memory of a call: its peak and its allocations") {
   CudaDevice& device = on_gpu();
   const auto options = at::TensorOptions().device(at::kCUDA);

@@ -98,13 +98,11 @@ TEST_CASE("a selection without samples is an error") {
   CHECK_THROWS_AS(select(corpus, options), pace::InputError);
 }
 
-TEST_CASE("types and devices are named in full when they are not known") {
+TEST_CASE("types are named in full when they are not known") {
   CHECK(operators::parse_dtype("float32") == at::kFloat);
   CHECK(operators::parse_dtype("bf16") == at::kBFloat16);
   CHECK_THROWS_MATCHES(operators::parse_dtype("int8"), pace::InputError,
                        Message("--dtype: expected float32, float16, bfloat16 or float64, found 'int8'"));
-  CHECK(operators::parse_device("cpu") == at::Device(at::kCPU));
-  CHECK_THROWS_AS(operators::parse_device("tpu"), pace::InputError);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <ATen/ops/equal.h>
 
 #include "pace/subject/default_backends.hpp"
+#include "pace/subject/device.hpp"
 #include "pace/subject/eager.hpp"
 #include "pace/subject/functor.hpp"
 #include "tests/subject/inputs.hpp"
@@ -40,14 +41,35 @@ std::string why(F function) {
 
 TEST_CASE("back ends are found by name", "[subject]") {
   auto registry = BackendRegistry::with_defaults({});
-  CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "aot_inductor"});
+  CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "aot_inductor", "cuda_graph", "torchscript_cuda_graph",
+                                                      "aot_inductor_cuda_graph"});
   registry.add(std::make_unique<FunctorBackend>("mine"));
   CHECK(registry.find("mine").name() == "mine");
   CHECK(registry.names().back() == "mine");
   CHECK_THAT(why([&] { (void)registry.find("egaer"); }),
-             ContainsSubstring("unknown back end 'egaer'; known: eager, torchscript, aot_inductor, mine"));
+             ContainsSubstring("unknown back end 'egaer'; known: eager, torchscript, aot_inductor, cuda_graph, torchscript_cuda_graph, "
+                               "aot_inductor_cuda_graph, mine"));
   CHECK_THAT(why([&] { registry.add(std::make_unique<EagerBackend>()); }), ContainsSubstring("already registered"));
   CHECK_THROWS_AS(registry.find(""), pace::InputError);
+}
+
+TEST_CASE("devices are named in full when they are not known, or not there", "[subject]") {
+  using pace::subject::parse_device;
+  CHECK(parse_device("cpu") == at::Device(at::kCPU));
+  CHECK_THAT(why([] { (void)parse_device("tpu"); }),
+             ContainsSubstring("--device: expected cpu, cuda or cuda:NUMBER, found 'tpu'"));
+  CHECK_THAT(why([] { (void)parse_device("cuda:x"); }), ContainsSubstring("found 'cuda:x'"));
+  CHECK_THAT(why([] { (void)parse_device("meta"); }), ContainsSubstring("found 'meta'"));
+  CHECK_THAT(why([] { (void)parse_device("cuda:100"); }), ContainsSubstring("found 'cuda:100'; this "));
+  CHECK(pace::subject::device_model(at::kCPU).empty());
+}
+
+TEST_CASE("a CUDA graph is refused what is not on a GPU", "[subject]") {
+  auto registry = BackendRegistry::with_defaults({});
+  const auto call = OperatorCall::bind("aten.sub.Tensor", inputs({random({3}), random({3})}));
+  for (const char* name : {"cuda_graph", "torchscript_cuda_graph", "aot_inductor_cuda_graph"})
+    CHECK_THAT(why([&] { (void)registry.find(name).prepare(call); }),
+               ContainsSubstring("the operands of aten.sub.Tensor are not on one"));
 }
 
 TEST_CASE("eager runs the operator, and refuses one without a kernel", "[subject]") {

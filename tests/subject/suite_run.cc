@@ -85,7 +85,7 @@ void run_sample(const std::string& op, const corpus::Sample& sample, const Argum
       ++tally.too_large;
       return;
     }
-    subject::require_memory(bytes, "the inputs");
+    subject::require_memory(bytes, "the inputs", pace::available_memory());
     const auto call = subject::OperatorCall::bind(op, corpus::generate(parsed, options), sample.where);
     subject::make_inputs_valid(call);
     subject::EagerBackend eager;

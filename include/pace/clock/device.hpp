@@ -65,6 +65,8 @@ concept Device =
       device.fill(buffer, stream);
       device.evict(buffer, stream);
       device.drop_persisting_lines();
+      { device.persisting_bytes() } -> std::same_as<std::size_t>;
+      device.set_persisting_bytes(bytes);
     };
 
 }  // namespace pace::clock

@@ -122,6 +122,33 @@ class GraphClock {
     std::optional<Owned<D, typename D::Graph>> graph;
   };
 
+  /// What is marked as persisting stays in the cache whatever flushes it: while this lives, there is no place for it.
+  class NothingPersists {
+   public:
+    explicit NothingPersists(D& device) : device_(device), before_(device.persisting_bytes()) {
+      if (before_ > 0) device_.set_persisting_bytes(0);
+      try {
+        device_.drop_persisting_lines();
+      } catch (...) {
+        put_back();
+        throw;
+      }
+    }
+    NothingPersists(const NothingPersists&) = delete;
+    ~NothingPersists() { put_back(); }
+
+   private:
+    void put_back() noexcept {
+      if (before_ == 0) return;
+      try {
+        device_.set_persisting_bytes(before_);
+      } catch (...) {  // a device that is lost keeps no limits
+      }
+    }
+    D& device_;
+    const std::size_t before_;
+  };
+
   template <class O>
   Graphed& graphed_for(const O& operation, std::span<const std::size_t> sets, std::int64_t calls) {
     auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const Graphed& each) {
@@ -185,7 +212,8 @@ class GraphClock {
 
   /// None if the launch could not be queued in time; it will not be blocked again.
   std::optional<Nanoseconds> launch(Graphed& graphed) {
-    if (options_.cold) device_.drop_persisting_lines();
+    std::optional<NothingPersists> nothing_persists;
+    if (options_.cold) nothing_persists.emplace(device_);
     const auto stream = device_.current_stream();
     bool in_time = true;
     {

@@ -79,6 +79,8 @@ struct ImplementationWrong {
 [[nodiscard]] inline std::string current_message() {
   try {
     throw;
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {

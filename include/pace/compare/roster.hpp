@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,7 +16,6 @@
 #include "pace/compare/operands.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verification.hpp"
-#include "pace/core/memory.hpp"
 #include "pace/core/result.hpp"
 
 namespace pace::detail {
@@ -53,8 +53,9 @@ struct Roster {
     return std::find(running.begin(), running.end(), index) != running.end();
   }
 
-  void enroll(const std::vector<Planned<Operands...>>& plan) {
-    copy_operands(plan);
+  /// `available` are the bytes that are left where the operands lie, if that is known.
+  void enroll(const std::vector<Planned<Operands...>>& plan, std::optional<std::int64_t> available) {
+    copy_operands(plan, available);
     for (const auto& planned : plan) {
       auto& added = result.implementations.emplace_back();
       added.name = planned.name;
@@ -102,7 +103,7 @@ struct Roster {
   void out_of_time() { give_up(baseline, Outcome::unreached, deadline_reason()); }
 
  private:
-  void copy_operands(const std::vector<Planned<Operands...>>& plan) {
+  void copy_operands(const std::vector<Planned<Operands...>>& plan, std::optional<std::int64_t> available) {
     const auto able = static_cast<std::size_t>(
         std::count_if(plan.begin(), plan.end(), [](const auto& planned) { return planned.make != nullptr; }));
     std::size_t sets = options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
@@ -110,8 +111,7 @@ struct Roster {
     operands.pristine = tensors_in(first);
     const double bytes = bytes_of(operands.pristine);
     // Half of what is free, so that outputs and the implementations' own memory find room as well.
-    if (const auto available = available_memory(); sets > 1 && available &&
-        bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
+    if (sets > 1 && available && bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
       sets = 1;
       options.operands = OperandPolicy::shared;
       result.notes.push_back("All implementations share one set of operands: copies for each would not fit in memory.");

@@ -19,6 +19,7 @@
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/timing.hpp"
+#include "pace/core/memory.hpp"
 #include "pace/core/result.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/multiplicity.hpp"
@@ -53,7 +54,8 @@ template <clock::Clock C, class... Operands>
   roster.result.clock_resolution = clock.resolution();
   roster.result.confidence = options.confidence;
   roster.result.seed = options.seed;
-  roster.enroll(plan);
+  if constexpr (requires { clock.available_memory(); }) roster.enroll(plan, clock.available_memory());
+  else roster.enroll(plan, available_memory());
   const ExitGuard no_exit(name);
   Inspector<Operands...> inspector(roster.operands, roster.first, options.seed);
   Auditor<C, Operands...> auditor(clock, roster, inspector);

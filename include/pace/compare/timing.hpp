@@ -74,6 +74,10 @@ template <clock::Clock C, class... Operands>
     roster.row(roster.running[i]).warm_up_iterations = warmed.iterations;
     roster.row(roster.running[i]).warmed_up = warmed.settled;
     estimates.push_back(warmed.estimate);
+    // Whoever does something once for each address (captures a graph, picks an algorithm) does it before the rounds.
+    const auto sets = roster.operands.sets.size();
+    if (warmed.estimate * static_cast<double>(sets) > options.warm_up) continue;
+    for (std::size_t set = 1; set < sets; ++set) (void)measure::take_sample(clock, operations[i], (i + set) % sets, 1);
   }
 
   if constexpr (clock::KnowsWarmUp<C>) clock.warmed_up();

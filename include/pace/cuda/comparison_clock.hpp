@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -15,8 +16,10 @@
 #include "pace/clock/owned.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
+#include "pace/cuda/cache_settings.hpp"
 #include "pace/cuda/device.hpp"
 #include "pace/cuda/escape.hpp"
+#include "pace/cuda/facts.hpp"
 #include "pace/cuda/limits.hpp"
 #include "pace/cuda/memory.hpp"
 #include "pace/cuda/nvml.hpp"
@@ -27,9 +30,15 @@ namespace pace::cuda {
 class ComparisonClock : public clock::FigureClock<CudaDevice> {
  public:
   explicit ComparisonClock(CudaDevice& device)
-      : clock::FigureClock<CudaDevice>(device), device_(device), nvml_(Nvml::open(pci_address(device))) {}
+      : clock::FigureClock<CudaDevice>(device),
+        device_(device),
+        nvml_(Nvml::open(pci_address(device))),
+        cache_settings_(read_cache_settings(device)) {}
 
   [[nodiscard]] clock::MachineCounters counters() const { return clock::read_machine_counters(); }
+
+  /// In bytes.
+  [[nodiscard]] std::int64_t available_memory() const { return cuda::available_memory(device_.index()); }
 
   /// Of one call of `call`, which returns what lives on after it.
   template <class F>
@@ -60,7 +69,7 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
     return counts;
   }
 
-  /// What is wrong if work of `call` gets away from the stream that is timed. For about a tenth of a second at most,
+  /// What is wrong if work of `call` gets away from the stream that is timed, or it changes the cache for others. For about a tenth of a second at most,
   /// or four calls.
   template <class F>
   [[nodiscard]] std::optional<std::string> find_escape(F&& call) {
@@ -70,7 +79,11 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
     device_.synchronise();
     const Nanoseconds each = device_.now() - start;
     constexpr Nanoseconds most = std::chrono::milliseconds(30);
-    return cuda::find_escape(device_, call, static_cast<int>(std::clamp(most / each, 1.0, 100.0)));
+    auto escape = cuda::find_escape(device_, call, static_cast<int>(std::clamp(most / each, 1.0, 100.0)));
+    if (escape || read_cache_settings(device_) == cache_settings_) return escape;
+    restore_cache_settings(device_, cache_settings_);
+    return "it left memory marked to stay in the L2, for whoever comes next; expected it to put back the stream's access "
+           "policy and the device's limit";
   }
 
   /// Puts the current stream back when it goes.
@@ -132,6 +145,8 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
 
   CudaDevice& device_;
   std::optional<Nvml> nvml_;
+  /// Before anybody was called.
+  const CacheSettings cache_settings_;
 };
 
 }  // namespace pace::cuda

@@ -137,6 +137,16 @@ class CudaDevice {
     at::Tensor sum = buffer.sum;
     at::sum_out(sum, buffer.memory, at::OptionalIntArrayRef(std::nullopt));
   }
+  /// How much of the L2 may hold lines that survive a flush; 0 where the device has no such thing.
+  [[nodiscard]] std::size_t persisting_bytes() const {
+    std::size_t bytes = 0;
+    if (cudaDeviceGetLimit(&bytes, cudaLimitPersistingL2CacheSize) == cudaSuccess) return bytes;
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  void set_persisting_bytes(std::size_t bytes) const {
+    check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, bytes), "limiting the persisting part of the L2");
+  }
   /// Lines that somebody marked as persisting survive any flush; afterwards they are ordinary ones.
   void drop_persisting_lines() const { check(cudaCtxResetPersistingL2Cache(), "resetting persisting lines of the L2"); }
 

@@ -43,7 +43,7 @@ class CapturedGraph {
     }
     capturing_ = false;
     graph_.instantiate();
-    kernels_ = count_kernels();
+    count_ = count_nodes(raw());
   }
 
   /// Undoes begin(): the stream, the allocator and the generator of random numbers are as before.
@@ -67,15 +67,25 @@ class CapturedGraph {
     static_cast<void>(cudaGetLastError());
   }
 
-  /// Queues a launch on the current stream.
-  void launch() { graph_.replay(); }
-
-  [[nodiscard]] std::size_t kernels() const { return kernels_; }
-  [[nodiscard]] std::size_t nodes() {
+  /// Queues a launch on the current stream. Where that is captured itself, the graph becomes a part of the new one, and
+  /// random numbers do not advance.
+  void launch() {
+    const auto stream = c10::cuda::getCurrentCUDAStream(device_);
+    cudaStreamCaptureStatus status{};
+    cudaGraph_t outer = nullptr;
+    const cudaGraphNode_t* after = nullptr;
     std::size_t count = 0;
-    check(cudaGraphGetNodes(raw(), nullptr, &count), "counting a graph's nodes");
-    return count;
+    check(cudaStreamGetCaptureInfo(stream, &status, nullptr, &outer, &after, nullptr, &count), "looking at the stream");
+    if (status != cudaStreamCaptureStatusActive) return graph_.replay();
+    cudaGraphNode_t node = nullptr;
+    check(cudaGraphAddChildGraphNode(&node, outer, after, count, raw()), "adding a graph to a graph");
+    check(cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies),
+          "adding a graph to a graph");
   }
+
+  [[nodiscard]] std::size_t kernels() const { return count_.kernels; }
+  /// Those of graphs inside it one by one.
+  [[nodiscard]] std::size_t nodes() const { return count_.nodes; }
   [[nodiscard]] cudaGraph_t raw() { return graph_.raw_cuda_graph(); }
 
  private:
@@ -87,24 +97,35 @@ class CapturedGraph {
     }
   }
 
-  [[nodiscard]] std::size_t count_kernels() {
-    std::size_t count = nodes();
-    std::vector<cudaGraphNode_t> nodes(count);
-    check(cudaGraphGetNodes(raw(), nodes.data(), &count), "listing a graph's nodes");
-    std::size_t kernels = 0;
+  struct Count { std::size_t nodes = 0, kernels = 0; };
+  [[nodiscard]] static Count count_nodes(cudaGraph_t graph) {
+    std::size_t number = 0;
+    check(cudaGraphGetNodes(graph, nullptr, &number), "counting a graph's nodes");
+    std::vector<cudaGraphNode_t> nodes(number);
+    check(cudaGraphGetNodes(graph, nodes.data(), &number), "listing a graph's nodes");
+    Count count;
     for (const auto node : nodes) {
       cudaGraphNodeType type{};
       check(cudaGraphNodeGetType(node, &type), "looking at a graph's node");
-      kernels += type == cudaGraphNodeTypeKernel;
+      if (type == cudaGraphNodeTypeGraph) {
+        cudaGraph_t inner = nullptr;
+        check(cudaGraphChildGraphNodeGetGraph(node, &inner), "looking into a graph's node");
+        const Count inside = count_nodes(inner);
+        count.nodes += inside.nodes;
+        count.kernels += inside.kernels;
+      } else {
+        ++count.nodes;
+        count.kernels += type == cudaGraphNodeTypeKernel;
+      }
     }
-    return kernels;
+    return count;
   }
 
   c10::DeviceIndex device_;
   at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   at::cuda::CUDAGraph graph_;
   bool capturing_ = false;
-  std::size_t kernels_ = 0;
+  Count count_;
 };
 
 }  // namespace pace::cuda

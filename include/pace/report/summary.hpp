@@ -1,10 +1,13 @@
 // RunSummary: what a whole run amounts to.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/core/format.hpp"
@@ -44,10 +47,24 @@ class RunSummary {
   }
 
  private:
+  /// A geometric mean as it grows.
+  struct Mean {
+    double sum_of_logs = 0;
+    std::size_t count = 0;
+    void add(const std::optional<SpeedupSummary>& speedup) {
+      const double ratio = speedup ? speedup->median : 0;
+      if (!(ratio > 0) || !std::isfinite(ratio)) return;
+      sum_of_logs += std::log(ratio);
+      ++count;
+    }
+    [[nodiscard]] std::string text() const { return format_factor(std::exp(sum_of_logs / static_cast<double>(count))); }
+  };
   struct Candidate {
     std::string name, baseline;
-    double sum_of_logs = 0;
-    std::size_t with_speedup = 0, cases = 0;
+    Mean mean = {};
+    std::size_t cases = 0;
+    /// By the name of the figure.
+    std::vector<std::pair<std::string, Mean>> figures = {};
   };
 
   void add_candidate(const ImplementationResult& each, const std::string& baseline) {
@@ -56,10 +73,14 @@ class RunSummary {
       if (known.name == each.name && known.baseline == baseline) candidate = &known;
     if (candidate == nullptr) candidate = &candidates_.emplace_back(Candidate{.name = each.name, .baseline = baseline});
     ++candidate->cases;
-    const double speedup = each.outcome == Outcome::measured && each.speedup ? each.speedup->median : 0;
-    if (!(speedup > 0) || !std::isfinite(speedup)) return;
-    candidate->sum_of_logs += std::log(speedup);
-    ++candidate->with_speedup;
+    if (each.outcome != Outcome::measured) return;
+    candidate->mean.add(each.speedup);
+    for (const auto& figure : each.figures) {
+      auto& known = candidate->figures;
+      auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == figure.name; });
+      if (found == known.end()) found = known.insert(known.end(), {figure.name, {}});
+      found->second.add(figure.speedup);
+    }
   }
 
   void add_judgement(const Judgement& judgement, const std::string& name, const std::string& implementation) {
@@ -95,11 +116,13 @@ class RunSummary {
   /// Ratios are averaged as ratios: halving one time and doubling another cancel.
   [[nodiscard]] static std::string speedup_of(const Candidate& candidate) {
     const std::string line = printable(candidate.name) + " over " + printable(candidate.baseline) + ": ";
-    if (candidate.with_speedup == 0) return line + "no speed-up in " + counted(candidate.cases, "case");
-    const double mean = std::exp(candidate.sum_of_logs / static_cast<double>(candidate.with_speedup));
+    if (candidate.mean.count == 0) return line + "no speed-up in " + counted(candidate.cases, "case");
     std::string over = counted(candidate.cases, "case");
-    if (candidate.with_speedup < candidate.cases) over = std::to_string(candidate.with_speedup) + " of " + over;
-    return line + format_factor(mean) + " (geometric mean of " + over + ")";
+    if (candidate.mean.count < candidate.cases) over = std::to_string(candidate.mean.count) + " of " + over;
+    std::string figures;
+    for (const auto& [name, mean] : candidate.figures)
+      if (mean.count > 0) figures += (figures.empty() ? ": " : ", ") + printable(name) + ' ' + mean.text();
+    return line + candidate.mean.text() + " (geometric mean of " + over + figures + ")";
   }
 
   [[nodiscard]] std::string expectations() const {

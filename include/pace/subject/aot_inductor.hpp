@@ -64,7 +64,7 @@ class AotInductorExecutable final : public Executable {
         name_(call.name()),
         // Single-threaded: no lock and no event is taken for a second caller, who does not exist here; and only so can
         // a run be captured into a CUDA graph.
-        loader_(package, "model", /*run_single_threaded=*/true) {
+        loader_(package, "model", /*run_single_threaded=*/true, /*num_runners=*/1, device_index(call)) {
     for (const at::Tensor& tensor : call.tensors()) metadata_.push_back(Metadata(tensor));
   }
 
@@ -90,6 +90,10 @@ class AotInductorExecutable final : public Executable {
   }
 
  private:
+  [[nodiscard]] static c10::DeviceIndex device_index(const OperatorCall& call) {
+    return call.tensors().empty() ? -1 : call.tensors().front().device().index();
+  }
+
   struct Metadata {
     explicit Metadata(const at::Tensor& tensor)
         : dtype(tensor.scalar_type()),

@@ -51,7 +51,7 @@ struct BackendOptions;  // default_backends.hpp
 /// Back ends by name, in the order in which they were added.
 class BackendRegistry {
  public:
-  /// `eager`, `torchscript` and `aot_inductor`. Defined in default_backends.hpp, which the caller includes.
+  /// `eager`, `torchscript`, `aot_inductor`, and a CUDA graph of each. Defined in default_backends.hpp, which the caller includes.
   [[nodiscard]] static BackendRegistry with_defaults(const BackendOptions& options);
 
   /// Throws `InputError` when a back end of that name is there already.

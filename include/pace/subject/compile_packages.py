@@ -212,6 +212,7 @@ def share_precompiled_headers(folder, options):
 def work(manifest, connection):
     """One worker: takes case numbers, sends back records, until there are no more."""
     os.setsid()  # so that a worker that is stopped takes its compilers along
+    share_precompiled_headers(manifest["scratch"], manifest["options"])
     # A cache of its own for the sources and objects (2 MB a case), because that can be emptied after each case.
     scratch = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="worker-", dir=manifest["scratch"])
     connection.send(scratch)
@@ -299,8 +300,11 @@ def main():
     with open(sys.argv[1]) as file:
         manifest = json.load(file)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(manifest["scratch"], "inductor")
-    if manifest["device"] == "cpu":
-        os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # a pool of helpers is for Triton only
+    # A pool of helpers would be for Triton, but whole cases are compiled side by side already.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    if manifest["device"] != "cpu":
+        # Forks of a process that has asked CUDA for devices cannot use them. The imports ask; this makes them ask NVML.
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
     os.makedirs(manifest["out"], exist_ok=True)
     cases = manifest["cases"]
     say(f"compiling {len(cases)} package{'s' * (len(cases) != 1)} ({manifest['workers']} at a time; the first takes longest)")
@@ -312,7 +316,6 @@ def main():
     import torch._inductor.compile_fx
     import torch.export
 
-    share_precompiled_headers(manifest["scratch"], manifest["options"])
     if manifest["device"] == "cpu":
         check_vector_code_by_fork()
     compile_all(manifest)

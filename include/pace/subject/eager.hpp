@@ -10,6 +10,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/subject/backend.hpp"
+#include "pace/subject/device.hpp"
 #include "pace/subject/footprint.hpp"
 #include "pace/subject/memory.hpp"
 #include "pace/subject/operator_call.hpp"
@@ -37,12 +38,12 @@ class EagerBackend final : public Backend {
 
   /// Throws `Refused` when the operator has no kernel for the device of its tensors, or its results do not fit in memory.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
-    const c10::DeviceType device = call.tensors().empty() ? c10::kCPU : call.tensors().front().device().type();
-    if (!has_kernel(call.handle(), device)) {
-      throw Refused(call.name() + " has no kernel for " + c10::DeviceTypeName(device, true) + " in this LibTorch");
+    const at::Device device = call.tensors().empty() ? at::kCPU : call.tensors().front().device();
+    if (!has_kernel(call.handle(), device.type())) {
+      throw Refused(call.name() + " has no kernel for " + c10::DeviceTypeName(device.type(), true) + " in this LibTorch");
     }
     if (const std::optional<std::int64_t> bytes = output_bytes(call)) {
-      require_memory(*bytes, "the results of " + call.name());
+      require_memory(*bytes, "the results of " + call.name(), available_memory_on(device));
     }
     return std::make_unique<EagerExecutable>(call);
   }

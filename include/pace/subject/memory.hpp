@@ -7,7 +7,6 @@
 #include <string>
 
 #include "pace/core/error.hpp"
-#include "pace/core/memory.hpp"
 
 namespace pace::subject {
 
@@ -21,10 +20,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws `Refused` unless `bytes` can be allocated now, with `available` bytes left (none: not known, so anything
-/// goes). A twentieth is left alone: for the outputs' small change, and for whoever else lives on the machine.
+/// Throws `Refused` unless `bytes` can be allocated where `available` bytes are left (none: not known, so anything
+/// goes; see available_memory_on). A twentieth is left alone: for the outputs' small change, and for whoever else lives on the machine.
 inline void require_memory(std::int64_t bytes, const std::string& what,
-                           std::optional<std::int64_t> available = available_memory()) {
+                           std::optional<std::int64_t> available) {
   if (!available || bytes <= *available - *available / 20) return;
   throw Refused("not enough memory for " + what + ": " + detail::gibibytes(bytes) + " needed, " +
                 detail::gibibytes(*available) + " available");

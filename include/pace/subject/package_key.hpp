@@ -11,6 +11,7 @@
 #include <c10/util/hash.h>
 #include <torch/version.h>
 
+#include "pace/subject/device.hpp"
 #include "pace/subject/operator_call.hpp"
 
 namespace pace::subject {
@@ -55,6 +56,7 @@ inline constexpr std::string_view compile_script_body =
   for (const auto& [name, value] : options) text += name + '=' + value + '\n';
   text += torch_version() + '\n' + at::get_cpu_capability() + '\n' + processor();
   text += std::to_string(at::get_num_threads()) + " threads\n";  // Inductor compiles the number in
+  if (!call.tensors().empty()) text += device_model(call.tensors().front().device()) + '\n';
   text += compile_script_body;
   return c10::sha1(text).str();
 }

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
 #include "pace/core/error.hpp"
@@ -56,12 +55,6 @@ struct ReplayOptions {
   for (const auto dtype : {corpus::DType::f32, corpus::DType::f16, corpus::DType::bf16, corpus::DType::f64})
     if (name == corpus::abbreviation(dtype) || name == corpus::torch_name(dtype)) return corpus::scalar_type(dtype);
   throw InputError({}, "--dtype: expected float32, float16, bfloat16 or float64, found '" + std::string(name) + "'");
-}
-
-/// Throws InputError unless the device can be used by this program.
-[[nodiscard]] inline at::Device parse_device(const std::string& name) {
-  if (name == "cpu") return at::kCPU;
-  throw InputError({}, "--device: expected cpu, found '" + name + "'; this build measures on the CPU only");
 }
 
 }  // namespace pace::families::operators

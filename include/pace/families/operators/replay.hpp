@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "pace/compare/comparison.hpp"
-#include "pace/core/memory.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/corpus/corpus.hpp"
@@ -19,6 +18,7 @@
 #include "pace/families/operators/options.hpp"
 #include "pace/families/operators/selection.hpp"
 #include "pace/subject/backend.hpp"
+#include "pace/subject/device.hpp"
 #include "pace/subject/memory.hpp"
 #include "pace/subject/operator_call.hpp"
 #include "pace/subject/valid_inputs.hpp"
@@ -34,10 +34,10 @@ namespace pace::families::operators {
     const corpus::Call parsed = corpus::parse_call(sample, op);
     corpus::GenerateOptions generate;
     generate.dtype = parse_dtype(options.dtype);
-    generate.device = parse_device(options.device);
+    generate.device = subject::parse_device(options.device);
     generate.seed = seed;
     subject::require_memory(corpus::input_bytes(parsed, generate.dtype) * static_cast<std::int64_t>(copies),
-                            "the inputs");
+                            "the inputs", subject::available_memory_on(generate.device));
     auto call = subject::OperatorCall::bind(op, corpus::generate(parsed, generate), sample.where);
     subject::make_inputs_valid(call);
     return call;
