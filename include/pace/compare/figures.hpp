@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "pace/compare/time_left.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/view.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/rounds.hpp"
 #include "pace/measure/schedule.hpp"
@@ -84,12 +84,12 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   if (options.budget.count() <= 0) return;
   // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
-  const auto calibration = measure::calibrate(clock, std::span<const measure::Operation>(operations), estimates,
+  const auto calibration = measure::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
   // As many operand sets as whoever takes part, so that they change hands in every cycle.
   const auto policy = able.size() == roster.operands.sets.size() ? options.operands : OperandPolicy::shared;
   measure::Schedule schedule(able.size(), policy, options.seed);
-  const auto rounds = measure::run_rounds(clock, std::span<const measure::Operation>(operations),
+  const auto rounds = measure::run_rounds(clock, View<measure::Operation>(operations),
                                           calibration.iterations, schedule, fewest, options);
   const auto baseline = std::find(able.begin(), able.end(), roster.baseline);
   for (std::size_t i = 0; i < able.size(); ++i) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/timing.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
@@ -46,7 +46,7 @@ void summarize(Roster<Operands...>& roster, const TimedHow& how) {
 template <clock::Clock C, class... Operands>
 [[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
                                  const std::vector<Planned<Operands...>>& plan, const Options& options,
-                                 const check::CheckOptions& check, std::span<const gate::Stated> stated) {
+                                 const check::CheckOptions& check, View<gate::Stated> stated) {
   Roster<Operands...> roster{.options = options, .check = check, .first = operands};
   roster.result.name = name;
   roster.result.clock = clock.name();

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/core/conditions.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/rounds.hpp"
@@ -60,7 +60,7 @@ struct TimedHow {
 template <clock::Clock C, class... Operands>
 [[nodiscard]] std::optional<TimedHow> time_all(C& clock, Roster<Operands...>& roster,
                                                Auditor<C, Operands...>& auditor,
-                                               std::span<const gate::Stated> stated) {
+                                               View<gate::Stated> stated) {
   std::vector<measure::Operation> operations;
   for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation(index));
   const std::size_t count = operations.size();
@@ -97,7 +97,7 @@ template <clock::Clock C, class... Operands>
   };
   if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
-  const auto calibration = measure::calibrate(clock, std::span<const measure::Operation>(operations), estimates,
+  const auto calibration = measure::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
   if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
   roster.result.iterations = calibration.iterations;
@@ -121,7 +121,7 @@ template <clock::Clock C, class... Operands>
     panel.add_cycle(so_far.samples, so_far.rounds - count, count);
     return panel.decided();
   };
-  auto rounds = measure::run_rounds(clock, std::span<const measure::Operation>(operations), calibration.iterations,
+  auto rounds = measure::run_rounds(clock, operations, calibration.iterations,
                                     schedule, fewest_cycles, options, enough);
   roster.result.conditions = watch.finish();
   roster.result.rounds = rounds.rounds;

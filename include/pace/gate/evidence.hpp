@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/median_interval.hpp"
@@ -44,7 +44,7 @@ struct Evidence {
 }
 
 /// A pure function of the numbers, in the order in which they were observed.
-[[nodiscard]] inline Evidence weigh(std::span<const double> observations, const Demand& demand) {
+[[nodiscard]] inline Evidence weigh(View<double> observations, const Demand& demand) {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
@@ -78,7 +78,7 @@ struct Evidence {
 
 /// Thresholds that the same evidence would neither have passed nor failed at these levels, so that the verdict can be
 /// read off the interval. Infinite ends where there are too few observations.
-[[nodiscard]] inline Interval<double> undecided_thresholds(std::span<const double> observations, const Demand& demand,
+[[nodiscard]] inline Interval<double> undecided_thresholds(View<double> observations, const Demand& demand,
                                                            double pass_level, double fail_level) {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
   if (demand.method == Method::sequential)

@@ -10,6 +10,7 @@
 
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/expectation.hpp"
@@ -65,9 +66,9 @@ class Panel {
   [[nodiscard]] std::size_t size() const { return watched_.size(); }
 
   /// `samples[i]` are times per iteration of implementation i; those of `rounds` rounds from `first` on are new.
-  void add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds) {
+  void add_cycle(View<std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds) {
     const auto cycle_of = [&](std::size_t i) {
-      return std::span<const Nanoseconds>(samples[i]).subspan(first, rounds);
+      return View<Nanoseconds>(samples[i]).subview(first, rounds);
     };
     for (auto& each : watched_)
       each.test.add(each.demand.quantity == Quantity::time
@@ -115,7 +116,7 @@ class Panel {
 /// A panel for whatever was stated for implementations that are timed: `timed` are their rows in `result`, in the order
 /// in which samples will be given. What needs one that is not timed is left out, since no cycle can decide it.
 [[nodiscard]] inline Panel watch_all(const Result& result, std::span<const std::size_t> timed,
-                                     std::span<const Stated> stated, const Rates& family) {
+                                     View<Stated> stated, const Rates& family) {
   Panel panel(family);
   const auto row = [&](std::size_t position) -> const ImplementationResult& {
     return result.implementations[timed[position]];
@@ -133,7 +134,7 @@ class Panel {
 
 /// Judges every row by what was stated for it, into ImplementationResult::judgements, with the error rates `family` for
 /// all verdicts of the result together. Rows without figures take no share of them, as they take none of a Panel's.
-inline void judge_all(Result& result, std::span<const Stated> stated, const Rates& family) {
+inline void judge_all(Result& result, View<Stated> stated, const Rates& family) {
   struct Case {
     ImplementationResult* row;
     Demand demand;

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <span>
 
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
@@ -36,7 +36,7 @@ namespace pace::stats {
 }
 
 /// Interval of the median of ascending `sorted` with at least the confidence asked for; none if there are too few.
-[[nodiscard]] inline std::optional<Interval<double>> median_interval(std::span<const double> sorted,
+[[nodiscard]] inline std::optional<Interval<double>> median_interval(View<double> sorted,
                                                                      double confidence) {
   const auto rank = median_interval_rank(sorted.size(), confidence);
   if (!rank) return std::nullopt;

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <span>
 
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
@@ -98,7 +98,7 @@ class ReplicateTest {
 
 /// Thresholds that ReplicateTest has not rejected on either side; infinite ends while there are too few replicates. See
 /// confidence_sequence. Throws Error unless both alphas are above 0 and add up to less than 1.
-[[nodiscard]] inline Interval<double> replicate_interval(std::span<const double> replicates, double alpha_low,
+[[nodiscard]] inline Interval<double> replicate_interval(View<double> replicates, double alpha_low,
                                                          double alpha_high) {
   if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))
     throw Error("replicate_interval: both alphas must be above 0 and add up to less than 1");

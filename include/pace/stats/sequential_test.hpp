@@ -5,12 +5,12 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 #include "pace/stats/betting.hpp"
 #include "pace/stats/recent_spread.hpp"
 
@@ -72,7 +72,7 @@ class SequentialTest {
 };
 
 /// Feeds all observations, in the order in which they were made.
-[[nodiscard]] inline SequentialTest sequential_test(std::span<const double> observations, double threshold,
+[[nodiscard]] inline SequentialTest sequential_test(View<double> observations, double threshold,
                                                     Assumption assumption = Assumption::symmetry) {
   SequentialTest test(threshold, assumption);
   for (const double observation : observations) test.add(observation);
@@ -82,7 +82,7 @@ class SequentialTest {
 namespace detail {
 
 /// Whether a test of "at or below `threshold`" ever rejected at `alpha`. `side` -1 turns everything upside down.
-[[nodiscard]] inline bool ever_rejected(std::span<const std::pair<double, double>> observations_and_spreads,
+[[nodiscard]] inline bool ever_rejected(View<std::pair<double, double>> observations_and_spreads,
                                         double threshold, double side, double alpha, Assumption assumption) {
   Wealth wealth;
   for (const auto& [observation, spread] : observations_and_spreads) {
@@ -100,7 +100,7 @@ namespace detail {
 /// centre that stays put, so it does not matter that the data decided when to stop: a confidence sequence (Darling and
 /// Robbins, 1967). Wealth falls as the threshold rises, so bisection finds the ends. Throws Error unless both alphas
 /// are above 0 and add up to less than 1.
-[[nodiscard]] inline Interval<double> confidence_sequence(std::span<const double> observations, double alpha_low,
+[[nodiscard]] inline Interval<double> confidence_sequence(View<double> observations, double alpha_low,
                                                           double alpha_high,
                                                           Assumption assumption = Assumption::symmetry) {
   if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))

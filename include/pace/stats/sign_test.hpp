@@ -3,7 +3,8 @@
 
 #include <cmath>
 #include <cstddef>
-#include <span>
+
+#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
@@ -27,7 +28,7 @@ struct SignTest {
 
 /// Exact for independent observations whatever their distribution (Conover, "Practical Nonparametric Statistics", 3.4),
 /// but only if their number did not depend on them. Not for a sample that grows until it looks good.
-[[nodiscard]] inline SignTest sign_test(std::span<const double> observations, double threshold) {
+[[nodiscard]] inline SignTest sign_test(View<double> observations, double threshold) {
   std::size_t above = 0, below = 0, all = 0;
   for (const double observation : observations) {
     if (std::isnan(observation)) continue;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "pace/core/result.hpp"
+#include "pace/core/view.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/quantile.hpp"
@@ -19,7 +19,7 @@
 namespace pace::stats {
 
 /// Quantiles, interval and spread of times per iteration. Throws Error on an empty sample.
-[[nodiscard]] inline TimeSummary summarize_times(std::span<const Nanoseconds> samples, double confidence) {
+[[nodiscard]] inline TimeSummary summarize_times(View<Nanoseconds> samples, double confidence) {
   std::vector<double> times;
   times.reserve(samples.size());
   for (const auto sample : samples) times.push_back(sample.count());
@@ -39,7 +39,7 @@ namespace pace::stats {
 }
 
 /// Speed-up from log ratios: quantiles 0.2, 0.5, 0.8 and the interval of the median. Throws Error on an empty sample.
-[[nodiscard]] inline SpeedupSummary summarize_speedup(std::span<const double> log_ratios, double confidence) {
+[[nodiscard]] inline SpeedupSummary summarize_speedup(View<double> log_ratios, double confidence) {
   const auto ascending = sorted({log_ratios.begin(), log_ratios.end()});
 
   SpeedupSummary summary;
@@ -55,7 +55,7 @@ namespace pace::stats {
 
 /// The same, with an interval that also holds if the data decided when to stop (see confidence_sequence); wider, and
 /// absent while there are too few observations for both its ends, or when the centre moved so much that none fits all.
-[[nodiscard]] inline SpeedupSummary summarize_watched_speedup(std::span<const double> log_ratios, double confidence) {
+[[nodiscard]] inline SpeedupSummary summarize_watched_speedup(View<double> log_ratios, double confidence) {
   SpeedupSummary summary = summarize_speedup(log_ratios, confidence);
   const double tail = (1 - confidence) / 2;
   const auto interval = confidence_sequence(log_ratios, tail, tail);
