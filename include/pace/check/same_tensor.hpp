@@ -37,25 +37,24 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 /// ATen's own allclose, so that rounding at the boundary is PyTorch's: |a - b| <= tol + tol * |b|, in the tensors' type.
 [[nodiscard]] inline bool torch_allclose(const at::Tensor& a, const at::Tensor& b, double tol, bool equal_nan) {
   const at::ScalarType dtype = comparable(b.scalar_type());
-  return for_each_chunk(std::array{a, b}, [&](std::int64_t, const std::array<at::Tensor, 2>& pieces) {
-    return pieces[0].to(dtype).allclose(pieces[1].to(dtype), tol, tol, equal_nan);
-  });
+  for (Chunks pieces{a, b}; pieces.next();)
+    if (!pieces[0].to(dtype).allclose(pieces[1].to(dtype), tol, tol, equal_nan)) return false;
+  return true;
 }
 
 [[nodiscard]] inline bool has_nan(const at::Tensor& tensor) {
   if (!tensor.is_floating_point() && !tensor.is_complex()) return false;
-  return !for_each_chunk(std::array{tensor}, [](std::int64_t, const std::array<at::Tensor, 1>& piece) {
-    return !piece[0].isnan().any().template item<bool>();
-  });
+  for (Chunks pieces{tensor}; pieces.next();)
+    if (pieces[0].isnan().any().item<bool>()) return true;
+  return false;
 }
 
 [[nodiscard]] inline bool same_bool_iou(const at::Tensor& ref, const at::Tensor& res, const SameOptions& options) {
   double both = 0, either = 0;
-  for_each_chunk(std::array{ref, res}, [&](std::int64_t, const std::array<at::Tensor, 2>& pieces) {
-    both += static_cast<double>(pieces[0].logical_and(pieces[1]).sum().template item<std::int64_t>());
-    either += static_cast<double>(pieces[0].logical_or(pieces[1]).sum().template item<std::int64_t>());
-    return true;
-  });
+  for (Chunks pieces{ref, res}; pieces.next();) {
+    both += static_cast<double>(pieces[0].logical_and(pieces[1]).sum().item<std::int64_t>());
+    either += static_cast<double>(pieces[0].logical_or(pieces[1]).sum().item<std::int64_t>());
+  }
   if (either == 0) return true;
   const double iou = both / either;
   if (iou >= options.iou_threshold) return true;
@@ -67,9 +66,9 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 [[nodiscard]] inline bool same_direction(const at::Tensor& ref, const at::Tensor& res, const SameOptions& options) {
   // The early exit is what lets two zero tensors pass, whose cosine is 0, and NaN in both places.
   const auto single = [](const at::Tensor& t) { return t.to(t.is_complex() ? at::kComplexFloat : at::kFloat); };
-  const bool close = for_each_chunk(std::array{ref, res}, [&](std::int64_t, const std::array<at::Tensor, 2>& pieces) {
-    return single(pieces[0]).allclose(single(pieces[1]), options.tol, options.tol, /*equal_nan=*/true);
-  });
+  bool close = true;
+  for (Chunks pieces{ref, res}; close && pieces.next();)
+    close = single(pieces[0]).allclose(single(pieces[1]), options.tol, options.tol, /*equal_nan=*/true);
   if (close) return true;
   constexpr double epsilon = 1e-6, threshold = 0.99;
   const double score = angle_between<float>(ref, res).cosine(epsilon);

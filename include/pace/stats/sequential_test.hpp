@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
@@ -82,11 +81,11 @@ class SequentialTest {
 namespace detail {
 
 /// Whether a test of "at or below `threshold`" ever rejected at `alpha`. `side` -1 turns everything upside down.
-[[nodiscard]] inline bool ever_rejected(View<std::pair<double, double>> observations_and_spreads,
-                                        double threshold, double side, double alpha, Assumption assumption) {
+[[nodiscard]] inline bool ever_rejected(View<double> observations, View<double> spreads, double threshold, double side,
+                                        double alpha, Assumption assumption) {
   Wealth wealth;
-  for (const auto& [observation, spread] : observations_and_spreads) {
-    wealth.bet(score(side * (observation - threshold), spread, assumption));
+  for (std::size_t i = 0; i < observations.size(); ++i) {
+    wealth.bet(score(side * (observations[i] - threshold), spreads[i], assumption));
     if (wealth.p_value() <= alpha) return true;
   }
   return false;
@@ -107,12 +106,14 @@ namespace detail {
     throw Error("confidence_sequence: both alphas must be above 0 and add up to less than 1");
   constexpr double infinity = std::numeric_limits<double>::infinity();
   RecentSpread spread;
-  std::vector<std::pair<double, double>> known;
+  std::vector<double> known, spreads;
   known.reserve(observations.size());
+  spreads.reserve(observations.size());
   double least = infinity, most = -infinity, widest = 0;
   for (const double observation : observations) {
     if (!std::isfinite(observation)) continue;
-    known.push_back({observation, spread.value()});
+    known.push_back(observation);
+    spreads.push_back(spread.value());
     widest = std::max(widest, spread.value());
     least = std::min(least, observation);
     most = std::max(most, observation);
@@ -122,10 +123,13 @@ namespace detail {
   const double margin = 2 * largest_score * widest + std::abs(least) * 1e-9 + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;
-    if (known.empty() || !detail::ever_rejected(known, rejected, side, alpha, assumption)) return -side * infinity;
+    const auto rejects = [&](double threshold) {
+      return detail::ever_rejected(known, spreads, threshold, side, alpha, assumption);
+    };
+    if (known.empty() || !rejects(rejected)) return -side * infinity;
     for (int halving = 0; halving < 40; ++halving) {
       const double middle = (rejected + kept) / 2;
-      (detail::ever_rejected(known, middle, side, alpha, assumption) ? rejected : kept) = middle;
+      (rejects(middle) ? rejected : kept) = middle;
     }
     return rejected;
   };
