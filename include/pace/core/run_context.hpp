@@ -49,7 +49,9 @@ class RunContext {
   void on_judgement(F listener) {
     struct OfJudgement : Listener {
       explicit OfJudgement(F function) : function_(std::move(function)) {}
-      void hear_judgement(const ImplementationResult& row, const Judgement& judgement) override { function_(row, judgement); }
+      void hear_judgement(const ImplementationResult& row, const Judgement& judgement) override {
+        function_(row, judgement);
+      }
       F function_;
     };
     add(new OfJudgement(std::move(listener)));

@@ -1,13 +1,13 @@
 // Evidence: what the figures of one implementation say about one demand.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"

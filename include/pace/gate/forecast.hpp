@@ -1,11 +1,11 @@
 // Forecast: how much longer an open question would have to be measured.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"

@@ -1,13 +1,12 @@
 // Panel: all demands of a comparison, watched cycle by cycle, and judged together in the end.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"
@@ -115,7 +114,7 @@ class Panel {
 
 /// A panel for whatever was stated for implementations that are timed: `timed` are their rows in `result`, in the order
 /// in which samples will be given. What needs one that is not timed is left out, since no cycle can decide it.
-[[nodiscard]] inline Panel watch_all(const Result& result, std::span<const std::size_t> timed,
+[[nodiscard]] inline Panel watch_all(const Result& result, View<std::size_t> timed,
                                      View<Stated> stated, const Rates& family) {
   Panel panel(family);
   const auto row = [&](std::size_t position) -> const ImplementationResult& {

@@ -1,13 +1,13 @@
 // Replicates: what several processes found about the same gates, judged together.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"

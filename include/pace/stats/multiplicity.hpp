@@ -1,9 +1,9 @@
 // Several intervals that shall hold, or verdicts that shall be right, all at once.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/view.hpp"
 
 namespace pace::stats {

@@ -1,10 +1,11 @@
 // RecentSpread: how much observations vary, known after each of them, whatever they vary about.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+
+#include "pace/core/algorithm.hpp"
 
 namespace pace::stats {
 

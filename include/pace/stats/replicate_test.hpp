@@ -1,12 +1,12 @@
 // ReplicateTest: is the centre above a threshold, judged by a few processes that each measured it once?
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"

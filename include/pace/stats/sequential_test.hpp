@@ -1,12 +1,12 @@
 // SequentialTest: is the centre above a threshold, below it, or can nobody tell yet?
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"

@@ -1,12 +1,12 @@
 // Summaries of the samples of one implementation, alone and paired with the baseline.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/view.hpp"
 #include "pace/stats/cycle.hpp"
