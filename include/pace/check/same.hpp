@@ -28,11 +28,13 @@ namespace detail {
     strings = strings && entry.key().isString();
     integers = integers && entry.key().isInt();
   }
-  // As function pointers, so that std::sort is compiled once.
-  using Less = bool (*)(const c10::IValue&, const c10::IValue&);
-  const Less less_string = [](const c10::IValue& a, const c10::IValue& b) { return a.toStringRef() < b.toStringRef(); };
-  const Less less_integer = [](const c10::IValue& a, const c10::IValue& b) { return a.toInt() < b.toInt(); };
-  if (strings || integers) std::sort(keys.begin(), keys.end(), strings ? less_string : less_integer);
+  if (!strings && !integers) return keys;
+  const auto less = [&](const c10::IValue& a, const c10::IValue& b) {
+    return strings ? a.toStringRef() < b.toStringRef() : a.toInt() < b.toInt();
+  };
+  // By insertion: outputs have few keys, and std::sort is dear to compile.
+  for (std::size_t i = 1; i < keys.size(); ++i)
+    for (std::size_t j = i; j > 0 && less(keys[j], keys[j - 1]); --j) std::swap(keys[j], keys[j - 1]);
   return keys;
 }
 

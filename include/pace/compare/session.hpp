@@ -66,12 +66,12 @@ template <clock::Clock C, class... Operands>
     try {
       if constexpr (clock::TellsFigures<C>) select_gate_figure(clock, roster);
       const auto how = time_all(clock, roster, auditor, stated);
-      if (!how) break;
+      if (how.rounds_per_cycle == 0) break;
       inspector.notice_changes();
       // On operands that somebody has changed everybody is wrong.
       if (!inspector.operands_changed()) auditor.verify_last_outputs();
       if (auditor.inspect_all()) continue;
-      summarize(roster, *how);
+      summarize(roster, how);
       if constexpr (clock::TellsFigures<C>) add_all_figures(clock, roster);
       count_on_device(clock, roster);
       break;

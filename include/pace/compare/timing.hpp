@@ -49,18 +49,17 @@ inline constexpr double gpu_placement = 0.002;
 
 /// How the samples in the roster's rows came about.
 struct TimedHow {
-  /// Consecutive samples that make up one crossover cycle.
-  std::size_t rounds_per_cycle = 1;
+  /// Consecutive samples that make up one crossover cycle; 0: there are none, for no time was left.
+  std::size_t rounds_per_cycle = 0;
   /// Whether expectations looked at the figures while they were taken, and may have ended the rounds.
   bool watched = false;
 };
 
 /// Times whoever is running, until what was stated is decided or the budget is spent; the samples go to their rows.
-/// None: no time was left, and nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
+/// If no time was left, nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
 template <clock::Clock C, class... Operands>
-[[nodiscard]] std::optional<TimedHow> time_all(C& clock, Roster<Operands...>& roster,
-                                               Auditor<C, Operands...>& auditor,
-                                               View<gate::Stated> stated) {
+[[nodiscard]] TimedHow time_all(C& clock, Roster<Operands...>& roster, Auditor<C, Operands...>& auditor,
+                                View<gate::Stated> stated) {
   std::vector<measure::Operation> operations;
   for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation(index));
   const std::size_t count = operations.size();
@@ -95,11 +94,11 @@ template <clock::Clock C, class... Operands>
     options.hard_limit = std::min(roster.options.hard_limit, time_left(clock));
     return options.budget.count() > 0;
   };
-  if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
+  if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
   const auto calibration = measure::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
-  if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
+  if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   roster.result.iterations = calibration.iterations;
   if (!calibration.reached_target)
     roster.result.notes.push_back("Samples of the fastest implementation are shorter than wanted, since the slowest "
@@ -145,7 +144,7 @@ template <clock::Clock C, class... Operands>
     each.context.disturbance = disturbance;
     if (roster.result.stop_reason == StopReason::deadline) each.context.cut_short = deadline_reason();
   }
-  return TimedHow{.rounds_per_cycle = count, .watched = !panel.empty()};
+  return {.rounds_per_cycle = count, .watched = !panel.empty()};
 }
 
 }  // namespace pace::detail

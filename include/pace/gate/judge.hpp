@@ -15,49 +15,48 @@
 
 namespace pace::gate {
 
-/// A judgement that needs no figures: nothing was measured, so nothing can be said. Empty if something was.
-[[nodiscard]] inline std::optional<Judgement> judge_without_figures(const Demand& demand,
-                                                                    const ImplementationResult& row,
-                                                                    const ImplementationResult* reference) {
-  Judgement judgement{.expectation = demand.describe()};
+/// Whether the judgement needs no figures, since nothing was measured, so nothing can be said; then it is `judgement`.
+[[nodiscard]] inline bool judge_without_figures(const Demand& demand, const ImplementationResult& row,
+                                                const ImplementationResult* reference, Judgement& judgement) {
+  judgement = {.expectation = demand.describe()};
   const std::string own = '\'' + row.name + '\'';
   switch (row.outcome) {
     case Outcome::wrong:
       judgement.verdict = Verdict::failed;
       judgement.message = own + " does not compute what the baseline computes, so it has no speed-up: " + row.message +
                           ". Correct it, or state a tolerance that its inputs justify";
-      return judgement;
+      return true;
     case Outcome::threw:
       judgement.verdict = Verdict::failed;
       judgement.message = own + " threw: " + row.message + ". Make it run on these inputs first";
-      return judgement;
+      return true;
     case Outcome::refused:
       judgement.message = own + " could not be run here: " + row.message;
-      return judgement;
+      return true;
     case Outcome::unreached:
       // Nothing speaks for it or against it: an open question, as any other that the time did not suffice for.
       judgement.verdict = Verdict::undecided;
       judgement.acceptable = !demand.closes_when_undecided();
       judgement.message = own + " was not measured: " + row.message;
-      return judgement;
+      return true;
     case Outcome::measured: break;
   }
-  if (demand.quantity == Quantity::time) return std::nullopt;
+  if (demand.quantity == Quantity::time) return false;
   if (reference != nullptr) {
-    if (reference->outcome == Outcome::measured) return std::nullopt;
+    if (reference->outcome == Outcome::measured) return false;
     judgement.message = own + " cannot be compared with '" + reference->name + "', which was not measured";
-    return judgement;
+    return true;
   }
   if (row.is_baseline) {
     judgement.message = own + " is the baseline itself; state the expectation for a candidate";
-    return judgement;
+    return true;
   }
   if (!demand.reference.empty() && demand.reference != row.context.baseline) {
     judgement.message = own + " was compared with '" + row.context.baseline + "'; to compare it with '" +
                         demand.reference + "', state .expect(\"" + row.name + "\", ...) before the run";
-    return judgement;
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 namespace detail {
@@ -222,7 +221,7 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
 /// the baseline. A row that holds a summary but no samples is judged on the summary's interval.
 [[nodiscard]] inline Judgement judge_row(const Demand& demand, const ImplementationResult& row,
                                          const ImplementationResult* reference, const Rates& rates) {
-  if (auto early = judge_without_figures(demand, row, reference)) return *early;
+  if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);
   if (observations.empty()) return detail::judge_summary(demand, row);
   return judge_observations(demand, row.name, row.context, observations, weigh(observations, demand), rates);

@@ -149,7 +149,7 @@ inline void judge_all(Result& result, View<Stated> stated, const Rates& family) 
       const Demand demand = each.expectation.demand().with(row.context.allowance);
       cases.push_back({&row, demand, reference_row(result, demand), {}, {}});
       auto& added = cases.back();
-      if (judge_without_figures(demand, row, added.reference)) continue;
+      if (Judgement early; judge_without_figures(demand, row, added.reference, early)) continue;
       added.observations = observe(demand, row, added.reference);
       if (added.observations.empty()) continue;
       added.evidence = weigh(added.observations, demand);
