@@ -1,6 +1,7 @@
 // Rounds: the timed loop.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
