@@ -9,10 +9,10 @@
 
 #include "pace/check/allclose.hpp"
 #include "pace/check/check_options.hpp"
+#include "pace/check/error_multiplier.hpp"
 #include "pace/check/error_norms.hpp"
 #include "pace/check/poison_pattern.hpp"
 #include "pace/check/reference_error.hpp"
-#include "pace/check/same_tensor.hpp"
 #include "pace/check/text.hpp"
 #include "pace/check/tolerance.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "pace/check/check_options.hpp"
 #include "pace/check/match_tensor.hpp"
-#include "pace/check/same.hpp"
+#include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "pace/check/chunks.hpp"
+#include "pace/check/error_multiplier.hpp"
 #include "pace/check/error_norms.hpp"
 #include "pace/check/same_options.hpp"
 #include "pace/check/text.hpp"
@@ -75,23 +76,6 @@ inline void log_to(const SameOptions& options, const std::string& message) {
   if (score < threshold) log_to(options, "Similarity score=" + number_text(score));
   return score >= threshold;
 }
-
-}  // namespace detail
-
-/// How many times the reference's error a result may have, by what is compared. `elements` is the float64
-/// reference's; `one_by_one` says that ref has four dimensions, the last two of size 1.
-[[nodiscard]] inline double error_multiplier(at::ScalarType result_dtype, std::int64_t elements, bool one_by_one,
-                                             const SameOptions& options) {
-  if (options.force_max_multiplier) return 10;
-  const bool newest = options.multipliers == MultiplierSet::newest;
-  const bool larger = options.use_larger_multiplier_for_smaller_tensor && (newest || options.tol >= 4e-2);
-  if (larger && elements <= 10) return 10;
-  if (larger && elements <= 500) return newest ? 8 : 5;
-  if (elements < 1000 || one_by_one || options.tol >= 2e-2) return 3;
-  return result_dtype == at::kHalf || result_dtype == at::kBFloat16 ? 3 : 2;
-}
-
-namespace detail {
 
 /// May the result be as far from the float64 reference as it is, given how far the reference in its own precision is?
 [[nodiscard]] inline bool same_by_reference(const at::Tensor& ref, const at::Tensor& res, const at::Tensor& fp64_ref,
