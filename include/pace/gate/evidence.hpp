@@ -1,13 +1,13 @@
 // Evidence: what the figures of one implementation say about one demand.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "pace/core/algorithm.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"
@@ -61,7 +61,8 @@ struct Evidence {
     }
     // Of so few, the standard deviation that the test itself goes by.
     evidence.centre = mean;
-    if (observations.size() > 1) evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
+    if (observations.size() > 1)
+      evidence.deviation = math::sqrt(squares / static_cast<double>(observations.size() - 1));
     evidence.p_above = test.p_above();
     evidence.p_below = test.p_below();
   } else if (demand.method == Method::fixed_size) {

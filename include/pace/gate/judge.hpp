@@ -1,12 +1,12 @@
 // Judge: from the figures of one implementation to a verdict, with the reason in words.
 #pragma once
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
@@ -69,27 +69,27 @@ struct Figures {
 
 [[nodiscard]] inline Figures figures_of(const Demand& demand, double centre, const Interval<double>& interval) {
   Figures figures;
-  figures.bounded = std::isfinite(interval.low) && std::isfinite(interval.high);
+  figures.bounded = math::isfinite(interval.low) && math::isfinite(interval.high);
   if (demand.quantity == Quantity::time) {
-    figures.centre = "takes " + format_time(Nanoseconds(std::exp(-centre)));
+    figures.centre = "takes " + format_time(Nanoseconds(math::exp(-centre)));
     figures.interval = format_interval(Interval<Nanoseconds>{
-        Nanoseconds(std::exp(-interval.high)), Nanoseconds(std::exp(-interval.low)), interval.confidence});
+        Nanoseconds(math::exp(-interval.high)), Nanoseconds(math::exp(-interval.low)), interval.confidence});
     return figures;
   }
   const bool guard = demand.burden == Burden::guard;
-  const double low = std::exp(guard ? -interval.high : interval.low);
-  const double high = std::exp(guard ? -interval.low : interval.high);
+  const double low = math::exp(guard ? -interval.high : interval.low);
+  const double high = math::exp(guard ? -interval.low : interval.high);
   // As many digits as it takes to tell the ends from the limit, and from each other.
   int digits = 3;
   const auto text = [&](double factor) { return format_significant(factor, digits) + 'x'; };
   const auto alike = [&](double one, double other) {
-    return std::abs(one - other) > 1e-5 * other && text(one) == text(other);
+    return math::abs(one - other) > 1e-5 * other && text(one) == text(other);
   };
   while (figures.bounded && digits < 6 && (alike(low, high) || alike(low, demand.limit) || alike(high, demand.limit)))
     ++digits;
   figures.interval = '[' + text(low) + ", " + text(high) + ']';
-  figures.centre = guard ? "takes " + text(std::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
-                         : "is " + text(std::exp(centre)) + " as fast as " + demand.reference_text();
+  figures.centre = guard ? "takes " + text(math::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
+                         : "is " + text(math::exp(centre)) + " as fast as " + demand.reference_text();
   return figures;
 }
 
@@ -153,12 +153,12 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   std::optional<Interval<double>> interval;
   double centre = 0;
   if (time && row.time && row.time->interval) {
-    centre = -std::log(row.time->median.count());
-    interval = {-std::log(row.time->interval->high.count()), -std::log(row.time->interval->low.count()),
+    centre = -math::log(row.time->median.count());
+    interval = {-math::log(row.time->interval->high.count()), -math::log(row.time->interval->low.count()),
                 row.time->interval->confidence};
   } else if (!time && row.speedup && row.speedup->interval) {
-    centre = std::log(row.speedup->median);
-    interval = {std::log(row.speedup->interval->low), std::log(row.speedup->interval->high),
+    centre = math::log(row.speedup->median);
+    interval = {math::log(row.speedup->interval->low), math::log(row.speedup->interval->high),
                 row.speedup->interval->confidence};
   }
   if (!interval) {

@@ -1,11 +1,11 @@
 // One observation per crossover cycle.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"
 
@@ -19,15 +19,15 @@ namespace pace::stats {
   // Not as a sum of ratios: exchanging the sides must change nothing but the sign, to the last digit, for the gate
   // counts signs where times do not scatter.
   double of_baseline = 0, of_candidate = 0;
-  for (const auto time : baseline) of_baseline += std::log(time.count());
-  for (const auto time : candidate) of_candidate += std::log(time.count());
+  for (const auto time : baseline) of_baseline += math::log(time.count());
+  for (const auto time : candidate) of_candidate += math::log(time.count());
   return (of_baseline - of_candidate) / static_cast<double>(baseline.size());
 }
 
 /// Mean over the rounds of one cycle of ln(time in nanoseconds). Not finite if a time is zero.
 [[nodiscard]] inline double log_time_of_cycle(View<Nanoseconds> times) {
   double sum = 0;
-  for (const auto time : times) sum += std::log(time.count());
+  for (const auto time : times) sum += math::log(time.count());
   return sum / static_cast<double>(times.size());
 }
 
@@ -43,7 +43,7 @@ namespace pace::stats {
   for (std::size_t first = 0; first + rounds_per_cycle <= baseline.size(); first += rounds_per_cycle) {
     const double ratio = log_ratio_of_cycle(baseline.subview(first, rounds_per_cycle),
                                             candidate.subview(first, rounds_per_cycle));
-    if (std::isfinite(ratio)) ratios.push_back(ratio);
+    if (math::isfinite(ratio)) ratios.push_back(ratio);
   }
   return ratios;
 }
@@ -56,7 +56,7 @@ namespace pace::stats {
   logs.reserve(times.size() / rounds_per_cycle);
   for (std::size_t first = 0; first + rounds_per_cycle <= times.size(); first += rounds_per_cycle) {
     const double each = log_time_of_cycle(times.subview(first, rounds_per_cycle));
-    if (std::isfinite(each)) logs.push_back(each);
+    if (math::isfinite(each)) logs.push_back(each);
   }
   return logs;
 }

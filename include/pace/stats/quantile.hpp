@@ -1,10 +1,10 @@
 // Quantiles of sorted samples.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 
 #include "pace/core/error.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/view.hpp"
 
 namespace pace::stats {

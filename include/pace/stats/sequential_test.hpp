@@ -1,13 +1,13 @@
 // SequentialTest: is the centre above a threshold, below it, or can nobody tell yet?
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
 
 #include "pace/core/algorithm.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"
 #include "pace/stats/betting.hpp"
@@ -48,7 +48,7 @@ class SequentialTest {
 
   /// What is not finite says nothing and is left out.
   void add(double observation) {
-    if (!std::isfinite(observation)) return;
+    if (!math::isfinite(observation)) return;
     ++observations_;
     const double deviation = observation - threshold_, spread = spread_.value();
     above_.bet(score(deviation, spread, assumption_));
@@ -111,7 +111,7 @@ namespace detail {
   spreads.reserve(observations.size());
   double least = infinity, most = -infinity, widest = 0;
   for (const double observation : observations) {
-    if (!std::isfinite(observation)) continue;
+    if (!math::isfinite(observation)) continue;
     known.push_back(observation);
     spreads.push_back(spread.value());
     widest = std::max(widest, spread.value());
@@ -120,7 +120,7 @@ namespace detail {
     spread.add(observation);
   }
   // Where every score is the largest that there is, there is no stronger evidence.
-  const double margin = 2 * largest_score * widest + std::abs(least) * 1e-9 + 1e-12;
+  const double margin = 2 * largest_score * widest + math::abs(least) * 1e-9 + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;
     const auto rejects = [&](double threshold) {

@@ -1,10 +1,10 @@
 // Spread of a sample, robust against outliers.
 #pragma once
 
-#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "pace/core/math.hpp"
 #include "pace/core/view.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"
@@ -17,7 +17,7 @@ namespace pace::stats {
   const double centre = median(ascending);
   std::vector<double> deviations;
   deviations.reserve(ascending.size());
-  for (const double value : ascending) deviations.push_back(std::abs(value - centre));
+  for (const double value : ascending) deviations.push_back(math::abs(value - centre));
   return 1.4826 * median(sorted(std::move(deviations)));
 }
 

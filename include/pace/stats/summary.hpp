@@ -1,12 +1,12 @@
 // Summaries of the samples of one implementation, alone and paired with the baseline.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "pace/core/algorithm.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/view.hpp"
 #include "pace/stats/cycle.hpp"
@@ -45,11 +45,11 @@ namespace pace::stats {
   SpeedupSummary summary;
   summary.observations = ascending.size();
   summary.ties = static_cast<std::size_t>(std::count(ascending.begin(), ascending.end(), 0.0));
-  summary.q20 = std::exp(quantile(ascending, 0.2));
-  summary.median = std::exp(median(ascending));
-  summary.q80 = std::exp(quantile(ascending, 0.8));
+  summary.q20 = math::exp(quantile(ascending, 0.2));
+  summary.median = math::exp(median(ascending));
+  summary.q80 = math::exp(quantile(ascending, 0.8));
   if (const auto interval = median_interval(ascending, confidence))
-    summary.interval = {std::exp(interval->low), std::exp(interval->high), confidence};
+    summary.interval = {math::exp(interval->low), math::exp(interval->high), confidence};
   return summary;
 }
 
@@ -61,8 +61,8 @@ namespace pace::stats {
   const auto interval = confidence_sequence(log_ratios, tail, tail);
   summary.anytime = true;
   summary.interval.reset();
-  if (std::isfinite(interval.low) && std::isfinite(interval.high) && interval.low <= interval.high)
-    summary.interval = {std::exp(interval.low), std::exp(interval.high), confidence};
+  if (math::isfinite(interval.low) && math::isfinite(interval.high) && interval.low <= interval.high)
+    summary.interval = {math::exp(interval.low), math::exp(interval.high), confidence};
   return summary;
 }
 
