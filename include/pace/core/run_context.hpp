@@ -67,6 +67,8 @@ class RunContext {
     while (first_ != nullptr) delete std::exchange(first_, first_->next);
     if (judgement_hook().who == this) judgement_hook() = {};
   }
+  /// Puts the listeners aside into `other`, or back from there.
+  void swap_listeners(RunContext& other) { std::swap(first_, other.first_); }
 
  private:
   // A list by hand: std::function and vectors of it would double what this header costs to compile.
