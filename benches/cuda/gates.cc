@@ -41,8 +41,8 @@ struct Gates {
 /// `planned` gates, or as many as fit into `time`. The GPU's own noise in a new order every time.
 Gates run_gates(std::size_t planned, std::chrono::seconds time, double extra, double limit) {
   static std::mt19937_64 seeds(std::random_device{}());
-  const auto listeners = pace::run_context();
-  pace::run_context().clear_listeners();
+  pace::RunContext listeners;
+  pace::run_context().swap_listeners(listeners);
   const at::Tensor x = at::randn({1 << 18}, at::TensorOptions(at::kCUDA));
   const auto end = std::chrono::steady_clock::now() + time;
   Gates gates;
@@ -68,7 +68,7 @@ Gates run_gates(std::size_t planned, std::chrono::seconds time, double extra, do
     gates.log_ratios.push_back(std::log(row.speedup->median));
     gates.milliseconds.push_back(result.elapsed.count() / 1e6);
   }
-  pace::run_context() = listeners;
+  pace::run_context().swap_listeners(listeners);
   return gates;
 }
 

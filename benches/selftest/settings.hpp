@@ -44,13 +44,13 @@ inline Settings& settings() {
 /// While it lives, nobody is told of results: a table of ten thousand comparisons helps nobody.
 class Quiet {
  public:
-  Quiet() : before_(run_context()) { run_context().clear_listeners(); }
+  Quiet() { run_context().swap_listeners(aside_); }
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
-  ~Quiet() { run_context() = before_; }
+  ~Quiet() { run_context().swap_listeners(aside_); }
 
  private:
-  RunContext before_;
+  RunContext aside_;
 };
 
 /// Ends a part of the short form that a busy machine draws out.

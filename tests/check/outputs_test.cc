@@ -3,6 +3,7 @@
 
 #include <ATen/ops/arange.h>
 
+#include <cmath>
 #include <string>
 #include <tuple>
 #include <vector>

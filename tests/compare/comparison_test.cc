@@ -1,5 +1,6 @@
 #include "pace/compare/comparison.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,6 @@
 #include "pace/gate/expectation.hpp"
 
+#include <cmath>
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>

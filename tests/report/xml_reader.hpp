@@ -1,6 +1,7 @@
 // A strict reader of the XML that tests look at, so that the writer is not its own judge.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <stdexcept>

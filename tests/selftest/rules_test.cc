@@ -1,5 +1,6 @@
 #include "benches/selftest/rules_of_others.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>

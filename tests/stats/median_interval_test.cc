@@ -1,6 +1,7 @@
 #include "pace/stats/median_interval.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 

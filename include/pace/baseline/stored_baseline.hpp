@@ -123,9 +123,9 @@ struct Found {
   gate::Demand any = demand;
   any.quantity = gate::Quantity::time;
   for (const auto* row : now)
-    if (auto early = gate::judge_without_figures(any, *row, nullptr)) {
-      early->expectation = judgement.expectation;
-      return *early;
+    if (Judgement early; gate::judge_without_figures(any, *row, nullptr, early)) {
+      early.expectation = judgement.expectation;
+      return early;
     }
   Processes processes;
   const auto collect = [&](const std::vector<const ImplementationResult*>& rows, std::vector<double>& numbers) {

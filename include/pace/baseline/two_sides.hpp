@@ -1,6 +1,7 @@
 // Comparing files of results, old with new, without measuring anything.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>

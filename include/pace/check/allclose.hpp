@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -133,13 +134,13 @@ template <class Element, class Compare>
 [[nodiscard]] Closeness tally(const at::Tensor& expected, const at::Tensor& actual, at::ScalarType dtype,
                               const Compare& compare_elements) {
   Tally<Element> sum;
-  for_each_chunk(std::array{expected, actual}, [&](std::int64_t offset, const std::array<at::Tensor, 2>& pieces) {
+  for (Chunks pieces{expected, actual}; pieces.next();) {
     const at::Tensor es = on_cpu_as(pieces[0], dtype), as = on_cpu_as(pieces[1], dtype);
     const auto* e = static_cast<const Element*>(es.const_data_ptr());
     const auto* a = static_cast<const Element*>(as.const_data_ptr());
-    for (std::int64_t i = 0; i < es.numel(); ++i) sum.add(offset + i, e[i], a[i], compare_elements(e[i], a[i]));
-    return true;
-  });
+    for (std::int64_t i = 0; i < es.numel(); ++i)
+      sum.add(pieces.offset() + i, e[i], a[i], compare_elements(e[i], a[i]));
+  }
   return sum.finish(expected, actual);
 }
 

@@ -6,9 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "pace/check/poison_pattern.hpp"
 #include "pace/core/error.hpp"
@@ -24,7 +22,11 @@ struct HookState {
 /// Hands out what `base` hands out. Memory is freed by base's own deleter: it may outlive this.
 class HookingAllocator final : public c10::Allocator {
  public:
-  HookingAllocator(c10::Allocator* base, HookState& state) : base_(base), state_(state) {}
+  HookingAllocator(c10::Allocator* base, HookState& state, HookingAllocator* older)
+      : older(older), base_(base), state_(state) {}
+
+  /// Made before this one; null for the first.
+  HookingAllocator* const older;
 
   c10::DataPtr allocate(std::size_t bytes) override {
     c10::DataPtr data = base_->allocate(bytes);
@@ -81,17 +83,14 @@ class AllocatorHook {
   void install() {
     c10::Allocator* const base = c10::GetCPUAllocator();
     HookingAllocator* ours = nullptr;
-    for (const auto& known : allocators_) {
-      if (known.get() == base) {  // somebody found it in place once, and put it back
-        current_ = known.get();
+    for (auto* known = newest_; known != nullptr; known = known->older) {
+      if (known == base) {  // somebody found it in place once, and put it back
+        current_ = known;
         return;
       }
-      if (known->base() == base) ours = known.get();
+      if (known->base() == base) ours = known;
     }
-    if (ours == nullptr) {
-      allocators_.push_back(std::make_unique<HookingAllocator>(base, state_));
-      ours = allocators_.back().get();
-    }
+    if (ours == nullptr) ours = newest_ = new HookingAllocator(base, state_, newest_);
     // A registration is ignored when its priority is below the present one, which cannot be asked for.
     for (int priority = 0; priority <= 255; ++priority) {
       c10::SetCPUAllocator(ours, static_cast<std::uint8_t>(priority));
@@ -106,7 +105,7 @@ class AllocatorHook {
 
   std::mutex mutex_;
   HookState state_;
-  std::vector<std::unique_ptr<HookingAllocator>> allocators_;  // one per base; LibTorch keeps their addresses
+  HookingAllocator* newest_ = nullptr;  // one per base, never freed: LibTorch keeps their addresses
   HookingAllocator* current_ = nullptr;
   std::uint8_t priority_ = 0;
   std::int64_t depth_ = 0;

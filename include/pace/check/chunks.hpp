@@ -5,8 +5,9 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <vector>
 
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
@@ -29,43 +30,66 @@ inline constexpr std::int64_t chunk_elements = std::int64_t{1} << 15;
   return out._is_zerotensor() ? out.clone() : out;
 }
 
-template <std::size_t N, class Visit>
-bool visit_chunks(const std::array<at::Tensor, N>& tensors, std::int64_t offset, Visit& visit) {
-  const at::Tensor& first = tensors[0];
-  if (first.numel() <= chunk_elements) return visit(offset, tensors);
-  const std::int64_t rows = first.size(0);
-  const std::int64_t row = first.numel() / rows;
-  const std::int64_t step = std::max<std::int64_t>(chunk_elements / row, 1);
-  for (std::int64_t begin = 0; begin < rows; begin += step) {
-    std::array<at::Tensor, N> parts;
-    for (std::size_t i = 0; i < N; ++i) {
-      parts[i] = step == 1 ? tensors[i].select(0, begin) : tensors[i].narrow(0, begin, std::min(step, rows - begin));
+/// Consecutive pieces of tensors of one shape, in row-major order:
+///   for (Chunks pieces{a, b}; pieces.next();) use(pieces[0], pieces[1], pieces.offset());
+/// The tensors are strided. No gradients are recorded while it lives. Throws Error if the shapes differ. A loop and not
+/// a function that takes a visitor, since every visitor would compile the walk anew.
+class Chunks {
+ public:
+  Chunks(std::initializer_list<at::Tensor> tensors) : tensors_(tensors) {
+    bool flat = true;
+    for (const auto& tensor : tensors_) {
+      if (tensor.sizes() != tensors_[0].sizes()) {
+        throw Error("cannot compare tensors of shapes " + list_text(tensors_[0].sizes()) + " and " +
+                    list_text(tensor.sizes()));
+      }
+      flat = flat && tensor.is_contiguous();
     }
-    if (!visit_chunks(parts, offset + begin * row, visit)) return false;
+    left_ = tensors_[0].numel();
+    if (flat) {
+      for (auto& tensor : tensors_) tensor = tensor.view({-1});
+    }
+    // A piece is some rows of the first dimension whose rows are small enough.
+    row_ = left_;
+    while (row_ > chunk_elements) row_ /= tensors_[0].size(dimension_++);
+    if (dimension_ > 0) rows_ = tensors_[0].size(dimension_ - 1);
+    step_ = row_ > 0 ? std::max<std::int64_t>(chunk_elements / row_, 1) : 1;
   }
-  return true;
-}
 
-/// Calls `visit(offset, pieces)` for consecutive pieces of `tensors` in row-major order, where `offset` counts the
-/// elements before the piece; ends early and returns false when `visit` does. The tensors are strided and have one
-/// shape.
-template <std::size_t N, class Visit>
-bool for_each_chunk(std::array<at::Tensor, N> tensors, Visit&& visit) {
-  const c10::NoGradGuard no_grad;
-  bool flat = true;
-  for (const auto& tensor : tensors) {
-    if (tensor.sizes() != tensors[0].sizes()) {
-      throw Error("cannot compare tensors of shapes " + list_text(tensors[0].sizes()) + " and " +
-                  list_text(tensor.sizes()));
+  /// Goes on to the next piece, at first to the first one; false after the last.
+  [[nodiscard]] bool next() {
+    if (left_ == 0) return false;
+    offset_ += size_;
+    pieces_ = tensors_;
+    for (auto& piece : pieces_) cut(piece);
+    size_ = pieces_[0].numel();
+    left_ -= size_;
+    return true;
+  }
+
+  [[nodiscard]] const at::Tensor& operator[](std::size_t tensor) const { return pieces_[tensor]; }
+  /// How many elements lie before the piece.
+  [[nodiscard]] std::int64_t offset() const { return offset_; }
+
+ private:
+  void cut(at::Tensor& tensor) const {
+    std::int64_t position = offset_, block = tensor.numel();
+    for (std::int64_t outer = 0; outer + 1 < dimension_; ++outer) {
+      block /= tensor.size(0);
+      tensor = tensor.select(0, position / block);
+      position %= block;
     }
-    flat = flat && tensor.is_contiguous();
+    if (dimension_ == 0) return;
+    const std::int64_t begin = position / row_;
+    tensor = step_ == 1 ? tensor.select(0, begin) : tensor.narrow(0, begin, std::min(step_, rows_ - begin));
   }
-  if (tensors[0].numel() == 0) return true;
-  if (flat) {
-    for (auto& tensor : tensors) tensor = tensor.view({-1});
-  }
-  return visit_chunks(tensors, 0, visit);
-}
+
+  const c10::NoGradGuard no_grad_;
+  std::vector<at::Tensor> tensors_, pieces_;
+  /// How many dimensions are cut, the last of them into pieces of `step_` of its `rows_` rows of `row_` elements.
+  std::int64_t dimension_ = 0, rows_ = 1, row_ = 0, step_ = 1;
+  std::int64_t offset_ = 0, size_ = 0, left_ = 0;
+};
 
 /// A copy of one piece in main memory, dense, as elements of `dtype`. A bool that holds another byte than 0 or 1
 /// (some kernels write 0xff) reads as true.

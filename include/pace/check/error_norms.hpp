@@ -18,12 +18,11 @@ void for_each_real_pair(const at::Tensor& a, const at::Tensor& b, Visit&& visit)
   const bool complex = a.is_complex() || b.is_complex();
   const at::ScalarType dtype = std::is_same_v<Real, double> ? (complex ? at::kComplexDouble : at::kDouble)
                                                             : (complex ? at::kComplexFloat : at::kFloat);
-  for_each_chunk(std::array{a, b}, [&](std::int64_t, const std::array<at::Tensor, 2>& pieces) {
+  for (Chunks pieces{a, b}; pieces.next();) {
     const at::Tensor x = on_cpu_as(pieces[0], dtype), y = on_cpu_as(pieces[1], dtype);
     visit(static_cast<const Real*>(x.const_data_ptr()), static_cast<const Real*>(y.const_data_ptr()),
           x.numel() * (complex ? 2 : 1));
-    return true;
-  });
+  }
 }
 
 /// sqrt(mean(|a - b|^2)) in double; NaN for tensors without elements, as a mean of nothing is.

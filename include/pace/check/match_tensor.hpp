@@ -3,17 +3,16 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
 
 #include "pace/check/allclose.hpp"
 #include "pace/check/check_options.hpp"
+#include "pace/check/error_multiplier.hpp"
 #include "pace/check/error_norms.hpp"
 #include "pace/check/poison_pattern.hpp"
 #include "pace/check/reference_error.hpp"
-#include "pace/check/same_tensor.hpp"
 #include "pace/check/text.hpp"
 #include "pace/check/tolerance.hpp"
 
@@ -162,20 +161,21 @@ struct TensorVerdict {
   const at::Tensor es = strided(expected), as = strided(actual);
   const std::size_t item = es.element_size();
   std::int64_t different = 0, first = -1;
-  for_each_chunk(std::array{es, as}, [&](std::int64_t offset, const std::array<at::Tensor, 2>& pieces) {
-    const auto dense = [](const at::Tensor& t) { return t.resolve_conj().resolve_neg().to(at::Device(at::kCPU)).contiguous(); };
+  const auto dense = [](const at::Tensor& piece) {
+    return piece.resolve_conj().resolve_neg().to(at::Device(at::kCPU)).contiguous();
+  };
+  for (Chunks pieces{es, as}; pieces.next();) {
     const at::Tensor x = dense(pieces[0]), y = dense(pieces[1]);
     const auto* e = static_cast<const char*>(x.const_data_ptr());
     const auto* a = static_cast<const char*>(y.const_data_ptr());
     const std::int64_t count = x.numel();
-    if (std::memcmp(e, a, static_cast<std::size_t>(count) * item) == 0) return true;
+    if (std::memcmp(e, a, static_cast<std::size_t>(count) * item) == 0) continue;
     for (std::int64_t i = 0; i < count; ++i) {
       if (std::memcmp(e + static_cast<std::size_t>(i) * item, a + static_cast<std::size_t>(i) * item, item) == 0) continue;
-      if (first < 0) first = offset + i;
+      if (first < 0) first = pieces.offset() + i;
       ++different;
     }
-    return true;
-  });
+  }
   if (different == 0) return verdict;
   verdict.closeness.mismatches = different;
   verdict.problem = std::to_string(different) + " of " + std::to_string(es.numel()) + " elements (" +

@@ -4,11 +4,12 @@
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "pace/check/check_options.hpp"
 #include "pace/check/match_tensor.hpp"
-#include "pace/check/same.hpp"
+#include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
 

@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "pace/check/allocator_hook.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison_pattern.hpp"
+#include "pace/core/view.hpp"
 
 namespace pace::check {
 
@@ -50,7 +50,7 @@ struct FreeBlock {
 };
 
 /// The same for memory of known sizes, when there is no tensor to go by.
-inline void poison_free_memory(std::span<const FreeBlock> free_blocks) {
+inline void poison_free_memory(View<FreeBlock> free_blocks) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> blocks;
   for (const auto& [bytes, device] : free_blocks) poison_(blocks.emplace_back(detail::empty_bytes(bytes, device)));

@@ -85,11 +85,8 @@ inline void poison_(at::Tensor& tensor) {
   const c10::NoGradGuard no_grad;
   std::int64_t count = 0;
   const bool pairs = tensor.element_size() == 16;
-  detail::for_each_chunk(std::array{detail::elements_of(tensor)}, [&](std::int64_t, const auto& piece) {
-    const at::Tensor mask = detail::poison_mask(piece[0]);
-    count += mask.sum().template item<std::int64_t>();
-    return true;
-  });
+  for (detail::Chunks pieces{detail::elements_of(tensor)}; pieces.next();)
+    count += detail::poison_mask(pieces[0]).sum().item<std::int64_t>();
   return pairs ? count / 2 : count;
 }
 
@@ -99,14 +96,14 @@ inline void poison_(at::Tensor& tensor) {
   const c10::NoGradGuard no_grad;
   const bool chancy = tensor.element_size() == 1 && tensor.scalar_type() != at::kBool;
   if (chancy && tensor.numel() < detail::fewest_poison_bytes) return false;
-  const auto all_poison = [](const at::Tensor& piece) {
-    return detail::poison_mask(piece).all().template item<bool>();
-  };
+  const auto all_poison = [](const at::Tensor& piece) { return detail::poison_mask(piece).all().item<bool>(); };
   at::Tensor elements = detail::elements_of(tensor);
   at::Tensor first = elements;
   while (first.dim() > 0) first = first.select(0, 0);
-  return all_poison(first) &&
-         detail::for_each_chunk(std::array{elements}, [&](std::int64_t, const auto& piece) { return all_poison(piece[0]); });
+  if (!all_poison(first)) return false;
+  for (detail::Chunks pieces{elements}; pieces.next();)
+    if (!all_poison(pieces[0])) return false;
+  return true;
 }
 
 }  // namespace pace::check

@@ -5,7 +5,6 @@
 #include <ATen/ops/view_as_real_ops.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -27,15 +26,14 @@ namespace detail {
 template <class Visit>
 void for_each_triple(const at::Tensor& reference, const at::Tensor& expected, const at::Tensor& actual, Visit&& visit) {
   std::int64_t position = 0;
-  for_each_chunk(std::array{reference, expected, actual}, [&](std::int64_t, const std::array<at::Tensor, 3>& pieces) {
-    std::array<at::Tensor, 3> values;
-    for (std::size_t i = 0; i < 3; ++i) values[i] = on_cpu_as(pieces[i], at::kDouble);
-    const auto* r = static_cast<const double*>(values[0].const_data_ptr());
-    const auto* e = static_cast<const double*>(values[1].const_data_ptr());
-    const auto* a = static_cast<const double*>(values[2].const_data_ptr());
-    for (std::int64_t i = 0; i < values[0].numel(); ++i) visit(position++, r[i], e[i], a[i]);
-    return true;
-  });
+  for (Chunks pieces{reference, expected, actual}; pieces.next();) {
+    const at::Tensor rs = on_cpu_as(pieces[0], at::kDouble), es = on_cpu_as(pieces[1], at::kDouble);
+    const at::Tensor as = on_cpu_as(pieces[2], at::kDouble);
+    const auto* r = static_cast<const double*>(rs.const_data_ptr());
+    const auto* e = static_cast<const double*>(es.const_data_ptr());
+    const auto* a = static_cast<const double*>(as.const_data_ptr());
+    for (std::int64_t i = 0; i < rs.numel(); ++i) visit(position++, r[i], e[i], a[i]);
+  }
 }
 
 }  // namespace detail

@@ -4,7 +4,6 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/DefaultDtype.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,39 +11,13 @@
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/same_options.hpp"
 #include "pace/check/same_tensor.hpp"
+#include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::check {
 
 namespace detail {
-
-/// Keys in the order in which Python sorts them, if they are all strings or all integers; else as they come.
-[[nodiscard]] inline std::vector<c10::IValue> sorted_keys(const c10::IValue& dict) {
-  std::vector<c10::IValue> keys;
-  bool strings = true, integers = true;
-  for (const auto& entry : dict.toGenericDict()) {
-    keys.push_back(entry.key());
-    strings = strings && entry.key().isString();
-    integers = integers && entry.key().isInt();
-  }
-  // As function pointers, so that std::sort is compiled once.
-  using Less = bool (*)(const c10::IValue&, const c10::IValue&);
-  const Less less_string = [](const c10::IValue& a, const c10::IValue& b) { return a.toStringRef() < b.toStringRef(); };
-  const Less less_integer = [](const c10::IValue& a, const c10::IValue& b) { return a.toInt() < b.toInt(); };
-  if (strings || integers) std::sort(keys.begin(), keys.end(), strings ? less_string : less_integer);
-  return keys;
-}
-
-[[nodiscard]] inline bool is_sequence(const c10::IValue& value) { return value.isList() || value.isTuple(); }
-
-[[nodiscard]] inline at::ArrayRef<c10::IValue> elements_of_sequence(const c10::IValue& value) {
-  return value.isList() ? value.toListRef() : at::ArrayRef<c10::IValue>(value.toTupleRef().elements());
-}
-
-[[nodiscard]] inline bool is_none(const c10::IValue& value) {
-  return value.isNone() || (value.isTensor() && !value.toTensor().defined());
-}
 
 /// What torch.tensor() makes of a number: float of the default type, int64 or bool, without dimensions.
 [[nodiscard]] inline at::Tensor tensor_of(const c10::IValue& value) {

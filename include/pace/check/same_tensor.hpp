@@ -9,6 +9,7 @@
 #include <string>
 
 #include "pace/check/chunks.hpp"
+#include "pace/check/error_multiplier.hpp"
 #include "pace/check/error_norms.hpp"
 #include "pace/check/same_options.hpp"
 #include "pace/check/text.hpp"
@@ -37,25 +38,24 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 /// ATen's own allclose, so that rounding at the boundary is PyTorch's: |a - b| <= tol + tol * |b|, in the tensors' type.
 [[nodiscard]] inline bool torch_allclose(const at::Tensor& a, const at::Tensor& b, double tol, bool equal_nan) {
   const at::ScalarType dtype = comparable(b.scalar_type());
-  return for_each_chunk(std::array{a, b}, [&](std::int64_t, const std::array<at::Tensor, 2>& pieces) {
-    return pieces[0].to(dtype).allclose(pieces[1].to(dtype), tol, tol, equal_nan);
-  });
+  for (Chunks pieces{a, b}; pieces.next();)
+    if (!pieces[0].to(dtype).allclose(pieces[1].to(dtype), tol, tol, equal_nan)) return false;
+  return true;
 }
 
 [[nodiscard]] inline bool has_nan(const at::Tensor& tensor) {
   if (!tensor.is_floating_point() && !tensor.is_complex()) return false;
-  return !for_each_chunk(std::array{tensor}, [](std::int64_t, const std::array<at::Tensor, 1>& piece) {
-    return !piece[0].isnan().any().template item<bool>();
-  });
+  for (Chunks pieces{tensor}; pieces.next();)
+    if (pieces[0].isnan().any().item<bool>()) return true;
+  return false;
 }
 
 [[nodiscard]] inline bool same_bool_iou(const at::Tensor& ref, const at::Tensor& res, const SameOptions& options) {
   double both = 0, either = 0;
-  for_each_chunk(std::array{ref, res}, [&](std::int64_t, const std::array<at::Tensor, 2>& pieces) {
-    both += static_cast<double>(pieces[0].logical_and(pieces[1]).sum().template item<std::int64_t>());
-    either += static_cast<double>(pieces[0].logical_or(pieces[1]).sum().template item<std::int64_t>());
-    return true;
-  });
+  for (Chunks pieces{ref, res}; pieces.next();) {
+    both += static_cast<double>(pieces[0].logical_and(pieces[1]).sum().item<std::int64_t>());
+    either += static_cast<double>(pieces[0].logical_or(pieces[1]).sum().item<std::int64_t>());
+  }
   if (either == 0) return true;
   const double iou = both / either;
   if (iou >= options.iou_threshold) return true;
@@ -67,32 +67,15 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 [[nodiscard]] inline bool same_direction(const at::Tensor& ref, const at::Tensor& res, const SameOptions& options) {
   // The early exit is what lets two zero tensors pass, whose cosine is 0, and NaN in both places.
   const auto single = [](const at::Tensor& t) { return t.to(t.is_complex() ? at::kComplexFloat : at::kFloat); };
-  const bool close = for_each_chunk(std::array{ref, res}, [&](std::int64_t, const std::array<at::Tensor, 2>& pieces) {
-    return single(pieces[0]).allclose(single(pieces[1]), options.tol, options.tol, /*equal_nan=*/true);
-  });
+  bool close = true;
+  for (Chunks pieces{ref, res}; close && pieces.next();)
+    close = single(pieces[0]).allclose(single(pieces[1]), options.tol, options.tol, /*equal_nan=*/true);
   if (close) return true;
   constexpr double epsilon = 1e-6, threshold = 0.99;
   const double score = angle_between<float>(ref, res).cosine(epsilon);
   if (score < threshold) log_to(options, "Similarity score=" + number_text(score));
   return score >= threshold;
 }
-
-}  // namespace detail
-
-/// How many times the reference's error a result may have, by what is compared. `elements` is the float64
-/// reference's; `one_by_one` says that ref has four dimensions, the last two of size 1.
-[[nodiscard]] inline double error_multiplier(at::ScalarType result_dtype, std::int64_t elements, bool one_by_one,
-                                             const SameOptions& options) {
-  if (options.force_max_multiplier) return 10;
-  const bool newest = options.multipliers == MultiplierSet::newest;
-  const bool larger = options.use_larger_multiplier_for_smaller_tensor && (newest || options.tol >= 4e-2);
-  if (larger && elements <= 10) return 10;
-  if (larger && elements <= 500) return newest ? 8 : 5;
-  if (elements < 1000 || one_by_one || options.tol >= 2e-2) return 3;
-  return result_dtype == at::kHalf || result_dtype == at::kBFloat16 ? 3 : 2;
-}
-
-namespace detail {
 
 /// May the result be as far from the float64 reference as it is, given how far the reference in its own precision is?
 [[nodiscard]] inline bool same_by_reference(const at::Tensor& ref, const at::Tensor& res, const at::Tensor& fp64_ref,

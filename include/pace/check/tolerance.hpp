@@ -62,8 +62,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   constexpr int lowest = -1075, count = 2200;  // exponents of double
   std::array<std::int64_t, count> histogram{};
   std::int64_t total = 0;
-  detail::for_each_chunk(std::array{dense}, [&](std::int64_t, const std::array<at::Tensor, 1>& piece) {
-    const at::Tensor values = detail::on_cpu_as(piece[0], complex ? at::kComplexDouble : at::kDouble);
+  for (detail::Chunks pieces{dense}; pieces.next();) {
+    const at::Tensor values = detail::on_cpu_as(pieces[0], complex ? at::kComplexDouble : at::kDouble);
     const auto* x = static_cast<const double*>(values.const_data_ptr());
     for (std::int64_t i = 0; i < values.numel(); ++i) {
       const double size = complex ? std::hypot(x[2 * i], x[2 * i + 1]) : std::abs(x[i]);
@@ -71,8 +71,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
       ++histogram[static_cast<std::size_t>(std::ilogb(size) - lowest)];
       ++total;
     }
-    return true;
-  });
+  }
   std::int64_t below = 0;
   for (int i = 0; i < count; ++i) {
     below += histogram[static_cast<std::size_t>(i)];

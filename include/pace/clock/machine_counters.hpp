@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -48,6 +47,21 @@ namespace detail {
   return Nanoseconds(1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec));
 }
 
+/// Into total_ticks, idle_ticks and steal_ticks, from a file like /proc/stat.
+inline void read_ticks(const std::string& file, MachineCounters& counters) {
+  std::FILE* const stat = std::fopen(file.c_str(), "r");
+  if (stat == nullptr) return;
+  double user, nice, system, idle, disk, hard, soft, steal;
+  // Guests' time, which follows, is part of user and nice already.
+  const int found = std::fscanf(stat, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &disk, &hard,
+                                &soft, &steal);
+  std::fclose(stat);
+  if (found != 8) return;
+  counters.total_ticks = user + nice + system + idle + disk + hard + soft + steal;
+  counters.idle_ticks = idle + disk;
+  counters.steal_ticks = steal;
+}
+
 template <class T>
 [[nodiscard]] std::optional<T> difference(const std::optional<T>& before, const std::optional<T>& after) {
   if (!before || !after) return std::nullopt;
@@ -59,16 +73,7 @@ template <class T>
 /// Files are read under `root`, which is "" but for tests. Takes some 30 us; call it outside of what is timed.
 [[nodiscard]] inline MachineCounters read_machine_counters(const std::string& root = "") {
   MachineCounters counters;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stat(std::fopen((root + "/proc/stat").c_str(), "r"),
-                                                             std::fclose);
-  double user, nice, system, idle, disk, hard, soft, steal;
-  // Guests' time, which follows, is part of user and nice already.
-  if (stat && std::fscanf(stat.get(), "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &disk, &hard,
-                          &soft, &steal) == 8) {
-    counters.total_ticks = user + nice + system + idle + disk + hard + soft + steal;
-    counters.idle_ticks = idle + disk;
-    counters.steal_ticks = steal;
-  }
+  detail::read_ticks(root + "/proc/stat", counters);
   if (const long per_second = ::sysconf(_SC_CLK_TCK); per_second > 0)
     counters.tick = Nanoseconds(1e9 / static_cast<double>(per_second));
   rusage usage{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,7 +91,7 @@ class Answers {
   }
 
  private:
-  std::vector<Shortcut> shortcuts_;
+  std::vector<std::int64_t> shortcuts_;
   bool baseline_is_late_ = false;
 };
 

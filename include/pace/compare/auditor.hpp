@@ -44,13 +44,13 @@ class Auditor {
       auto& implementation = *roster_.implementations[index];
       std::optional<std::size_t> set;
       // After an audit in the last cycle there is no such output any more.
-      if (!roster_.operands.mutated.empty() || roster_.expected->random || audited_last_ == index) {
+      if (!roster_.operands.mutated.empty() || roster_.expected.random || audited_last_ == index) {
         set = 0;
         roster_.operands.restore_all(*set);
         reset_random_state(roster_.options.seed);
         const auto operation = implementation.operation(index);
         // A clock may make calls of its own, which draw random numbers.
-        if (roster_.expected->random) {
+        if (roster_.expected.random) {
           if (operation.prepare != nullptr) operation.prepare(operation.state, *set);
           operation.run(operation.state, *set, 1);
         } else {
@@ -58,7 +58,7 @@ class Auditor {
         }
       }
       const c10::IValue output = implementation.take_output();
-      const Verification verification = verify(*roster_.expected, output, roster_.operands, set, roster_.check);
+      const Verification verification = verify(roster_.expected, output, roster_.operands, set, roster_.check);
       roster_.row(index).max_abs_error = std::max(roster_.row(index).max_abs_error, verification.max_abs_error);
       if (!verification.correct)
         roster_.give_up(index, Outcome::wrong,

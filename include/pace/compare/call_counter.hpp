@@ -27,7 +27,7 @@ class CallCounter {
     memory.state().allocations = 0;
     memory.state().bytes = 0;
     device_before_ = device_allocations();
-    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
+    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave));
   }
   ~CallCounter() {
     at::removeCallback(handle_);
@@ -66,11 +66,17 @@ class CallCounter {
     thread_local int depth = 0;
     return depth;
   }
-  static std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction&) {
-    if (depth()++ == 0) operators().fetch_add(1, std::memory_order_relaxed);
+  // Not by the callback's own choice of scopes, which is a hash table to compile.
+  [[nodiscard]] static bool is_operator(const at::RecordFunction& called) {
+    return called.scope() == at::RecordScope::FUNCTION;
+  }
+  static std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& called) {
+    if (is_operator(called) && depth()++ == 0) operators().fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  static void leave(const at::RecordFunction&, at::ObserverContext*) { --depth(); }
+  static void leave(const at::RecordFunction& called, at::ObserverContext*) {
+    if (is_operator(called)) --depth();
+  }
 
   Allocations device_before_;
   at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/view.hpp"
 #include "pace/measure/operation.hpp"
 #include "pace/measure/schedule.hpp"
 #include "pace/stats/cycle.hpp"
@@ -23,7 +23,7 @@ namespace pace::detail {
 
 /// What `log_ratios` say of a control whose true speed-up is `injected`: 1, or below 1 for a slowdown. It must not be
 /// proven slower, or for a slowdown faster, than itself; and a slowdown should be proven.
-[[nodiscard]] inline ControlSummary judge_control(std::span<const double> log_ratios, double injected, double alpha,
+[[nodiscard]] inline ControlSummary judge_control(View<double> log_ratios, double injected, double alpha,
                                                   double confidence) {
   ControlSummary control{.injected = injected, .speedup = stats::summarize_watched_speedup(log_ratios, confidence)};
   const auto test = stats::sequential_test(log_ratios, 0);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "pace/compare/time_left.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/view.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/rounds.hpp"
 #include "pace/measure/schedule.hpp"
@@ -24,16 +24,22 @@
 
 namespace pace::detail {
 
-/// Who cannot be timed in the way that is selected, and why.
+/// Who cannot be timed in the way that is selected, and why: one reason for each.
+struct Untimeable {
+  std::vector<std::size_t> who;
+  std::vector<std::string> why;
+};
+
 template <clock::TellsFigures C, class... Operands>
-[[nodiscard]] std::vector<ImplementationThrew> find_untimeable(C& clock, Roster<Operands...>& roster) {
-  std::vector<ImplementationThrew> found;
+[[nodiscard]] Untimeable find_untimeable(C& clock, Roster<Operands...>& roster) {
+  Untimeable found;
   for (const std::size_t index : roster.running) {
     try {
       (void)measure::take_sample(clock, roster.implementations[index]->operation(index), 0, 1);
     } catch (const ImplementationThrew& thrown) {
       if (!clock.usable()) throw;
-      found.push_back(thrown);
+      found.who.push_back(thrown.index);
+      found.why.push_back(thrown.failure.message);
     }
   }
   return found;
@@ -45,14 +51,15 @@ template <clock::TellsFigures C, class... Operands>
 void select_gate_figure(C& clock, Roster<Operands...>& roster) {
   const bool automatic = roster.options.clock == ClockChoice::automatic;
   clock.select(automatic ? ClockChoice::graph : roster.options.clock);
-  for (const auto& thrown : find_untimeable(clock, roster)) {
-    const std::string why = "it cannot be timed by the " + clock.name() + " clock: " + thrown.failure.message;
+  const Untimeable found = find_untimeable(clock, roster);
+  for (std::size_t i = 0; i < found.who.size(); ++i) {
     if (!automatic) {
-      roster.give_up(thrown.index, Outcome::refused, why);
+      roster.give_up(found.who[i], Outcome::refused,
+                     "it cannot be timed by the " + clock.name() + " clock: " + found.why[i]);
       continue;
     }
-    roster.result.notes.push_back("Timed by events in the stream, since '" + roster.row(thrown.index).name +
-                                  "' cannot be captured in a CUDA graph: " + thrown.failure.message);
+    roster.result.notes.push_back("Timed by events in the stream, since '" + roster.row(found.who[i]).name +
+                                  "' cannot be captured in a CUDA graph: " + found.why[i]);
     clock.select(ClockChoice::hot);
     break;
   }
@@ -65,9 +72,10 @@ template <clock::TellsFigures C, class... Operands>
 void add_figure(C& clock, Roster<Operands...>& roster) {
   const std::string name = clock.name();
   std::vector<std::size_t> able = roster.running;
-  for (const auto& thrown : find_untimeable(clock, roster)) {
-    std::erase(able, thrown.index);
-    roster.row(thrown.index).figures.push_back({.name = name, .missing = thrown.failure.message});
+  const Untimeable found = find_untimeable(clock, roster);
+  for (std::size_t i = 0; i < found.who.size(); ++i) {
+    std::erase(able, found.who[i]);
+    roster.row(found.who[i]).figures.push_back({.name = name, .missing = found.why[i]});
   }
   if (able.empty()) return;
   std::vector<measure::Operation> operations;
@@ -84,12 +92,12 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   if (options.budget.count() <= 0) return;
   // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
-  const auto calibration = measure::calibrate(clock, std::span<const measure::Operation>(operations), estimates,
+  const auto calibration = measure::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
   // As many operand sets as whoever takes part, so that they change hands in every cycle.
   const auto policy = able.size() == roster.operands.sets.size() ? options.operands : OperandPolicy::shared;
   measure::Schedule schedule(able.size(), policy, options.seed);
-  const auto rounds = measure::run_rounds(clock, std::span<const measure::Operation>(operations),
+  const auto rounds = measure::run_rounds(clock, View<measure::Operation>(operations),
                                           calibration.iterations, schedule, fewest, options);
   const auto baseline = std::find(able.begin(), able.end(), roster.baseline);
   for (std::size_t i = 0; i < able.size(); ++i) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -59,15 +58,19 @@ enum class Renewal {
 /// Calls `change(flat memory, position)` for the renewable tensors, for memory that several of them share once only.
 template <class Change>
 void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
-  std::vector<std::pair<const char*, const char*>> done;
+  std::vector<std::size_t> begins, ends;  // addresses of what is done
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!renewable(tensors[i])) continue;
     const auto span = check::detail::byte_span(tensors[i]);
-    const auto* const base = static_cast<const char*>(tensors[i].storage().data());
+    const auto base = reinterpret_cast<std::uintptr_t>(tensors[i].storage().data());
+    const std::size_t begin = base + static_cast<std::size_t>(span.begin);
+    const std::size_t end = base + static_cast<std::size_t>(span.end);
     bool seen = false;
-    for (const auto& [begin, end] : done) seen = seen || (base + span.begin < end && begin < base + span.end);
+    for (std::size_t other = 0; other < begins.size(); ++other)
+      seen = seen || (begin < ends[other] && begins[other] < end);
     if (seen) continue;
-    done.emplace_back(base + span.begin, base + span.end);
+    begins.push_back(begin);
+    ends.push_back(end);
     at::Tensor memory = flat_memory(tensors[i]);
     change(memory, i);
   }

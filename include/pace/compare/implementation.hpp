@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -24,6 +23,7 @@
 #include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/view.hpp"
 #include "pace/measure/do_not_optimize.hpp"
 #include "pace/measure/operation.hpp"
 
@@ -199,7 +199,7 @@ class CallableImplementation final : public Implementation<Operands...> {
     auto& self = *static_cast<CallableImplementation*>(state);
     self.last_.reset();
     self.operands_.restore(set);
-    check::poison_free_memory(std::span<const check::FreeBlock>(self.fresh_outputs_));
+    check::poison_free_memory(self.fresh_outputs_);
   }
 
   /// What a captured call returned, and which of its tensors are its own.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,7 +55,7 @@ class MachineWatch {
     ++cycles_since_look_;
     if (gpu_.readings > 0 && elapsed - last_look_ < between_looks) return;
     last_look_ = elapsed;
-    const std::optional<clock::GpuReading> now = clock_.look_at_gpu();
+    const auto now = clock_.look_at_gpu();
     if (!now) return;
     const bool first = gpu_.readings++ == 0;
     gpu_.lowest_clock = first ? now->clock : std::min(gpu_.lowest_clock, now->clock);

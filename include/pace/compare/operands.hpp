@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/core/view.hpp"
 
 namespace pace {
 
@@ -81,7 +81,7 @@ template <class... Operands>
   return tensors;
 }
 
-[[nodiscard]] inline double bytes_of(std::span<const at::Tensor> tensors) {
+[[nodiscard]] inline double bytes_of(View<at::Tensor> tensors) {
   double bytes = 0;
   for (const auto& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
   return bytes;

@@ -12,31 +12,27 @@
 namespace pace::detail {
 
 /// Of the CPU, and of every GPU that this process uses already.
-[[nodiscard]] inline std::vector<at::Generator> default_generators() {
-  std::vector<at::Generator> generators{at::detail::getDefaultCPUGenerator()};
+template <class Use>
+void for_each_default_generator(const Use& use) {
+  const auto locked = [&](at::Generator generator) {
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    use(generator);
+  };
+  locked(at::detail::getDefaultCPUGenerator());
   const auto& cuda = at::detail::getCUDAHooks();
   static const bool has_cuda = cuda.hasCUDA();
-  if (!has_cuda) return generators;
+  if (!has_cuda) return;
   for (c10::DeviceIndex device = 0; device < cuda.deviceCount(); ++device)
-    if (cuda.hasPrimaryContext(device)) generators.push_back(cuda.getDefaultGenerator(device));
-  return generators;
+    if (cuda.hasPrimaryContext(device)) locked(cuda.getDefaultGenerator(device));
 }
 
 inline void reset_random_state(std::uint64_t seed) {
-  auto generators = default_generators();
-  for (auto& generator : generators) {
-    const std::lock_guard<std::mutex> lock(generator.mutex());
-    generator.set_current_seed(seed);
-  }
+  for_each_default_generator([&](at::Generator& generator) { generator.set_current_seed(seed); });
 }
 
 [[nodiscard]] inline std::vector<at::Tensor> random_state() {
   std::vector<at::Tensor> states;
-  auto generators = default_generators();
-  for (auto& generator : generators) {
-    const std::lock_guard<std::mutex> lock(generator.mutex());
-    states.push_back(generator.get_state());
-  }
+  for_each_default_generator([&](at::Generator& generator) { states.push_back(generator.get_state()); });
   return states;
 }
 

@@ -44,8 +44,8 @@ struct Roster {
   std::size_t baseline = 0;
   /// Indices of the implementations that are correct so far, ascending.
   std::vector<std::size_t> running = {};
-  /// What the baseline was found to compute.
-  std::optional<Expected> expected = {};
+  /// What the baseline was found to compute; nothing before its first call.
+  Expected expected = {};
 
   ImplementationResult& row(std::size_t index) { return result.implementations[index]; }
   [[nodiscard]] bool checks() const { return check.method != check::CheckOptions::Method::none; }

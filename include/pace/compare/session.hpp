@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "pace/compare/timing.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
@@ -47,7 +47,7 @@ void summarize(Roster<Operands...>& roster, const TimedHow& how) {
 template <clock::Clock C, class... Operands>
 [[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
                                  const std::vector<Planned<Operands...>>& plan, const Options& options,
-                                 const check::CheckOptions& check, std::span<const gate::Stated> stated) {
+                                 const check::CheckOptions& check, View<gate::Stated> stated) {
   Roster<Operands...> roster{.options = options, .check = check, .first = operands};
   roster.result.name = name;
   roster.result.clock = clock.name();
@@ -68,12 +68,12 @@ template <clock::Clock C, class... Operands>
     try {
       if constexpr (clock::TellsFigures<C>) select_gate_figure(clock, roster);
       const auto how = time_all(clock, roster, auditor, stated);
-      if (!how) break;
+      if (how.rounds_per_cycle == 0) break;
       inspector.notice_changes();
       // On operands that somebody has changed everybody is wrong.
       if (!inspector.operands_changed()) auditor.verify_last_outputs();
       if (auditor.inspect_all()) continue;
-      summarize(roster, *how);
+      summarize(roster, how);
       if constexpr (clock::TellsFigures<C>) add_all_figures(clock, roster);
       count_on_device(clock, roster);
       break;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/core/conditions.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/rounds.hpp"
@@ -49,18 +49,17 @@ inline constexpr double gpu_placement = 0.002;
 
 /// How the samples in the roster's rows came about.
 struct TimedHow {
-  /// Consecutive samples that make up one crossover cycle.
-  std::size_t rounds_per_cycle = 1;
+  /// Consecutive samples that make up one crossover cycle; 0: there are none, for no time was left.
+  std::size_t rounds_per_cycle = 0;
   /// Whether expectations looked at the figures while they were taken, and may have ended the rounds.
   bool watched = false;
 };
 
 /// Times whoever is running, until what was stated is decided or the budget is spent; the samples go to their rows.
-/// None: no time was left, and nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
+/// If no time was left, nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
 template <clock::Clock C, class... Operands>
-[[nodiscard]] std::optional<TimedHow> time_all(C& clock, Roster<Operands...>& roster,
-                                               Auditor<C, Operands...>& auditor,
-                                               std::span<const gate::Stated> stated) {
+[[nodiscard]] TimedHow time_all(C& clock, Roster<Operands...>& roster, Auditor<C, Operands...>& auditor,
+                                View<gate::Stated> stated) {
   std::vector<measure::Operation> operations;
   for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation(index));
   const std::size_t count = operations.size();
@@ -99,11 +98,11 @@ template <clock::Clock C, class... Operands>
     options.hard_limit = std::min(roster.options.hard_limit, time_left(clock));
     return options.budget.count() > 0;
   };
-  if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
+  if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
-  const auto calibration = measure::calibrate(clock, std::span<const measure::Operation>(operations), estimates,
+  const auto calibration = measure::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
-  if (!limit_to_time_left()) return roster.out_of_time(), std::nullopt;
+  if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   roster.result.iterations = calibration.iterations;
   if (!calibration.reached_target)
     roster.result.notes.push_back("Samples of the fastest implementation are shorter than wanted, since the slowest "
@@ -125,7 +124,7 @@ template <clock::Clock C, class... Operands>
     panel.add_cycle(so_far.samples, so_far.rounds - count, count);
     return panel.decided();
   };
-  auto rounds = measure::run_rounds(clock, std::span<const measure::Operation>(operations), calibration.iterations,
+  auto rounds = measure::run_rounds(clock, operations, calibration.iterations,
                                     schedule, fewest_cycles, options, enough);
   roster.result.conditions = watch.finish();
   roster.result.rounds = rounds.rounds;
@@ -149,7 +148,7 @@ template <clock::Clock C, class... Operands>
     each.context.disturbance = disturbance;
     if (roster.result.stop_reason == StopReason::deadline) each.context.cut_short = deadline_reason();
   }
-  return TimedHow{.rounds_per_cycle = count, .watched = !panel.empty()};
+  return {.rounds_per_cycle = count, .watched = !panel.empty()};
 }
 
 }  // namespace pace::detail

@@ -1,11 +1,9 @@
 // RunContext: the options a test binary was started with, and who wants to hear of results.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "pace/core/judgement_hook.hpp"
 #include "pace/core/options.hpp"
@@ -17,8 +15,10 @@ namespace pace {
 /// other way to reach the command line. Not thread-safe; fixtures run on the main thread.
 class RunContext {
  public:
-  using ResultListener = std::function<void(const Result&)>;
-  using JudgementListener = std::function<void(const ImplementationResult&, const Judgement&)>;
+  RunContext() = default;
+  ~RunContext() { clear_listeners(); }
+  RunContext(const RunContext&) = delete;
+  RunContext& operator=(const RunContext&) = delete;
 
   /// Defaults of every comparison that sets none of its own.
   Options options;
@@ -30,30 +30,62 @@ class RunContext {
   };
   std::optional<Deadline> deadline;
 
-  void on_result(ResultListener listener) { result_listeners_.push_back(std::move(listener)); }
-  void publish(const Result& result) const {
-    for (const auto& listener : result_listeners_) listener(result);
+  /// `listener(const Result&)` is called for every comparison that has ended.
+  template <class F>
+  void on_result(F listener) {
+    struct OfResult : Listener {
+      explicit OfResult(F function) : function_(std::move(function)) {}
+      void hear_result(const Result& result) override { function_(result); }
+      F function_;
+    };
+    add(new OfResult(std::move(listener)));
   }
-  /// Judgements that are made after their comparison was published, as a matcher makes them.
-  void on_judgement(JudgementListener listener) {
-    judgement_listeners_.push_back(std::move(listener));
+  void publish(const Result& result) const {
+    for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
+  }
+  /// `listener(const ImplementationResult&, const Judgement&)` is called for judgements that are made after their
+  /// comparison was published, as a matcher makes them.
+  template <class F>
+  void on_judgement(F listener) {
+    struct OfJudgement : Listener {
+      explicit OfJudgement(F function) : function_(std::move(function)) {}
+      void hear_judgement(const ImplementationResult& row, const Judgement& judgement) override {
+        function_(row, judgement);
+      }
+      F function_;
+    };
+    add(new OfJudgement(std::move(listener)));
     judgement_hook() = {[](const void* self, const ImplementationResult& row, const Judgement& judgement) {
                           static_cast<const RunContext*>(self)->publish(row, judgement);
                         },
                         this};
   }
   void publish(const ImplementationResult& row, const Judgement& judgement) const {
-    for (const auto& listener : judgement_listeners_) listener(row, judgement);
+    for (auto* each = first_; each != nullptr; each = each->next) each->hear_judgement(row, judgement);
   }
   void clear_listeners() {
-    result_listeners_.clear();
-    judgement_listeners_.clear();
-    judgement_hook() = {};
+    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+    if (judgement_hook().who == this) judgement_hook() = {};
   }
+  /// Puts the listeners aside into `other`, or back from there.
+  void swap_listeners(RunContext& other) { std::swap(first_, other.first_); }
 
  private:
-  std::vector<ResultListener> result_listeners_;
-  std::vector<JudgementListener> judgement_listeners_;
+  // A list by hand: std::function and vectors of it would double what this header costs to compile.
+  struct Listener {
+    virtual ~Listener() = default;
+    virtual void hear_result(const Result&) {}
+    virtual void hear_judgement(const ImplementationResult&, const Judgement&) {}
+    Listener* next = nullptr;
+  };
+  /// They are told in the order in which they came.
+  void add(Listener* listener) {
+    Listener** end = &first_;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = listener;
+  }
+
+  Listener* first_ = nullptr;
 };
 
 /// The context of this process.

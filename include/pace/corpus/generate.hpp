@@ -1,6 +1,7 @@
 // Makes the inputs of a recorded call: random tensors of the recorded shapes, and everything else as IValues.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>

@@ -22,13 +22,14 @@ class CountExpectation : public gate::Matchable<CountExpectation> {
   [[nodiscard]] bool on_device() const { return on_device_; }
 
   [[nodiscard]] Judgement judge(const ImplementationResult& row) const {
-    if (auto early = gate::judge_without_figures({.quantity = gate::Quantity::time}, row, nullptr)) {
-      early->expectation = describe();
-      if (early->verdict != Verdict::failed) early->verdict = Verdict::invalid;
-      early->acceptable = false;
-      return *early;
+    Judgement judgement;
+    if (gate::judge_without_figures({.quantity = gate::Quantity::time}, row, nullptr, judgement)) {
+      judgement.expectation = describe();
+      if (judgement.verdict != Verdict::failed) judgement.verdict = Verdict::invalid;
+      judgement.acceptable = false;
+      return judgement;
     }
-    Judgement judgement{.expectation = describe()};
+    judgement = {.expectation = describe()};
     const std::string own = '\'' + row.name + '\'';
     const auto counted = count_(row);
     if (!counted) {
@@ -81,11 +82,13 @@ namespace gate {
 /// A count of CallCounts, and one of DeviceCounts.
 template <std::int64_t CallCounts::* which>
 [[nodiscard]] std::optional<std::int64_t> count_of_call(const ImplementationResult& row) {
-  return row.counts ? std::optional(*row.counts.*which) : std::nullopt;
+  if (!row.counts) return std::nullopt;
+  return *row.counts.*which;
 }
 template <std::int64_t DeviceCounts::* which>
 [[nodiscard]] std::optional<std::int64_t> count_on_device(const ImplementationResult& row) {
-  return row.device_counts ? std::optional(*row.device_counts.*which) : std::nullopt;
+  if (!row.device_counts) return std::nullopt;
+  return *row.device_counts.*which;
 }
 [[nodiscard]] inline std::optional<std::int64_t> count_of_nodes(const ImplementationResult& row) {
   return row.device_counts ? row.device_counts->graph_nodes : std::nullopt;

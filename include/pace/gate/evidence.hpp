@@ -1,16 +1,16 @@
 // Evidence: what the figures of one implementation say about one demand.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/median_interval.hpp"
@@ -44,7 +44,7 @@ struct Evidence {
 }
 
 /// A pure function of the numbers, in the order in which they were observed.
-[[nodiscard]] inline Evidence weigh(std::span<const double> observations, const Demand& demand) {
+[[nodiscard]] inline Evidence weigh(View<double> observations, const Demand& demand) {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
@@ -61,7 +61,8 @@ struct Evidence {
     }
     // Of so few, the standard deviation that the test itself goes by.
     evidence.centre = mean;
-    if (observations.size() > 1) evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
+    if (observations.size() > 1)
+      evidence.deviation = math::sqrt(squares / static_cast<double>(observations.size() - 1));
     evidence.p_above = test.p_above();
     evidence.p_below = test.p_below();
   } else if (demand.method == Method::fixed_size) {
@@ -78,7 +79,7 @@ struct Evidence {
 
 /// Thresholds that the same evidence would neither have passed nor failed at these levels, so that the verdict can be
 /// read off the interval. Infinite ends where there are too few observations.
-[[nodiscard]] inline Interval<double> undecided_thresholds(std::span<const double> observations, const Demand& demand,
+[[nodiscard]] inline Interval<double> undecided_thresholds(View<double> observations, const Demand& demand,
                                                            double pass_level, double fail_level) {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
   if (demand.method == Method::sequential)

@@ -1,13 +1,13 @@
 // Expectations: what a gate demands of one implementation. Judged on proof, never on a point estimate.
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/core/judgement_hook.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
@@ -88,7 +88,7 @@ class Expectation : public gate::Matchable<Expectation> {
 
  protected:
   [[nodiscard]] static double factor(double factor, const char* who, const char* example) {
-    if (!(factor > 0 && std::isfinite(factor)))
+    if (!(factor > 0 && math::isfinite(factor)))
       throw Error(std::string(who) + ": the factor must be above 0, such as " + example);
     return factor;
   }
@@ -107,7 +107,7 @@ class SpeedupAtLeast : public Expectation {
  public:
   /// Throws Error unless factor > 0.
   explicit SpeedupAtLeast(double factor)
-      : Expectation({.threshold = std::log(Expectation::factor(factor, "SpeedupAtLeast", "1.20")), .limit = factor}) {}
+      : Expectation({.threshold = math::log(Expectation::factor(factor, "SpeedupAtLeast", "1.20")), .limit = factor}) {}
 };
 
 /// A guard: the implementation takes at most `factor` times as long as the baseline. Fails only when the contrary is
@@ -117,7 +117,7 @@ class NoSlowerThan : public Expectation {
   /// Throws Error unless factor > 0.
   explicit NoSlowerThan(double factor)
       : Expectation({.burden = gate::Burden::guard,
-                     .threshold = -std::log(Expectation::factor(factor, "NoSlowerThan", "1.02")),
+                     .threshold = -math::log(Expectation::factor(factor, "NoSlowerThan", "1.02")),
                      .limit = factor}) {}
 };
 
@@ -127,7 +127,7 @@ class FasterThan : public Expectation {
  public:
   /// Throws Error if the name is empty or factor is not above 0.
   explicit FasterThan(std::string name, double factor = 1)
-      : Expectation({.threshold = std::log(Expectation::factor(factor, "FasterThan", "1.05")),
+      : Expectation({.threshold = math::log(Expectation::factor(factor, "FasterThan", "1.05")),
                      .limit = factor,
                      .reference = named(std::move(name))}) {}
 
@@ -146,12 +146,12 @@ class WithinBudget : public Expectation {
   /// Throws Error unless time > 0.
   explicit WithinBudget(Nanoseconds time)
       : Expectation({.quantity = gate::Quantity::time,
-                     .threshold = -std::log(above_zero(time)),
+                     .threshold = -math::log(above_zero(time)),
                      .limit = time.count()}) {}
 
  private:
   [[nodiscard]] static double above_zero(Nanoseconds time) {
-    if (!(time.count() > 0 && std::isfinite(time.count()))) throw Error("WithinBudget: the time must be above 0");
+    if (!(time.count() > 0 && math::isfinite(time.count()))) throw Error("WithinBudget: the time must be above 0");
     return time.count();
   }
 };

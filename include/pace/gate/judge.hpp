@@ -1,12 +1,12 @@
 // Judge: from the figures of one implementation to a verdict, with the reason in words.
 #pragma once
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
@@ -15,49 +15,48 @@
 
 namespace pace::gate {
 
-/// A judgement that needs no figures: nothing was measured, so nothing can be said. Empty if something was.
-[[nodiscard]] inline std::optional<Judgement> judge_without_figures(const Demand& demand,
-                                                                    const ImplementationResult& row,
-                                                                    const ImplementationResult* reference) {
-  Judgement judgement{.expectation = demand.describe()};
+/// Whether the judgement needs no figures, since nothing was measured, so nothing can be said; then it is `judgement`.
+[[nodiscard]] inline bool judge_without_figures(const Demand& demand, const ImplementationResult& row,
+                                                const ImplementationResult* reference, Judgement& judgement) {
+  judgement = {.expectation = demand.describe()};
   const std::string own = '\'' + row.name + '\'';
   switch (row.outcome) {
     case Outcome::wrong:
       judgement.verdict = Verdict::failed;
       judgement.message = own + " does not compute what the baseline computes, so it has no speed-up: " + row.message +
                           ". Correct it, or state a tolerance that its inputs justify";
-      return judgement;
+      return true;
     case Outcome::threw:
       judgement.verdict = Verdict::failed;
       judgement.message = own + " threw: " + row.message + ". Make it run on these inputs first";
-      return judgement;
+      return true;
     case Outcome::refused:
       judgement.message = own + " could not be run here: " + row.message;
-      return judgement;
+      return true;
     case Outcome::unreached:
       // Nothing speaks for it or against it: an open question, as any other that the time did not suffice for.
       judgement.verdict = Verdict::undecided;
       judgement.acceptable = !demand.closes_when_undecided();
       judgement.message = own + " was not measured: " + row.message;
-      return judgement;
+      return true;
     case Outcome::measured: break;
   }
-  if (demand.quantity == Quantity::time) return std::nullopt;
+  if (demand.quantity == Quantity::time) return false;
   if (reference != nullptr) {
-    if (reference->outcome == Outcome::measured) return std::nullopt;
+    if (reference->outcome == Outcome::measured) return false;
     judgement.message = own + " cannot be compared with '" + reference->name + "', which was not measured";
-    return judgement;
+    return true;
   }
   if (row.is_baseline) {
     judgement.message = own + " is the baseline itself; state the expectation for a candidate";
-    return judgement;
+    return true;
   }
   if (!demand.reference.empty() && demand.reference != row.context.baseline) {
     judgement.message = own + " was compared with '" + row.context.baseline + "'; to compare it with '" +
                         demand.reference + "', state .expect(\"" + row.name + "\", ...) before the run";
-    return judgement;
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 namespace detail {
@@ -70,27 +69,27 @@ struct Figures {
 
 [[nodiscard]] inline Figures figures_of(const Demand& demand, double centre, const Interval<double>& interval) {
   Figures figures;
-  figures.bounded = std::isfinite(interval.low) && std::isfinite(interval.high);
+  figures.bounded = math::isfinite(interval.low) && math::isfinite(interval.high);
   if (demand.quantity == Quantity::time) {
-    figures.centre = "takes " + format_time(Nanoseconds(std::exp(-centre)));
+    figures.centre = "takes " + format_time(Nanoseconds(math::exp(-centre)));
     figures.interval = format_interval(Interval<Nanoseconds>{
-        Nanoseconds(std::exp(-interval.high)), Nanoseconds(std::exp(-interval.low)), interval.confidence});
+        Nanoseconds(math::exp(-interval.high)), Nanoseconds(math::exp(-interval.low)), interval.confidence});
     return figures;
   }
   const bool guard = demand.burden == Burden::guard;
-  const double low = std::exp(guard ? -interval.high : interval.low);
-  const double high = std::exp(guard ? -interval.low : interval.high);
+  const double low = math::exp(guard ? -interval.high : interval.low);
+  const double high = math::exp(guard ? -interval.low : interval.high);
   // As many digits as it takes to tell the ends from the limit, and from each other.
   int digits = 3;
   const auto text = [&](double factor) { return format_significant(factor, digits) + 'x'; };
   const auto alike = [&](double one, double other) {
-    return std::abs(one - other) > 1e-5 * other && text(one) == text(other);
+    return math::abs(one - other) > 1e-5 * other && text(one) == text(other);
   };
   while (figures.bounded && digits < 6 && (alike(low, high) || alike(low, demand.limit) || alike(high, demand.limit)))
     ++digits;
   figures.interval = '[' + text(low) + ", " + text(high) + ']';
-  figures.centre = guard ? "takes " + text(std::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
-                         : "is " + text(std::exp(centre)) + " as fast as " + demand.reference_text();
+  figures.centre = guard ? "takes " + text(math::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
+                         : "is " + text(math::exp(centre)) + " as fast as " + demand.reference_text();
   return figures;
 }
 
@@ -154,12 +153,12 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   std::optional<Interval<double>> interval;
   double centre = 0;
   if (time && row.time && row.time->interval) {
-    centre = -std::log(row.time->median.count());
-    interval = {-std::log(row.time->interval->high.count()), -std::log(row.time->interval->low.count()),
+    centre = -math::log(row.time->median.count());
+    interval = {-math::log(row.time->interval->high.count()), -math::log(row.time->interval->low.count()),
                 row.time->interval->confidence};
   } else if (!time && row.speedup && row.speedup->interval) {
-    centre = std::log(row.speedup->median);
-    interval = {std::log(row.speedup->interval->low), std::log(row.speedup->interval->high),
+    centre = math::log(row.speedup->median);
+    interval = {math::log(row.speedup->interval->low), math::log(row.speedup->interval->high),
                 row.speedup->interval->confidence};
   }
   if (!interval) {
@@ -222,7 +221,7 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
 /// the baseline. A row that holds a summary but no samples is judged on the summary's interval.
 [[nodiscard]] inline Judgement judge_row(const Demand& demand, const ImplementationResult& row,
                                          const ImplementationResult* reference, const Rates& rates) {
-  if (auto early = judge_without_figures(demand, row, reference)) return *early;
+  if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);
   if (observations.empty()) return detail::judge_summary(demand, row);
   return judge_observations(demand, row.name, row.context, observations, weigh(observations, demand), rates);

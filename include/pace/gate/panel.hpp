@@ -1,15 +1,14 @@
 // Panel: all demands of a comparison, watched cycle by cycle, and judged together in the end.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/expectation.hpp"
@@ -65,9 +64,9 @@ class Panel {
   [[nodiscard]] std::size_t size() const { return watched_.size(); }
 
   /// `samples[i]` are times per iteration of implementation i; those of `rounds` rounds from `first` on are new.
-  void add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds) {
+  void add_cycle(View<std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds) {
     const auto cycle_of = [&](std::size_t i) {
-      return std::span<const Nanoseconds>(samples[i]).subspan(first, rounds);
+      return View<Nanoseconds>(samples[i]).subview(first, rounds);
     };
     for (auto& each : watched_)
       each.test.add(each.demand.quantity == Quantity::time
@@ -80,12 +79,14 @@ class Panel {
     const auto p_above = [&](std::size_t i) { return watched_[i].test.above().p_value(); };
     const auto p_below = [&](std::size_t i) { return watched_[i].test.below().p_value(); };
     const Rates rates = shared_rates(watched_.size(), family_, demand, p_above, p_below);
-    return std::all_of(watched_.begin(), watched_.end(), [&](const Watched& each) {
+    for (const auto& each : watched_) {
       // A verdict on a sample of fixed size may not be looked at before that is reached.
-      return each.demand.method == Method::sequential &&
-             (each.test.above().p_value() <= each.demand.pass_level(rates) ||
-              each.test.below().p_value() <= each.demand.fail_level(rates));
-    });
+      if (each.demand.method != Method::sequential) return false;
+      if (each.test.above().p_value() > each.demand.pass_level(rates) &&
+          each.test.below().p_value() > each.demand.fail_level(rates))
+        return false;
+    }
+    return true;
   }
 
  private:
@@ -114,8 +115,8 @@ class Panel {
 
 /// A panel for whatever was stated for implementations that are timed: `timed` are their rows in `result`, in the order
 /// in which samples will be given. What needs one that is not timed is left out, since no cycle can decide it.
-[[nodiscard]] inline Panel watch_all(const Result& result, std::span<const std::size_t> timed,
-                                     std::span<const Stated> stated, const Rates& family) {
+[[nodiscard]] inline Panel watch_all(const Result& result, View<std::size_t> timed,
+                                     View<Stated> stated, const Rates& family) {
   Panel panel(family);
   const auto row = [&](std::size_t position) -> const ImplementationResult& {
     return result.implementations[timed[position]];
@@ -133,39 +134,39 @@ class Panel {
 
 /// Judges every row by what was stated for it, into ImplementationResult::judgements, with the error rates `family` for
 /// all verdicts of the result together. Rows without figures take no share of them, as they take none of a Panel's.
-inline void judge_all(Result& result, std::span<const Stated> stated, const Rates& family) {
+inline void judge_all(Result& result, View<Stated> stated, const Rates& family) {
+  /// A demand on a row with figures; its judgement, which stands at `place` in the row, waits for the others.
   struct Case {
     ImplementationResult* row;
+    std::size_t place;
     Demand demand;
-    const ImplementationResult* reference;
     std::vector<double> observations;
     Evidence evidence;
   };
   std::vector<Case> cases;
-  std::vector<std::size_t> with_figures;
   for (auto& row : result.implementations) {
     for (const auto& each : stated) {
       if (!concerns(each, row)) continue;
       const Demand demand = each.expectation.demand().with(row.context.allowance);
-      cases.push_back({&row, demand, reference_row(result, demand), {}, {}});
-      auto& added = cases.back();
-      if (judge_without_figures(demand, row, added.reference)) continue;
-      added.observations = observe(demand, row, added.reference);
-      if (added.observations.empty()) continue;
-      added.evidence = weigh(added.observations, demand);
-      with_figures.push_back(cases.size() - 1);
+      const ImplementationResult* const reference = reference_row(result, demand);
+      Judgement& judgement = row.judgements.emplace_back();
+      if (judge_without_figures(demand, row, reference, judgement)) continue;
+      auto observations = observe(demand, row, reference);
+      if (observations.empty()) {
+        judgement = detail::judge_summary(demand, row);
+        continue;
+      }
+      const Evidence evidence = weigh(observations, demand);
+      cases.push_back({&row, row.judgements.size() - 1, demand, std::move(observations), evidence});
     }
   }
-  const auto counted = [&](std::size_t i) -> const Case& { return cases[with_figures[i]]; };
   const Rates rates = shared_rates(
-      with_figures.size(), family, [&](std::size_t i) -> const Demand& { return counted(i).demand; },
-      [&](std::size_t i) { return counted(i).evidence.p_above; },
-      [&](std::size_t i) { return counted(i).evidence.p_below; });
+      cases.size(), family, [&](std::size_t i) -> const Demand& { return cases[i].demand; },
+      [&](std::size_t i) { return cases[i].evidence.p_above; },
+      [&](std::size_t i) { return cases[i].evidence.p_below; });
   for (const auto& each : cases)
-    each.row->judgements.push_back(each.observations.empty()
-                                       ? judge_row(each.demand, *each.row, each.reference, rates)
-                                       : judge_observations(each.demand, each.row->name, each.row->context,
-                                                            each.observations, each.evidence, rates));
+    each.row->judgements[each.place] = judge_observations(each.demand, each.row->name, each.row->context,
+                                                          each.observations, each.evidence, rates);
 }
 
 }  // namespace pace::gate

@@ -1,13 +1,14 @@
 // Replicates: what several processes found about the same gates, judged together.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
@@ -46,7 +47,7 @@ class Replicates {
     for (const auto& finding : findings) {
       const std::size_t i = index_of(finding);
       if (std::exchange(last_process_[i], processes_) == processes_) continue;
-      if (std::isfinite(finding.centre)) gates_[i].centres.push_back(finding.centre);
+      if (math::isfinite(finding.centre)) gates_[i].centres.push_back(finding.centre);
       judge(gates_[i]);
     }
   }
@@ -82,7 +83,7 @@ class Replicates {
   static void judge(ReplicatedGate& gate) {
     const auto& demanded = gate.first.demanded;
     Demand demand{.burden = demanded.guard ? Burden::guard : Burden::claim,
-                  .threshold = (demanded.guard ? -1 : 1) * std::log(demanded.limit),
+                  .threshold = (demanded.guard ? -1 : 1) * math::log(demanded.limit),
                   .limit = demanded.limit,
                   .when_undecided = demanded.closes_when_undecided ? WhenUndecided::close : WhenUndecided::let_through,
                   .method = Method::replicates};
@@ -109,7 +110,7 @@ class Replicates {
 
 /// Median over the cycles of a row; NaN if it has none, or other work on the machine disturbed them.
 [[nodiscard]] inline double centre_of(const ImplementationResult& row) {
-  if (row.log_ratios.empty() || !row.context.disturbance.empty()) return std::nan("");
+  if (row.log_ratios.empty() || !row.context.disturbance.empty()) return std::numeric_limits<double>::quiet_NaN();
   return stats::median(stats::sorted(row.log_ratios));
 }
 

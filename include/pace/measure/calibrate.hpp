@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "pace/clock/clock.hpp"
 #include "pace/core/options.hpp"
+#include "pace/core/view.hpp"
 #include "pace/measure/operation.hpp"
 #include "pace/measure/warm_up.hpp"
 
@@ -27,8 +27,8 @@ struct Calibration {
 /// the slowest implementation's sample takes more than `longest`. `estimates` are times per iteration, one per
 /// operation, from their warm-up. Operation i runs on operand set i modulo `operand_sets`.
 template <clock::Clock C>
-[[nodiscard]] Calibration calibrate(C& clock, std::span<const Operation> operations,
-                                    std::span<const Nanoseconds> estimates, std::size_t operand_sets,
+[[nodiscard]] Calibration calibrate(C& clock, View<Operation> operations,
+                                    View<Nanoseconds> estimates, std::size_t operand_sets,
                                     Nanoseconds longest, const Options& options) {
   const Nanoseconds target = shortest_sample(clock, options);
   const Nanoseconds slowest = *std::max_element(estimates.begin(), estimates.end());

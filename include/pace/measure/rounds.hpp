@@ -1,14 +1,15 @@
 // Rounds: the timed loop.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "pace/clock/clock.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/view.hpp"
 #include "pace/measure/operation.hpp"
 #include "pace/measure/schedule.hpp"
 
@@ -32,7 +33,7 @@ struct SpendTheBudget {
 /// `options.max_rounds`. Decides between cycles only, so that every cycle is balanced. At least one cycle. Between
 /// the first sample and the last nothing is allocated here. `enough` is where a sequential test goes.
 template <clock::Clock C, class Enough = SpendTheBudget>
-[[nodiscard]] Rounds run_rounds(C& clock, std::span<const Operation> operations, std::int64_t iterations,
+[[nodiscard]] Rounds run_rounds(C& clock, View<Operation> operations, std::int64_t iterations,
                                 Schedule& schedule, std::size_t fewest_cycles, const Options& options,
                                 Enough&& enough = {}) {
   const std::size_t per_cycle = schedule.rounds_per_cycle();

@@ -1,16 +1,15 @@
 // SequentialTest: is the centre above a threshold, below it, or can nobody tell yet?
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
-#include <span>
-#include <utility>
 #include <vector>
 
+#include "pace/core/algorithm.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/view.hpp"
 #include "pace/stats/betting.hpp"
 #include "pace/stats/recent_spread.hpp"
 
@@ -49,7 +48,7 @@ class SequentialTest {
 
   /// What is not finite says nothing and is left out.
   void add(double observation) {
-    if (!std::isfinite(observation)) return;
+    if (!math::isfinite(observation)) return;
     ++observations_;
     const double deviation = observation - threshold_, spread = spread_.value();
     above_.bet(score(deviation, spread, assumption_));
@@ -72,7 +71,7 @@ class SequentialTest {
 };
 
 /// Feeds all observations, in the order in which they were made.
-[[nodiscard]] inline SequentialTest sequential_test(std::span<const double> observations, double threshold,
+[[nodiscard]] inline SequentialTest sequential_test(View<double> observations, double threshold,
                                                     Assumption assumption = Assumption::symmetry) {
   SequentialTest test(threshold, assumption);
   for (const double observation : observations) test.add(observation);
@@ -82,11 +81,11 @@ class SequentialTest {
 namespace detail {
 
 /// Whether a test of "at or below `threshold`" ever rejected at `alpha`. `side` -1 turns everything upside down.
-[[nodiscard]] inline bool ever_rejected(std::span<const std::pair<double, double>> observations_and_spreads,
-                                        double threshold, double side, double alpha, Assumption assumption) {
+[[nodiscard]] inline bool ever_rejected(View<double> observations, View<double> spreads, double threshold, double side,
+                                        double alpha, Assumption assumption) {
   Wealth wealth;
-  for (const auto& [observation, spread] : observations_and_spreads) {
-    wealth.bet(score(side * (observation - threshold), spread, assumption));
+  for (std::size_t i = 0; i < observations.size(); ++i) {
+    wealth.bet(score(side * (observations[i] - threshold), spreads[i], assumption));
     if (wealth.p_value() <= alpha) return true;
   }
   return false;
@@ -100,32 +99,37 @@ namespace detail {
 /// centre that stays put, so it does not matter that the data decided when to stop: a confidence sequence (Darling and
 /// Robbins, 1967). Wealth falls as the threshold rises, so bisection finds the ends. Throws Error unless both alphas
 /// are above 0 and add up to less than 1.
-[[nodiscard]] inline Interval<double> confidence_sequence(std::span<const double> observations, double alpha_low,
+[[nodiscard]] inline Interval<double> confidence_sequence(View<double> observations, double alpha_low,
                                                           double alpha_high,
                                                           Assumption assumption = Assumption::symmetry) {
   if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))
     throw Error("confidence_sequence: both alphas must be above 0 and add up to less than 1");
   constexpr double infinity = std::numeric_limits<double>::infinity();
   RecentSpread spread;
-  std::vector<std::pair<double, double>> known;
+  std::vector<double> known, spreads;
   known.reserve(observations.size());
+  spreads.reserve(observations.size());
   double least = infinity, most = -infinity, widest = 0;
   for (const double observation : observations) {
-    if (!std::isfinite(observation)) continue;
-    known.push_back({observation, spread.value()});
+    if (!math::isfinite(observation)) continue;
+    known.push_back(observation);
+    spreads.push_back(spread.value());
     widest = std::max(widest, spread.value());
     least = std::min(least, observation);
     most = std::max(most, observation);
     spread.add(observation);
   }
   // Where every score is the largest that there is, there is no stronger evidence.
-  const double margin = 2 * largest_score * widest + std::abs(least) * 1e-9 + 1e-12;
+  const double margin = 2 * largest_score * widest + math::abs(least) * 1e-9 + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;
-    if (known.empty() || !detail::ever_rejected(known, rejected, side, alpha, assumption)) return -side * infinity;
+    const auto rejects = [&](double threshold) {
+      return detail::ever_rejected(known, spreads, threshold, side, alpha, assumption);
+    };
+    if (known.empty() || !rejects(rejected)) return -side * infinity;
     for (int halving = 0; halving < 40; ++halving) {
       const double middle = (rejected + kept) / 2;
-      (detail::ever_rejected(known, middle, side, alpha, assumption) ? rejected : kept) = middle;
+      (rejects(middle) ? rejected : kept) = middle;
     }
     return rejected;
   };

@@ -1,6 +1,7 @@
 // Back end `torchscript`, and a call as a TorchScript module that other programs can load.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 #include <string>

@@ -1,0 +1,41 @@
+// How the values that a functor returns are built: sequences, dicts, nothing.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace pace::check::detail {
+
+/// Keys in the order in which Python sorts them, if they are all strings or all integers; else as they come.
+[[nodiscard]] inline std::vector<c10::IValue> sorted_keys(const c10::IValue& dict) {
+  std::vector<c10::IValue> keys;
+  bool strings = true, integers = true;
+  for (const auto& entry : dict.toGenericDict()) {
+    keys.push_back(entry.key());
+    strings = strings && entry.key().isString();
+    integers = integers && entry.key().isInt();
+  }
+  if (!strings && !integers) return keys;
+  const auto less = [&](const c10::IValue& a, const c10::IValue& b) {
+    return strings ? a.toStringRef() < b.toStringRef() : a.toInt() < b.toInt();
+  };
+  // By insertion: outputs have few keys, and std::sort is dear to compile.
+  for (std::size_t i = 1; i < keys.size(); ++i)
+    for (std::size_t j = i; j > 0 && less(keys[j], keys[j - 1]); --j) std::swap(keys[j], keys[j - 1]);
+  return keys;
+}
+
+[[nodiscard]] inline bool is_sequence(const c10::IValue& value) { return value.isList() || value.isTuple(); }
+
+[[nodiscard]] inline at::ArrayRef<c10::IValue> elements_of_sequence(const c10::IValue& value) {
+  return value.isList() ? value.toListRef() : at::ArrayRef<c10::IValue>(value.toTupleRef().elements());
+}
+
+[[nodiscard]] inline bool is_none(const c10::IValue& value) {
+  return value.isNone() || (value.isTensor() && !value.toTensor().defined());
+}
+
+}  // namespace pace::check::detail
