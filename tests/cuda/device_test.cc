@@ -17,6 +17,8 @@
 #include "pace/clock/event.hpp"
 #include "pace/clock/graph.hpp"
 #include "pace/clock/profiler.hpp"
+#include "pace/check/allclose.hpp"
+#include "pace/check/tolerance.hpp"
 #include "pace/cuda/cuda_graph.hpp"
 #include "pace/cuda/device.hpp"
 #include "pace/cuda/escape.hpp"
@@ -176,6 +178,28 @@ TEST_CASE("a graph becomes a part of the graph that is captured around it") {
   CHECK(outer.get()->nodes() == 5);
   device.launch(outer.get(), device.current_stream());
   CHECK(x[0].item<float>() == 34);  // ((2 + 1) * 2 + 10 + 1) * 2
+}
+
+TEST_CASE("comparing on the GPU finds what comparing on the CPU does") {
+  static_cast<void>(on_gpu());
+  const at::Tensor x = at::randn({300, 40000}, at::TensorOptions(at::kCUDA));
+  at::Tensor y = x.clone();
+  y[7][123] = 4000;
+  y[299][39999] = std::numeric_limits<double>::quiet_NaN();
+  for (const auto dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    const at::Tensor e = x.to(dtype).t(), a = y.to(dtype).t();
+    for (const auto& [expected, actual] : {std::pair(e, a), std::pair(e, e.clone())}) {
+      const auto here = check::allclose(expected, actual, 1e-3, 1e-3, true);
+      const auto there = check::allclose(expected.cpu(), actual.cpu(), 1e-3, 1e-3, true);
+      CHECK(here.mismatches == there.mismatches);
+      CHECK(here.max_abs_error == there.max_abs_error);
+      CHECK(here.max_rel_error == there.max_rel_error);
+      CHECK(here.where == there.where);
+      CHECK(here.expected_nans == there.expected_nans);
+      CHECK(here.actual_nans == there.actual_nans);
+      CHECK(check::typical_magnitude(expected) == check::typical_magnitude(expected.cpu()));
+    }
+  }
 }
 
 TEST_CASE("memory of a call: its peak and its allocations") {

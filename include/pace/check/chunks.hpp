@@ -18,6 +18,8 @@ namespace pace::check::detail {
 /// threads wait for each other at every operation, which took seven times as long on a busy machine, and would still
 /// be spinning when timing starts. Fewer, and cutting a piece (some microseconds) would cost more than reading it.
 inline constexpr std::int64_t chunk_elements = std::int64_t{1} << 15;
+/// On other devices, where an operation takes some microseconds however little it has to do.
+inline constexpr std::int64_t device_chunk_elements = std::int64_t{1} << 22;
 
 /// `tensor` as an ordinary strided one with real memory: sparse and quantised tensors are expanded. Throws Error for
 /// one that holds no data.
@@ -50,10 +52,11 @@ class Chunks {
       for (auto& tensor : tensors_) tensor = tensor.view({-1});
     }
     // A piece is some rows of the first dimension whose rows are small enough.
+    const std::int64_t most = tensors_[0].is_cpu() ? chunk_elements : device_chunk_elements;
     row_ = left_;
-    while (row_ > chunk_elements) row_ /= tensors_[0].size(dimension_++);
+    while (row_ > most) row_ /= tensors_[0].size(dimension_++);
     if (dimension_ > 0) rows_ = tensors_[0].size(dimension_ - 1);
-    step_ = row_ > 0 ? std::max<std::int64_t>(chunk_elements / row_, 1) : 1;
+    step_ = row_ > 0 ? std::max<std::int64_t>(most / row_, 1) : 1;
   }
 
   /// Goes on to the next piece, at first to the first one; false after the last.
@@ -91,12 +94,16 @@ class Chunks {
   std::int64_t offset_ = 0, size_ = 0, left_ = 0;
 };
 
-/// A copy of one piece in main memory, dense, as elements of `dtype`. A bool that holds another byte than 0 or 1
-/// (some kernels write 0xff) reads as true.
+/// One piece, where it lies, as elements of `dtype`. A bool that holds another byte than 0 or 1 (some kernels write
+/// 0xff) reads as true.
+[[nodiscard]] inline at::Tensor as_elements(const at::Tensor& piece, at::ScalarType dtype) {
+  const at::Tensor part = piece.scalar_type() == at::kBool ? piece.view(at::kByte).ne(0) : piece;
+  return part.resolve_conj().resolve_neg().to(dtype);
+}
+
+/// A copy of it in main memory, dense.
 [[nodiscard]] inline at::Tensor on_cpu_as(const at::Tensor& piece, at::ScalarType dtype) {
-  at::Tensor part = piece.scalar_type() == at::kBool ? piece.view(at::kByte).ne(0) : piece;
-  part = part.resolve_conj().resolve_neg();
-  return part.to(at::Device(at::kCPU), dtype).contiguous();
+  return as_elements(piece, dtype).to(at::Device(at::kCPU), dtype).contiguous();
 }
 
 }  // namespace pace::check::detail

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <tuple>
 
 #include "pace/check/chunks.hpp"
 
@@ -50,6 +52,15 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return {0, 0, 0, 0, 0, 0};
 }
 
+/// How often each binary exponent from `lowest` on occurs among the magnitudes of `values` above 0 and below `limit`:
+/// `count` numbers of int64 in main memory, counted where the values lie.
+[[nodiscard]] inline at::Tensor count_exponents(const at::Tensor& values, double limit, int lowest, int count) {
+  const at::Tensor size = values.abs();
+  const at::Tensor chosen = size.masked_select(size.gt(0).logical_and_(size.lt(limit)));
+  // frexp's mantissas lie in [0.5, 1), ilogb's in [1, 2).
+  return std::get<1>(chosen.frexp()).sub(lowest + 1).bincount({}, count).to(at::kCPU, at::kLong);
+}
+
 }  // namespace detail
 
 /// A magnitude that three quarters of the non-zero elements of `tensor` reach, rounded down to a power of two; 0 if
@@ -63,6 +74,14 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   std::array<std::int64_t, count> histogram{};
   std::int64_t total = 0;
   for (detail::Chunks pieces{dense}; pieces.next();) {
+    if (dense.is_cuda()) {
+      const at::Tensor counts = detail::count_exponents(
+          detail::as_elements(pieces[0], complex ? at::kComplexDouble : at::kDouble), largest / 2, lowest, count);
+      const auto* number = static_cast<const std::int64_t*>(counts.const_data_ptr());
+      for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] += number[i];
+      total += std::accumulate(number, number + count, std::int64_t{0});
+      continue;
+    }
     const at::Tensor values = detail::on_cpu_as(pieces[0], complex ? at::kComplexDouble : at::kDouble);
     const auto* x = static_cast<const double*>(values.const_data_ptr());
     for (std::int64_t i = 0; i < values.numel(); ++i) {
