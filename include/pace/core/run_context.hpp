@@ -71,7 +71,7 @@ class RunContext {
   void swap_listeners(RunContext& other) { std::swap(first_, other.first_); }
 
  private:
-  // A list by hand: std::function and vectors of it would double what this header costs to compile.
+  // A list by hand: std::function and vectors of it would be a quarter of what this header costs to compile.
   struct Listener {
     virtual ~Listener() = default;
     virtual void hear_result(const Result&) {}
