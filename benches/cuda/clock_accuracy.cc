@@ -183,16 +183,18 @@ void run() {
               "in a graph reads %.3f us, in a stream %.3f us\n", 1e-3 * clocks.in_graph.per_call.count(),
               1e-3 * clocks.in_cold.per_call.count(), 1e-3 * clocks.graph.resolution().count(),
               1e-3 * clocks.unblocked.resolution().count());
-  std::vector<std::pair<std::string, Times>> all;
-  for (const auto& make : accuracy_subjects()) {
-    Subject subject = make();
-    Times times;
-    measure_subject(clocks, subject, times);
-    clocks.graph.forget();
-    clocks.cold.forget();
-    all.emplace_back(subject.name, std::move(times));
+  for (const auto& subjects : {accuracy_subjects(), unseen_subjects()}) {
+    std::vector<std::pair<std::string, Times>> all;
+    for (const auto& make : subjects) {
+      Subject subject = make();
+      Times times;
+      measure_subject(clocks, subject, times);
+      clocks.graph.forget();
+      clocks.cold.forget();
+      all.emplace_back(subject.name, std::move(times));
+    }
+    show_errors(all);
   }
-  show_errors(all);
   std::printf("streams that could not be blocked in time: %lld\n", static_cast<long long>(clocks.blocked.time_outs()));
   show_host_cost(clocks);
   show_coldness(device, limits);

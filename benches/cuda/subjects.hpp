@@ -6,9 +6,12 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/mean.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sum.h>
 
 #include <cstdint>
@@ -53,7 +56,8 @@ struct Subject {
 }
 
 [[nodiscard]] inline Subject product(std::int64_t n, at::ScalarType type) {
-  return {(type == at::kFloat ? "float32 product " : "bf16 product ") + std::to_string(n),
+  const char* const name = type == at::kFloat ? "float32" : type == at::kHalf ? "float16" : "bf16";
+  return {std::string(name) + " product " + std::to_string(n),
           {[a = random({n, n}, type), b = random({n, n}, type), out = random({n, n}, type)]() mutable {
             at::mm_out(out, a, b);
           }}};
@@ -96,6 +100,37 @@ struct Subject {
   for (const std::int64_t rows : {1024, 8192}) subjects.push_back([rows] { return layer_norm(rows, 4096); });
   for (const std::int64_t mi : {1, 32}) subjects.push_back([mi] { return gelu(mi << 20); });
   for (const std::int64_t n : {1024, 4096}) subjects.push_back([n] { return transpose(n); });
+  return subjects;
+}
+
+[[nodiscard]] inline Subject sigmoid(std::int64_t elements) {
+  return {"sigmoid " + std::to_string(elements >> 20) + " Mi",
+          {[x = random({elements}), out = random({elements})]() mutable { at::sigmoid_out(out, x); }}};
+}
+
+[[nodiscard]] inline Subject greatest(std::int64_t elements) {
+  return {"maximum " + std::to_string(elements >> 20) + " Mi",
+          {[a = random({elements}), b = random({elements}), out = random({elements})]() mutable {
+            at::maximum_out(out, a, b);
+          }}};
+}
+
+[[nodiscard]] inline Subject row_means(std::int64_t rows, std::int64_t columns) {
+  return {"row means " + std::to_string(rows) + "x" + std::to_string(columns),
+          {[x = random({rows, columns}), out = random({rows})]() mutable { at::mean_out(out, x, {1}); }}};
+}
+
+/// Other kernels than accuracy_subjects(), from which what a graph adds was calibrated: to see whether it holds for them.
+[[nodiscard]] inline std::vector<std::function<Subject()>> unseen_subjects() {
+  std::vector<std::function<Subject()>> subjects;
+  for (const std::int64_t mi : {1, 6, 24, 96, 384}) subjects.push_back([mi] { return sigmoid(mi << 20); });
+  for (const std::int64_t mi : {3, 12, 48, 192}) subjects.push_back([mi] { return greatest(mi << 20); });
+  for (const auto& [rows, columns] : {std::pair{512, 768}, {2048, 2048}, {16384, 1024}, {16384, 16384}})
+    subjects.push_back([rows = rows, columns = columns] { return row_means(rows, columns); });
+  for (const std::int64_t n : {384, 768, 1536, 3072, 6144})
+    subjects.push_back([n] { return product(n, at::kHalf); });
+  for (const auto& [rows, columns] : {std::pair{256, 512}, {2048, 768}, {16384, 2048}})
+    subjects.push_back([rows = rows, columns = columns] { return softmax(rows, columns); });
   return subjects;
 }
 

@@ -23,6 +23,7 @@
 
 #include "pace/cuda/cuda_graph.hpp"
 #include "tests/cuda/gpu.hpp"
+#include "tests/cuda/other_architecture.hpp"
 #include "tests/cuda/scale.hpp"
 
 namespace {
@@ -336,6 +337,25 @@ TEST_CASE("a kernel of one's own, in place, and out of memory") {
   });
   CHECK(greedy.outcome == Outcome::threw);
   CHECK_THAT(greedy.message, ContainsSubstring("out of memory"));
+}
+
+TEST_CASE("a kernel that was built for another architecture is named, and the others go on") {
+  needs_gpu();
+  const auto foreign = [](const at::Tensor& x) {
+    pace::cuda::check(pace::testing::launch_for_another_architecture(c10::cuda::getCurrentCUDAStream()), "my kernel");
+    return once(x);
+  };
+  const auto result = pace::compare("foreign", operand())
+                          .options(quick())
+                          .baseline("honest", once)
+                          .candidate("foreign", foreign)
+                          .candidate("other", once)
+                          .run();
+  CHECK(result["foreign"].outcome != Outcome::measured);
+  CHECK_THAT(result["foreign"].message, ContainsSubstring("my kernel"));
+  CHECK_THAT(result["foreign"].message, ContainsSubstring("built for another architecture"));
+  CHECK(result["other"].outcome == Outcome::measured);
+  CHECK(result.lost_device.empty());
 }
 
 }  // namespace

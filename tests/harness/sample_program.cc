@@ -3,7 +3,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <string>
+#include <utility>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
@@ -117,6 +119,32 @@ TEST_CASE("measures", "[.]") {
                           .budget(std::chrono::milliseconds(100))
                           .run();
   CHECK_THAT(result["fused"], pace::SpeedupAtLeast(0.01));
+}
+
+TEST_CASE("a device is lost", "[.]") {
+  const auto compare = [](const std::string& name, bool breaks) {
+    bool told = false;
+    const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
+    const auto result = pace::compare(name, at::ones({16}))
+                            .baseline("eager",
+                                      [&, add](const at::Tensor& x) {
+                                        if (!std::exchange(told, true)) std::cout << "measures " << name << std::endl;
+                                        return add(x);
+                                      })
+                            .candidate("fused",
+                                       [&, add](const at::Tensor& x) {
+                                         if (breaks) throw pace::DeviceLost("an illegal address");
+                                         return add(x);
+                                       })
+                            .budget(std::chrono::milliseconds(100))
+                            .run();
+    CHECK_THAT(result["fused"], pace::NoSlowerThan(100));
+  };
+  compare("before", false);
+  compare("culprit", true);
+  compare("between", false);
+  compare("culprit", true);
+  compare("after", false);
 }
 
 TEST_CASE("publishes, then dies", "[.]") {

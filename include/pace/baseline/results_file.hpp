@@ -15,6 +15,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/result.hpp"
 #include "pace/report/json.hpp"
+#include "pace/report/read_result.hpp"
 
 namespace pace::baseline {
 
@@ -25,56 +26,20 @@ struct ResultsFile {
   std::time_t date = 0;
   /// Absent in a file that was not saved as a baseline.
   std::optional<std::time_t> expires;
-  /// Of each implementation: name, outcome, median time, speed-up, context.disturbance; no samples.
   std::vector<Result> results;
 };
 
 namespace detail {
 
-[[nodiscard]] inline Outcome outcome_of(const std::string& text) {
-  for (const auto outcome :
-       {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused, Outcome::unreached})
-    if (text == to_string(outcome)) return outcome;
-  throw Error("unknown outcome '" + text + "'");
-}
-
-/// A time or a ratio, which must be above 0.
-[[nodiscard]] inline double positive(const report::Json& json, const char* key) {
-  const double value = json.at(key).get<double>();
-  if (!(value > 0 && std::isfinite(value))) throw Error(std::string(key) + " must be above 0");
-  return value;
-}
-
-[[nodiscard]] inline ImplementationResult row_of(const report::Json& json) {
-  ImplementationResult row;
-  row.name = json.at("name").get<std::string>();
-  row.is_baseline = json.at("baseline").get<bool>();
-  row.outcome = outcome_of(json.at("outcome").get<std::string>());
-  row.message = json.at("message").get<std::string>();
-  row.checked = json.at("checked").get<bool>();
-  if (const auto& time = json.at("time"); !time.is_null())
-    row.time.emplace().median = Nanoseconds(positive(time, "median_ns"));
-  if (const auto& speedup = json.at("speedup"); !speedup.is_null())
-    row.speedup.emplace().median = positive(speedup, "median");
-  if (row.outcome == Outcome::measured && !row.time) throw Error("'" + row.name + "' was measured, but has no time");
-  return row;
-}
-
-[[nodiscard]] inline Result result_of(const report::Json& json) {
-  Result result;
-  result.name = json.at("name").get<std::string>();
-  std::string disturbance;
-  // Files of earlier versions know no conditions.
-  if (json.contains("conditions"))
-    for (const auto& sentence : json.at("conditions").at("disturbances"))
-      disturbance += (disturbance.empty() ? "" : " ") + sentence.get<std::string>();
-  for (const auto& each : json.at("implementations")) {
-    auto row = row_of(each);
-    row.context.comparison = result.name;
-    row.context.disturbance = disturbance;
-    for (const auto& known : result.implementations)
-      if (known.name == row.name) throw Error("'" + row.name + "' twice in '" + result.name + "'");
-    result.implementations.push_back(std::move(row));
+/// Times and ratios to compare with must be above 0.
+[[nodiscard]] inline Result checked(Result result) {
+  const auto positive = [](double value, const char* what) {
+    if (!(value > 0 && std::isfinite(value))) throw Error(std::string(what) + " must be above 0");
+  };
+  for (const auto& row : result.implementations) {
+    if (row.time) positive(row.time->median.count(), "median_ns");
+    if (row.speedup) positive(row.speedup->median, "median");
+    if (row.outcome == Outcome::measured && !row.time) throw Error("'" + row.name + "' was measured, but has no time");
   }
   return result;
 }
@@ -96,7 +61,7 @@ namespace detail {
     file.expires = parse_utc(json.at("expires_utc").get<std::string>());
     if (!file.expires) throw Error("its expires_utc is no time such as 2026-11-21T10:00:00Z");
   }
-  for (const auto& each : json.at("results")) file.results.push_back(result_of(each));
+  for (const auto& each : json.at("results")) file.results.push_back(checked(report::result_from(each)));
   return file;
 }
 

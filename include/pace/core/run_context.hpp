@@ -30,6 +30,15 @@ class RunContext {
   };
   std::optional<Deadline> deadline;
 
+  /// Knows what an earlier process of this run found out.
+  struct Recollection {
+    virtual ~Recollection() = default;
+    /// The next result of that name that was not asked for yet; null if there is none. Valid until the next call.
+    virtual const Result* recall(const std::string& name) = 0;
+  };
+  /// Whoever is asked before anything is measured; null: everything is measured.
+  Recollection* recollection = nullptr;
+
   /// `listener(const Result&)` is called for every comparison that has ended.
   template <class F>
   void on_result(F listener) {

@@ -18,6 +18,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/bazel_sinks.hpp"
+#include "pace/harness/continuation.hpp"
 #include "pace/harness/framework_xml.hpp"
 #include "pace/harness/replicates.hpp"
 #include "pace/harness/session_options.hpp"
@@ -91,8 +92,11 @@ class DirectStream {
 /// Hands results to the sinks for as long as it lives, judged against the stored baseline if there is one.
 class Listening {
  public:
-  Listening(report::FanOut& sinks, BaselineGate& baseline) {
-    run_context().on_result([&](const Result& result) { sinks.write(baseline.judged(result)); });
+  Listening(report::FanOut& sinks, BaselineGate& baseline, Continuation& continuation, std::ostream& errors) {
+    run_context().on_result([&](const Result& result) {
+      sinks.write(baseline.judged(result));
+      continuation.add(result, errors);
+    });
     run_context().on_judgement(
         [&sinks](const ImplementationResult& row, const Judgement& judgement) { sinks.write(row, judgement); });
   }
@@ -199,7 +203,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   BaselineGate baseline(options.baseline, options.measuring, environment);
   if (auto sink = baseline_sink(options.baseline, options.measuring, environment)) sinks.add(std::move(sink));
 
-  const Listening listening(sinks, baseline);
+  Continuation continuation(argv);
+  const Listening listening(sinks, baseline, continuation, errors.get());
   const int code = run_tests(session);
   sinks.finish([&](report::Sink& sink) {
     if (&sink == junit) junit->merge(xml.content());

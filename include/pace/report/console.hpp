@@ -36,6 +36,11 @@ class ConsoleSink final : public Sink {
   using Sink::write;
   void write(const Result& result) override {
     summary_.add(result);
+    if (result.recalled) {
+      // An earlier process of this run has printed it, and the introduction.
+      introduction_.clear();
+      return;
+    }
     std::vector<std::vector<Cell>> rows;
     for (const auto& each : result.implementations) {
       rows.push_back(row(each));

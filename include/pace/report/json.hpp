@@ -48,7 +48,8 @@ template <class T>
           {"q20", speedup.q20},
           {"q80", speedup.q80},
           {"observations", speedup.observations},
-          {"ties", speedup.ties}};
+          {"ties", speedup.ties},
+          {"anytime", speedup.anytime}};
 }
 
 [[nodiscard]] inline Json to_json(const Conditions& conditions) {
@@ -78,10 +79,18 @@ template <class T>
 }
 
 [[nodiscard]] inline Json to_json(const Judgement& judgement) {
+  Json demanded = nullptr;
+  if (const auto& speed = judgement.speed)
+    demanded = {{"guard", speed->guard},
+                {"limit", speed->limit},
+                {"alpha", speed->alpha},
+                {"beta", speed->beta},
+                {"closes_when_undecided", speed->closes_when_undecided}};
   return {{"expectation", judgement.expectation},
           {"verdict", to_string(judgement.verdict)},
           {"acceptable", judgement.acceptable},
-          {"message", judgement.message}};
+          {"message", judgement.message},
+          {"demanded_speed", std::move(demanded)}};
 }
 
 [[nodiscard]] inline Json to_json(const ImplementationResult& each) {
@@ -105,7 +114,8 @@ template <class T>
   if (const auto& memory = each.device_memory)
     device_memory = {{"peak_bytes", memory->peak},
                      {"reserved_bytes", memory->reserved},
-                     {"allocations", memory->allocations}};
+                     {"allocations", memory->allocations},
+                     {"driver_allocations", memory->driver_allocations}};
   return {{"name", each.name},
           {"baseline", each.is_baseline},
           {"outcome", to_string(each.outcome)},
@@ -129,7 +139,12 @@ template <class T>
           {"share_of_peak", or_null(each.share_of_peak)},
           {"gb_per_s", or_null(each.gigabytes_per_second())},
           {"gflop_per_s", or_null(each.gigaflops_per_second())},
+          {"why_uncounted", each.why_uncounted},
           {"rounds_per_cycle", each.context.rounds_per_cycle},
+          {"cycle_ns", each.context.cycle.count()},
+          {"allowance", each.context.allowance},
+          {"impossible", each.context.impossible},
+          {"cut_short", each.context.cut_short},
           {"alpha", each.context.alpha},
           {"beta", each.context.beta},
           {"samples_ns", std::move(samples)},
@@ -161,6 +176,7 @@ template <class T>
           {"seed", result.seed},
           {"conditions", detail::to_json(result.conditions)},
           {"controls", std::move(controls)},
+          {"missing_device", result.missing_device},
           {"lost_device", result.lost_device},
           {"notes", result.notes},
           {"implementations", std::move(implementations)}};

@@ -1,0 +1,11 @@
+// A kernel without code for the GPU that it runs on.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace pace::testing {
+
+/// Returns what the launch says.
+cudaError_t launch_for_another_architecture(cudaStream_t stream);
+
+}  // namespace pace::testing
