@@ -95,27 +95,30 @@ void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
   add("Inductor, profiler", compatible::profiler_benchmark(device, call));
 }
 
-/// What the clocks add, by a kernel that is none of the subjects, measured as they are.
+/// What the clocks add, by the middle one of five short kernels that are none of the subjects, measured as they are.
 void calibrate(Clocks& clocks) {
-  Subject short_kernel = add(3 << 19);
-  const auto op = short_kernel.operation();
-  const auto show = [&](const char* when) {
-    const auto overhead = clock::measure_overhead(clocks.graph, clocks.profiler, op);
-    std::printf("%s: measure_overhead says %.3f us in a graph\n", when, 1e-3 * overhead.per_call.count());
-  };
-  short_kernel.calls[0]();
-  show("at first");
-  Times times;
-  measure_subject(clocks, short_kernel, times);
-  show("later");
-  const auto added = [&](const char* clock, const char* truth) {
-    const Nanoseconds each(1e3 * std::max(0.0, median(times.at(clock)) - median(times.at(truth))));
+  std::vector<double> in_graph, in_cold;
+  for (const auto& make : calibration_subjects()) {
+    Subject subject = make();
+    subject.calls[0]();
+    Times times;
+    measure_subject(clocks, subject, times);
+    clocks.graph.forget();
+    clocks.cold.forget();
+    in_graph.push_back(median(times.at("graph")) - median(times.at("CUPTI")));
+    in_cold.push_back(median(times.at("cold")) - median(times.at("CUPTI cold")));
+    std::printf("%s: CUPTI %.3f us, in a graph %.3f us\n", subject.name.c_str(), median(times.at("CUPTI")),
+                median(times.at("graph")));
+  }
+  const auto middle = [](const std::vector<double>& us) {
+    const Nanoseconds each(1e3 * std::max(0.0, median(us)));
     return clock::Overhead{each, each};
   };
-  std::printf("%s: CUPTI %.3f us, in a graph %.3f us\n", short_kernel.name.c_str(), median(times.at("CUPTI")),
-              median(times.at("graph")));
-  clocks.in_graph = added("graph", "CUPTI");
-  clocks.in_cold = added("cold", "CUPTI cold");
+  clocks.in_graph = middle(in_graph);
+  clocks.in_cold = middle(in_cold);
+  Subject shortest = calibration_subjects()[0]();
+  const auto overhead = clock::measure_overhead(clocks.graph, clocks.profiler, shortest.operation());
+  std::printf("measure_overhead says %.3f us in a graph\n", 1e-3 * overhead.per_call.count());
 }
 
 void show_errors(const std::vector<std::pair<std::string, Times>>& all) {

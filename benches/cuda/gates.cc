@@ -108,4 +108,23 @@ TEST_CASE("gates on a GPU raise no more alarms than promised, and find what was 
   CHECK(small.failed == 0);
 }
 
+TEST_CASE("a whole comparison of two kernels of 100 us, with all four figures", "[cuda]") {
+  needs_gpu();
+  const at::Tensor x = at::randn({1 << 18}, at::TensorOptions(at::kCUDA));
+  const Subject subject{.trips = 10000};
+  for (int repeat = 0; repeat < 2; ++repeat) {  // the first one also measures what the GPU can do at most
+    const auto start = std::chrono::steady_clock::now();
+    const auto result = pace::compare("100 us", x)
+                            .baseline("one", subject)
+                            .candidate("other", subject)
+                            .bytes(2.0 * static_cast<double>(x.nbytes()))
+                            .expect(pace::NoSlowerThan(1.02))
+                            .run();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    REQUIRE(result["other"].outcome == pace::Outcome::measured);
+    CHECK(result["other"].figures.size() == 4);
+    std::printf("a whole comparison with four figures: %.2f s\n", took.count());
+  }
+}
+
 }  // namespace

@@ -10,6 +10,7 @@
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/neg.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sum.h>
@@ -120,7 +121,19 @@ struct Subject {
           {[x = random({rows, columns}), out = random({rows})]() mutable { at::mean_out(out, x, {1}); }}};
 }
 
-/// Other kernels than accuracy_subjects(), from which what a graph adds was calibrated: to see whether it holds for them.
+/// What a graph adds is calibrated by these.
+[[nodiscard]] inline std::vector<std::function<Subject()>> calibration_subjects() {
+  std::vector<std::function<Subject()>> subjects;
+  for (const std::int64_t mi : {1, 3, 5}) subjects.push_back([mi] {
+      return Subject{"neg " + std::to_string(mi) + " Mi",
+                     {[x = random({mi << 20}), out = random({mi << 20})]() mutable { at::neg_out(out, x); }}};
+    });
+  subjects.push_back([] { return add(3 << 19); });
+  subjects.push_back([] { return softmax(512, 512); });
+  return subjects;
+}
+
+/// More kernels, at which nobody looked while the clocks were made.
 [[nodiscard]] inline std::vector<std::function<Subject()>> unseen_subjects() {
   std::vector<std::function<Subject()>> subjects;
   for (const std::int64_t mi : {1, 6, 24, 96, 384}) subjects.push_back([mi] { return sigmoid(mi << 20); });

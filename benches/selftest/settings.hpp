@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <memory>
 #include <string>
 
 #include "pace/core/options.hpp"
@@ -44,13 +45,13 @@ inline Settings& settings() {
 /// While it lives, nobody is told of results: a table of ten thousand comparisons helps nobody.
 class Quiet {
  public:
-  Quiet() { run_context().swap_listeners(aside_); }
+  Quiet() { run_context().swap_listeners(*aside_); }
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
-  ~Quiet() { run_context().swap_listeners(aside_); }
+  ~Quiet() { run_context().swap_listeners(*aside_); }
 
  private:
-  RunContext aside_;
+  std::unique_ptr<RunContext> aside_ = std::make_unique<RunContext>();
 };
 
 /// Ends a part of the short form that a busy machine draws out.

@@ -103,6 +103,8 @@ class Comparison {
 #ifdef PACE_CUDA
       cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
       cuda::ComparisonClock clock(gpu);
+      // A kernel that never ends must be found before the program is killed for it.
+      gpu.limit_patience(std::max<Nanoseconds>(detail::time_left(clock), std::chrono::seconds(1)));
       return run(clock);
 #else
       throw Error("comparison '" + name_ + "': its operands are on " + device.str() +

@@ -97,7 +97,7 @@ void make_first_calls(C& clock, Roster<Operands...>& roster, Inspector<Operands.
   };
   const auto first = [&](std::size_t index) {
     try_one(index);
-    inspector.finish();
+    if (roster.result.lost_device.empty()) inspector.finish();
   };
   if (roster.implementations[roster.baseline]) first(roster.baseline);
   for (std::size_t index = 0; index < roster.implementations.size(); ++index) {

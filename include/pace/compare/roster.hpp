@@ -92,8 +92,12 @@ struct Roster {
     const bool missing = failure.device == Failure::Device::missing, lost = failure.device == Failure::Device::lost;
     if (missing) result.missing_device = failure.message;
     give_up(index, missing ? Outcome::refused : Outcome::threw, failure.message);
-    if (!lost) return;
-    result.lost_device = "'" + row(index).name + "': " + failure.message;
+    if (lost) lose_device("'" + row(index).name + "': " + failure.message);
+  }
+
+  /// What is left is not measured. `how` says who did it, if that is known.
+  void lose_device(std::string how) {
+    result.lost_device = std::move(how);
     // Nobody is to blame for what cannot run any more.
     for (const std::size_t other : std::exchange(running, {}))
       give_up(other, Outcome::unreached, "the device was lost to this process by " + result.lost_device);

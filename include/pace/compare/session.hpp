@@ -82,6 +82,11 @@ template <clock::Clock C, class... Operands>
     } catch (const ImplementationThrew& thrown) {
       // The others' samples were taken beside one that is gone: measure again without it.
       roster.give_up_failed(thrown.index, with_device_state(clock, thrown.failure));
+    } catch (...) {
+      // What was queued in one call may fail in whatever waits for it.
+      const Failure failure = with_device_state(clock, current_failure());
+      if (failure.device != Failure::Device::lost) throw;
+      roster.lose_device(failure.message);
     }
   }
   return std::move(roster.result);

@@ -46,6 +46,10 @@ class CudaDevice {
   }
   CudaDevice(const CudaDevice&) = delete;
 
+  /// How long to wait for anything, at most: what the program has left before somebody kills it.
+  [[nodiscard]] Nanoseconds patience() const { return patience_; }
+  void limit_patience(Nanoseconds patience) { patience_ = patience; }
+
   [[nodiscard]] Nanoseconds now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
   /// Does not wait: what is still running is no failure.
   [[nodiscard]] bool usable() const {
@@ -160,6 +164,7 @@ class CudaDevice {
   c10::DeviceIndex index_;
   cudaDeviceProp properties_{};
   WaitValue wait_value_ = nullptr;
+  Nanoseconds patience_ = Nanoseconds::max();
   std::shared_ptr<CapturedGraph> capturing_;
 };
 

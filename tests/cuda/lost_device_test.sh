@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# A candidate that loses the GPU is named, fails the program, and keeps nobody else from being measured.
+#
+#   lost_device_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/lost_device.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+# The program is started by hand: Bazel's files are this test's.
+unset XML_OUTPUT_FILE TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_PREMATURE_EXIT_FILE \
+  TEST_UNDECLARED_OUTPUTS_DIR TEST_TIMEOUT BAZEL_TEST TEST_SRCDIR
+
+failures=0
+check() { # WHAT COMMAND...
+  local what=$1
+  shift
+  if "$@"; then echo "as expected: $what"; else echo "NOT as expected: $what"; failures=$((failures + 1)); fi
+}
+# outcomes FILE: of the candidate, result by result.
+outcomes() { awk -F, '$2 == "own" { printf "%s: %s; ", $1, $4 }' "$1"; }
+
+"$program" --disturbance 1 --csv "$work/a.csv" >"$work/out" 2>&1
+code=$?
+if grep -q "every test was skipped" "$work/out"; then
+  echo "skipped: no GPU"
+  exit 0
+fi
+cat "$work/out"
+check "an illegal address fails the program (exit code $code)" test "$code" -eq 42
+check "outcomes: $(outcomes "$work/a.csv")" test "$(outcomes "$work/a.csv")" = \
+  "before: measured; writes nowhere: threw; after: measured; in another test: measured; "
+check "the culprit is named" grep -q "cudaErrorIllegalAddress\|illegal memory access" "$work/out"
+
+"$program" "never ends" --time-limit 20 --disturbance 1 --csv "$work/b.csv" >"$work/out" 2>&1
+code=$?
+cat "$work/out"
+check "a kernel that never ends fails the program (exit code $code)" test "$code" -eq 42
+check "outcomes: $(outcomes "$work/b.csv")" grep -q "^before: measured; waits for ever: threw; after: " \
+  <(outcomes "$work/b.csv")
+check "it is named" grep -q "did not end what it was given" "$work/out"
+exit $((failures > 0))
