@@ -91,9 +91,7 @@ class Clones {
   }
   if (value.isGenericDict()) {
     c10::Dict<c10::IValue, c10::IValue> dict = value.toGenericDict().copy();
-    for (const auto& entry : value.toGenericDict()) {
-      dict.insert_or_assign(entry.key(), with_clones(entry.value(), clones));
-    }
+    for (const auto& entry : dict) entry.setValue(with_clones(entry.value(), clones));
     return dict;
   }
   return value;

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <tuple>
 
 #include "pace/check/chunks.hpp"
@@ -78,8 +77,10 @@ constexpr Precision precision_of_real(double rtol, double atol) {
       const at::Tensor counts = detail::count_exponents(
           detail::as_elements(pieces[0], complex ? at::kComplexDouble : at::kDouble), largest / 2, lowest, count);
       const auto* number = static_cast<const std::int64_t*>(counts.const_data_ptr());
-      for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] += number[i];
-      total += std::accumulate(number, number + count, std::int64_t{0});
+      for (std::size_t i = 0; i < histogram.size(); ++i) {
+        histogram[i] += number[i];
+        total += number[i];
+      }
       continue;
     }
     const at::Tensor values = detail::on_cpu_as(pieces[0], complex ? at::kComplexDouble : at::kDouble);

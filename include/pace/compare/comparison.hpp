@@ -117,11 +117,10 @@ class Comparison {
   template <clock::Clock C>
   Result run(C& clock) {
     check_plan();
-    if (auto* const earlier = run_context().recollection)
-      if (const Result* known = earlier->recall(name_)) {
-        run_context().publish(*known);
-        return *known;
-      }
+    if (Result known; run_context().recollection != nullptr && run_context().recollection->recall(name_, known)) {
+      run_context().publish(known);
+      return known;
+    }
     Options options = options_;
     options.device_counts = options.device_counts || counts_on_device_;
     Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_);
@@ -136,7 +135,9 @@ class Comparison {
       for (auto& each : result.implementations)
         if (candidate.empty() ? !each.is_baseline : each.name == candidate)
           each.judgements.push_back(expectation.judge(each));
-    result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());
+    std::vector<std::string> notes = notes_;
+    for (auto& note : result.notes) notes.push_back(std::move(note));
+    result.notes = std::move(notes);
     run_context().publish(result);
     return result;
   }

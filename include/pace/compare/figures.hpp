@@ -74,7 +74,7 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   std::vector<std::size_t> able = roster.running;
   const Untimeable found = find_untimeable(clock, roster);
   for (std::size_t i = 0; i < found.who.size(); ++i) {
-    std::erase(able, found.who[i]);
+    remove(able, found.who[i]);
     roster.row(found.who[i]).figures.push_back({.name = name, .missing = found.why[i]});
   }
   if (able.empty()) return;

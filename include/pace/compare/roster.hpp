@@ -30,6 +30,14 @@ struct Planned {
   std::string refusal;
 };
 
+/// As std::erase, which takes longer to compile than all that is done with it.
+inline void remove(std::vector<std::size_t>& indices, std::size_t index) {
+  std::size_t kept = 0;
+  for (const std::size_t each : indices)
+    if (each != index) indices[kept++] = each;
+  indices.resize(kept);
+}
+
 /// What all steps of a comparison work on. A step reports through `result`, and takes out whoever fails.
 template <class... Operands>
 struct Roster {
@@ -76,7 +84,7 @@ struct Roster {
     gone.time.reset();
     gone.log_ratios.clear();
     gone.speedup.reset();
-    std::erase(running, index);
+    remove(running, index);
     if (index != baseline) return;
     for (const std::size_t other : std::exchange(running, {})) give_up_without_baseline(other);
   }

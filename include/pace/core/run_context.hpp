@@ -33,8 +33,8 @@ class RunContext {
   /// Knows what an earlier process of this run found out.
   struct Recollection {
     virtual ~Recollection() = default;
-    /// The next result of that name that was not asked for yet; null if there is none. Valid until the next call.
-    virtual const Result* recall(const std::string& name) = 0;
+    /// Hands out the next result of that name that was not asked for yet; false if there is none.
+    virtual bool recall(const std::string& name, Result& result) = 0;
   };
   /// Whoever is asked before anything is measured; null: everything is measured.
   Recollection* recollection = nullptr;

@@ -154,11 +154,11 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   double centre = 0;
   if (time && row.time && row.time->interval) {
     centre = -math::log(row.time->median.count());
-    interval = {-math::log(row.time->interval->high.count()), -math::log(row.time->interval->low.count()),
+    interval.emplace() = {-math::log(row.time->interval->high.count()), -math::log(row.time->interval->low.count()),
                 row.time->interval->confidence};
   } else if (!time && row.speedup && row.speedup->interval) {
     centre = math::log(row.speedup->median);
-    interval = {math::log(row.speedup->interval->low), math::log(row.speedup->interval->high),
+    interval.emplace() = {math::log(row.speedup->interval->low), math::log(row.speedup->interval->high),
                 row.speedup->interval->confidence};
   }
   if (!interval) {

@@ -48,14 +48,14 @@ class Continuation : public RunContext::Recollection {
     if (!path_.empty()) std::remove(path_.c_str());
   }
 
-  const Result* recall(const std::string& name) override {
+  bool recall(const std::string& name, Result& result) override {
     for (auto each = known_.begin(); each != known_.end(); ++each) {
       if (each->result.name != name) continue;
-      recalled_ = std::move(each->result);
+      result = std::move(each->result);
       known_.erase(each);
-      return &recalled_;
+      return true;
     }
-    return nullptr;
+    return false;
   }
 
   /// Of every result, once it is written. Does not return if this one's device is lost: the fresh process begins. Where
@@ -122,7 +122,6 @@ class Continuation : public RunContext::Recollection {
   std::string path_;
   /// What was not asked for yet.
   std::vector<Known> known_;
-  Result recalled_;
   /// Everything published so far, recalled or new.
   std::string lines_;
 };

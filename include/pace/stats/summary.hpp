@@ -33,7 +33,7 @@ namespace pace::stats {
   summary.min = Nanoseconds(ascending.front());
   summary.max = Nanoseconds(ascending.back());
   if (const auto interval = median_interval(ascending, confidence))
-    summary.interval = {Nanoseconds(interval->low), Nanoseconds(interval->high), confidence};
+    summary.interval.emplace() = {Nanoseconds(interval->low), Nanoseconds(interval->high), confidence};
   if (summary.median.count() > 0) summary.spread = median_absolute_deviation(ascending) / summary.median.count();
   return summary;
 }
@@ -49,7 +49,7 @@ namespace pace::stats {
   summary.median = math::exp(median(ascending));
   summary.q80 = math::exp(quantile(ascending, 0.8));
   if (const auto interval = median_interval(ascending, confidence))
-    summary.interval = {math::exp(interval->low), math::exp(interval->high), confidence};
+    summary.interval.emplace() = {math::exp(interval->low), math::exp(interval->high), confidence};
   return summary;
 }
 
@@ -62,7 +62,7 @@ namespace pace::stats {
   summary.anytime = true;
   summary.interval.reset();
   if (math::isfinite(interval.low) && math::isfinite(interval.high) && interval.low <= interval.high)
-    summary.interval = {math::exp(interval.low), math::exp(interval.high), confidence};
+    summary.interval.emplace() = {math::exp(interval.low), math::exp(interval.high), confidence};
   return summary;
 }
 
