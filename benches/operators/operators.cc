@@ -22,7 +22,7 @@ namespace operators = pace::families::operators;
 
 operators::ReplayOptions options;
 /// Text of the options that need more than storing.
-std::string max_samples, start_idx, no_slower_than;
+std::string max_samples, start_idx, no_slower_than, skip_rules;
 bool op_was_given = false;
 
 /// On the shipped inputs no compiled code is anywhere near as slow as this, unless something is wrong with it.
@@ -56,6 +56,8 @@ Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser) {
     op_was_given = true;
     return Catch::Clara::ParserResult::ok(Catch::Clara::ParseResultType::Matched);
   }, "a,b|all")["--op"]("operators: names such as aten.add.Tensor, or all");
+  parser |= Opt(skip_rules, "none|upstream")["--skip-rules"](
+      "operators: upstream leaves out what PyTorch's operatorbench does not run (defaults to none)");
   parser |= Opt(options.dtype, "type")["--dtype"]("operators: float32, float16, bfloat16 or float64");
   parser |= Opt(options.device, "device")["--device"]("operators: cpu, cuda or cuda:NUMBER (defaults to cpu)");
   parser |= Opt(max_samples, "number")["--max-samples"]("operators: samples of each at most (defaults to 15)");
@@ -83,6 +85,7 @@ void settle_options() {
     options.packages = {"benches/operators/packages"};
     options.no_slower_than = shipped_guard;
   }
+  if (!skip_rules.empty()) options.skip_rules = operators::parse_skip_rules(skip_rules);
   read("--max-samples", max_samples, options.max_samples);
   read("--start-idx", start_idx, options.start_idx);
   if (!no_slower_than.empty()) read("--no-slower-than", no_slower_than, options.no_slower_than.emplace());

@@ -55,7 +55,9 @@ Selection select(const pace::corpus::Corpus& corpus, const operators::ReplayOpti
 
 TEST_CASE("all operators but those that the skip rules leave out, which are named unless silent") {
   const auto corpus = corpus_of(recorded);
-  const auto [selected, said] = select(corpus, {});
+  operators::ReplayOptions options;
+  options.skip_rules = operators::SkipRules::upstream;
+  const auto [selected, said] = select(corpus, options);
   REQUIRE(selected.size() == 2);
   CHECK(selected[0].op->name == "aten.add.Tensor");
   CHECK(selected[0].samples.size() == 3);
@@ -63,6 +65,16 @@ TEST_CASE("all operators but those that the skip rules leave out, which are name
   CHECK(said == std::vector<std::string>{"Skipping aten.embedding.default: Embedding inputs NYI",
                                          "Skipping aten.gather.default, input generator nyi",
                                          "Skipping aten.made_up.default, no inductor impl"});
+}
+
+TEST_CASE("nothing is left out unless somebody asks for it") {
+  const auto corpus = corpus_of(recorded);
+  const auto [selected, said] = select(corpus, {});
+  CHECK(selected.size() == corpus.operators().size());
+  CHECK(said.empty());
+  CHECK(operators::parse_skip_rules("upstream") == operators::SkipRules::upstream);
+  CHECK_THROWS_MATCHES(operators::parse_skip_rules("some"), pace::InputError,
+                       Message("--skip-rules: expected none or upstream, found 'some'"));
 }
 
 TEST_CASE("start-idx and max-samples take a slice of each operator's samples") {
@@ -92,6 +104,7 @@ TEST_CASE("a selection without samples is an error") {
   const auto corpus = corpus_of(recorded);
   operators::ReplayOptions options;
   options.op = "aten.convolution.default";
+  options.skip_rules = operators::SkipRules::upstream;
   CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError, MessageMatches(ContainsSubstring("nothing to replay")));
   options.op = "all";
   options.start_idx = 100;

@@ -36,6 +36,8 @@ struct Arguments {
   std::string directory, op;
   std::size_t max_samples = SIZE_MAX;
   std::int64_t largest = INT64_MAX;
+  /// Those that upstream's rules skip, too.
+  bool all = false;
 };
 
 struct Tally {
@@ -123,7 +125,7 @@ int run(const Arguments& arguments) {
   for (const auto& op : corpus.operators()) {
     ++number;
     if (!arguments.op.empty() && op.name != arguments.op) continue;
-    if (corpus::yields_no_inputs(op.name) || subject::skip_operator(op.name).skip) {
+    if (!arguments.all && (corpus::yields_no_inputs(op.name) || subject::skip_operator(op.name).skip)) {
       ++tally.skipped_operators;
       continue;
     }
@@ -150,6 +152,7 @@ int main(int argc, char** argv) {
     const std::string_view option = argv[i];
     const std::string value = i + 1 < argc ? argv[i + 1] : "";
     if (option == "--max-samples") arguments.max_samples = std::stoul(value), ++i;
+    else if (option == "--all") arguments.all = true;
     else if (option == "--op") arguments.op = value, ++i;
     else if (option == "--threads") at::set_num_threads(std::stoi(value)), ++i;
     else if (option == "--largest") arguments.largest = std::stoll(value), ++i;

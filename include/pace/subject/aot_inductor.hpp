@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/enum_tag.h>
 #include <ATen/core/ivalue.h>
 
 #include "pace/core/error.hpp"
@@ -32,8 +33,10 @@ namespace detail {
 /// The form in which an operator returns its tensors, to give those of a package the same.
 enum class ResultForm { nothing, tensor, list, tuple };
 
-/// Throws `Refused` for what a package cannot return: values that are no dense tensors.
+/// Throws `Refused` for what a package cannot return: values that are no dense tensors, or eager's random numbers.
 [[nodiscard]] inline ResultForm result_form(const OperatorCall& call) {
+  if (call.handle().hasTag(at::Tag::nondeterministic_seeded))
+    throw Refused("Inductor draws random numbers of its own, so that no two implementations of " + call.name() + " agree");
   for (std::size_t i = 0; i < call.arguments().size(); ++i) {
     const c10::IValue& layout = call.arguments()[i].value;  // None but for constants
     if (call.schema().arguments()[i].name() != "layout" || layout.isNone()) continue;

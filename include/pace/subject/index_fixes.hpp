@@ -13,6 +13,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
 
 #include "pace/core/error.hpp"
 #include "pace/subject/indices.hpp"
@@ -121,6 +123,39 @@ inline void fix_coordinates(const OperatorCall& call) {
   }
 }
 
+/// Bags of an embedding: `indices` are rows of `weight`; `offsets`, which say where each bag begins, ascend from 0 (and
+/// end with the number of indices where the call says that they do); `offset2bag` tells each index' bag.
+inline void fix_embedding_bag(const OperatorCall& call) {
+  const NamedArguments arguments(call);
+  const at::Tensor& indices = arguments.tensor("indices");
+  const at::Tensor& offsets = arguments.tensor("offsets");
+  fill_indices(indices, arguments.size("weight", 0));
+  bool has_end = false;
+  for (std::size_t i = 0; i < call.arguments().size(); ++i)
+    if (call.schema().arguments()[i].name() == "include_last_offset") has_end = call.constant("include_last_offset").toBool();
+  const std::int64_t bags = offsets.numel() - has_end, count = indices.numel();
+  if (bags <= 0 && count > 0) throw Refused("it has indices and no bags");
+  if (bags <= 0) return;
+  const at::Tensor numbers = at::arange(offsets.numel(), at::TensorOptions().dtype(at::kLong));
+  offsets.copy_(numbers.mul(count).floor_divide(bags).view(offsets.sizes()));
+  for (std::size_t i = 0; i < call.arguments().size(); ++i) {
+    if (call.schema().arguments()[i].name() != "offset2bag") continue;
+    const at::Tensor& bag_of = arguments.tensor("offset2bag");
+    if (bag_of.numel() != count)
+      throw Refused("offset2bag has " + std::to_string(bag_of.numel()) + " elements for " + std::to_string(count) +
+                    " indices");
+    // The last bag that begins at or before an index.
+    at::Tensor bags_of = at::zeros({count}, at::TensorOptions().dtype(at::kLong));
+    const at::Tensor starts = offsets.cpu().to(at::kLong).view({-1});
+    for (std::int64_t bag = 0; bag < bags; ++bag) {
+      const std::int64_t begin = starts[bag].item<std::int64_t>();
+      const std::int64_t end = bag + 1 < bags ? starts[bag + 1].item<std::int64_t>() : count;
+      if (end > begin) bags_of.narrow(0, begin, end - begin).fill_(bag);
+    }
+    bag_of.copy_(bags_of.view(bag_of.sizes()));
+  }
+}
+
 /// Number of classes: dimension 1 of a batch of scores, dimension 0 of a single one.
 [[nodiscard]] inline std::int64_t classes(const OperatorCall& call) {
   const NamedArguments arguments(call);
@@ -165,6 +200,9 @@ using Fix = void (*)(const OperatorCall&);
       {"nll_loss2d", classes_of},
       {"nll_loss2d_forward", classes_of},
       {"nll_loss2d_backward", classes_of},
+      {"_embedding_bag", fix_embedding_bag},
+      {"_embedding_bag_forward_only", fix_embedding_bag},
+      {"_embedding_bag_per_sample_weights_backward", fix_embedding_bag},
       {"embedding", [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("weight", 0)); }},
       {"embedding_dense_backward",
        [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).integer("num_weights")); }},

@@ -45,9 +45,6 @@ inline constexpr std::array<std::string_view, 20> index_parameters = {
   if (call.handle().hasTag(at::Tag::inplace_view)) {
     return "it changes the shape of its own argument, so that no two calls are the same";
   }
-  if (call.handle().hasTag(at::Tag::nondeterministic_seeded)) {
-    return "its results are random, so that no two implementations agree";
-  }
   const std::string& name = call.schema().name();
   constexpr std::array<std::string_view, 5> uninitialised = {"aten::empty", "aten::empty_like", "aten::empty_strided",
                                                              "aten::new_empty", "aten::new_empty_strided"};
@@ -63,7 +60,7 @@ inline constexpr std::array<std::string_view, 20> index_parameters = {
 /// values or no result to compare. Indices become scattered numbers in range; those of a pooling's backward come from
 /// its forward. Tensors without index arguments keep their values.
 /// Throws `Refused` with the reason: a dimension of size 0 is indexed; an argument holds indices and pace does not know
-/// which are valid; the call changes its argument's shape, is random, or leaves its result uninitialised.
+/// which are valid; the call changes its argument's shape, or leaves its result uninitialised.
 inline void make_inputs_valid(const OperatorCall& call) {
   const auto refuse = [&](const std::string& why) { throw Refused("cannot run " + call.name() + ": " + why); };
   if (const std::optional<std::string> why = detail::why_not_repeatable(call)) refuse(*why);

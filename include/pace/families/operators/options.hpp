@@ -16,11 +16,18 @@
 
 namespace pace::families::operators {
 
+/// Which recorded operators are left out before anything is tried.
+enum class SkipRules {
+  none,      ///< none: what cannot run is refused when its turn comes, with the reason
+  upstream,  ///< those that PyTorch's operatorbench leaves out (see subject::skip_operator), and embeddings
+};
+
 struct ReplayOptions {
   /// One file of recorded inputs, or a directory of them; at most one is given. With neither, the caller's default.
   std::string inp_file, suite_dir;
   /// `all`, or names such as `aten.add.Tensor`, separated by commas.
   std::string op = "all";
+  SkipRules skip_rules = SkipRules::none;
   /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see corpus::generate).
   std::string dtype = "float32";
   std::string device = "cpu";
@@ -55,6 +62,13 @@ struct ReplayOptions {
   for (const auto dtype : {corpus::DType::f32, corpus::DType::f16, corpus::DType::bf16, corpus::DType::f64})
     if (name == corpus::abbreviation(dtype) || name == corpus::torch_name(dtype)) return corpus::scalar_type(dtype);
   throw InputError({}, "--dtype: expected float32, float16, bfloat16 or float64, found '" + std::string(name) + "'");
+}
+
+/// Throws InputError that lists the rules.
+[[nodiscard]] inline SkipRules parse_skip_rules(std::string_view name) {
+  if (name == "none") return SkipRules::none;
+  if (name == "upstream") return SkipRules::upstream;
+  throw InputError({}, "--skip-rules: expected none or upstream, found '" + std::string(name) + "'");
 }
 
 }  // namespace pace::families::operators

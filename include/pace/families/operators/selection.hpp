@@ -28,6 +28,19 @@ struct Selected {
   return selected.op->name + '[' + std::to_string(selected.first + offset) + ']';
 }
 
+/// Whether the rules leave the operator out; `say` gets a line for it unless that is silent.
+[[nodiscard]] inline bool leave_out(const std::string& op, SkipRules rules,
+                                    const std::function<void(const std::string&)>& say) {
+  if (rules == SkipRules::none) return false;
+  if (corpus::yields_no_inputs(op)) {
+    say("Skipping " + op + ": " + std::string(corpus::no_inputs_warning));
+    return true;
+  }
+  const auto decision = subject::skip_operator(op);
+  if (decision.skip && !decision.message.empty()) say(decision.message);
+  return decision.skip;
+}
+
 /// Operators in the corpus' order: those that `options.op` names, less those that the skip rules leave out, each with
 /// the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that is left out and not
 /// silently so. Throws InputError when a named operator is not in the corpus, or when nothing is left.
@@ -48,14 +61,7 @@ struct Selected {
   std::vector<Selected> selection;
   for (const auto& op : corpus.operators()) {
     if (!wanted.empty() && std::ranges::find(wanted, op.name) == wanted.end()) continue;
-    if (corpus::yields_no_inputs(op.name)) {
-      say("Skipping " + op.name + ": " + std::string(corpus::no_inputs_warning));
-      continue;
-    }
-    if (const auto decision = subject::skip_operator(op.name); decision.skip) {
-      if (!decision.message.empty()) say(decision.message);
-      continue;
-    }
+    if (leave_out(op.name, options.skip_rules, say)) continue;
     const std::size_t first = std::min(options.start_idx, op.samples.size());
     const std::size_t count = std::min(options.max_samples, op.samples.size() - first);
     if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
