@@ -67,7 +67,15 @@ run --suite-dir "$work/empty"; fails; says "expected files named *.txt"
 
 case="nothing left by the skip rules"
 printf 'Operator: aten.embedding.default\ncnt: 1, ((T([4, 2], f32), T([3], i64)), {})\n' >"$work/skipped.txt"
-run --inp-file "$work/skipped.txt"; fails; says "nothing to replay"
+run --inp-file "$work/skipped.txt" --skip-rules upstream; fails; says "nothing to replay"
+run --inp-file "$work/skipped.txt"; succeeds; says "aten.embedding.default[0]"; says "2 measured"
+
+case="unknown skip rules"
+run --inp-file "$work/skipped.txt" --skip-rules some; fails; says "--skip-rules: expected none or upstream, found 'some'"
+
+case="random operators draw the same numbers on every back end"
+printf 'Operator: aten.bernoulli_.float\ncnt: 1, ((T([64], f32), 0.5), {})\n' >"$work/random.txt"
+run --inp-file "$work/random.txt"; succeeds; says "2 measured"
 
 case="a filter that matches no test"
 run --inp-file "$work/good.txt" nosuchtest; fails; says "No test cases matched"
