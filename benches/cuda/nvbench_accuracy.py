@@ -62,13 +62,9 @@ def cupti(call, flush, calls):
         torch.cuda.synchronize()
     events = sorted(profile.profiler.kineto_results.events(), key=lambda event: event.start_ns())
     times = [event.duration_ns() for event in events if event.device_type() == torch.autograd.DeviceType.CUDA]
-    if flush is not None:  # every flush is one fill or memset, the first of its group
-        group = len(times) // calls
-        times = [sum(times[i + 1 : i + group]) for i in range(0, len(times), group)]
-    else:
-        group = len(times) // calls
-        times = [sum(times[i : i + group]) for i in range(0, len(times), group)]
-    return statistics.median(times) / 1000
+    group = len(times) // calls
+    flushes = 0 if flush is None else 1  # each is one fill or memset, the first of its group
+    return statistics.median(sum(times[i + flushes : i + group]) for i in range(0, len(times), group)) / 1000
 
 
 def main():
