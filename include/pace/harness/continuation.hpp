@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,7 +22,6 @@
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/report/json.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/read_result.hpp"
 
 namespace pace::harness {
@@ -38,14 +39,13 @@ class Continuation : public RunContext::Recollection {
  public:
   /// Throws InputError if the file that the variable names is not what another process leaves.
   explicit Continuation(char** arguments) : arguments_(arguments) {
-    path_ = environment_variable(continuation_variable);
-    if (!path_.empty()) read();
+    if (const std::string path = environment_variable(continuation_variable); !path.empty()) read(path);
     run_context().recollection = this;
   }
   Continuation(const Continuation&) = delete;
   ~Continuation() override {
     run_context().recollection = nullptr;
-    if (!path_.empty()) std::remove(path_.c_str());
+    if (descriptor_ >= 0) ::close(descriptor_);
   }
 
   bool recall(const std::string& name, Result& result) override {
@@ -61,7 +61,7 @@ class Continuation : public RunContext::Recollection {
   /// Of every result, once it is written. Does not return if this one's device is lost: the fresh process begins. Where
   /// that cannot be, it says so in `out`, and later comparisons on the device are reported as unreached.
   void add(const Result& result, std::ostream& out) {
-    lines_ += to_text(report::to_json(result)) + '\n';
+    keep(report::to_json(result).dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n');
     if (result.lost_device.empty() || result.recalled) return;
     out << "pace: " << result.name << ": the device was lost; a fresh process goes on\n" << std::flush;
     std::fflush(nullptr);
@@ -73,45 +73,57 @@ class Continuation : public RunContext::Recollection {
   }
 
  private:
-  [[nodiscard]] static std::string to_text(const report::Json& json) {
-    return json.dump(-1, ' ', false, report::Json::error_handler_t::replace);
-  }
-
-  void read() {
-    std::ifstream file(path_);
-    if (!file) throw InputError({path_}, "cannot be opened; expected what an earlier process found");
+  void read(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw InputError({path}, "cannot be opened; expected what an earlier process found");
     try {
       for (std::string line; std::getline(file, line);) {
         known_.push_back({report::result_from(report::Json::parse(line)), line + '\n'});
         known_.back().result.recalled = true;
       }
     } catch (const std::exception& error) {
-      throw InputError({path_}, std::string("is not what an earlier process found: ") + error.what());
+      throw InputError({path}, std::string("is not what an earlier process found: ") + error.what());
+    }
+    // The file itself was handed over open, and this process keeps one of its own.
+    constexpr std::string_view open_files = "/proc/self/fd/";
+    if (path.starts_with(open_files)) ::close(std::atoi(path.c_str() + open_files.size()));
+  }
+
+  /// Adds to a file without a name, which goes with the process, however that ends: a suite's samples would fill the
+  /// memory. What goes wrong matters only once a device is lost.
+  void keep(const std::string& line) {
+    if (!trouble_.empty()) return;
+    if (descriptor_ < 0) {
+      std::string parent = environment_variable("TEST_TMPDIR");
+      if (parent.empty()) parent = environment_variable("TMPDIR");
+      std::string path = (parent.empty() ? "/tmp" : parent) + "/pace-continue-XXXXXX";
+      descriptor_ = ::mkstemp(path.data());
+      if (descriptor_ < 0) {
+        trouble_ = "cannot make a file like " + path + ": " + std::strerror(errno);
+        return;
+      }
+      ::unlink(path.c_str());
+    }
+    for (std::size_t done = 0; done < line.size();) {
+      const ssize_t written = ::write(descriptor_, line.data() + done, line.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        trouble_ = std::string("cannot write what was found: ") + std::strerror(errno);
+        return;
+      }
+      done += static_cast<std::size_t>(written);
     }
   }
 
   void execute() {
+    for (const auto& each : known_) keep(each.line);
+    if (!trouble_.empty()) throw Error(trouble_);
     std::array<char, 4096> self{};
     if (::readlink("/proc/self/exe", self.data(), self.size() - 1) <= 0)
       throw Error("/proc/self/exe does not say which program this is");
-    std::string parent = environment_variable("TEST_TMPDIR");
-    if (parent.empty()) parent = environment_variable("TMPDIR");
-    std::string path = (parent.empty() ? "/tmp" : parent) + "/pace-continue-XXXXXX";
-    const int descriptor = ::mkstemp(path.data());
-    if (descriptor < 0) throw Error("cannot make a file like " + path + ": " + std::strerror(errno));
-    ::close(descriptor);
-    {
-      report::OutputFile file(path);
-      file.append(lines_);
-      for (const auto& each : known_) file.append(each.line);
-      file.close();
-    }
-    if (!path_.empty()) std::remove(path_.c_str());  // all of it is in the new one
-    path_ = path;
-    ::setenv(continuation_variable, path.c_str(), 1);
+    ::setenv(continuation_variable, ("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), 1);
     ::execv(self.data(), arguments_);
-    const std::string why = std::strerror(errno);
-    throw Error("cannot execute " + std::string(self.data()) + ": " + why);
+    throw Error("cannot execute " + std::string(self.data()) + ": " + std::strerror(errno));
   }
 
   struct Known {
@@ -119,11 +131,12 @@ class Continuation : public RunContext::Recollection {
     std::string line;
   };
   char** const arguments_;
-  std::string path_;
   /// What was not asked for yet.
   std::vector<Known> known_;
-  /// Everything published so far, recalled or new.
-  std::string lines_;
+  /// Of everything published so far, recalled or new; below 0 before the first of it.
+  int descriptor_ = -1;
+  /// Why it cannot be kept; empty: it can.
+  std::string trouble_;
 };
 
 }  // namespace pace::harness
