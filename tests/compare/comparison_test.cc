@@ -186,7 +186,7 @@ TEST_CASE("operands that the baseline writes to are outputs, and start each samp
   CHECK(result["nothing"].outcome == Outcome::wrong);
   CHECK_THAT(result["nothing"].message, ContainsSubstring("operand tensor 1"));
   CHECK(result["double"].outcome == Outcome::wrong);
-  // 10 iterations a sample, restored before each.
+  // Every call of a sample has first values, restored or of its own.
   CHECK(largest < 10 * x.abs().max().item<double>() + out.abs().max().item<double>() + 1);
   // The user's own tensors stay as they are.
   CHECK(at::equal(out, out_before));

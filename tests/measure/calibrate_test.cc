@@ -82,6 +82,18 @@ TEST_CASE("the slowest one bounds the count") {
   CHECK_FALSE(result.reached_target);
 }
 
+TEST_CASE("the options bound the count") {
+  FakeClock clock;
+  FakeOperation operation(clock, 0, [](std::size_t) { return Nanoseconds(10); });
+  const std::array<Operation, 1> operations{operation.operation()};
+  const std::array estimates{Nanoseconds(10)};
+  auto options = target(50'000);
+  options.max_iterations = 7;
+  const auto result = measure::calibrate(clock, operations, estimates, 1, unlimited, options);
+  CHECK(result.iterations == 7);
+  CHECK_FALSE(result.reached_target);
+}
+
 TEST_CASE("a subject slower than the bound still runs once per sample") {
   FakeClock clock;
   FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(1e9); });

@@ -22,6 +22,7 @@
 #include "pace/check/poison.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/compare/random_state.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/view.hpp"
 #include "pace/measure/do_not_optimize.hpp"
@@ -38,6 +39,13 @@ struct OperandSets {
   std::vector<at::Tensor> pristine;
   /// Which tensors the baseline writes to: they are outputs too, and get their first values back before each run.
   std::vector<std::size_t> mutated;
+  /// Where the baseline writes to operands: further copies of each set and the tensors inside, one for every further
+  /// call of a sample, so that each call finds the first values. Empty otherwise.
+  std::vector<std::vector<std::tuple<Operands...>>> spares;
+  std::vector<std::vector<std::vector<at::Tensor>>> spare_tensors;
+  /// The baseline draws random numbers: the generators are put into one state before each run.
+  bool random = false;
+  std::uint64_t seed = 0;
 
   [[nodiscard]] bool may_change(std::size_t operand) const {
     return std::find(mutated.begin(), mutated.end(), operand) != mutated.end();
@@ -51,6 +59,9 @@ struct OperandSets {
   }
   void restore(std::size_t set) const {
     for (const std::size_t i : mutated) check::restore_tensor(pristine[i], tensors[set][i]);
+    if (spares.empty()) return;
+    for (const auto& spare : spare_tensors[set])
+      for (const std::size_t i : mutated) check::restore_tensor(pristine[i], spare[i]);
   }
   void restore_all(std::size_t set) const {
     for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], tensors[set][i]);
@@ -156,7 +167,8 @@ class CallableImplementation final : public Implementation<Operands...> {
   measure::Operation operation(std::size_t index) override {
     index_ = index;
     constexpr bool returns_plain_value = std::is_arithmetic_v<Kept>;
-    const bool nothing_to_prepare = (returns_nothing || returns_plain_value) && operands_.mutated.empty();
+    const bool nothing_to_prepare =
+        (returns_nothing || returns_plain_value) && operands_.mutated.empty() && !operands_.random;
     return {this, &run, nothing_to_prepare ? nullptr : &prepare, &keep_output, &put_back_output, &failed};
   }
 
@@ -176,29 +188,45 @@ class CallableImplementation final : public Implementation<Operands...> {
     auto& self = *static_cast<CallableImplementation*>(state);
     auto& operands = const_cast<std::tuple<Operands...>&>(self.operands_.sets[set]);
     try {
-      if constexpr (returns_nothing) {
-        for (std::int64_t i = 0; i < iterations; ++i) {
-          std::apply(self.function_, operands);
-          clobber_memory();
-        }
-      } else {
-        // Each output dies before the next call, as a caller's would; only the last one stays, to be checked.
-        for (std::int64_t i = 1; i < iterations; ++i) {
-          const Kept output = std::apply(self.function_, operands);
-          do_not_optimize(output);
-        }
-        self.last_.emplace(std::apply(self.function_, operands));
-        do_not_optimize(*self.last_);
+      if (self.operands_.spares.empty()) {
+        self.repeat(iterations, [&]() -> auto& { return operands; });
+        return;
       }
+      auto& spares = const_cast<std::vector<std::tuple<Operands...>>&>(self.operands_.spares[set]);
+      self.repeat(iterations, [&]() -> auto& {
+        const std::size_t turn = self.calls_since_prepared_++ % (spares.size() + 1);
+        return turn == 0 ? operands : spares[turn - 1];
+      });
     } catch (...) {
       throw ImplementationThrew{self.index_, current_failure()};
+    }
+  }
+
+  /// `next()` gives the operands of each call.
+  template <class Next>
+  void repeat(std::int64_t iterations, const Next& next) {
+    if constexpr (returns_nothing) {
+      for (std::int64_t i = 0; i < iterations; ++i) {
+        std::apply(function_, next());
+        clobber_memory();
+      }
+    } else {
+      // Each output dies before the next call, as a caller's would; only the last one stays, to be checked.
+      for (std::int64_t i = 1; i < iterations; ++i) {
+        const Kept output = std::apply(function_, next());
+        do_not_optimize(output);
+      }
+      last_.emplace(std::apply(function_, next()));
+      do_not_optimize(*last_);
     }
   }
 
   static void prepare(void* state, std::size_t set) {
     auto& self = *static_cast<CallableImplementation*>(state);
     self.last_.reset();
+    self.calls_since_prepared_ = 0;
     self.operands_.restore(set);
+    if (self.operands_.random) reset_random_state(self.operands_.seed);
     check::poison_free_memory(self.fresh_outputs_);
   }
 
@@ -242,6 +270,7 @@ class CallableImplementation final : public Implementation<Operands...> {
   /// One for each output tensor whose memory the allocator provides.
   std::vector<check::FreeBlock> fresh_outputs_;
   std::size_t index_ = 0;
+  std::size_t calls_since_prepared_ = 0;
 };
 
 }  // namespace pace::detail

@@ -16,6 +16,7 @@
 #include "pace/compare/first_calls.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/roster.hpp"
+#include "pace/compare/spares.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/timing.hpp"
 #include "pace/core/memory.hpp"
@@ -60,6 +61,7 @@ template <clock::Clock C, class... Operands>
   Inspector<Operands...> inspector(roster.operands, roster.first, options.seed);
   Auditor<C, Operands...> auditor(clock, roster, inspector);
   make_first_calls(clock, roster, inspector);
+  start_every_call_alike(roster);
   while (!roster.running.empty()) {
     if (time_left(clock).count() <= 0) {
       roster.out_of_time();

@@ -104,7 +104,7 @@ template <clock::Clock C, class... Operands>
                                               roster.operands.sets.size(), longest, options);
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   roster.result.iterations = calibration.iterations;
-  if (!calibration.reached_target)
+  if (!calibration.reached_target && calibration.iterations != options.max_iterations)
     roster.result.notes.push_back("Samples of the fastest implementation are shorter than wanted, since the slowest "
                                   "one takes so much longer; a larger budget would allow longer ones.");
 

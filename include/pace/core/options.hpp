@@ -58,6 +58,10 @@ struct Options {
   /// ... and at least this long: shorter samples measure interrupts and the branch predictor's memory.
   Nanoseconds min_sample = std::chrono::microseconds(50);
 
+  /// Calls of one sample at most; 0: as many as it takes. Comparisons whose baseline writes to its operands set it
+  /// themselves.
+  std::int64_t max_iterations = 0;
+
   /// Bounds on the number of rounds; the storage for max_rounds is allocated before the first.
   std::size_t max_rounds = 10'000;
 
@@ -108,6 +112,7 @@ inline void validate(const Options& options) {
   require(options.warm_up_agreement > 0, "warm_up_agreement must be above 0");
   require(options.resolutions_per_sample >= 1, "resolutions_per_sample must be at least 1");
   require(options.min_sample.count() >= 0, "min_sample must not be negative");
+  require(options.max_iterations >= 0, "max_iterations must not be negative");
   require(options.max_rounds >= 1, "max_rounds must be at least 1");
   require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
   require(options.disturbance > 0 && options.disturbance <= 1, "disturbance must be above 0 and at most 1, such as 0.2");

@@ -17,14 +17,14 @@ namespace pace::measure {
 struct Calibration {
   std::int64_t iterations = 1;
   /// False: the fastest implementation's samples stay shorter than wanted, since longer ones would cost the slowest
-  /// one too much of the budget.
+  /// one too much of the budget, or more calls were not allowed.
   bool reached_target = false;
 };
 
 /// Finds the count at which the fastest implementation's sample is long enough for the clock. A shared count, because
 /// different ones spread the fixed cost of a sample differently and so favour one side. Believed only when two
 /// consecutive readings reach the target: one preempted reading would end the search too early. Never so large that
-/// the slowest implementation's sample takes more than `longest`. `estimates` are times per iteration, one per
+/// the slowest implementation's sample takes more than `longest`, nor above `options.max_iterations`. `estimates` are times per iteration, one per
 /// operation, from their warm-up. Operation i runs on operand set i modulo `operand_sets`.
 template <clock::Clock C>
 [[nodiscard]] Calibration calibrate(C& clock, View<Operation> operations,
@@ -37,7 +37,8 @@ template <clock::Clock C>
     constexpr double most = 1e12;  // an empty body is optimised away or next to nothing: bound the loop all the same
     return per_iteration.count() > 0 ? std::clamp(time / per_iteration, 1.0, most) : most;
   };
-  const double most = std::floor(count_for(longest, slowest));
+  double most = std::floor(count_for(longest, slowest));
+  if (options.max_iterations > 0) most = std::min(most, static_cast<double>(options.max_iterations));
 
   Calibration result;
   double count = std::min(most, std::ceil(count_for(target, fastest)));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "pace/clock/clock.hpp"
 #include "pace/core/options.hpp"
@@ -26,12 +27,13 @@ template <clock::Clock C>
   return std::max(options.min_sample, options.resolutions_per_sample * clock.resolution());
 }
 
-/// Runs blocks of iterations, each at least `shortest_sample` long, until two in a row differ by at most
+/// Runs blocks of iterations, each at least `shortest_sample` long or of `options.max_iterations`, until two in a row differ by at most
 /// `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent. At least one block.
 template <clock::Clock C>
 [[nodiscard]] WarmUp warm_up(C& clock, const Operation& operation, std::size_t operands, const Options& options) {
   const Nanoseconds shortest = shortest_sample(clock, options);
   const Nanoseconds deadline = clock.now() + options.warm_up;
+  const std::int64_t most = options.max_iterations > 0 ? options.max_iterations : std::numeric_limits<std::int64_t>::max();
   WarmUp result;
   std::int64_t block = 1;
   Nanoseconds previous{};
@@ -39,11 +41,11 @@ template <clock::Clock C>
     const Nanoseconds took = take_sample(clock, operation, operands, block);
     result.iterations += block;
     const Nanoseconds each = took / static_cast<double>(block);
-    if (took < shortest) {
+    if (took < shortest && block < most) {
       result.estimate = each;
       // Too short to judge by. At most tenfold: a first block slowed by page faults says little of the next.
       const double wanted = took.count() > 0 ? 1.2 * shortest / took : 10.0;
-      block = static_cast<std::int64_t>(std::ceil(static_cast<double>(block) * std::clamp(wanted, 2.0, 10.0)));
+      block = std::min(most, static_cast<std::int64_t>(std::ceil(static_cast<double>(block) * std::clamp(wanted, 2.0, 10.0))));
       previous = {};
       continue;
     }
