@@ -75,7 +75,7 @@ void read(const char* option, const std::string& text, Number& number) {
     throw pace::InputError({}, std::string(option) + ": expected a number, found '" + text + "'");
 }
 
-void settle_options() {
+void settle_options(pace::harness::SessionOptions&) {
   const bool shipped = options.inp_file.empty() && options.suite_dir.empty();
   options.inp_file = pace::harness::user_path(options.inp_file);
   options.suite_dir = pace::harness::user_path(options.suite_dir);

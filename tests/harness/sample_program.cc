@@ -3,9 +3,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include <unistd.h>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
@@ -159,6 +164,70 @@ TEST_CASE("killed after publishing", "[.]") {
 
 TEST_CASE("exits early", "[.]") { std::exit(0); }
 
+/// Three comparisons of three implementations each, of which those in the middle are `bad`.
+void compare_around(const std::function<void()>& bad) {
+  for (const std::string name : {"before", "culprit", "after"}) {
+    const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
+    std::cout << "begins " << name << std::endl;
+    const auto result = pace::compare(name, at::ones({16}))
+                            .baseline("eager", add)
+                            .candidate("bad",
+                                       [&, add](const at::Tensor& x) {
+                                         if (name == "culprit") bad();
+                                         return add(x);
+                                       })
+                            .candidate("fine", add)
+                            .budget(std::chrono::milliseconds(50))
+                            .run();
+    CHECK_THAT(result, pace::AsExpected());
+  }
+}
+
+TEST_CASE("crashes", "[.]") {
+  compare_around([] { ::raise(SIGSEGV); });
+}
+TEST_CASE("leaves", "[.]") {
+  compare_around([] { ::_exit(0); });
+}
+TEST_CASE("hangs", "[.]") {
+  compare_around([] { for (;;) ::pause(); });
+}
+TEST_CASE("is killed", "[.]") {
+  compare_around([] { ::raise(SIGKILL); });
+}
+TEST_CASE("takes all memory", "[.]") {
+  compare_around([] {
+    // More than any machine has, piece by piece, as a leak does; the pages are never touched.
+    std::vector<std::unique_ptr<char[]>> pieces;
+    for (;;) pieces.emplace_back(new char[std::size_t{1} << 30]);
+  });
+}
+TEST_CASE("the baseline crashes", "[.]") {
+  for (const std::string name : {"culprit", "after"}) {
+    const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
+    const auto result = pace::compare(name, at::ones({16}))
+                            .baseline("eager",
+                                      [&, add](const at::Tensor& x) {
+                                        if (name == "culprit") ::raise(SIGILL);
+                                        return add(x);
+                                      })
+                            .candidate("fine", add)
+                            .budget(std::chrono::milliseconds(50))
+                            .run();
+    CHECK_THAT(result, pace::AsExpected());
+  }
+}
+TEST_CASE("crashes outside", "[.]") {
+  pace::run_context().publish(comparison("before death"));
+  ::raise(SIGSEGV);
+}
+TEST_CASE("waits to be interrupted", "[.]") {
+  compare_around([] {
+    std::cout << "waits" << std::endl;
+    for (;;) ::pause();
+  });
+}
+
 int main(int argc, char** argv) {
   pace::harness::SessionConfig config;
   config.options.budget = pace::Nanoseconds(7e9);
@@ -166,8 +235,9 @@ int main(int argc, char** argv) {
   config.extend_cli = [](Catch::Clara::Parser parser) {
     return parser | Catch::Clara::Opt(extra_option, "word")["--extra"]("the program's own option");
   };
-  config.after_parse = [] {
+  config.after_parse = [](pace::harness::SessionOptions&) {
     if (extra_option == "bad") throw pace::InputError({}, "--extra: 'bad' was given, another word was expected");
   };
+  config.configuration = [] { return pace::harness::Configuration{{"--extra", extra_option}}; };
   return pace::harness::main(argc, argv, config);
 }

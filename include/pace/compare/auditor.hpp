@@ -48,7 +48,7 @@ class Auditor {
         set = 0;
         roster_.operands.restore_all(*set);
         reset_random_state(roster_.options.seed);
-        const auto operation = implementation.operation(index);
+        const auto operation = implementation.operation();
         // A clock may make calls of its own, which draw random numbers.
         if (roster_.expected.random) {
           if (operation.prepare != nullptr) operation.prepare(operation.state, *set);
@@ -99,7 +99,7 @@ class Auditor {
       if constexpr (clock::TellsFigures<C>)
         if (problem.empty())
           problem = inspector_.audit_replay(*roster_.implementations[index], [&] {
-            (void)measure::take_sample(clock_, roster_.implementations[index]->operation(index), 0,
+            (void)measure::take_sample(clock_, roster_.implementations[index]->operation(), 0,
                                        roster_.result.iterations);
           });
       if (problem.empty() && index != roster_.baseline)

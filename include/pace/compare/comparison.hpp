@@ -17,6 +17,7 @@
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/session.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
@@ -121,6 +122,9 @@ class Comparison {
       run_context().publish(known);
       return known;
     }
+    const AtWork at_work(name_);
+    heed_fates();
+    activity()->watch(true);
     Options options = options_;
     options.device_counts = options.device_counts || counts_on_device_;
     Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_);
@@ -164,6 +168,18 @@ class Comparison {
       return std::make_unique<detail::CallableImplementation<F, Operands...>>(function, operands);
     };
     return *this;
+  }
+
+  /// Whoever has ended an earlier process of this run does not get another chance.
+  void heed_fates() {
+    RunContext::Fate fate;
+    while (run_context().recollection != nullptr && run_context().recollection->next_fate(name_, fate)) {
+      const auto index = static_cast<std::size_t>(fate.implementation < 0 ? 0 : fate.implementation);
+      if (index >= plan_.size()) continue;
+      plan_[index].make = nullptr;
+      plan_[index].refusal = std::move(fate.message);
+      plan_[index].outcome = fate.outcome;
+    }
   }
 
   void check_plan() const {

@@ -35,7 +35,7 @@ template <clock::TellsFigures C, class... Operands>
   Untimeable found;
   for (const std::size_t index : roster.running) {
     try {
-      (void)measure::take_sample(clock, roster.implementations[index]->operation(index), 0, 1);
+      (void)measure::take_sample(clock, roster.implementations[index]->operation(), 0, 1);
     } catch (const ImplementationThrew& thrown) {
       if (!clock.usable()) throw;
       found.who.push_back(thrown.index);
@@ -81,7 +81,7 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   std::vector<measure::Operation> operations;
   std::vector<Nanoseconds> estimates;
   for (const std::size_t index : able) {
-    operations.push_back(roster.implementations[index]->operation(index));
+    operations.push_back(roster.implementations[index]->operation());
     estimates.push_back(measure::take_sample(clock, operations.back(), 0, 1));
   }
   const double confidence =

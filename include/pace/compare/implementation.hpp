@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -23,6 +24,7 @@
 #include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/view.hpp"
 #include "pace/measure/do_not_optimize.hpp"
@@ -72,6 +74,8 @@ struct OperandSets {
 struct Failure {
   std::string message;
   enum class Device { fine, missing, lost } device = Device::fine;
+  /// The device's or the host's.
+  bool out_of_memory = false;
 };
 
 /// An exception out of an implementation, or out of timing it.
@@ -109,8 +113,15 @@ struct ImplementationWrong {
     return {error.what(), Failure::Device::missing};
   } catch (const DeviceLost& error) {
     return {error.what(), Failure::Device::lost};
+  } catch (const std::bad_alloc&) {
+    return {.message = "memory ran out (std::bad_alloc)", .out_of_memory = true};
+  } catch (const c10::OutOfMemoryError& error) {
+    return {.message = error.what_without_backtrace(), .out_of_memory = true};
   } catch (...) {
-    return {current_message()};
+    const std::string message = current_message();
+    // LibTorch's CPU allocator has no exception of its own for it.
+    const bool memory = message.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos;
+    return {.message = message, .out_of_memory = memory};
   }
 }
 
@@ -118,13 +129,15 @@ template <class... Operands>
 class Implementation {
  public:
   virtual ~Implementation() = default;
+  /// Among those of the comparison.
+  std::size_t index = 0;
   /// One call on operand set `set`; what it returned. `returned` is called when it has, before that is converted.
   virtual c10::IValue call(std::size_t set, const std::function<void()>& returned) = 0;
   c10::IValue call(std::size_t set) { return call(set, {}); }
   /// What the last timed call returned; gives it up.
   virtual c10::IValue take_output() = 0;
-  /// For the timed loop. `index` is what an ImplementationThrew from there carries.
-  virtual measure::Operation operation(std::size_t index) = 0;
+  /// For the timed loop.
+  virtual measure::Operation operation() = 0;
   /// The outputs of later calls look like this one: memory of their sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output) = 0;
 };
@@ -142,6 +155,7 @@ class CallableImplementation final : public Implementation<Operands...> {
 
   c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
     auto& operands = const_cast<std::tuple<Operands...>&>(operands_.sets[set]);
+    activity()->running(static_cast<std::int64_t>(this->index));
     if constexpr (returns_nothing) {
       std::apply(function_, operands);
       if (returned) returned();
@@ -164,12 +178,8 @@ class CallableImplementation final : public Implementation<Operands...> {
     }
   }
 
-  measure::Operation operation(std::size_t index) override {
-    index_ = index;
-    constexpr bool returns_plain_value = std::is_arithmetic_v<Kept>;
-    const bool nothing_to_prepare =
-        (returns_nothing || returns_plain_value) && operands_.mutated.empty() && !operands_.random;
-    return {this, &run, nothing_to_prepare ? nullptr : &prepare, &keep_output, &put_back_output, &failed};
+  measure::Operation operation() override {
+    return {this, &run, &prepare, &keep_output, &put_back_output, &failed};
   }
 
   void expect_outputs_like(const c10::IValue& output) override {
@@ -198,7 +208,7 @@ class CallableImplementation final : public Implementation<Operands...> {
         return turn == 0 ? operands : spares[turn - 1];
       });
     } catch (...) {
-      throw ImplementationThrew{self.index_, current_failure()};
+      throw ImplementationThrew{self.index, current_failure()};
     }
   }
 
@@ -223,6 +233,7 @@ class CallableImplementation final : public Implementation<Operands...> {
 
   static void prepare(void* state, std::size_t set) {
     auto& self = *static_cast<CallableImplementation*>(state);
+    activity()->running(static_cast<std::int64_t>(self.index));
     self.last_.reset();
     self.calls_since_prepared_ = 0;
     self.operands_.restore(set);
@@ -261,7 +272,7 @@ class CallableImplementation final : public Implementation<Operands...> {
   }
 
   static void failed(void* state) {
-    throw ImplementationThrew{static_cast<CallableImplementation*>(state)->index_, current_failure()};
+    throw ImplementationThrew{static_cast<CallableImplementation*>(state)->index, current_failure()};
   }
 
   F function_;
@@ -269,7 +280,6 @@ class CallableImplementation final : public Implementation<Operands...> {
   std::optional<Kept> last_;
   /// One for each output tensor whose memory the allocator provides.
   std::vector<check::FreeBlock> fresh_outputs_;
-  std::size_t index_ = 0;
   std::size_t calls_since_prepared_ = 0;
 };
 

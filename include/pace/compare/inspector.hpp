@@ -90,7 +90,7 @@ class Inspector {
     if (changed_settings_.empty()) changed_settings_ = surroundings_changed();
     notice_changed_operands(set);
     repair(set);
-    const auto operation = implementation.operation(index);
+    const auto operation = implementation.operation();
     const auto run = [&](std::int64_t count) { operation.run(operation.state, set, count); };
     const auto prepare = [&] {
       if (operation.prepare != nullptr) operation.prepare(operation.state, set);
@@ -175,7 +175,7 @@ class Inspector {
     if (!renews()) return {};
     const auto values = clone_operands(*answers_->fresh.operands);
     const auto tensors = tensors_in(values);
-    const auto operation = implementation.operation(index);
+    const auto operation = implementation.operation();
     const auto timed_call = [&] {
       if (operation.prepare != nullptr) operation.prepare(operation.state, 0);
       write_values(operands_, &tensors, 0);

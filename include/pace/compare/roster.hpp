@@ -28,6 +28,8 @@ struct Planned {
   /// Null if refused.
   std::function<std::unique_ptr<Implementation<Operands...>>(const OperandSets<Operands...>&)> make;
   std::string refusal;
+  /// Of one that was refused: how an earlier process of this run has seen it end, if it has.
+  Outcome outcome = Outcome::refused;
 };
 
 /// As std::erase, which takes longer to compile than all that is done with it.
@@ -69,8 +71,10 @@ struct Roster {
       added.name = planned.name;
       added.is_baseline = planned.is_baseline;
       added.message = planned.refusal;
+      added.outcome = planned.outcome;
       added.context.comparison = result.name;
       implementations.push_back(planned.make ? planned.make(operands) : nullptr);
+      if (planned.make) implementations.back()->index = implementations.size() - 1;
       if (planned.is_baseline) baseline = implementations.size() - 1;
     }
   }
@@ -99,7 +103,8 @@ struct Roster {
   void give_up_failed(std::size_t index, const Failure& failure) {
     const bool missing = failure.device == Failure::Device::missing, lost = failure.device == Failure::Device::lost;
     if (missing) result.missing_device = failure.message;
-    give_up(index, missing ? Outcome::refused : Outcome::threw, failure.message);
+    const auto outcome = failure.out_of_memory ? Outcome::out_of_memory : Outcome::threw;
+    give_up(index, missing ? Outcome::refused : outcome, failure.message);
     if (lost) lose_device("'" + row(index).name + "': " + failure.message);
   }
 

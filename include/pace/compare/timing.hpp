@@ -61,7 +61,7 @@ template <clock::Clock C, class... Operands>
 [[nodiscard]] TimedHow time_all(C& clock, Roster<Operands...>& roster, Auditor<C, Operands...>& auditor,
                                 View<gate::Stated> stated) {
   std::vector<measure::Operation> operations;
-  for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation(index));
+  for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation());
   const std::size_t count = operations.size();
 
   // What is left of the program's time is for the rounds before it is for the warm-up.
@@ -113,7 +113,7 @@ template <clock::Clock C, class... Operands>
   MachineWatch<C> watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count));
   std::optional<Controls<C>> controls;
   if (options.controls)
-    controls.emplace(clock, roster.implementations[roster.baseline]->operation(roster.baseline),
+    controls.emplace(clock, roster.implementations[roster.baseline]->operation(),
                      roster.operands.sets.size(), calibration.iterations, options);
   // With nothing expected, the budget is spent.
   const auto enough = [&](const measure::Rounds& so_far) {

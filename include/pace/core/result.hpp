@@ -22,6 +22,9 @@ enum class Outcome {
   threw,     ///< ended with an exception
   refused,   ///< could not be made to run here: no kernel, no package, no memory
   unreached,  ///< the time of the whole program ran out first; nothing is known of it
+  crashed,        ///< took the whole process along
+  timed_out,      ///< did not come back for so long that its process was ended
+  out_of_memory,  ///< asked for more memory than there was
 };
 
 /// Quantiles of the time per iteration over all samples of one implementation.
@@ -246,8 +249,16 @@ struct Result {
     case Outcome::threw: return "threw";
     case Outcome::refused: return "refused";
     case Outcome::unreached: return "unreached";
+    case Outcome::crashed: return "crashed";
+    case Outcome::timed_out: return "timed out";
+    case Outcome::out_of_memory: return "out of memory";
   }
   return "?";
+}
+
+/// It ran, and failed: neither refused beforehand nor left out for want of time.
+[[nodiscard]] inline bool at_fault(Outcome outcome) {
+  return outcome != Outcome::measured && outcome != Outcome::refused && outcome != Outcome::unreached;
 }
 
 [[nodiscard]] inline const char* to_string(StopReason reason) {

@@ -30,11 +30,22 @@ class RunContext {
   };
   std::optional<Deadline> deadline;
 
+  /// How an implementation ended an earlier process of this run.
+  struct Fate {
+    /// Its index among those of the comparison; below 0: of none, while the comparison was being made.
+    std::int64_t implementation = -1;
+    Outcome outcome = Outcome::crashed;
+    std::string message = {};
+  };
   /// Knows what an earlier process of this run found out.
   struct Recollection {
     virtual ~Recollection() = default;
+    /// Whether recall() would find something.
+    [[nodiscard]] virtual bool knows(const std::string& name) const = 0;
     /// Hands out the next result of that name that was not asked for yet; false if there is none.
     virtual bool recall(const std::string& name, Result& result) = 0;
+    /// Hands out the next fate in the next comparison of that name; false if there is none.
+    virtual bool next_fate(const std::string& name, Fate& fate) = 0;
   };
   /// Whoever is asked before anything is measured; null: everything is measured.
   Recollection* recollection = nullptr;

@@ -27,8 +27,11 @@ namespace pace::gate {
                           ". Correct it, or state a tolerance that its inputs justify";
       return true;
     case Outcome::threw:
+    case Outcome::crashed:
+    case Outcome::timed_out:
+    case Outcome::out_of_memory:
       judgement.verdict = Verdict::failed;
-      judgement.message = own + " threw: " + row.message + ". Make it run on these inputs first";
+      judgement.message = own + ' ' + to_string(row.outcome) + ": " + row.message + ". Make it run on these inputs first";
       return true;
     case Outcome::refused:
       judgement.message = own + " could not be run here: " + row.message;

@@ -1,6 +1,7 @@
-// Continuation: a process that has lost its device makes way for a fresh one, which goes on with what is left.
+// Continuation: a process goes on where an earlier one of the same run ended.
 #pragma once
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <fstream>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -21,25 +22,38 @@
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/hand_over.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/read_result.hpp"
 
 namespace pace::harness {
 
-/// Set for a process that goes on where another one ended: the file with what that one found.
+/// Set for a process that may go on where another one ended: the file with what that one found, such as
+/// /proc/self/fd/5, handed over open.
 inline constexpr const char* continuation_variable = "PACE_CONTINUE_FILE";
+/// ... by its number, so that programs that it starts in turn do not take it for theirs.
+inline constexpr const char* continuing_variable = "PACE_CONTINUE_PROCESS";
+/// Set for a process that is watched by another, which starts it anew when it dies (see supervisor.hpp): its number.
+inline constexpr const char* supervised_variable = "PACE_SUPERVISED_PROCESS";
 
-/// A CUDA context in which a kernel has done something illegal, or never ends, cannot be had back: everything later in
-/// that process fails. So the program is executed anew, in the same process (for whoever waits for it, and for the
-/// time-out), with the same command line. There the tests run again from the first one on, but comparisons whose results
-/// are known are not measured again: they return what was found, which is published and judged as before, so that every
-/// file and the exit code are those of one run. The comparison that lost the device is such a result, too; hence each
-/// new process gets further, and there is an end.
+/// Whether the variable holds the number of this process.
+[[nodiscard]] inline bool names_this_process(const char* variable) {
+  return environment_variable(variable) == std::to_string(::getpid());
+}
+
+/// A process may end before its tests do: a CUDA context in which a kernel has done something illegal, or never ends,
+/// cannot be had back; an implementation may crash. Then the program runs anew, with the same command line. There the
+/// tests run again from the first one on, but comparisons whose results are known are not measured again: they return
+/// what was found, which is published and judged as before, so that every file and the exit code are those of one run.
+/// The comparison that ended the process is known, too; hence each new process gets further, and there is an end.
 class Continuation : public RunContext::Recollection {
  public:
   /// Throws InputError if the file that the variable names is not what another process leaves.
   explicit Continuation(char** arguments) : arguments_(arguments) {
-    if (const std::string path = environment_variable(continuation_variable); !path.empty()) read(path);
+    const std::string path = environment_variable(continuation_variable);
+    const bool for_another = !environment_variable(continuing_variable).empty() && !names_this_process(continuing_variable);
+    if (!path.empty() && !for_another) take_over(path);
+    supervised_ = names_this_process(supervised_variable);
     run_context().recollection = this;
   }
   Continuation(const Continuation&) = delete;
@@ -48,11 +62,43 @@ class Continuation : public RunContext::Recollection {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
+  /// Whether an earlier process has left something.
+  [[nodiscard]] bool continues() const { return !known_.empty() || !fates_.empty(); }
+
+  /// Also of an earlier run.
+  void remember(Result result) {
+    result.recalled = true;
+    keep(line_of(result));
+    known_.push_back(std::move(result));
+  }
+
+  /// Everything that will be recalled, in the order in which it was found.
+  void for_each_known(const std::function<void(const Result&)>& use) const {
+    for (const auto& each : known_) use(each);
+  }
+
+  [[nodiscard]] bool knows(const std::string& name) const override {
+    for (const auto& each : known_)
+      if (each.name == name) return true;
+    return false;
+  }
+
   bool recall(const std::string& name, Result& result) override {
+    if (supervised_) leave_signals_to_supervisor();
     for (auto each = known_.begin(); each != known_.end(); ++each) {
-      if (each->result.name != name) continue;
-      result = std::move(each->result);
+      if (each->name != name) continue;
+      result = std::move(*each);
       known_.erase(each);
+      return true;
+    }
+    return false;
+  }
+
+  bool next_fate(const std::string& name, RunContext::Fate& fate) override {
+    for (auto each = fates_.begin(); each != fates_.end(); ++each) {
+      if (each->comparison != name) continue;
+      fate = std::move(each->fate);
+      fates_.erase(each);
       return true;
     }
     return false;
@@ -61,8 +107,9 @@ class Continuation : public RunContext::Recollection {
   /// Of every result, once it is written. Does not return if this one's device is lost: the fresh process begins. Where
   /// that cannot be, it says so in `out`, and later comparisons on the device are reported as unreached.
   void add(const Result& result, std::ostream& out) {
-    keep(report::to_json(result).dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n');
-    if (result.lost_device.empty() || result.recalled) return;
+    if (result.recalled) return;  // is in the file
+    keep(line_of(result));
+    if (result.lost_device.empty()) return;
     out << "pace: " << result.name << ": the device was lost; a fresh process goes on\n" << std::flush;
     std::fflush(nullptr);
     try {
@@ -73,66 +120,60 @@ class Continuation : public RunContext::Recollection {
   }
 
  private:
-  void read(const std::string& path) {
-    std::ifstream file(path);
-    if (!file) throw InputError({path}, "cannot be opened; expected what an earlier process found");
+  struct Ended {
+    std::string comparison;
+    RunContext::Fate fate;
+  };
+
+  void take_over(const std::string& path) {
+    constexpr std::string_view open_files = "/proc/self/fd/";
+    if (path.starts_with(open_files)) descriptor_ = ::dup(std::atoi(path.c_str() + open_files.size()));
+    if (descriptor_ < 0) throw InputError({path}, "cannot be opened; expected what an earlier process found");
+    std::string problem;
     try {
-      for (std::string line; std::getline(file, line);) {
-        known_.push_back({report::result_from(report::Json::parse(line)), line + '\n'});
-        known_.back().result.recalled = true;
+      const std::string text = read_all(descriptor_);
+      for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+        const auto json = report::Json::parse(std::string_view(text).substr(begin, end - begin));
+        if (json.contains("fate_of")) {
+          fates_.push_back({json.at("fate_of").get<std::string>(), fate_from(json)});
+        } else {
+          known_.push_back(report::result_from(json));
+          known_.back().recalled = true;
+        }
       }
     } catch (const std::exception& error) {
-      throw InputError({path}, std::string("is not what an earlier process found: ") + error.what());
+      problem = error.what();
     }
-    // The file itself was handed over open, and this process keeps one of its own.
-    constexpr std::string_view open_files = "/proc/self/fd/";
-    if (path.starts_with(open_files)) ::close(std::atoi(path.c_str() + open_files.size()));
+    if (!problem.empty()) throw InputError({path}, "is not what an earlier process found: " + problem);
   }
 
-  /// Adds to a file without a name, which goes with the process, however that ends: a suite's samples would fill the
-  /// memory. What goes wrong matters only once a device is lost.
+  /// A suite's samples would fill the memory. What goes wrong matters only once a device is lost.
   void keep(const std::string& line) {
-    if (!trouble_.empty()) return;
-    if (descriptor_ < 0) {
-      std::string parent = environment_variable("TEST_TMPDIR");
-      if (parent.empty()) parent = environment_variable("TMPDIR");
-      std::string path = (parent.empty() ? "/tmp" : parent) + "/pace-continue-XXXXXX";
-      descriptor_ = ::mkstemp(path.data());
-      if (descriptor_ < 0) {
-        trouble_ = "cannot make a file like " + path + ": " + std::strerror(errno);
-        return;
-      }
-      ::unlink(path.c_str());
-    }
-    for (std::size_t done = 0; done < line.size();) {
-      const ssize_t written = ::write(descriptor_, line.data() + done, line.size() - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) {
-        trouble_ = std::string("cannot write what was found: ") + std::strerror(errno);
-        return;
-      }
-      done += static_cast<std::size_t>(written);
-    }
+    if (descriptor_ < 0 && trouble_.empty()) descriptor_ = open_unnamed_file(trouble_);
+    if (trouble_.empty()) trouble_ = append_all(descriptor_, line);
+  }
+
+  /// Catch2 catches signals during a test, and tells of them as if the run ended there. This one does not.
+  static void leave_signals_to_supervisor() {
+    for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS}) ::signal(number, SIG_DFL);
   }
 
   void execute() {
-    for (const auto& each : known_) keep(each.line);
     if (!trouble_.empty()) throw Error(trouble_);
     std::array<char, 4096> self{};
     if (::readlink("/proc/self/exe", self.data(), self.size() - 1) <= 0)
       throw Error("/proc/self/exe does not say which program this is");
     ::setenv(continuation_variable, ("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), 1);
+    ::setenv(continuing_variable, std::to_string(::getpid()).c_str(), 1);
     ::execv(self.data(), arguments_);
     throw Error("cannot execute " + std::string(self.data()) + ": " + std::strerror(errno));
   }
 
-  struct Known {
-    Result result;
-    std::string line;
-  };
   char** const arguments_;
+  bool supervised_ = false;
   /// What was not asked for yet.
-  std::vector<Known> known_;
+  std::vector<Result> known_;
+  std::vector<Ended> fates_;
   /// Of everything published so far, recalled or new; below 0 before the first of it.
   int descriptor_ = -1;
   /// Why it cannot be kept; empty: it can.

@@ -61,7 +61,7 @@ class ReplicateSink final : public report::Sink {
 
   void write(const Result& result) override {
     for (const auto& row : result.implementations) {
-      if (row.outcome == Outcome::wrong || row.outcome == Outcome::threw)
+      if (at_fault(row.outcome))
         line({{"problem",
                '\'' + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " + row.message}});
       for (const auto& judgement : row.judgements) write(row, judgement);

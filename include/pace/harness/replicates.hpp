@@ -27,6 +27,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/hand_over.hpp"
 #include "pace/harness/replicate_sink.hpp"
 #include "pace/report/replicates.hpp"
 
@@ -111,9 +112,7 @@ namespace detail {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string parent = environment_variable("TEST_TMPDIR");
-    if (parent.empty()) parent = environment_variable("TMPDIR");
-    path_ = (parent.empty() ? "/tmp" : parent) + "/pace-processes-XXXXXX";
+    path_ = temporary_folder() + "/pace-processes-XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) throw Error("--processes: cannot make a folder like " + path_);
   }
   ScratchFolder(const ScratchFolder&) = delete;

@@ -9,8 +9,10 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +23,10 @@
 #include "pace/harness/continuation.hpp"
 #include "pace/harness/framework_xml.hpp"
 #include "pace/harness/replicates.hpp"
+#include "pace/harness/resume.hpp"
 #include "pace/harness/session_options.hpp"
 #include "pace/harness/stored_baseline.hpp"
+#include "pace/harness/supervisor.hpp"
 #include "pace/harness/threads.hpp"
 #include "pace/harness/time_limit.hpp"
 #include "pace/harness/torch_environment.hpp"
@@ -42,8 +46,15 @@ struct SessionConfig {
   /// Takes Catch2's parser with pace's options and returns it with more. Catch2 keeps no copies of names and
   /// descriptions: give it literals.
   std::function<Catch::Clara::Parser(Catch::Clara::Parser)> extend_cli;
-  /// Runs between the parsing and the tests. An Error that it throws ends the program with its message.
-  std::function<void()> after_parse;
+  /// Runs between the parsing and the tests, and may complete the options. An Error that it throws ends the program with
+  /// its message.
+  std::function<void(SessionOptions&)> after_parse;
+  /// Tests run in a process of their own; an implementation that ends it, by a crash or by not coming back, becomes a
+  /// row, and a fresh process goes on. Command line: --isolation.
+  bool isolated = false;
+  /// What, beside pace's own options, must be equal for --resume to go on from an earlier run's file. Asked for after
+  /// `after_parse`. None: the program's runs cannot be resumed.
+  std::function<Configuration()> configuration;
   /// Added to the environment in result files.
   std::map<std::string, std::string> environment;
 };
@@ -112,8 +123,45 @@ class Listening {
   return environment;
 }
 
+/// Everything of a run's options and machine that its figures depend on.
+[[nodiscard]] inline Configuration configuration_of(const SessionConfig& config, const SessionOptions& session,
+                                                    const report::Environment& environment) {
+  Configuration all = config.configuration();
+  const Options& options = session.measuring;
+  const auto add = [&](const char* name, const auto& value) {
+    std::ostringstream text;
+    text << value;
+    all.emplace(name, text.str());
+  };
+  add("--budget", options.budget.count() * 1e-9);
+  add("--warm-up", options.warm_up.count() * 1e-9);
+  add("--max-rounds", options.max_rounds);
+  add("--confidence", options.confidence);
+  add("--seed", options.seed);
+  add("--threads", session.threads);
+  add("--clock", to_string(options.clock));
+  add("--operands", static_cast<int>(options.operands));
+  add("--stop", static_cast<int>(options.stop));
+  add("--figures", options.figures);
+  add("--controls", options.controls);
+  add("the processor", environment.cpu);
+  add("LibTorch", environment.extra.at("libtorch"));
+  return all;
+}
+
+/// Results of an earlier process, or run, that this one goes on from. Where they are judged by a stored baseline they
+/// are written when they are published.
+[[nodiscard]] inline std::vector<Result> earlier_results(const Continuation& continuation,
+                                                         const SessionOptions& options) {
+  std::vector<Result> earlier;
+  if (options.baseline.compare_with.empty())
+    continuation.for_each_known([&](const Result& result) { earlier.push_back(result); });
+  return earlier;
+}
+
 /// Opens the files before anything is measured for them.
-inline void add_files(report::FanOut& sinks, const SessionOptions& options, const report::Environment& environment) {
+inline void add_files(report::FanOut& sinks, const SessionOptions& options, const report::Environment& environment,
+                      const Configuration& configuration, const std::vector<Result>& earlier) {
   std::set<std::string> csv, json;
   if (!options.csv.empty()) csv.insert(output_path(options.csv));
   if (!options.json.empty()) json.insert(output_path(options.json));
@@ -123,8 +171,10 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
     json.insert(inside(undeclared_outputs(), "results.json"));
   }
   if (!options.junit.empty()) sinks.add(std::make_unique<report::JUnitSink>(output_path(options.junit), environment));
-  for (const auto& path : csv) sinks.add(std::make_unique<report::CsvSink>(path));
-  for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, environment));
+  for (const auto& path : csv) sinks.add(std::make_unique<report::CsvSink>(path, earlier));
+  auto more = report::Json::object();
+  if (!configuration.empty()) more["configuration"] = harness::to_json(configuration);
+  for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, environment, more, earlier));
 }
 
 /// Bazel's own files. Returns the sink of its XML, which waits for Catch2's part; null outside of Bazel.
@@ -139,6 +189,29 @@ inline report::JUnitSink* add_bazel_files(report::FanOut& sinks, const Framework
   auto* const waiting = junit.get();
   sinks.add(std::move(junit));
   return waiting;
+}
+
+/// Bytes that a watched process may use. None where CUDA may be used, which reserves what it never touches.
+[[nodiscard]] inline std::optional<std::int64_t> memory_limit() {
+#ifdef PACE_CUDA
+  return std::nullopt;
+#else
+  return available_memory();
+#endif
+}
+
+/// Hands what an earlier run has found to the continuation. Throws InputError if it must not be used.
+inline void resume(Continuation& continuation, const SessionOptions& options, const Configuration& configuration,
+                   std::ostream& errors) {
+  if (configuration.empty()) throw InputError({}, "--resume: this program's runs cannot be resumed");
+  if (options.json.empty())
+    throw InputError({}, "--resume: expected --json FILE beside it, the result file of the run to go on from");
+  if (!options.baseline.compare_with.empty() || options.baseline.save.size() > 0)
+    throw InputError({}, "--resume does not go with stored baselines");
+  const std::string path = output_path(options.json);
+  auto results = results_to_resume(path, configuration);
+  errors << "pace: " << path << ": " << results.size() << " results of an earlier run are kept\n" << std::flush;
+  for (auto& result : results) continuation.remember(std::move(result));
 }
 
 inline int run_tests(Catch::Session& session) {
@@ -169,10 +242,17 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (const int code = session.applyCommandLine(argc, argv); code != 0) return code;
   validate(options.measuring);
   if (session.configData().showHelp) return session.run();
+  const bool measures = !only_tells(session.configData()) && options.processes == 1;
+  const bool supervised = is_supervised();
+  // Before anything that does not survive a fork: threads, a GPU.
+  if (measures && !supervised && options.isolation.value_or(config.isolated)) {
+    Supervisor supervisor(options.patience, memory_limit(), std::cerr);
+    if (const auto code = supervisor.run()) return *code;
+  }
   run_context().options = options.measuring;
-  run_context().deadline = deadline_of(options.time_limit, clock::WallClock().now(), process_age());
+  run_context().deadline = deadline_of(options.time_limit, clock::WallClock().now(), run_age());
   use_threads(options.threads);
-  if (config.after_parse) config.after_parse();
+  if (config.after_parse) config.after_parse(options);
   if (only_tells(session.configData())) return session.run();
   if (options.processes > 1) {
     const PrematureExitFile guard;
@@ -187,23 +267,29 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   report::FanOut sinks([&errors](const std::string& message) {
     errors.get() << "pace: " << message << "; no further results go there\n" << std::flush;
   });
+  report::ConsoleSink* table = nullptr;
   if (!options.no_table) {
     const bool colour = colour_for(session.config(), to_stderr ? STDERR_FILENO : STDOUT_FILENO);
-    auto table = std::make_unique<report::ConsoleSink>(table_stream.get(), colour);
+    auto made = std::make_unique<report::ConsoleSink>(table_stream.get(), colour);
+    table = made.get();
     table->introduce(environment);
-    sinks.add(std::move(table));
+    sinks.add(std::move(made));
   }
   if (const auto path = environment_variable(replicate_variable); !path.empty()) {
     sinks.add(std::make_unique<ReplicateSink>(path));
     // The centre of rounds that end when something looks proven lies a little too far out.
     run_context().options.stop = StopPolicy::budget;
   }
-  add_files(sinks, options, environment);
+  Continuation continuation(argv);
+  Configuration configuration;
+  if (config.configuration) configuration = configuration_of(config, options, environment);
+  if (table != nullptr && continuation.continues()) table->already_introduced();
+  if (options.resume && !continuation.continues()) resume(continuation, options, configuration, errors.get());
+  add_files(sinks, options, environment, configuration, earlier_results(continuation, options));
   auto* const junit = add_bazel_files(sinks, xml, environment);
   BaselineGate baseline(options.baseline, options.measuring, environment);
   if (auto sink = baseline_sink(options.baseline, options.measuring, environment)) sinks.add(std::move(sink));
 
-  Continuation continuation(argv);
   const Listening listening(sinks, baseline, continuation, errors.get());
   const int code = run_tests(session);
   sinks.finish([&](report::Sink& sink) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -30,6 +31,11 @@ struct SessionOptions {
   /// For the whole program, from its start; infinite: none.
   Nanoseconds time_limit{std::numeric_limits<double>::infinity()};
   bool no_table = false;
+  /// Whether tests run in a process of their own; none: as the program has it.
+  std::optional<bool> isolation;
+  /// For a call, before its process is ended.
+  Nanoseconds patience = std::chrono::minutes(5);
+  bool resume = false;
   std::size_t processes = 1;  ///< at most so many, one after another; see replicates.hpp
   BaselineOptions baseline;
 
@@ -144,6 +150,19 @@ template <class Read>
                    "a whole number above 0", [&processes = options.processes](Text text) {
                      return read_number(text, processes) && processes > 0;
                    });
+  parser |= option("--isolation", "on|off",
+                   "pace: run the tests in a process of its own, so that an implementation that crashes or hangs becomes "
+                   "a row and the others are measured", "on or off",
+                   [&isolation = options.isolation](Text text) {
+                     isolation = text == "on";
+                     return text == "on" || text == "off";
+                   });
+  parser |= option("--patience", "seconds",
+                   "pace: in a process of its own, a call that takes longer has hung (defaults to 300)",
+                   "a number of seconds above 0, such as 300",
+                   [&options](Text text) { return read_seconds(text, options.patience, false); });
+  parser |= Catch::Clara::Opt(options.resume)["--resume"](
+      "pace: go on from the --json file of an interrupted run with the same options");
   parser |= Catch::Clara::Opt(options.no_table)["--no-table"]("pace: print no table of results");
 
   const auto set_budget = [&measuring](Text text) {

@@ -26,9 +26,9 @@ namespace pace::harness {
 /// the rest.
 inline constexpr double share_of_timeout = 0.8;
 
-/// How long this process has existed; libraries are loaded before main. 0 if /proc does not say.
-[[nodiscard]] inline Nanoseconds process_age(const std::string& root = "") {
-  std::ifstream file(root + "/proc/self/stat");
+/// How long a process has existed, by its number or `self`; libraries are loaded before main. 0 if /proc does not say.
+[[nodiscard]] inline Nanoseconds process_age(const std::string& root = "", const std::string& process = "self") {
+  std::ifstream file(root + "/proc/" + process + "/stat");
   const std::string line{std::istreambuf_iterator<char>(file), {}};
   // The second field is the program's name in parentheses, which may hold blanks and parentheses.
   const auto name_end = line.rfind(')');

@@ -33,14 +33,13 @@ class ConsoleSink final : public Sink {
       introduction_ += indented("Caution: " + caution, 0, Colour::yellow);
   }
 
+  /// By an earlier process of this run, which has printed what it found, too.
+  void already_introduced() { introduction_.clear(); }
+
   using Sink::write;
   void write(const Result& result) override {
     summary_.add(result);
-    if (result.recalled) {
-      // An earlier process of this run has printed it, and the introduction.
-      introduction_.clear();
-      return;
-    }
+    if (result.recalled) return;
     std::vector<std::vector<Cell>> rows;
     for (const auto& each : result.implementations) {
       rows.push_back(row(each));
@@ -135,11 +134,10 @@ class ConsoleSink final : public Sink {
     switch (each.outcome) {
       case Outcome::measured: return each.checked ? Cell{"correct"} : Cell{"unchecked", Colour::yellow};
       case Outcome::wrong: return {"WRONG", Colour::red};
-      case Outcome::threw: return {"threw", Colour::red};
-      case Outcome::refused: return {"refused", Colour::yellow};
-      case Outcome::unreached: return {"unreached", Colour::yellow};
+      case Outcome::refused:
+      case Outcome::unreached: return {to_string(each.outcome), Colour::yellow};
+      default: return {to_string(each.outcome), Colour::red};
     }
-    return {"?"};
   }
 
   [[nodiscard]] static Cell verdict(const ImplementationResult& each) {
@@ -182,8 +180,7 @@ class ConsoleSink final : public Sink {
     if (const auto line = figures(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
     if (each.outcome != Outcome::measured)
       text += indented(std::string(to_string(each.outcome)) + ": " + each.message, remark_indent,
-                       each.outcome == Outcome::refused || each.outcome == Outcome::unreached ? Colour::yellow
-                                                                                              : Colour::red);
+                       at_fault(each.outcome) ? Colour::red : Colour::yellow);
     for (const auto& judgement : each.judgements)
       if (!judgement.acceptable)
         text += indented(judgement.expectation + ": " + to_string(judgement.verdict) + ": " + judgement.message,

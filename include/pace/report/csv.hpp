@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "pace/core/view.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
@@ -23,7 +24,7 @@ namespace pace::report {
 /// | column | meaning |
 /// |---|---|
 /// | case, implementation, baseline | what was measured; `true` for the implementation that others are compared with |
-/// | outcome | measured, wrong, threw, refused |
+/// | outcome | measured, wrong, threw, refused, unreached, crashed, timed out, out of memory |
 /// | correct | `true`, `false`, or empty if the outputs were not compared |
 /// | max_abs_error | largest absolute difference to the baseline's outputs |
 /// | median_ns, interval_low_ns, interval_high_ns | time per iteration and the interval of the median |
@@ -46,8 +47,13 @@ namespace pace::report {
 /// | operator_calls, allocations, bytes_allocated | exact counts of one call |
 class CsvSink final : public Sink {
  public:
-  /// Creates or empties the file and writes the header. Throws Error.
-  explicit CsvSink(std::string path) : file_(std::move(path)) { file_.append(header()); }
+  /// Creates or empties the file and writes the header. Throws Error. `earlier`: see JsonSink.
+  explicit CsvSink(std::string path, View<Result> earlier = {})
+      : file_(std::move(path), !earlier.empty()), keeps_earlier_(!earlier.empty()) {
+    file_.append(header());
+    for (const auto& result : earlier) append(result);
+    file_.replace();
+  }
 
   [[nodiscard]] static std::string_view header() {
     return "case,implementation,baseline,outcome,correct,max_abs_error,median_ns,interval_low_ns,interval_high_ns,"
@@ -59,9 +65,7 @@ class CsvSink final : public Sink {
 
   using Sink::write;
   void write(const Result& result) override {
-    std::string rows;
-    for (const auto& each : result.implementations) rows += row(result, each);
-    file_.append(rows);
+    if (!result.recalled || !keeps_earlier_) append(result);
   }
   void finish() override { file_.close(); }
 
@@ -159,7 +163,14 @@ class CsvSink final : public Sink {
     bool first_ = true;
   };
 
+  void append(const Result& result) {
+    std::string rows;
+    for (const auto& each : result.implementations) rows += row(result, each);
+    file_.append(rows);
+  }
+
   OutputFile file_;
+  bool keeps_earlier_;
 };
 
 }  // namespace pace::report

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "pace/core/view.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
@@ -205,30 +206,38 @@ template <class T>
 
 /// Writes `{"schema_version": ..., "environment": {...}, "results": [...]}`, one result a line. The file is a complete
 /// document after every result: each write replaces the closing brackets, in one system call, by the result and the
-/// brackets.
+/// brackets. `earlier` are results of an earlier process, or run, that this one goes on from: they are in the file from
+/// the beginning, which replaces what was there under the name, and are not written again when they are published.
 class JsonSink final : public Sink {
  public:
   /// Creates or empties the file and writes a document without results. `more` are further keys of the document. Throws
   /// Error.
-  JsonSink(std::string path, const Environment& environment, const Json& more = Json::object())
-      : file_(std::move(path)) {
+  JsonSink(std::string path, const Environment& environment, const Json& more = Json::object(),
+           View<Result> earlier = {})
+      : file_(std::move(path), !earlier.empty()), keeps_earlier_(!earlier.empty()) {
     std::string head = "{\n\"schema_version\": " + std::to_string(json_schema_version) +
                        ",\n\"environment\": " + text_of(to_json(environment));
     for (const auto& [key, value] : more.items()) head += ",\n" + text_of(key) + ": " + text_of(value);
     head += ",\n\"results\": [";
     file_.replace_tail("", head += closing);
+    for (const auto& result : earlier) append(result);
+    file_.replace();
   }
 
   using Sink::write;
   void write(const Result& result) override {
-    const std::string separator = first_ ? "\n" : ",\n";
-    file_.replace_tail(closing, separator + text_of(to_json(result)) + std::string(closing));
-    first_ = false;
+    if (!result.recalled || !keeps_earlier_) append(result);
   }
   void finish() override { file_.close(); }
 
  private:
   static constexpr std::string_view closing = "\n]\n}\n";
+
+  void append(const Result& result) {
+    const std::string separator = first_ ? "\n" : ",\n";
+    file_.replace_tail(closing, separator + text_of(to_json(result)) + std::string(closing));
+    first_ = false;
+  }
 
   /// In one line. Bytes that are no UTF-8, in a message from elsewhere, become U+FFFD; they must not lose the result.
   [[nodiscard]] static std::string text_of(const Json& json) {
@@ -236,6 +245,7 @@ class JsonSink final : public Sink {
   }
 
   OutputFile file_;
+  bool keeps_earlier_;
   bool first_ = true;
 };
 

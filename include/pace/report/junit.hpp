@@ -143,7 +143,7 @@ class JUnitSink final : public Sink {
 
   [[nodiscard]] static Case correctness(const ImplementationResult& row) {
     Case made;
-    made.failure = row.outcome == Outcome::wrong || row.outcome == Outcome::threw;
+    made.failure = at_fault(row.outcome);
     made.error = row.outcome == Outcome::refused || row.outcome == Outcome::unreached;
     std::string happened;
     if (made.failure) happened = outcome("failure", to_string(row.outcome), row.message);

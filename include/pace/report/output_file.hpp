@@ -2,11 +2,13 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -20,9 +22,11 @@ namespace pace::report {
 /// old content or the new, and a full disk is seen in that call rather than in a destructor.
 class OutputFile {
  public:
-  /// Creates or empties the file. Throws Error naming the path and the system's reason.
-  explicit OutputFile(std::string path)
-      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+  /// Creates or empties the file. Throws Error naming the path and the system's reason. If `replaces`, what is there
+  /// under that name stays until replace() is called.
+  explicit OutputFile(std::string path, bool replaces = false)
+      : path_(std::move(path)), under_name_(!replaces || is_no_file(path_)),
+        descriptor_(::open(name().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
     if (descriptor_ < 0) fail("cannot open", errno);
   }
   OutputFile(const OutputFile&) = delete;
@@ -32,6 +36,13 @@ class OutputFile {
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// What was written takes the place of what was there under the name, at once. Throws Error.
+  void replace() {
+    if (under_name_) return;
+    if (std::rename(name().c_str(), path_.c_str()) != 0) fail("cannot replace", errno);
+    under_name_ = true;
+  }
 
   /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown.
   void append(std::string_view text) {
@@ -91,7 +102,15 @@ class OutputFile {
     throw Error(std::string(what) + " '" + path_ + "': " + std::strerror(reason) + hint);
   }
 
+  [[nodiscard]] std::string name() const { return under_name_ ? path_ : path_ + ".new"; }
+  /// Such as /dev/null, which must not be replaced.
+  [[nodiscard]] static bool is_no_file(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  }
+
   std::string path_;
+  bool under_name_;
   int descriptor_;
   off_t size_ = 0;
 };

@@ -155,7 +155,8 @@ inline void read_device_figures(const Json& json, ImplementationResult& row) {
   row.name = json.at("name").get<std::string>();
   row.is_baseline = json.at("baseline").get<bool>();
   row.outcome = named(json, "outcome", {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused,
-                                        Outcome::unreached});
+                                        Outcome::unreached, Outcome::crashed, Outcome::timed_out,
+                                        Outcome::out_of_memory});
   read(json, "message", row.message);
   read(json, "checked", row.checked);
   read(json, "max_abs_error", row.max_abs_error);

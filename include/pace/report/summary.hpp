@@ -104,8 +104,8 @@ class RunSummary {
   [[nodiscard]] std::string implementations() const {
     std::size_t total = 0;
     std::string parts;
-    for (const auto outcome : {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused,
-                               Outcome::unreached}) {
+    for (const auto outcome : {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused, Outcome::unreached,
+                               Outcome::crashed, Outcome::timed_out, Outcome::out_of_memory}) {
       total += count(outcome);
       if (count(outcome) == 0 && outcome != Outcome::measured) continue;
       parts += (parts.empty() ? "" : ", ") + std::to_string(count(outcome)) + ' ' + to_string(outcome);
@@ -132,7 +132,7 @@ class RunSummary {
   }
 
   std::size_t cases_ = 0, expectations_ = 0, unmet_ = 0, open_ = 0;
-  std::array<std::size_t, 5> outcomes_{};  // by Outcome
+  std::array<std::size_t, 8> outcomes_{};  // by Outcome
   std::vector<Candidate> candidates_;      // in the order in which they came
   std::vector<std::string> unmet_lines_;
 };

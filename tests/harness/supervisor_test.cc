@@ -1,0 +1,153 @@
+// Implementations that end their process, and runs that are interrupted and resumed: seen from outside.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pace/report/json.hpp"
+#include "tests/harness/run_program.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using program::Folder, program::run;
+
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+/// What became of each implementation, by comparison, in the order of the file.
+std::vector<std::string> rows(const std::string& text) {
+  std::vector<std::string> rows;
+  const auto document = pace::report::Json::parse(text);
+  for (const auto& result : document.at("results"))
+    for (const auto& each : result.at("implementations"))
+      rows.push_back(result.at("name").get<std::string>() + ' ' + each.at("name").get<std::string>() + ' ' +
+                     each.at("outcome").get<std::string>());
+  return rows;
+}
+
+std::vector<std::string> rows_with(const std::string& bad) {
+  std::vector<std::string> rows;
+  for (const std::string name : {"before", "culprit", "after"})
+    for (const std::string implementation : {"eager", "bad", "fine"})
+      rows.push_back(name + ' ' + implementation + ' ' +
+                     (name == "culprit" && implementation == "bad" ? bad : "measured"));
+  return rows;
+}
+
+const std::string options = " --isolation on --disturbance 1 ";
+
+}  // namespace
+
+TEST_CASE("an implementation that ends its process becomes a row, and all others are measured") {
+  struct Case {
+    std::string test, more, outcome, message;
+  };
+  for (const auto& [test, more, outcome, message] : std::vector<Case>{
+           {"crashes", "", "crashed", "the process was killed by signal 11 (Segmentation fault)"},
+           {"leaves", "", "crashed", "it ended the process with exit code 0"},
+           {"hangs", "--patience 1", "timed out", "no call began or ended for 1.00 s, so the process was ended"},
+           {"'is killed'", "", "out of memory", "signal 9 (Killed), as the system does when memory runs out"},
+           {"'takes all memory'", "", "out of memory", "memory ran out"}}) {
+    const Folder folder;
+    const std::string json = folder.path() + "/a.json", csv = folder.path() + "/a.csv", xml = folder.path() + "/a.xml";
+    const auto program = run(test + options + more + " --json " + json + " --csv " + csv + " --junit " + xml);
+    INFO(test << '\n' << program.out << program.err);
+    CHECK(program.code == 42);
+    CHECK(rows(folder.content("a.json")) == rows_with(outcome));
+    CHECK_THAT(folder.content("a.json"), ContainsSubstring(message));
+    CHECK(count(folder.content("a.csv"), "\nbefore,") == 3);
+    CHECK(count(folder.content("a.csv"), "\nculprit,bad,false," + outcome) == 1);
+    CHECK(count(folder.content("a.xml"), message) > 0);
+    // In the table, too, and each comparison once.
+    CHECK(count(program.out, "\nbefore  (") == 1);
+    CHECK(count(program.out, outcome + ": ") >= 1);
+    CHECK_THAT(program.out, ContainsSubstring("3 cases, 9 implementations: 8 measured"));
+  }
+}
+
+TEST_CASE("where the baseline crashes nobody is compared, and the run goes on") {
+  const Folder folder;
+  const auto program = run("'the baseline crashes'" + options + "--json " + folder.path() + "/a.json");
+  INFO(program.out << program.err);
+  CHECK(program.code == 42);
+  CHECK(rows(folder.content("a.json")) == std::vector<std::string>{"culprit eager crashed", "culprit fine refused",
+                                                                   "after eager measured", "after fine measured"});
+}
+
+TEST_CASE("a crash outside of any comparison ends the run, and says so") {
+  const Folder folder;
+  const auto program = run("'crashes outside'" + options + "--json " + folder.path() + "/a.json");
+  INFO(program.out << program.err);
+  CHECK(program.code != 0);
+  CHECK_THAT(program.err, ContainsSubstring("outside of any comparison"));
+  CHECK(rows(folder.content("a.json")).size() == 2);
+}
+
+TEST_CASE("without isolation a crash is the end") {
+  const auto program = run("crashes --isolation off --disturbance 1");
+  CHECK(program.code != 0);
+  CHECK(count(program.out, "begins after") == 0);
+}
+
+TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; then it can be resumed") {
+  const Folder folder;
+  const std::string json = folder.path() + "/a.json", csv = folder.path() + "/a.csv";
+  const std::string program_path = program::fs::absolute("tests/harness/sample_program").string();
+  const std::string files = " --json " + json + " --csv " + csv;
+  const std::string out = folder.path() + "/out";
+  // The signal goes to the process that a shell knows, once the second comparison waits.
+  const std::string script = folder.path() + "/interrupt.sh";
+  std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << files << " >" << out
+                        << " 2>&1 &\np=$!\nfor i in $(seq 600); do grep -q ^waits " << out
+                        << " && break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
+  const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
+  INFO(folder.content("out"));
+  CHECK(WEXITSTATUS(status) == 130);
+  CHECK_THAT(folder.content("out"), ContainsSubstring("interrupted; what was measured so far is in the result files"));
+  CHECK(rows(folder.content("a.json")) ==
+        std::vector<std::string>{"before eager measured", "before bad measured", "before fine measured"});
+  CHECK(count(folder.content("a.csv"), "\nbefore,") == 3);
+
+  SECTION("what is there is not measured again") {
+    const auto resumed = run("'waits to be interrupted'" + options + "--patience 1 --resume" + files);
+    INFO(resumed.out << resumed.err);
+    CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
+    CHECK(rows(folder.content("a.json")) == rows_with("timed out"));
+    CHECK(count(folder.content("a.csv"), "\nbefore,") == 3);
+    CHECK(count(resumed.out, "\nbefore  (") == 0);
+    CHECK_THAT(resumed.out, ContainsSubstring("3 cases, 9 implementations: 8 measured"));
+    CHECK_FALSE(program::fs::exists(json + ".new"));
+  }
+  SECTION("another configuration is refused, and leaves the file as it is") {
+    const auto resumed = run("'waits to be interrupted'" + options + "--resume --seed 7 --extra word" + files);
+    CHECK(resumed.code == 1);
+    CHECK_THAT(resumed.err, ContainsSubstring(json + ": --resume: holds results of another configuration") &&
+                                ContainsSubstring("--seed: \"39630\" there, '7' here") &&
+                                ContainsSubstring("--extra: \"\" there, 'word' here"));
+    CHECK(rows(folder.content("a.json")).size() == 3);
+  }
+  SECTION("a file that is none is refused") {
+    std::ofstream(json) << "{\"results\": []}\n";
+    const auto resumed = run("'fast enough'" + options + "--resume" + files);
+    CHECK(resumed.code == 1);
+    CHECK_THAT(resumed.err, ContainsSubstring(json + ":1: --resume: expected a result file as --json writes it"));
+  }
+}
+
+TEST_CASE("there is nothing to resume from without a file, or where the file is not there yet") {
+  const auto none = run("'fast enough' --resume");
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, ContainsSubstring("--resume: expected --json FILE beside it"));
+  const Folder folder;
+  const auto first = run("'fast enough' --resume --json " + folder.path() + "/a.json");
+  CHECK(first.code == 0);
+  CHECK_THAT(first.err, ContainsSubstring("0 results of an earlier run are kept"));
+}
