@@ -34,7 +34,7 @@ namespace detail {
   return fraction < 0.5 ? low + fraction * (high - low) : high - (high - low) * (1 - fraction);
 }
 
-[[nodiscard]] inline double at(const std::vector<double>& row, std::size_t model) {
+[[nodiscard]] inline double time_of(const std::vector<double>& row, std::size_t model) {
   if (model >= row.size())
     throw Error("times of " + std::to_string(row.size()) + " models in a sample; expected one of model " +
                 std::to_string(model));
@@ -55,7 +55,7 @@ namespace detail {
 /// Quantiles over the samples of time(a) / time(b). Throws Error without samples, or where one lacks a time.
 [[nodiscard]] inline Quantiles time_ratio(const SampleTimes& times, std::size_t a, std::size_t b) {
   std::vector<double> ratios;
-  for (const auto& row : times) ratios.push_back(detail::at(row, a) / detail::at(row, b));
+  for (const auto& row : times) ratios.push_back(detail::time_of(row, a) / detail::time_of(row, b));
   return quantiles(std::move(ratios));
 }
 
@@ -69,7 +69,7 @@ namespace detail {
   if (times.empty()) throw Error("mean times of no samples; expected one or more");
   std::vector<double> means(times.front().size());
   for (std::size_t model = 0; model < means.size(); ++model) {
-    for (const auto& row : times) means[model] += detail::at(row, model);
+    for (const auto& row : times) means[model] += detail::time_of(row, model);
     means[model] /= static_cast<double>(times.size());
   }
   return means;
