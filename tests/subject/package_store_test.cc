@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -96,6 +97,19 @@ TEST_CASE("a package is compiled once, and found from then on", "[subject]") {
   CHECK(scene.count("run R\"\"\"py(") == 1);                     // the script arrives as it stands in the file
   CHECK(scene.progress.str() == "pace: compiling\n");            // only what is meant for people
   CHECK(fs::is_empty(scene.cache() / "build"));                  // scripts and modules are gone
+}
+
+TEST_CASE("who compiled a package knows how long that took, and nobody else", "[subject]") {
+  Scene scene;
+  PackageStore store(scene.options());
+  CHECK(store.compile_seconds(relu(3)) == std::nullopt);
+  (void)store.find(relu(3));
+  CHECK(store.compile_seconds(relu(3)) == 0.5);
+  CHECK(store.compile_seconds(relu(4)) == std::nullopt);
+  CHECK(PackageStore(scene.options()).compile_seconds(relu(3)) == std::nullopt);
+  Scene::mode("fail");
+  CHECK_THAT(why([&] { (void)store.find(relu(4)); }), ContainsSubstring("made to fail"));
+  CHECK(store.compile_seconds(relu(4)) == std::nullopt);
 }
 
 TEST_CASE("many cases are compiled in one process, and only those that are missing", "[subject]") {

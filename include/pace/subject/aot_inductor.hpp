@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -126,9 +127,14 @@ class AotInductorExecutable final : public Executable {
 
 class AotInductorBackend final : public Backend {
  public:
-  explicit AotInductorBackend(PackageOptions options = {}) : store_(std::move(options)) {}
+  /// A back end with other options of Inductor needs another name.
+  explicit AotInductorBackend(PackageOptions options = {}, std::string name = "aot_inductor")
+      : name_(std::move(name)), store_(std::move(options)) {}
 
-  [[nodiscard]] std::string name() const override { return "aot_inductor"; }
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) override {
+    return store_.compile_seconds(call);
+  }
 
 #if PACE_HAS_AOT_INDUCTOR
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
@@ -172,6 +178,7 @@ class AotInductorBackend final : public Backend {
     return text.substr(0, text.find('\n'));
   }
 
+  std::string name_;
   PackageStore store_;
 };
 

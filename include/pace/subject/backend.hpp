@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ class Backend {
   /// Announces the calls that will be prepared, so that a back end that compiles can take many at once. Reports
   /// nothing: a call that cannot be compiled says so in its own `prepare`.
   virtual void prepare_all(std::span<const OperatorCall* const> /*calls*/) {}
+  /// How long compiling the call took, if this process did that, in prepare() or prepare_all(). Nothing where nothing
+  /// was compiled, or that is not known.
+  [[nodiscard]] virtual std::optional<double> compile_seconds(const OperatorCall& /*call*/) { return std::nullopt; }
 };
 
 struct BackendOptions;  // default_backends.hpp

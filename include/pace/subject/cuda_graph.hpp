@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,9 @@ class CudaGraphBackend final : public Backend {
 #endif
   }
   void prepare_all(std::span<const OperatorCall* const> calls) override { inner_.prepare_all(calls); }
+  [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) override {
+    return inner_.compile_seconds(call);
+  }
 
  private:
   std::string name_;

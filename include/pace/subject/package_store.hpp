@@ -63,6 +63,14 @@ class PackageStore {
     PackageCompiler(options_).compile(calls, directory);
   }
 
+  /// Seconds that compiling the package took, as its record tells, if this store did it.
+  [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) const {
+    const std::string name = key(call);
+    if (!attempted_.contains(name)) return std::nullopt;
+    const std::optional<PackageRecord> record = detail::read_record(options_.cache / (name + ".json"));
+    return record && record->ok ? std::optional(record->seconds) : std::nullopt;
+  }
+
   /// Forgets a package that turned out not to load, so that the next `find` compiles it anew. False if that has been
   /// done already.
   [[nodiscard]] bool discard(const OperatorCall& call) {

@@ -14,39 +14,13 @@
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/corpus/corpus.hpp"
-#include "pace/corpus/generate.hpp"
+#include "pace/families/operators/make_call.hpp"
 #include "pace/families/operators/options.hpp"
 #include "pace/families/operators/selection.hpp"
 #include "pace/subject/backend.hpp"
-#include "pace/subject/device.hpp"
-#include "pace/subject/memory.hpp"
 #include "pace/subject/operator_call.hpp"
-#include "pace/subject/valid_inputs.hpp"
 
 namespace pace::families::operators {
-
-/// Makes the inputs of a sample and binds them to its operator. Throws Refused or InputError, with operator, file and
-/// line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will hold.
-[[nodiscard]] inline subject::OperatorCall make_call(const std::string& op, const corpus::Sample& sample,
-                                                     const ReplayOptions& options, std::uint64_t seed,
-                                                     std::size_t copies) {
-  try {
-    const corpus::Call parsed = corpus::parse_call(sample, op);
-    corpus::GenerateOptions generate;
-    generate.dtype = parse_dtype(options.dtype);
-    generate.device = subject::parse_device(options.device);
-    generate.seed = seed;
-    subject::require_memory(corpus::input_bytes(parsed, generate.dtype) * static_cast<std::int64_t>(copies),
-                            "the inputs", subject::available_memory_on(generate.device));
-    auto call = subject::OperatorCall::bind(op, corpus::generate(parsed, generate), sample.where);
-    subject::make_inputs_valid(call);
-    return call;
-  } catch (const InputError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Refused(sample.where.to_string() + ": " + op + ": " + error.what());
-  }
-}
 
 /// What a replay hands out for each sample: its result, which may be one of refusals only.
 using OnResult = std::function<void(const Result&)>;

@@ -1,0 +1,106 @@
+// The times of one sample: repeats outside, models inside, the median of the repeats for each model.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/check/ivalue.hpp"
+#include "pace/check/same.hpp"
+#include "pace/core/error.hpp"
+#include "pace/families/operators/compat/options.hpp"
+#include "pace/families/operators/compat/timer.hpp"
+#include "pace/families/operators/profile.hpp"
+#include "pace/subject/backend.hpp"
+
+namespace pace::families::operators::compat {
+
+using Executables = std::vector<std::unique_ptr<subject::Executable>>;
+
+namespace detail {
+
+/// As Python prints the largest difference of the first outputs.
+[[nodiscard]] inline std::string largest_difference(const c10::IValue& expected, const c10::IValue& actual) {
+  const auto a = check::tensors_of(expected), b = check::tensors_of(actual);
+  if (a.empty() || b.empty()) throw Error("no outputs to compare; expected a tensor on both sides");
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "tensor(%.4f)", a[0].sub(b[0]).abs().max().item<double>());
+  return text.data();
+}
+
+/// The originals call `same` and drop what it returns: only results of another structure are told of, on `out`. A
+/// difference in value is logged, to `err`, and counted in what this returns.
+inline std::size_t check_accuracy(const std::string& op, const Executables& models,
+                                  const std::vector<at::Tensor>& tensors, const c10::IValue& expected,
+                                  std::ostream& out, std::ostream& err) {
+  check::SameOptions options;
+  options.cos_similarity = true;
+  options.equal_nan = true;
+  options.log = [&](const std::string& message) { err << op << ": " << message << std::endl; };
+  std::size_t mismatches = 0;
+  for (std::size_t model = 1; model < models.size(); ++model) {
+    const c10::IValue actual = models[model]->run(tensors);
+    try {
+      mismatches += !check::same(actual, expected, std::nullopt, options);
+    } catch (const Error& error) {
+      ++mismatches;
+      out << error.what() << "\nAccuracy check failed: " << op << '\n' << largest_difference(expected, actual) << '\n';
+    }
+  }
+  return mismatches;
+}
+
+[[nodiscard]] inline double time_once(subject::Executable& model, const std::vector<at::Tensor>& tensors, bool gpu,
+                                      Generation generation, Timer& timer) {
+  if (!gpu) {
+    c10::IValue kept;  // so that freeing it is not timed
+    return timer.cpu([&] { kept = model.run(tensors); }).count();
+  }
+  static_cast<void>(model.run(tensors));
+  return timer.gpu([&] { static_cast<void>(model.run(tensors)); }, generation).count();
+}
+
+}  // namespace detail
+
+struct Measured {
+  /// One for each model. A flaw, kept: seconds on the CPU, milliseconds on a GPU.
+  std::vector<double> medians;
+  /// Models whose result was another than the first one's; only looked for with accuracy checking.
+  std::size_t mismatches = 0;
+};
+
+/// All models run on the very same tensors, also where they write to them. The first one runs once before everything
+/// else, which is all the warm-up that it gets on the CPU, and more than the others get.
+[[nodiscard]] inline Measured measure(const std::string& op, const Executables& models,
+                                      const std::vector<at::Tensor>& tensors, const CompatOptions& options,
+                                      Generation generation, Timer& timer, std::ostream& out, std::ostream& err) {
+  Measured result;
+  const c10::IValue expected = models.at(0)->run(tensors);
+  if (options.accuracy_checking)
+    result.mismatches = detail::check_accuracy(op, models, tensors, expected, out, err);
+  const std::size_t repeats = options.accuracy_checking ? 1 : options.repeats;
+  std::vector<std::vector<double>> times(models.size());
+  for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+    const TraceRange rep("rep", repeat);
+    for (std::size_t model = 0; model < models.size(); ++model) {
+      const TraceRange range("model", model);
+      times[model].push_back(detail::time_once(*models[model], tensors, on_gpu(options), generation, timer));
+    }
+  }
+  for (auto& own : times) {
+    std::ranges::sort(own);
+    result.medians.push_back((own[(own.size() - 1) / 2] + own[own.size() / 2]) / 2);
+  }
+  return result;
+}
+
+}  // namespace pace::families::operators::compat
