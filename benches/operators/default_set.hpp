@@ -31,14 +31,15 @@ inline void choose_default_set(families::operators::ReplayOptions& options, cons
 }
 
 /// The inputs that the options name. A malformed line stops the run when it stands in the only file, and is counted
-/// and left out of a suite.
-[[nodiscard]] inline corpus::Corpus load(const families::operators::ReplayOptions& options) {
+/// and left out of a suite. `compat`: see corpus::LoadOptions.
+[[nodiscard]] inline corpus::Corpus load(const families::operators::ReplayOptions& options, bool compat = false) {
   if (!options.inp_file.empty() && !options.suite_dir.empty())
     throw InputError({}, "--inp-file and --suite-dir exclude each other; give one of them");
-  if (!options.inp_file.empty()) return corpus::Corpus::from_file(options.inp_file);
-  corpus::LoadOptions collect;
-  collect.on_error = corpus::OnError::collect;
-  return corpus::Corpus::from_directory(options.suite_dir, collect);
+  corpus::LoadOptions how;
+  how.compat = compat;
+  if (!options.inp_file.empty()) return corpus::Corpus::from_file(options.inp_file, how);
+  how.on_error = corpus::OnError::collect;
+  return corpus::Corpus::from_directory(options.suite_dir, how);
 }
 
 }  // namespace pace::benches

@@ -12,7 +12,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 
-#include "pace/families/operators/compat/inductor_backends.hpp"
+#include "pace/subject/default_backends.hpp"
 #include "pace/families/operators/compat/measure.hpp"
 #include "pace/families/operators/compat/models.hpp"
 #include "pace/families/operators/compat/timer.hpp"
@@ -198,16 +198,20 @@ TEST_CASE("back ends for Inductor's configurations are added once, and a missing
   CompatFixture fixture(relu_of({1}));
   fixture.options.inductor_configs = {"autotune"};
   CHECK_THROWS_WITH(fixture.run(Generation::new_), ContainsSubstring("unknown back end 'aot_inductor[autotune]'"));
-  compat::add_inductor_backends(fixture.registry, {"autotune", "halide", "autotune"});
-  compat::add_inductor_backends(fixture.registry, {"halide"});
-  CHECK(fixture.registry.names() == Log{"eager", "aot_inductor", "aot_inductor[autotune]", "aot_inductor[halide]"});
-  CHECK_THROWS_AS(compat::add_inductor_backends(fixture.registry, {"fast"}), pace::InputError);
+}
+
+TEST_CASE("each of Inductor's configurations is a back end of its own") {
+  using pace::subject::BackendRegistry;
+  const auto registry = BackendRegistry::with_defaults({.inductor_configs = {"autotune", "halide", "cpp.simdlen=0"}});
+  CHECK_THROWS_AS(BackendRegistry::with_defaults({.inductor_configs = {"fast"}}), pace::InputError);
+  CHECK_THROWS_WITH(BackendRegistry::with_defaults({.inductor_configs = {"autotune", "autotune"}}),
+                    ContainsSubstring("'aot_inductor[autotune]' is already registered"));
   // What is compiled with other options is another package.
   const auto call = pace::subject::OperatorCall::bind("aten.relu.default", {{at::ones({4})}, {}});
   const auto key = [&](const char* name) {
-    return dynamic_cast<pace::subject::AotInductorBackend&>(fixture.registry.find(name)).store().key(call);
+    return dynamic_cast<pace::subject::AotInductorBackend&>(registry.find(name)).store().key(call);
   };
-  CHECK(key("aot_inductor[autotune]") != key("aot_inductor[halide]"));
+  CHECK(key("aot_inductor[autotune]") != key("aot_inductor[cpp.simdlen=0]"));
 }
 
 TEST_CASE("options: what the originals assert, and their defaults") {

@@ -7,9 +7,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/subject/eager.hpp"
@@ -68,19 +70,31 @@ class Fixture {
     measuring.budget = std::chrono::milliseconds(2);
     measuring.warm_up = std::chrono::milliseconds(1);
   }
-  std::vector<pace::Result> run(operators::ReplayOptions options) {
-    options.backends = "eager,good,bad";
-    selection = operators::select(corpus, options, [](const std::string&) {});
-    replay = std::make_unique<operators::Replay>(options, registry);
-    std::vector<pace::Result> results;
-    replay->run(selection, [&](const pace::Result& result) { results.push_back(result); });
-    return results;
+  std::vector<pace::Result> run(operators::ReplayOptions options, operators::Batch batch = {}) {
+    if (options.backends == operators::ReplayOptions().backends) options.backends = "eager,good,bad";
+    const auto selection = operators::select(corpus, options, [](const std::string&) {});
+    operators::Replay replay(options, registry, batch);
+    struct Listener : operators::ReplayListener {
+      std::vector<pace::Result> results;
+      std::vector<std::string> order;
+      void begin(const operators::Selected& selected) override { order.push_back("begin " + selected.op->name); }
+      void result(const operators::Selected& selected, std::size_t offset, const pace::Result& result) override {
+        order.push_back(operators::case_name(selected, offset));
+        results.push_back(result);
+      }
+      void end(const operators::Selected& selected, pace::Nanoseconds) override {
+        order.push_back("end " + selected.op->name);
+      }
+    } listener;
+    replay.run(selection, listener);
+    order = listener.order;
+    CHECK(replay.making_inputs().count() > 0);
+    return listener.results;
   }
+  std::vector<std::string> order;
   pace::corpus::Corpus corpus;
   subject::BackendRegistry registry;
   OffBy* good = nullptr;
-  std::vector<operators::Selected> selection;
-  std::unique_ptr<operators::Replay> replay;
 };
 
 TEST_CASE("every back end is a row, and a wrong one is found out") {
@@ -133,12 +147,83 @@ TEST_CASE("back ends hear of all calls before the first is measured, in batches 
       "cnt: 1, ((T([257], f32),), {})\n"
       "cnt: 1, ((T([258], f32),), {})\n");
   (void)fixture.run({});
-  CHECK(fixture.good->batches.empty());
-  fixture.replay->prepare(fixture.selection);
   CHECK(fixture.good->batches == std::vector<std::size_t>{3});
   fixture.good->batches.clear();
-  fixture.replay->prepare(fixture.selection, /*most_bytes=*/2000);
+  (void)fixture.run({}, {.bytes = 2000});
   CHECK(fixture.good->batches == std::vector<std::size_t>{2, 1});
+}
+
+TEST_CASE("some operators at a time are compiled, then measured") {
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([256], f32),), {})\n"
+      "cnt: 1, ((T([257], f32),), {})\n"
+      "Operator: aten.abs.default\n"
+      "cnt: 1, ((T([256], f32),), {})\n"
+      "Operator: aten.exp.default\n"
+      "cnt: 1, ((T([256], f32),), {})\n");
+  (void)fixture.run({}, {.samples = 3});
+  CHECK(fixture.good->batches == std::vector<std::size_t>{3, 1});
+  CHECK(fixture.order == std::vector<std::string>{"begin aten.relu.default", "aten.relu.default[0]",
+                                                  "aten.relu.default[1]", "end aten.relu.default",
+                                                  "begin aten.abs.default", "aten.abs.default[0]",
+                                                  "end aten.abs.default", "begin aten.exp.default",
+                                                  "aten.exp.default[0]", "end aten.exp.default"});
+}
+
+TEST_CASE("what an earlier process found, or ended with, is not prepared or run again") {
+  struct Earlier : pace::RunContext::Recollection {
+    Earlier() { pace::run_context().recollection = this; }
+    ~Earlier() override { pace::run_context().recollection = nullptr; }
+    bool knows(const std::string& name) const override { return name != "aten.relu.default[3]"; }
+    bool recall(const std::string& name, pace::Result& result) override {
+      if (name != "aten.relu.default[0]") return false;
+      result.name = "known";
+      result.recalled = true;
+      return true;
+    }
+    bool next_fate(const std::string& name, pace::RunContext::Fate& fate) override {
+      if (name == std::exchange(told, name) || name == "aten.relu.default[3]") return false;
+      fate = {name == "aten.relu.default[1]" ? 1 : -1, Outcome::crashed, "died"};
+      return true;
+    }
+    std::string told;
+  } earlier;
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([256], f32),), {})\n"
+      "cnt: 1, ((T([257], f32),), {})\n"
+      "cnt: 1, ((T([258], f32),), {})\n"
+      "cnt: 1, ((T([259], f32),), {})\n");
+  const auto results = fixture.run({});
+  CHECK(fixture.good->batches == std::vector<std::size_t>{1});
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].name == "known");
+  CHECK(results[1]["eager"].outcome == Outcome::measured);
+  CHECK(results[1]["good"].outcome == Outcome::crashed);
+  CHECK(results[1]["good"].message == "died");
+  for (const auto& each : results[2].implementations) CHECK(each.outcome == Outcome::crashed);
+  CHECK(results[3]["good"].outcome == Outcome::measured);
+}
+
+TEST_CASE("for accuracy alone there are as few rounds as make a time, and a cosine decides") {
+  Fixture fixture("Operator: aten.relu.default\ncnt: 1, ((T([64], f32),), {})\n");
+  operators::ReplayOptions options;
+  options.accuracy_only = true;
+  const auto result = fixture.run(options).at(0);
+  CHECK(result["bad"].outcome == Outcome::measured);  // one of 64 elements off by 1: the direction is nearly the same
+  CHECK(result.rounds <= 3);
+  options.accuracy_only = false;
+  options.repeats = 2;
+  const auto repeated = fixture.run(options).at(0);
+  CHECK(repeated.rounds == 4);  // two cycles of the two that are right
+}
+
+TEST_CASE("a back end named twice is refused") {
+  Fixture fixture("Operator: aten.relu.default\ncnt: 1, ((T([4], f32),), {})\n");
+  operators::ReplayOptions options;
+  options.backends = "eager,good,eager";
+  CHECK_THROWS_WITH(operators::Replay(options, fixture.registry), ContainsSubstring("'eager' is named twice"));
 }
 
 TEST_CASE("an unknown back end is named with those that exist") {

@@ -77,7 +77,7 @@ class Auditor {
     const std::size_t index = roster_.running[random_.below(roster_.running.size())];
     if (index == roster_.baseline) return;
     const Nanoseconds start = clock_.now();
-    const std::string problem = inspector_.audit(*roster_.implementations[index], index, iterations);
+    const std::string problem = inspector_.audit(*roster_.implementations[index], iterations);
     if (!problem.empty()) throw ImplementationWrong{index, problem};
     audited_last_ = index;
     const Nanoseconds took = clock_.now() - start;
@@ -95,7 +95,7 @@ class Auditor {
     for (const std::size_t index : timed) {
       // The baseline is not suspected of anything unless something happened.
       if ((index == roster_.baseline && changed.empty()) || roster_.running.empty()) continue;
-      auto problem = inspector_.audit(*roster_.implementations[index], index, roster_.result.iterations);
+      auto problem = inspector_.audit(*roster_.implementations[index], roster_.result.iterations);
       if constexpr (clock::TellsFigures<C>)
         if (problem.empty())
           problem = inspector_.audit_replay(*roster_.implementations[index], [&] {
@@ -103,7 +103,7 @@ class Auditor {
                                        roster_.result.iterations);
           });
       if (problem.empty() && index != roster_.baseline)
-        problem = inspector_.probe_novelty(clock_, *roster_.implementations[index], index,
+        problem = inspector_.probe_novelty(clock_, *roster_.implementations[index],
                                            0.5 * audit_share * roster_.options.budget);
       if (!problem.empty()) roster_.give_up(index, Outcome::wrong, std::move(problem));
     }

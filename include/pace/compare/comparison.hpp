@@ -47,11 +47,13 @@ class Comparison {
   template <class F>
   Comparison& candidate(std::string name, F function) { return add(std::move(name), std::move(function), false); }
 
-  /// A candidate that could not be made: it becomes a row with its reason, and no expectation accepts it.
-  Comparison& refused(std::string name, std::string reason) {
+  /// A candidate that could not be made: it becomes a row with its reason, and no expectation accepts it. `outcome`:
+  /// how else it is known to end.
+  Comparison& refused(std::string name, std::string reason, Outcome outcome = Outcome::refused) {
     auto& added = plan_.emplace_back();
     added.name = std::move(name);
     added.refusal = std::move(reason);
+    added.outcome = outcome;
     return *this;
   }
 

@@ -77,8 +77,7 @@ class Inspector {
 
   /// One or more calls as they are timed, on the values given, and as many after these were overwritten by fresh ones:
   /// the last one's output must be that of the fresh ones.
-  [[nodiscard]] std::string audit(Implementation<Operands...>& implementation, std::size_t index,
-                                  std::int64_t iterations) {
+  [[nodiscard]] std::string audit(Implementation<Operands...>& implementation, std::int64_t iterations) {
     const std::size_t set = random_.below(operands_.sets.size());
     const bool renewed = renews();
     const bool once = !operands_.mutated.empty() || answers_->given.random;
@@ -170,8 +169,7 @@ class Inspector {
 
   /// Whether its calls take longer on values that it has not seen before: single calls, at most `time` long together.
   template <clock::Clock C>
-  [[nodiscard]] std::string probe_novelty(C& clock, Implementation<Operands...>& implementation, std::size_t index,
-                                          Nanoseconds time) {
+  [[nodiscard]] std::string probe_novelty(C& clock, Implementation<Operands...>& implementation, Nanoseconds time) {
     if (!renews()) return {};
     const auto values = clone_operands(*answers_->fresh.operands);
     const auto tensors = tensors_in(values);

@@ -40,7 +40,7 @@ class RunContext {
   /// Knows what an earlier process of this run found out.
   struct Recollection {
     virtual ~Recollection() = default;
-    /// Whether recall() would find something.
+    /// Whether recall() or next_fate() would find something.
     [[nodiscard]] virtual bool knows(const std::string& name) const = 0;
     /// Hands out the next result of that name that was not asked for yet; false if there is none.
     virtual bool recall(const std::string& name, Result& result) = 0;

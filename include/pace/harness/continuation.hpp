@@ -80,6 +80,8 @@ class Continuation : public RunContext::Recollection {
   [[nodiscard]] bool knows(const std::string& name) const override {
     for (const auto& each : known_)
       if (each.name == name) return true;
+    for (const auto& each : fates_)
+      if (each.comparison == name) return true;
     return false;
   }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "pace/core/view.hpp"
+#include "pace/report/csv_field.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
@@ -113,12 +114,7 @@ class CsvSink final : public Sink {
   /// Fields in the order of the header.
   class Row {
    public:
-    Row& text(std::string_view value) {
-      if (value.find_first_of(",\"\r\n") == std::string_view::npos) return field(value);
-      std::string quoted = "\"";
-      for (const char c : value) quoted.append(c == '"' ? 2 : 1, c);
-      return field(quoted += '"');
-    }
+    Row& text(std::string_view value) { return field(csv_field(value)); }
     Row& flag(std::optional<bool> value) { return field(!value ? "" : *value ? "true" : "false"); }
     template <class Number>
       requires std::integral<Number> || std::floating_point<Number>

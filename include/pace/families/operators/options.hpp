@@ -41,13 +41,24 @@ struct ReplayOptions {
   std::optional<double> no_slower_than;
   /// Directories of compiled packages to look in before compiling.
   std::vector<std::string> packages;
+  /// Tensors of four dimensions are given in channels-last memory format.
+  bool channels_last = false;
+  /// Correctness alone: as operatorbench asks for it, by cosine, with the fewest rounds that make a time.
+  bool accuracy_only = false;
+  /// Cycles of rounds at most; none: as the budget goes.
+  std::optional<std::size_t> repeats;
+  /// Where a trace of each operator goes, by LibTorch's profiler, in a pass of its own; empty: no traces.
+  std::string traces;
 };
 
-/// The parts of a comma-separated list, none of them empty. Throws InputError naming `option` otherwise.
+/// The parts of a comma-separated list, none of them empty; commas in brackets do not separate. Throws InputError naming
+/// `option` otherwise.
 [[nodiscard]] inline std::vector<std::string> split_list(std::string_view list, std::string_view option) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', begin), list.size());
+    std::size_t comma = begin;
+    for (int depth = 0; comma < list.size() && (list[comma] != ',' || depth > 0); ++comma)
+      depth += list[comma] == '[' ? 1 : list[comma] == ']' ? -1 : 0;
     if (comma == begin)
       throw InputError({}, std::string(option) + ": expected names separated by commas, found an empty one in '" +
                                std::string(list) + "'");

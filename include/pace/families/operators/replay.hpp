@@ -1,32 +1,48 @@
 // Replay: recorded operator calls, every back end side by side.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pace/clock/wall.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/corpus/corpus.hpp"
+#include "pace/families/operators/channels_last.hpp"
 #include "pace/families/operators/make_call.hpp"
 #include "pace/families/operators/options.hpp"
+#include "pace/families/operators/profile.hpp"
 #include "pace/families/operators/selection.hpp"
+#include "pace/families/operators/slow_compile.hpp"
 #include "pace/subject/backend.hpp"
 #include "pace/subject/operator_call.hpp"
 
 namespace pace::families::operators {
 
-/// What a replay hands out for each sample: its result, which may be one of refusals only.
-using OnResult = std::function<void(const Result&)>;
+/// Hears of a replay as it goes.
+class ReplayListener {
+ public:
+  virtual ~ReplayListener() = default;
+  virtual void begin(const Selected& /*selected*/) {}
+  /// Of each sample: its result, which may be one of refusals only.
+  virtual void result(const Selected& selected, std::size_t offset, const Result& result) = 0;
+  /// `elapsed` since begin(), packages and checks included.
+  virtual void end(const Selected& /*selected*/, Nanoseconds /*elapsed*/) {}
+};
 
 /// One row per back end that says why the sample was not run.
-[[nodiscard]] inline Result refusal(std::string name, const std::vector<std::string>& backends, const std::string& why) {
+[[nodiscard]] inline Result refusal(std::string name, const std::vector<std::string>& backends, const std::string& why,
+                                    Outcome outcome = Outcome::refused) {
   Result result;
   result.name = std::move(name);
   result.confidence = run_context().options.confidence;
@@ -35,20 +51,49 @@ using OnResult = std::function<void(const Result&)>;
     row.name = backend;
     row.is_baseline = result.implementations.size() == 1;
     row.message = why;
+    row.outcome = outcome;
   }
   return result;
 }
 
+/// How many samples are prepared for compiling at once.
+struct Batch {
+  /// Enough that starting the compiler is a small part of it, few enough that results come early.
+  std::size_t samples = 128;
+  /// Of their inputs, which are held at a time.
+  std::int64_t bytes = std::int64_t{1} << 30;
+};
+
 class Replay {
  public:
-  Replay(ReplayOptions options, subject::BackendRegistry& registry)
-      : options_(std::move(options)), names_(split_list(options_.backends, "--backends")) {
-    for (const auto& name : names_) backends_.push_back(&registry.find(name));
+  /// Throws InputError for a back end that is not known, or named twice.
+  Replay(ReplayOptions options, subject::BackendRegistry& registry, Batch most = {})
+      : options_(std::move(options)), most_(most), names_(split_list(options_.backends, "--backends")) {
+    for (const auto& name : names_) {
+      if (std::ranges::count(names_, name) > 1)
+        throw InputError({}, "--backends: '" + name + "' is named twice; expected each once");
+      backends_.push_back(&registry.find(name));
+    }
   }
 
-  /// Gives every back end a chance to compile what it will be asked for, many calls at once. Inputs are made for it
-  /// and let go again, never more than `most_bytes` of them at a time.
-  void prepare(const std::vector<Selected>& selection, std::int64_t most_bytes = std::int64_t{1} << 30) {
+  /// Compares the back ends on every selected sample, one after another, with the options of run_context(). A sample
+  /// that cannot be run is a result too; nothing ends the replay. Back ends that compile are asked for some operators'
+  /// samples at a time, many at once, before these are measured.
+  void run(const std::vector<Selected>& selection, ReplayListener& listener) {
+    for (std::size_t begin = 0; begin < selection.size();) {
+      std::size_t end = begin, samples = 0;
+      do samples += selection[end++].samples.size();
+      while (end < selection.size() && samples + selection[end].samples.size() <= most_.samples);
+      prepare(std::span(selection).subspan(begin, end - begin));
+      for (; begin < end; ++begin) run_operator(selection[begin], listener);
+    }
+  }
+
+  /// Time that making inputs took so far.
+  [[nodiscard]] Nanoseconds making_inputs() const { return making_inputs_; }
+
+ private:
+  void prepare(std::span<const Selected> selection) {
     std::vector<std::unique_ptr<subject::OperatorCall>> calls;
     std::int64_t bytes = 0;
     const auto flush = [&] {
@@ -58,52 +103,83 @@ class Replay {
       calls.clear();
       bytes = 0;
     };
-    for_each_sample(selection, [&](const Selected& selected, std::size_t offset) {
-      try {
-        calls.push_back(std::make_unique<subject::OperatorCall>(call_of(selected, offset, 1)));
-      } catch (const Error&) {
-        return;  // run() reports it
-      }
-      for (const auto& tensor : calls.back()->tensors()) bytes += static_cast<std::int64_t>(tensor.nbytes());
-      if (bytes >= most_bytes) flush();
-    });
-    flush();
-  }
-
-  /// Compares the back ends on every selected sample, one after another, with the options of run_context(). A sample
-  /// that cannot be run is a result too; nothing ends the replay.
-  void run(const std::vector<Selected>& selection, const OnResult& on_result) {
-    for_each_sample(selection, [&](const Selected& selected, std::size_t offset) {
-      const std::string name = case_name(selected, offset);
-      try {
-        on_result(compare_backends(name, call_of(selected, offset, backends_.size() + 2)));
-      } catch (const std::exception& error) {
-        const Result result = refusal(name, names_, error.what());
-        run_context().publish(result);
-        on_result(result);
-      }
-    });
-  }
-
- private:
-  template <class F>
-  static void for_each_sample(const std::vector<Selected>& selection, F function) {
     for (const auto& selected : selection)
-      for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) function(selected, offset);
+      for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
+        const std::string name = case_name(selected, offset);
+        if (is_known(name)) continue;
+        const AtWork at_work(name);
+        try {
+          calls.push_back(std::make_unique<subject::OperatorCall>(call_of(selected, offset, 1)));
+        } catch (const Error&) {
+          continue;  // says so when its turn comes
+        }
+        for (const auto& tensor : calls.back()->tensors()) bytes += static_cast<std::int64_t>(tensor.nbytes());
+        if (bytes >= most_.bytes) flush();
+      }
+    if (!calls.empty()) flush();
   }
 
-  [[nodiscard]] subject::OperatorCall call_of(const Selected& selected, std::size_t offset, std::size_t copies) const {
-    return make_call(selected.op->name, selected.samples[offset], options_, run_context().options.seed, copies);
+  void run_operator(const Selected& selected, ReplayListener& listener) {
+    clock::WallClock clock;
+    const Nanoseconds start = clock.now();
+    listener.begin(selected);
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
+      listener.result(selected, offset, run_sample(selected, offset));
+    if (!options_.traces.empty()) trace(selected);
+    listener.end(selected, clock.now() - start);
   }
 
-  [[nodiscard]] Result compare_backends(const std::string& name, const subject::OperatorCall& call) const {
+  [[nodiscard]] Result run_sample(const Selected& selected, std::size_t offset) {
+    const std::string name = case_name(selected, offset);
+    const AtWork at_work(name);
+    auto* const recollection = run_context().recollection;
+    if (Result known; recollection != nullptr && recollection->recall(name, known)) {
+      run_context().publish(known);
+      return known;
+    }
+    const auto fates = fates_of(name);
+    for (const auto& fate : fates)  // making the inputs ended an earlier process
+      if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
+    try {
+      return compare_backends(name, call_of(selected, offset, backends_.size() + 2), fates);
+    } catch (const std::exception& error) {
+      return published(refusal(name, names_, error.what()));
+    }
+  }
+
+  [[nodiscard]] subject::OperatorCall call_of(const Selected& selected, std::size_t offset, std::size_t copies) {
+    clock::WallClock clock;
+    const Nanoseconds start = clock.now();
+    auto call = make_call(selected.op->name, selected.samples[offset], options_, run_context().options.seed, copies);
+    if (options_.channels_last) call = channels_last(call);
+    making_inputs_ += clock.now() - start;
+    return call;
+  }
+
+  /// How back ends ended earlier processes of this run on that sample, while they were loaded or run.
+  [[nodiscard]] static std::vector<RunContext::Fate> fates_of(const std::string& name) {
+    std::vector<RunContext::Fate> fates;
+    RunContext::Fate fate;
+    while (run_context().recollection != nullptr && run_context().recollection->next_fate(name, fate))
+      fates.push_back(fate);
+    return fates;
+  }
+
+  [[nodiscard]] Result compare_backends(const std::string& name, const subject::OperatorCall& call,
+                                        const std::vector<RunContext::Fate>& fates) {
     auto comparison = pace::compare(name, call.tensors());
     for (std::size_t i = 0; i < backends_.size(); ++i) {
+      const auto fate = std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::Fate::implementation);
+      if (fate != fates.end()) {
+        if (i == 0) return published(without_baseline(name, *fate));
+        comparison.refused(names_[i], fate->message, fate->outcome);
+        continue;
+      }
       std::shared_ptr<subject::Executable> executable;
       try {
-        executable = backends_[i]->prepare(call);
+        executable = make_ready(i, call);
       } catch (const std::exception& error) {
-        if (i == 0) return publish_refusal(name, names_[0] + ": " + error.what());
+        if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what()));
         comparison.refused(names_[i], error.what());
         continue;
       }
@@ -112,18 +188,82 @@ class Replay {
       else comparison.candidate(names_[i], run);
     }
     if (options_.no_slower_than) comparison.expect(NoSlowerThan(*options_.no_slower_than));
+    settle(comparison);
     return comparison.note(call.signature()).run();
   }
 
-  [[nodiscard]] Result publish_refusal(const std::string& name, const std::string& why) const {
-    Result result = refusal(name, names_, why);
+  [[nodiscard]] Result without_baseline(const std::string& name, const RunContext::Fate& fate) const {
+    Result result = refusal(name, names_, "there is no baseline to compare with: '" + names_[0] + "' " +
+                                              to_string(fate.outcome) + ": " + fate.message);
+    result.implementations[0].outcome = fate.outcome;
+    result.implementations[0].message = fate.message;
+    return result;
+  }
+
+  template <class Comparison>
+  void settle(Comparison& comparison) const {
+    Options options = run_context().options;
+    if (options_.repeats) options.max_rounds = *options_.repeats * backends_.size();
+    if (options_.accuracy_only) {
+      options.max_rounds = backends_.size();
+      options.figures = 0;
+      check::CheckOptions check;
+      check.method = check::CheckOptions::Method::cosine;
+      check.equal_nan = true;
+      comparison.check(check);
+    }
+    comparison.options(options);
+  }
+
+  [[nodiscard]] std::unique_ptr<subject::Executable> make_ready(std::size_t backend, const subject::OperatorCall& call) {
+    activity()->running(static_cast<std::int64_t>(backend));
+    clock::WallClock clock;
+    auto ready = prepare_timed(*backends_[backend], call,
+                               [&] { return std::chrono::duration<double>(clock.now()).count(); });
+    if (const auto line = slow_compile_line(ready.compile_seconds, names_[backend])) std::cerr << *line << std::endl;
+    return std::move(ready.executable);
+  }
+
+  /// Once more, for the trace alone, whoever can be run.
+  void trace(const Selected& selected) {
+    try {
+      OperatorTrace trace(options_.traces, selected.op->name);
+      for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
+        const std::string name = case_name(selected, offset);
+        if (!fates_of(name).empty()) continue;
+        const AtWork at_work(name);
+        try {
+          const auto call = call_of(selected, offset, 1);
+          std::vector<std::unique_ptr<subject::Executable>> models;
+          for (auto* backend : backends_) try {
+              models.push_back(backend->prepare(call));
+            } catch (const Refused&) {  // its row says so
+            }
+          run_for_trace(offset, models, call.tensors());
+        } catch (const std::exception& error) {
+          std::cerr << "no trace of " << case_name(selected, offset) << ": " << error.what() << std::endl;
+        }
+      }
+      trace.save();
+    } catch (const Refused& error) {
+      std::cerr << "no trace of " << selected.op->name << ": " << error.what() << std::endl;
+    }
+  }
+
+  [[nodiscard]] static bool is_known(const std::string& name) {
+    return run_context().recollection != nullptr && run_context().recollection->knows(name);
+  }
+
+  [[nodiscard]] static Result published(Result result) {
     run_context().publish(result);
     return result;
   }
 
   ReplayOptions options_;
+  Batch most_;
   std::vector<std::string> names_;
   std::vector<subject::Backend*> backends_;
+  Nanoseconds making_inputs_{};
 };
 
 }  // namespace pace::families::operators

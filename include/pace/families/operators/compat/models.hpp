@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/families/operators/compat/inductor_configs.hpp"
+#include "pace/subject/inductor_configs.hpp"
 #include "pace/families/operators/compat/options.hpp"
 #include "pace/subject/backend.hpp"
 
@@ -31,7 +31,7 @@ struct Model {
   models.push_back({&registry.find(graphs ? "cuda_graph" : "eager"), "eager", ""});
   models.push_back({&registry.find(graphs ? "aot_inductor_cuda_graph" : "aot_inductor"), "inductor", "{}"});
   for (const auto& name : options.inductor_configs)
-    models.push_back({&registry.find(backend_of(name)), name, find_inductor_config(name).text});
+    models.push_back({&registry.find(subject::backend_of(name)), name, subject::find_inductor_config(name).text});
   if (options.measure_nvfuser) {
     auto& fuser = registry.find(gpu ? "torchscript_cuda_graph" : "torchscript");
     models.push_back({&fuser, "nvfuser", ""});

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/families/operators/compat/inductor_configs.hpp"
+#include "pace/subject/inductor_configs.hpp"
 #include "pace/subject/skip.hpp"
 
 /// PyTorch's operatorbench in its two generations, with their output formats, units and flaws, so that their numbers
@@ -73,7 +73,7 @@ struct CompatOptions {
   if (options.repeats == 0) refuse("--repeats: expected 1 or more, found 0");
   if (old && options.profile) refuse("--profile: the old generation has no such option");
   if (old && !options.inductor_configs.empty()) refuse("--inductor-config: the old generation has no such option");
-  for (const auto& name : options.inductor_configs) (void)find_inductor_config(name);
+  for (const auto& name : options.inductor_configs) (void)subject::find_inductor_config(name);
   return options;
 }
 

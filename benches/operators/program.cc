@@ -1,0 +1,238 @@
+// Operators on recorded inputs, every back end side by side: a test under `bazel test`, a program under `bazel run`.
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <c10/core/InferenceMode.h>
+#include <catch2/catch_test_macros.hpp>
+
+#include "benches/operators/command_line.hpp"
+#include "benches/operators/compat_timer.hpp"
+#include "benches/operators/default_set.hpp"
+#include "pace/catch2.hpp"
+#include "pace/families/operators/compat/run.hpp"
+#include "pace/families/operators/replay.hpp"
+#include "pace/families/operators/selection.hpp"
+#include "pace/families/operators/suite_report.hpp"
+#include "pace/gate/as_expected.hpp"
+#include "pace/harness/session.hpp"
+#include "pace/subject/default_backends.hpp"
+#include "pace/subject/device.hpp"
+
+namespace {
+
+namespace operators = pace::families::operators;
+namespace fs = std::filesystem;
+
+pace::benches::CommandLine line;
+bool shipped = false;
+/// Of the suite in names of files and in the summary.
+std::string suite_name;
+/// Of the table of operators; empty: none is kept.
+std::string table_path;
+
+/// On the shipped inputs no compiled code is anywhere near as slow as this, unless something is wrong with it.
+constexpr double shipped_guard = 5;
+
+pace::subject::BackendRegistry backends() {
+  pace::subject::BackendOptions options;
+  for (const auto& directory : line.replay.packages) options.packages.directories.emplace_back(directory);
+  options.inductor_configs = line.inductor_configs;
+  return pace::subject::BackendRegistry::with_defaults(options);
+}
+
+/// Checks each result as it comes, and hands it on.
+class Checked final : public operators::ReplayListener {
+ public:
+  explicit Checked(operators::SuiteReport& report) : report_(report) {}
+  void begin(const operators::Selected& selected) override { report_.begin(selected); }
+  void result(const operators::Selected& selected, std::size_t offset, const pace::Result& result) override {
+    report_.result(selected, offset, result);
+    CHECK_THAT(result, pace::AsExpected());
+  }
+  void end(const operators::Selected& selected, pace::Nanoseconds elapsed) override { report_.end(selected, elapsed); }
+
+ private:
+  operators::SuiteReport& report_;
+};
+
+void replay() {
+  const auto corpus = pace::benches::load(line.replay);
+  const auto selection =
+      operators::select(corpus, line.replay, [](const std::string& text) { std::cerr << text << '\n'; });
+  for (const auto& reject : corpus.rejects()) FAIL_CHECK("left out: " << reject.message);
+  std::size_t samples = 0;
+  for (const auto& selected : selection) samples += selected.samples.size();
+
+  auto registry = backends();
+  operators::Replay replay(line.replay, registry);
+  operators::SuiteReport report(operators::split_list(line.replay.backends, "--backends"), table_path, selection.size(),
+                                samples, std::cout, std::cerr);
+  Checked checked(report);
+  replay.run(selection, checked);
+  report.finish(suite_name + ", " + line.replay.dtype, replay.making_inputs());
+}
+
+operators::compat::CompatOptions compat_options() {
+  operators::compat::CompatOptions options;
+  options.suite = suite_name;
+  options.inp_file = line.replay.inp_file.empty() && !line.suite ? line.replay.suite_dir : line.replay.inp_file;
+  options.op = line.op;
+  options.dtype = line.dtype;
+  options.max_samples = line.replay.max_samples;
+  options.start_idx = line.replay.start_idx;
+  options.repeats = line.replay.repeats.value_or(3);
+  options.accuracy_checking = line.replay.accuracy_only;
+  options.measure_nvfuser = line.measure_nvfuser;
+  options.inductor_configs = line.inductor_configs;
+  options.device = line.replay.device;
+  options.channels_last = line.replay.channels_last;
+  options.profile = line.profile;
+  options.seed = pace::run_context().options.seed;
+  options.output_directory = line.output_dir;
+  return options;
+}
+
+void replay_as_upstream() {
+  const auto options = compat_options();
+  const auto corpus = pace::benches::load(line.replay, /*compat=*/true);
+  const auto registry = backends();
+  pace::benches::CompatTimer timer(options.device);
+  const auto summary =
+      operators::compat::run(*line.compat, corpus, options, registry, timer.get(), std::cout, std::cerr);
+  if (summary.errors > 0) FAIL_CHECK(summary.errors << " samples could not be run; see their lines");
+}
+
+TEST_CASE("operators compute the same on every back end, and fast enough", "[operators]") {
+  // Recorded calls were seen below autograd; see OperatorCall.
+  const c10::InferenceMode inference;
+  if (line.compat) replay_as_upstream();
+  else replay();
+}
+
+/// The folder of a suite that was named.
+fs::path find_suite(const std::string& name) {
+  std::string folder = name + "_train";
+  if (name == "huggingface") folder = "hf_train";
+  else if (name != "timm" && name != "torchbench")
+    throw pace::InputError({}, "--suite: expected timm, huggingface or torchbench, found '" + name + "'");
+  std::vector<fs::path> places;
+  if (!line.replay.suite_dir.empty()) places.emplace_back(line.replay.suite_dir);
+  if (const auto root = pace::harness::environment_variable("PACE_OPERATOR_INPUTS"); !root.empty())
+    places.emplace_back(root);
+  places.emplace_back(pace::harness::user_path("operator_inp_logs"));
+  places.emplace_back(pace::harness::user_path("."));
+  std::string looked;
+  for (const auto& place : places) {
+    if (fs::is_directory(place / folder)) return place / folder;
+    if (place.filename() == folder && fs::is_directory(place)) return place;
+    looked += (looked.empty() ? "" : ", ") + place.string();
+  }
+  throw pace::InputError({}, "--suite " + name + ": expected a folder " + folder + " in one of: " + looked +
+                                 "; name it by --suite-dir, or its parent by PACE_OPERATOR_INPUTS");
+}
+
+/// Which inputs, and what they are called.
+void settle_inputs() {
+  auto& options = line.replay;
+  options.inp_file = pace::harness::user_path(options.inp_file);
+  options.suite_dir = pace::harness::user_path(options.suite_dir);
+  if (line.suite && options.inp_file.empty()) {
+    options.suite_dir = find_suite(*line.suite).string();
+    suite_name = *line.suite;
+    return;
+  }
+  shipped = options.inp_file.empty() && options.suite_dir.empty();
+  if (shipped) {
+    if (!line.op) pace::benches::choose_default_set(options, pace::benches::shipped_set);
+    options.suite_dir = pace::benches::shipped_corpus;
+    options.packages = {"benches/operators/packages"};
+    options.no_slower_than = options.no_slower_than.value_or(shipped_guard);
+  }
+  const fs::path path(options.inp_file.empty() ? options.suite_dir : options.inp_file);
+  suite_name = line.suite.value_or((path.has_filename() ? path : path.parent_path()).stem().string());
+}
+
+void settle_backends() {
+  auto& options = line.replay;
+  if (line.backends) options.backends = *line.backends;
+  else if (line.measure_nvfuser && options.backends.find("torchscript") == std::string::npos)
+    options.backends += ",torchscript";
+  for (const auto& config : line.inductor_configs) options.backends += ',' + pace::subject::backend_of(config);
+}
+
+void settle_options(pace::harness::SessionOptions& session) {
+  auto& options = line.replay;
+  settle_inputs();
+  if (line.op && !line.compat) options.op = *line.op;
+  if (line.dtype) options.dtype = *line.dtype;
+  options.device = line.device.value_or(line.compat ? "cuda" : "cpu");
+  line.output_dir = pace::harness::output_path(line.output_dir.empty() ? "." : line.output_dir);
+  if (!line.category.empty() && !shipped)
+    throw pace::InputError({}, "--category chooses from the shipped inputs; it does not go with --inp-file, --suite-dir, "
+                               "--suite or --op");
+  pace::subject::use_fuser(line.fuser);
+  settle_backends();
+  if (line.profile) options.traces = line.output_dir;
+  // Before anything is compiled or measured.
+  if (line.compat) (void)operators::compat::validate(compat_options(), *line.compat);
+  (void)operators::parse_dtype(options.dtype);
+  (void)pace::subject::parse_device(options.device);
+  auto registry = backends();
+  (void)operators::Replay(options, registry);
+  // All of somebody's suite: that takes a while, and is what the table and --resume are for.
+  const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::harness::undeclared_outputs().empty());
+  if (!whole_suite) return;
+  fs::create_directories(line.output_dir);
+  const std::string stem =
+      (fs::path(line.output_dir) / ("operatorbench_" + suite_name + '_' + options.dtype)).lexically_normal().string();
+  table_path = stem + ".csv";
+  if (session.json.empty()) session.json = fs::absolute(stem + ".json").string();
+}
+
+pace::harness::Configuration configuration() {
+  const auto& options = line.replay;
+  pace::harness::Configuration all;
+  all["inputs"] = options.inp_file.empty() ? options.suite_dir : options.inp_file;
+  all["--op"] = options.op;
+  all["--skip-rules"] = options.skip_rules == operators::SkipRules::none ? "none" : "upstream";
+  all["--dtype"] = options.dtype;
+  all["--device"] = options.device;
+  all["--max-samples"] = std::to_string(options.max_samples);
+  all["--start-idx"] = std::to_string(options.start_idx);
+  all["--backends"] = options.backends;
+  all["--channels-last"] = options.channels_last ? "yes" : "no";
+  all["--accuracy-checking"] = options.accuracy_only ? "yes" : "no";
+  all["--repeats"] = options.repeats ? std::to_string(*options.repeats) : "";
+  all["--fuser"] = std::to_string(static_cast<int>(line.fuser));
+  std::ostringstream limit;
+  if (options.no_slower_than) limit << *options.no_slower_than;
+  all["--no-slower-than"] = limit.str();
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::deque<std::string> words;
+  auto arguments = pace::benches::in_one_spelling(argc, argv, words);
+  pace::harness::SessionConfig config;
+  config.options.budget = std::chrono::milliseconds(300);
+  // The table is what people come for; that no back end is five times too slow is decided long before.
+  config.options.stop = pace::StopPolicy::budget;
+  config.extend_cli = [](Catch::Clara::Parser parser) {
+    return pace::benches::with_operator_options(std::move(parser), line);
+  };
+  config.after_parse = settle_options;
+  config.configuration = configuration;
+  config.isolated = true;
+  return pace::harness::main(static_cast<int>(words.size()), arguments.data(), config);
+}
