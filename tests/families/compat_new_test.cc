@@ -159,11 +159,11 @@ TEST_CASE("new: all samples of an operator are announced for compilation before 
   fixture.options.max_samples = 2;
   (void)fixture.run(Generation::new_);
   CHECK(fixture.world.log ==
-        std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",                             //
-                                 "prepare eager", "prepare aot_inductor", "eager 1", "time", "eager 1", "time",  //
-                                 "aot_inductor 1",                                                               //
-                                 "prepare eager", "prepare aot_inductor", "eager 2", "time", "eager 2", "time",  //
-                                 "aot_inductor 2"});
+        std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",                //
+                                 "prepare eager", "prepare aot_inductor",                          //
+                                 "eager 1", "time", "eager 1", "time", "aot_inductor 1",           //
+                                 "prepare eager", "prepare aot_inductor",                          //
+                                 "eager 2", "time", "eager 2", "time", "aot_inductor 2"});
 }
 
 TEST_CASE("new: more than 10 s of compilation is told, with the configuration as Python prints it") {
