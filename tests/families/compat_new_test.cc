@@ -147,11 +147,11 @@ TEST_CASE("new: what cannot be made is an error of its sample") {
       "cnt: 1, ((T([1], f32),), {})\n");
   const auto summary = fixture.run(Generation::new_);
   CHECK((summary.samples == 1 && summary.errors == 1));
-  CHECK(std::regex_search(fixture.out.str(),
-                          std::regex("^error aten\\.relu\\.default input 0: \\w+: .*inputs\\.log:2:.*\n")));
-  CHECK(std::regex_search(fixture.out.str(),
-                          std::regex("\naten\\.relu\\.default: (\\S+=\\d+\\.\\d{4}x \\(\\d+\\.\\d{4}-\\d+\\.\\d{4}\\) )+"
-                                     "took \\d+s\n")));
+  const std::regex error("^error aten\\.relu\\.default input 0: \\w+: .*inputs\\.log:2:.*\n");
+  CHECK(std::regex_search(fixture.out.str(), error));
+  const std::regex line(
+      "\naten\\.relu\\.default: (\\S+=\\d+\\.\\d{4}x \\(\\d+\\.\\d{4}-\\d+\\.\\d{4}\\) )+took \\d+s\n");
+  CHECK(std::regex_search(fixture.out.str(), line));
 }
 
 TEST_CASE("new: all samples of an operator are announced for compilation before the first is prepared") {
