@@ -144,8 +144,9 @@ TEST_CASE("accuracy checking: another structure is told with the difference of t
   sample.add("b", {1}, c10::ivalue::Tuple::create({at::ones({4}).mul(1.5)}));
   sample.options.accuracy_checking = true;
   CHECK(sample.measure().mismatches == 1);
-  CHECK_THAT(sample.out.str(), ContainsSubstring("same: ") &&
-                                   Catch::Matchers::EndsWith("\nAccuracy check failed: aten.relu.default\ntensor(0.5000)\n"));
+  CHECK_THAT(sample.out.str(),
+             ContainsSubstring("same: ") &&
+                 Catch::Matchers::EndsWith("\nAccuracy check failed: aten.relu.default\ntensor(0.5000)\n"));
   CHECK(sample.world.log.size() == 2 + 2 * 2);
 }
 

@@ -147,11 +147,11 @@ TEST_CASE("new: what cannot be made is an error of its sample") {
       "cnt: 1, ((T([1], f32),), {})\n");
   const auto summary = fixture.run(Generation::new_);
   CHECK((summary.samples == 1 && summary.errors == 1));
-  CHECK(std::regex_search(fixture.out.str(),
-                          std::regex("^error aten\\.relu\\.default input 0: \\w+: .*inputs\\.log:2:.*\n")));
-  CHECK(std::regex_search(fixture.out.str(),
-                          std::regex("\naten\\.relu\\.default: (\\S+=\\d+\\.\\d{4}x \\(\\d+\\.\\d{4}-\\d+\\.\\d{4}\\) )+"
-                                     "took \\d+s\n")));
+  const std::regex error("^error aten\\.relu\\.default input 0: \\w+: .*inputs\\.log:2:.*\n");
+  CHECK(std::regex_search(fixture.out.str(), error));
+  const std::regex line(
+      "\naten\\.relu\\.default: (\\S+=\\d+\\.\\d{4}x \\(\\d+\\.\\d{4}-\\d+\\.\\d{4}\\) )+took \\d+s\n");
+  CHECK(std::regex_search(fixture.out.str(), line));
 }
 
 TEST_CASE("new: all samples of an operator are announced for compilation before the first is prepared") {
@@ -159,11 +159,11 @@ TEST_CASE("new: all samples of an operator are announced for compilation before 
   fixture.options.max_samples = 2;
   (void)fixture.run(Generation::new_);
   CHECK(fixture.world.log ==
-        std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",                             //
-                                 "prepare eager", "prepare aot_inductor", "eager 1", "time", "eager 1", "time",  //
-                                 "aot_inductor 1",                                                               //
-                                 "prepare eager", "prepare aot_inductor", "eager 2", "time", "eager 2", "time",  //
-                                 "aot_inductor 2"});
+        std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",                //
+                                 "prepare eager", "prepare aot_inductor",                          //
+                                 "eager 1", "time", "eager 1", "time", "aot_inductor 1",           //
+                                 "prepare eager", "prepare aot_inductor",                          //
+                                 "eager 2", "time", "eager 2", "time", "aot_inductor 2"});
 }
 
 TEST_CASE("new: more than 10 s of compilation is told, with the configuration as Python prints it") {

@@ -2,6 +2,7 @@
 #include "pace/subject/backend.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -70,6 +71,19 @@ TEST_CASE("a CUDA graph is refused what is not on a GPU", "[subject]") {
   for (const char* name : {"cuda_graph", "torchscript_cuda_graph", "aot_inductor_cuda_graph"})
     CHECK_THAT(why([&] { (void)registry.find(name).prepare(call); }),
                ContainsSubstring("the operands of aten.sub.Tensor are not on one"));
+}
+
+TEST_CASE("a CUDA graph takes as long to compile as what is captured", "[subject]") {
+  class Compiler final : public pace::subject::Backend {
+   public:
+    std::string name() const override { return "compiler"; }
+    std::unique_ptr<pace::subject::Executable> prepare(const OperatorCall&) override { return nullptr; }
+    std::optional<double> compile_seconds(const OperatorCall&) override { return 12; }
+  } compiler;
+  EagerBackend eager;
+  const auto call = OperatorCall::bind("aten.sub.Tensor", inputs({random({3}), random({3})}));
+  CHECK(pace::subject::CudaGraphBackend("graph", compiler).compile_seconds(call) == 12);
+  CHECK(pace::subject::CudaGraphBackend("graph", eager).compile_seconds(call) == std::nullopt);
 }
 
 TEST_CASE("eager runs the operator, and refuses one without a kernel", "[subject]") {
