@@ -53,7 +53,18 @@ says "left out: $work/suite/malformed.txt:3:18:"; says "1 case, 2 implementation
 
 case="unknown back end"
 run --backends eager,warp --inp-file "$work/good.txt"; fails
-says "unknown back end 'warp'; known: eager, torchscript, aot_inductor"
+says "unknown back end 'warp'; known: eager, torchscript, static_runtime, aot_inductor"
+
+case="a back end named twice"
+run --backends eager,torchscript,eager --inp-file "$work/good.txt"; fails; says "--backends: 'eager' is named twice"
+
+case="two back ends of one name"
+run --inductor-config simd --inductor-config simd --inp-file "$work/good.txt"; fails
+says "a back end named 'aot_inductor[simd]' is already registered"
+
+case="a configuration that Inductor does not know, and one that this build lacks"
+run --inductor-config fast --inp-file "$work/good.txt"; fails; says "--inductor-config: expected one of halide, autotune"
+run --inductor-config halide --inp-file "$work/good.txt"; fails; says "aot_inductor[halide] refused on 1 of 1"
 
 case="missing file"
 run --inp-file "$work/none.txt"; fails; says "$work/none.txt"
@@ -71,7 +82,7 @@ run --inp-file "$work/skipped.txt" --skip-rules upstream; fails; says "nothing t
 run --inp-file "$work/skipped.txt"; succeeds; says "aten.embedding.default[0]"; says "2 measured"
 
 case="unknown skip rules"
-run --inp-file "$work/skipped.txt" --skip-rules some; fails; says "--skip-rules: expected none or upstream, found 'some'"
+run --inp-file "$work/skipped.txt" --skip-rules some; fails; says "--skip-rules: 'some' does not do; expected none or upstream"
 
 case="random operators draw the same numbers on every back end"
 printf 'Operator: aten.bernoulli_.float\ncnt: 1, ((T([64], f32), 0.5), {})\n' >"$work/random.txt"

@@ -216,7 +216,7 @@ TEST_CASE("for accuracy alone there are as few rounds as make a time, and a cosi
   options.accuracy_only = false;
   options.repeats = 2;
   const auto repeated = fixture.run(options).at(0);
-  CHECK(repeated.rounds == 4);  // two cycles of the two that are right
+  CHECK(repeated.rounds == 6);  // two cycles of three back ends
 }
 
 TEST_CASE("a back end named twice is refused") {

@@ -42,13 +42,13 @@ std::string why(F function) {
 
 TEST_CASE("back ends are found by name", "[subject]") {
   auto registry = BackendRegistry::with_defaults({});
-  CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "aot_inductor", "cuda_graph", "torchscript_cuda_graph",
+  CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "static_runtime", "aot_inductor", "cuda_graph", "torchscript_cuda_graph",
                                                       "aot_inductor_cuda_graph"});
   registry.add(std::make_unique<FunctorBackend>("mine"));
   CHECK(registry.find("mine").name() == "mine");
   CHECK(registry.names().back() == "mine");
   CHECK_THAT(why([&] { (void)registry.find("egaer"); }),
-             ContainsSubstring("unknown back end 'egaer'; known: eager, torchscript, aot_inductor, cuda_graph, torchscript_cuda_graph, "
+             ContainsSubstring("unknown back end 'egaer'; known: eager, torchscript, static_runtime, aot_inductor, cuda_graph, torchscript_cuda_graph, "
                                "aot_inductor_cuda_graph, mine"));
   CHECK_THAT(why([&] { registry.add(std::make_unique<EagerBackend>()); }), ContainsSubstring("already registered"));
   CHECK_THROWS_AS(registry.find(""), pace::InputError);

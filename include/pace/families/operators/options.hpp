@@ -45,7 +45,7 @@ struct ReplayOptions {
   bool channels_last = false;
   /// Correctness alone: as operatorbench asks for it, by cosine, with the fewest rounds that make a time.
   bool accuracy_only = false;
-  /// Cycles of rounds at most; none: as the budget goes.
+  /// Rounds at most, as so many cycles of all back ends; none: as the budget goes.
   std::optional<std::size_t> repeats;
   /// Where a trace of each operator goes, by LibTorch's profiler, in a pass of its own; empty: no traces.
   std::string traces;

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# benches/operators on a whole suite, as a person runs it: its table and JSON, progress, resuming, isolation, both
+# generations of operatorbench, and their options in both spellings.
+#
+#   operators_suite_test.sh PROGRAM
+set -uo pipefail
+program=$(realpath "$1")
+root=$PWD
+work=${TEST_TMPDIR:?}/suite
+mkdir -p "$work/logs/timm_train"
+# The program under test is not the test that Bazel waits for.
+unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \
+  TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE
+failures=0
+
+# run OPTIONS...: sets output and code.
+run() {
+  output=$(cd "$root" && "$program" --budget 0.005 --warm-up 0.001 --disturbance 1 "$@" 2>&1 </dev/null)
+  code=$?
+}
+expect_code() { [[ $code == "$1" ]] || complain "exit code $code, expected $1"; }
+squeezed() { tr -d ' \n' <<<"$1"; }
+says() { [[ $(squeezed "$output") == *"$(squeezed "$1")"* ]] || complain "no message: $1"; }
+silent() { [[ $(squeezed "$output") != *"$(squeezed "$1")"* ]] || complain "a message: $1"; }
+holds() { grep -q -- "$2" "$1" || complain "$1 does not hold: $2"$'\n'"$(head -c 2000 "$1")"; }
+complain() {
+  printf '%s: %s\n%s\n\n' "$case" "$1" "$output"
+  failures=$((failures + 1))
+}
+
+cat >"$work/logs/timm_train/a_training.txt" <<'END'
+Operator: aten.relu.default
+cnt: 3, ((T([64, 64], f16),), {})
+cnt: 1, ((T([2, 3, 8, 8], f16),), {})
+Operator: aten.add_.Tensor
+cnt: 2, ((T([64, 64], f16), T([64, 64], f16)), {})
+END
+cat >"$work/logs/timm_train/b_training.txt" <<'END'
+Operator: aten.gather.default
+cnt: 5, ((T([64, 64], f16), 1, T([64, 64], i64)), {})
+Operator: aten.relu.default
+cnt: 4, ((T([64, 64], f16),), {})
+END
+out=$work/out
+table=$out/operatorbench_timm_float32.csv
+json=$out/operatorbench_timm_float32.json
+
+case="a suite by its name"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript,static_runtime --output-dir "$out" --op aten.relu.default,aten.gather.default
+expect_code 0; says "[2/2] aten.gather.default, 1 sample"; silent "Wrote"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out"
+expect_code 0
+says "timm, float32: 3 operators, 3 ran, 0 refused or failed"; says "Wrote $table"; says "weighted by recorded calls"
+says "It writes to operand tensor 0: every call of a sample"
+holds "$table" '^operator,torchscript 20th,torchscript 50th,torchscript 80th,elapsed,eager abs,torchscript abs,calls,'
+[[ $(wc -l <"$table") == 4 ]] || complain "expected three rows below the header"
+# 3 + 4 calls of one text, 1 of the other.
+grep '^aten.relu.default,' "$table" | cut -d, -f8,9 | grep -qx 8,2 || complain "calls and samples of aten.relu.default"
+[[ $(grep -c '^{"name"' "$json") == 4 ]] || complain "expected four results in the JSON"
+
+case="resumed: nothing is measured again"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume
+expect_code 0; says "4 results of an earlier run are kept"; says "4 cases, 8 implementations: 8 measured"
+silent "us ["
+[[ $(grep -c '^{"name"' "$json") == 4 && $(wc -l <"$table") == 4 ]] || complain "the files have changed"
+
+case="resumed with other options: refused"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume --max-samples 1
+expect_code 1; says "--max-samples: \"15\" there, '1' here"
+
+case="a suite that is not there"
+run --suite torchbench --suite-dir "$work/logs"; expect_code 1; says "expected a folder torchbench_train in one of: $work/logs"
+run --suite resnet; expect_code 1; says "--suite: expected timm, huggingface or torchbench, found 'resnet'"
+
+case="an output folder that cannot be written"
+run --suite timm --suite-dir "$work/logs" --backends eager --output-dir /proc/none
+[[ $code != 0 ]] || complain "exit code 0"
+says "/proc/none"
+
+case="channels last, start and number of samples"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --channels-last --start_idx 1 --max_samples 1
+expect_code 0; says "aten.relu.default[1]"; says "strides [192, 1, 24, 3]"; says "1 case, 2"
+
+case="accuracy alone"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --accuracy-checking True
+expect_code 0; says "(2 rounds of"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --accuracy-checking False --repeats 3
+expect_code 0; says "(6 rounds of"
+
+case="TorchScript for nvFuser, in the spellings of both generations"
+run --suite timm --suite-dir "$work/logs" --backends eager --op aten.relu.default --measure-nvfuser
+expect_code 0; says "torchscript"
+[[ $output == *"4 implementations"* || $output == *"2 cases, 2"* ]] || complain "rows"
+run --suite timm --suite-dir "$work/logs" --op aten.relu.default --backends eager --no-measure-nvfuser; expect_code 0
+run --fuser nvfuser; [[ $code != 0 ]] || complain "exit code 0"; says "this LibTorch has no nvFuser"
+
+case="traces"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --profile --output-dir "$out"
+expect_code 0
+trace=("$out"/log/operator_aten.relu.default/*.json)
+holds "${trace[0]}" iter_1; holds "${trace[0]}" rep_0; holds "${trace[0]}" model_1
+
+case="both generations of operatorbench, without a compiler: each sample an error line, no operator a row"
+run --compat new --suite timm --suite-dir "$work/logs" --device cpu --output-dir "$out/new"
+PACE_PYTHON= says "Skipping aten.gather.default, input generator nyi"
+holds "$out/new/operatorbench_timm_float32.csv" '^operator,inductor 20th,inductor 50th,inductor 80th,elapsed,eager abs,inductor abs'
+run --compat old --suite timm --suite-dir "$work/logs" --device cpu; expect_code 1; says "--op: must be given"
+run --compat old --suite timm --suite-dir "$work/logs" --device cpu --op all --dtype bfloat16; expect_code 1
+says "--dtype: expected float16 or float32"
+run --compat newest; [[ $code != 0 ]] || complain "exit code 0"; says "'newest' does not do; expected old or new"
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))
