@@ -11,6 +11,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/quantize_per_tensor.h>
+#include <ATen/ops/silu.h>
 #include <ATen/ops/split.h>
 #include <ATen/ops/stack.h>
 
@@ -75,6 +76,14 @@ TEST_CASE("a training step is recorded below its composite operators, backward i
   CHECK(only("aten.threshold_backward.default") == "3 ((T([2, 4], f32, stride=(0, 0)), T([2, 4], f32), 0), {})");
   // Gradients are added to those of the steps before, for two parameters in steps two and three.
   CHECK(corpus.call_frequency("aten.add_.Tensor") == 4);
+}
+
+TEST_CASE("an operator that is defined by others is recorded where the device has a kernel of its own") {
+  const at::Tensor x = leaf({2, 8});
+  const std::string text = record([&] { at::silu(x).sum().backward(); });
+  CHECK_THAT(text, ContainsSubstring("Operator: aten.silu_backward.default\ncnt: 1, ((T([2, 8], f32, stride=(0, 0)), "
+                                     "T([2, 8], f32)), {})\n"));
+  CHECK_THAT(text, !ContainsSubstring("aten.sigmoid"));  // one of the parts that silu_backward also has
 }
 
 TEST_CASE("arguments that have their defaults are left out, as a Python program would have called the operator") {

@@ -16,10 +16,13 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
 #include <c10/core/DispatchKey.h>
+#include <c10/core/TensorOptions.h>
+#include <c10/util/ArrayRef.h>
 
 #include "pace/core/error.hpp"
 #include "pace/corpus/from_ivalue.hpp"
@@ -141,6 +144,28 @@ template <typename Values>
   return false;
 }
 
+/// The first tensor among the values, also inside lists; an undefined one without any.
+[[nodiscard]] inline at::Tensor first_tensor(c10::ArrayRef<const c10::IValue> values) {
+  for (const c10::IValue& value : values) {
+    if (value.isTensor() && value.toTensor().defined()) return value.toTensor();
+    if (!value.isList()) continue;
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor() && item.toTensor().defined()) return item.toTensor();
+    }
+  }
+  return {};
+}
+
+/// Whether a recorder below autograd sees this operator through the ones it consists of: it is defined by them, and the
+/// device of its tensors has no kernel of its own for it (as the CPU has for silu_backward).
+[[nodiscard]] inline bool consists_of_others(const c10::OperatorHandle& handle,
+                                             c10::ArrayRef<const c10::IValue> inputs) {
+  if (!handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return false;
+  const at::Tensor tensor = first_tensor(inputs);
+  return !tensor.defined() ||
+         !handle.hasKernelForDispatchKey(c10::computeDispatchKey(c10::nullopt, tensor.layout(), tensor.device()));
+}
+
 inline std::unique_ptr<at::ObserverContext> on_operator_start(const at::RecordFunction& function) {
   // Threads that share out one operator's work belong to that operator.
   if (inside_recorded_operator() || at::in_parallel_region()) return nullptr;
@@ -149,13 +174,12 @@ inline std::unique_ptr<at::ObserverContext> on_operator_start(const at::RecordFu
   if (recording == nullptr || !name) return nullptr;
   const auto handle = c10::Dispatcher::singleton().findOp(*name);
   if (!handle || !handle->hasSchema()) return nullptr;
-  // A recorder below autograd sees such an operator through the ones it consists of.
-  if (handle->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return nullptr;
+  const c10::ArrayRef<const c10::IValue> inputs = observed_inputs(function);
+  if (consists_of_others(*handle, inputs)) return nullptr;
 
   auto out = std::make_unique<RecordedOperator>(std::move(recording), *handle);
   inside_recorded_operator() = true;  // before looking at the inputs, which may run operators itself
   const auto& schema = handle->schema();
-  const c10::ArrayRef<const c10::IValue> inputs = observed_inputs(function);
   try {
     if (any_holds_tensor(inputs) && !has_unrecordable_leaf(schema, inputs)) {
       out->text = to_text(recorded_call(schema, inputs));  // now: the operator may change its inputs
