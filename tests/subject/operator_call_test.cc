@@ -14,6 +14,7 @@
 #include <ATen/ops/upsample_bilinear2d_backward.h>
 #include <ATen/ops/zeros.h>
 
+#include "pace/subject/randomness.hpp"
 #include "tests/subject/inputs.hpp"
 
 // Last: LibTorch has a macro CHECK too.
@@ -108,6 +109,19 @@ TEST_CASE("a call that changes the shape of its argument finds the recorded one 
   const auto strided = OperatorCall::bind("aten.as_strided_.default", inputs({x, list({3, 2}), list({1, 3})}));
   CHECK(at::equal(run(strided), x.t()));
   CHECK_FALSE(OperatorCall::bind("aten.relu_.default", inputs({x})).reshapes_input());
+}
+
+TEST_CASE("a call draws random numbers unless its arguments say that it does not", "[subject]") {
+  const auto draws = [](const std::string& name, const pace::corpus::Inputs& given) {
+    return pace::subject::draws_random_numbers(OperatorCall::bind(name, given));
+  };
+  const auto x = random({1, 1, 2, 4});
+  CHECK(draws("aten.bernoulli_.float", inputs({x, 0.5})));
+  CHECK(draws("aten.native_dropout.default", inputs({x, 0.5, true})));
+  CHECK_FALSE(draws("aten.native_dropout.default", inputs({x, 0.5, false})));
+  CHECK(draws("aten._scaled_dot_product_flash_attention_for_cpu.default", inputs({x, x, x, 0.1})));
+  CHECK_FALSE(draws("aten._scaled_dot_product_flash_attention_for_cpu.default", inputs({x, x, x, 0.0})));
+  CHECK_FALSE(draws("aten.relu.default", inputs({x})));
 }
 
 TEST_CASE("arguments that do not fit are told with operator, argument and type", "[subject]") {

@@ -160,13 +160,18 @@ TEST_CASE("what cannot be made valid is refused, with the reason", "[subject]") 
              ContainsSubstring("cannot run aten.index.Tensor"));
   CHECK_THAT(why("aten.segment_reduce.default", inputs({random({4}), "sum"}, {{"lengths", indices({2})}})),
              ContainsSubstring("argument 'lengths' holds indices"));
-  CHECK_THAT(why("aten.resize_.default", inputs({random({2}), list({5})})), ContainsSubstring("memory of its own argument"));
-  CHECK_THAT(why("aten.set_.source_Tensor", inputs({random({2}), random({3})})), ContainsSubstring("memory of its own argument"));
+  CHECK_THAT(why("aten.resize_.default", inputs({random({2}), list({5})})),
+             ContainsSubstring("memory of its own argument"));
+  CHECK_THAT(why("aten.set_.source_Tensor", inputs({random({2}), random({3})})),
+             ContainsSubstring("memory of its own argument"));
 }
 
 TEST_CASE("a call that computes nothing says so", "[subject]") {
-  CHECK(pace::subject::result_is_uninitialised(OperatorCall::bind("aten.new_empty.default", inputs({random({2}), list({2})}))));
-  CHECK_FALSE(pace::subject::result_is_uninitialised(OperatorCall::bind("aten.new_zeros.default", inputs({random({2}), list({2})}))));
+  const auto uninitialised = [](const char* name) {
+    return pace::subject::result_is_uninitialised(OperatorCall::bind(name, inputs({random({2}), list({2})})));
+  };
+  CHECK(uninitialised("aten.new_empty.default"));
+  CHECK_FALSE(uninitialised("aten.new_zeros.default"));
 }
 
 TEST_CASE("bags of an embedding's backward, and classes between blanks", "[subject]") {
@@ -214,11 +219,11 @@ TEST_CASE("what a forward saves for its backward comes from there", "[subject]")
   CHECK(at::allclose(group_mean, x.reshape({4, 3, 10}).mean({-1}), 1e-5, 1e-6));
 
   const auto output = random({3, 7});
-  (void)run("aten._softmax_backward_data.default", inputs({random({3, 7}), output, -1, static_cast<std::int64_t>(at::kFloat)}));
+  const auto single = static_cast<std::int64_t>(at::kFloat);
+  (void)run("aten._softmax_backward_data.default", inputs({random({3, 7}), output, -1, single}));
   CHECK(at::allclose(output.sum({-1}), at::ones({3})));
   const auto scores = random({3, 7});
-  (void)run("aten._log_softmax_backward_data.default",
-            inputs({random({3, 7}), scores, 1, static_cast<std::int64_t>(at::kFloat)}));
+  (void)run("aten._log_softmax_backward_data.default", inputs({random({3, 7}), scores, 1, single}));
   CHECK(at::allclose(scores.exp().sum({1}), at::ones({3})));
 
   const auto total = random({});
@@ -258,8 +263,8 @@ TEST_CASE("probabilities, positions in an image, and integers that divide", "[su
   CHECK(at::allclose(expanded, at::full({2, 3}, 0.5)));
   // Arguments that do not fit each other are the run's to refuse.
   const auto output = random({2, 3}), same = output.clone();
-  CHECK_NOTHROW(make_inputs_valid(OperatorCall::bind(
-      "aten._softmax_backward_data.default", inputs({random({2, 3}), output, 7, static_cast<std::int64_t>(at::kFloat)}))));
+  const auto misfit = inputs({random({2, 3}), output, 7, static_cast<std::int64_t>(at::kFloat)});
+  CHECK_NOTHROW(make_inputs_valid(OperatorCall::bind("aten._softmax_backward_data.default", misfit)));
   CHECK(at::equal(output, same));
 }
 

@@ -76,7 +76,8 @@ inline constexpr Renamed renamed[] = {
   if (!nameless) return std::nullopt;
   // For a while, sizes that may be symbolic had overloads of their own; now the nameless ones take them.
   if (parts->overload == "SymInt") return PresentCall{*nameless, inputs};
-  if (parts->overload == "vec" && parts->base.find("upsample_") != std::string::npos && parts->base.ends_with("_backward")) {
+  const bool upsampling = parts->base.find("upsample_") != std::string::npos && parts->base.ends_with("_backward");
+  if (upsampling && parts->overload == "vec") {
     return PresentCall{*nameless, upsampling_backward(inputs, nameless->schema())};
   }
   return std::nullopt;

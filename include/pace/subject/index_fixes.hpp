@@ -136,7 +136,8 @@ inline void fix_embedding_bag_backward(const OperatorCall& call) {
   fill_indices(arguments.tensor("maximum_indices"), rows);
   if (bags <= 0 && count > 0) throw Refused("it has indices and no bags");
   if (bags <= 0) return;
-  const at::Tensor bags_of = at::arange(count, at::TensorOptions().dtype(at::kLong)).mul_(bags).floor_divide_(std::max<std::int64_t>(count, 1));
+  const at::Tensor numbers = at::arange(count, at::TensorOptions().dtype(at::kLong));
+  const at::Tensor bags_of = numbers.mul(bags).floor_divide(std::max<std::int64_t>(count, 1));
   bag_of.copy_(bags_of.view(bag_of.sizes()));
   if (bag_size.numel() == bags) bag_size.copy_(at::bincount(bags_of, {}, bags).view(bag_size.sizes()));
 }

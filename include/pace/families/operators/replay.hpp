@@ -170,10 +170,10 @@ class Replay {
   [[nodiscard]] Result compare_backends(const std::string& name, const subject::OperatorCall& call,
                                         const std::vector<RunContext::Fate>& fates) {
     auto comparison = pace::compare(name, call.tensors());
-    if (subject::result_is_uninitialised(call)) {
-      check::CheckOptions nothing;  // there is to compare
-      nothing.method = check::CheckOptions::Method::none;
-      comparison.check(nothing);
+    if (subject::result_is_uninitialised(call)) {  // timed, and reported as unchecked
+      check::CheckOptions unchecked;
+      unchecked.method = check::CheckOptions::Method::none;
+      comparison.check(unchecked);
     }
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto fate = std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::Fate::implementation);
