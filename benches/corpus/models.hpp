@@ -1,4 +1,4 @@
-// The three models whose operator inputs are shipped: small enough that an operator takes tens of microseconds to a few
+// The models whose operator inputs are shipped: small enough that an operator takes tens of microseconds to a few
 // milliseconds on two cores.
 #pragma once
 
@@ -90,8 +90,93 @@ struct LstmImpl : torch::nn::Module {
   torch::nn::Linear head = register_module("head", torch::nn::Linear(hidden, inputs));
 };
 
+/// A U-shaped network that classifies every pixel: 8 images of 3x64x64 into 8 classes. Convolutions of many kinds, and
+/// ways to a smaller image and back.
+struct ImageSegmentationImpl : torch::nn::Module {
+  static constexpr int batch = 8, channels = 16, side = 64, classes = 8;
+
+  torch::Tensor forward(const torch::Tensor& x) {
+    const auto full = torch::hardswish(enter(x));
+    auto half = torch::max_pool2d(full, /*kernel_size=*/3, /*stride=*/2, /*padding=*/1);
+    half = torch::silu(norm(depthwise(torch::reflection_pad2d(half, {1, 1, 1, 1}))));
+    half = torch::leaky_relu(widen(half));
+    const auto scene = torch::adaptive_avg_pool2d(half, {4, 4});
+    half = half * torch::sigmoid(torch::upsample_bilinear2d(scene, {side / 2, side / 2}, /*align_corners=*/false));
+    half = torch::cat({torch::clamp(half, -6, 6), patches(full)}, 1);
+    return classify(torch::cat({full, torch::elu(enlarge(half)), torch::upsample_nearest2d(scene, {side, side})}, 1));
+  }
+  /// A strided convolution by hand: patches as columns, one matrix product.
+  torch::Tensor patches(const torch::Tensor& x) {
+    const auto columns = torch::im2col(x, {2, 2}, /*dilation=*/{1, 1}, /*padding=*/{0, 0}, /*stride=*/{2, 2});
+    return torch::softplus(torch::matmul(patch, columns)).view({batch, channels, side / 2, side / 2});
+  }
+  torch::Tensor loss() {
+    const auto labels = torch::randint(classes, {batch, side, side});
+    const auto scores = forward(torch::randn({batch, 3, side, side}));
+    const auto shares = torch::softmax(scores, 1).mean(at::IntArrayRef{2, 3});
+    return torch::cross_entropy_loss(scores, labels) +
+           torch::smooth_l1_loss(shares, torch::rand({batch, classes})) +
+           torch::binary_cross_entropy_with_logits(scores.amax({2, 3}), torch::rand({batch, classes}));
+  }
+
+  static torch::nn::Conv2dOptions options(int from, int to, int kernel) { return {from, to, kernel}; }
+  torch::nn::Conv2d enter = register_module("enter", torch::nn::Conv2d(options(3, channels, 3).padding(1)));
+  torch::nn::Conv2d depthwise =
+      register_module("depthwise", torch::nn::Conv2d(options(channels, channels, 3).groups(channels).bias(false)));
+  torch::nn::Conv2d widen = register_module("widen", torch::nn::Conv2d(options(channels, 2 * channels, 1)));
+  torch::nn::ConvTranspose2d enlarge = register_module(
+      "enlarge", torch::nn::ConvTranspose2d(torch::nn::ConvTranspose2dOptions(3 * channels, channels, 2).stride(2)));
+  torch::nn::Conv2d classify =
+      register_module("classify", torch::nn::Conv2d(options(4 * channels, classes, 3).padding(2).dilation(2)));
+  torch::nn::GroupNorm norm = register_module("norm", torch::nn::GroupNorm(/*num_groups=*/4, channels));
+  torch::Tensor patch = register_parameter("patch", torch::randn({channels, 4 * channels}));
+};
+
+/// Reads words, and classifies sentences: 16 of 64 words out of 4000, padded at their ends. Tables, gathers and
+/// scatters, and attention as LibTorch has it built in.
+struct SentenceClassifierImpl : torch::nn::Module {
+  static constexpr int batch = 16, words = 64, width = 64, heads = 4, known = 4000, classes = 500, marked = 128;
+
+  torch::Tensor forward(const torch::Tensor& sentences, const torch::Tensor& lengths) {
+    const auto place = torch::arange(words);
+    auto x = table(sentences) + places.index_select(0, place);
+    const auto padding = place.ge(lengths.unsqueeze(1));
+    const auto parts = project(x).view({batch, words, 3, heads, width / heads}).permute({2, 0, 3, 1, 4}).unbind(0);
+    const auto near = torch::scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0.0, /*is_causal=*/true);
+    // A learnt bias, which the fused kernel does not take.
+    const auto far = torch::scaled_dot_product_attention(parts[0], parts[1], parts[2], distance.triu());
+    x = (near + far).transpose(1, 2).reshape({batch, words, width});
+    // A sentence is its last word, its strongest features, and the words that its learnt question picks.
+    const auto last = x.gather(1, (lengths - 1).view({batch, 1, 1}).expand({batch, 1, width})).squeeze(1);
+    const auto strongest = std::get<0>(x.masked_fill(padding.unsqueeze(-1), -10.0).max(1));
+    const auto picks = torch::softmax(torch::mv(x.view({-1, width}), question).view({batch, words}), -1);
+    const auto picked = torch::baddbmm(last.unsqueeze(1), picks.unsqueeze(1), x).squeeze(1);
+    const auto strong = std::get<0>(torch::topk(strongest.mul(picked), width / 2));
+    const auto marks = x.index({torch::randint(batch, {marked}), torch::randint(words, {marked})}).sum(0);
+    return head(torch::cat({torch::where(strongest.gt(0), strongest, last), strong.cumsum(1), picked + marks}, 1));
+  }
+  torch::Tensor loss() {
+    const auto lengths = torch::randint(1, words + 1, {batch});
+    const auto labels = torch::randint(classes, {batch});
+    const auto scores = forward(torch::randint(known, {batch, words}), lengths);
+    const auto smooth = torch::full({batch, classes}, 0.1 / classes).scatter(1, labels.unsqueeze(1), 0.9);
+    const auto chances = torch::log_softmax(scores, 1);
+    return torch::nll_loss(chances, labels) - (smooth * chances).sum(1).mean() +
+           0.01 * torch::logsumexp(scores, 1).square().mean() + 0.01 * head->weight.norm();
+  }
+
+  torch::nn::Embedding table = register_module("table", torch::nn::Embedding(known, width));
+  torch::nn::Linear project = register_module("project", torch::nn::Linear(width, 3 * width));
+  torch::nn::Linear head = register_module("head", torch::nn::Linear(width * 5 / 2, classes));
+  torch::Tensor places = register_parameter("places", torch::randn({words, width}));
+  torch::Tensor distance = register_parameter("distance", torch::randn({heads, words, words}));
+  torch::Tensor question = register_parameter("question", torch::randn({width}));
+};
+
 TORCH_MODULE(ResidualBlock);
 TORCH_MODULE(TransformerBlock);
 TORCH_MODULE(Lstm);
+TORCH_MODULE(ImageSegmentation);
+TORCH_MODULE(SentenceClassifier);
 
 }  // namespace corpus_models

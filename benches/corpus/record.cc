@@ -20,11 +20,9 @@ void record_training_step(const std::string& name, const std::filesystem::path& 
   pace::corpus::Recorder recorder;
   model->loss().backward();
   optimizer.step();
-  recorder.stop();
+  const bool written = recorder.write_as(directory, name, /*training=*/true);
   for (const auto& [op, reason] : recorder.skipped()) std::printf("%s is left out: %s\n", op.c_str(), reason.c_str());
-  const auto path = directory / pace::corpus::log_file_name(name, /*training=*/true);
-  const bool written = recorder.write(path);
-  std::printf("%s %s\n", written ? "wrote" : "left alone, since it exists:", path.c_str());
+  std::printf("%s %s\n", written ? "wrote" : "left alone, since it exists:", (directory / pace::corpus::log_file_name(name, true)).c_str());
 }
 
 }  // namespace
@@ -36,10 +34,11 @@ int main(int argc, char** argv) {
   }
   try {
     const std::filesystem::path directory = argv[1];
-    std::filesystem::create_directories(directory);
     record_training_step<corpus_models::ResidualBlock>("residual_block", directory);
     record_training_step<corpus_models::TransformerBlock>("transformer_block", directory);
     record_training_step<corpus_models::Lstm>("lstm", directory);
+    record_training_step<corpus_models::ImageSegmentation>("image_segmentation", directory);
+    record_training_step<corpus_models::SentenceClassifier>("sentence_classifier", directory);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -1,8 +1,13 @@
-// What is replayed when nobody says what: a few operators of each kind from the corpora that pace ships.
+// What is replayed when nobody says what: a few operators of each category from the corpora that pace ships.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/corpus/corpus.hpp"
@@ -17,17 +22,93 @@ inline constexpr const char* shipped_set = "benches/operators/default_set.txt";
 /// Samples of each operator: the first and second recorded shapes. More take longer to compile than to measure.
 inline constexpr std::size_t shipped_samples = 2;
 
-/// Sets `options` to the default set: the operators that `file` lists, one a line. Throws InputError without any.
-inline void choose_default_set(families::operators::ReplayOptions& options, const std::string& file) {
+/// A section of the default set.
+struct Category {
+  std::string name;
+  std::vector<std::string> operators;
+};
+
+namespace detail {
+
+/// The name in `[name]`. Throws InputError for anything else in brackets.
+[[nodiscard]] inline std::string heading(std::string_view line, const Location& where) {
+  const std::string_view name = line.size() < 2 ? "" : line.substr(1, line.size() - 2);
+  const auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  if (line.back() != ']' || name.empty() || !std::all_of(name.begin(), name.end(), in_word))
+    throw InputError(where, "expected the name of a category in brackets, of small letters, such as [pointwise]; found '" +
+                                std::string(line) + "'");
+  return std::string(name);
+}
+
+/// Throws InputError unless the line is `namespace.operator.overload` and nothing else.
+inline void require_operator_name(std::string_view line, const Location& where) {
+  const auto in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  if (std::count(line.begin(), line.end(), '.') == 2 && std::all_of(line.begin(), line.end(), in_name) &&
+      line.find("..") == std::string_view::npos && line.front() != '.' && line.back() != '.')
+    return;
+  throw InputError(where, "expected an operator such as aten.add.Tensor, one a line, or [category]; found '" +
+                              std::string(line) + "'");
+}
+
+}  // namespace detail
+
+/// The categories of a default set, in the file's order: below each `[category]` its operators, one a line; empty lines
+/// and those that begin with # say nothing. Throws InputError, with file and line, for anything else: an operator above
+/// the first category or named twice, a category named twice or without an operator, a file without any.
+[[nodiscard]] inline std::vector<Category> read_default_set(const std::string& file) {
   std::ifstream lines(file);
-  std::string names;
+  if (!lines) throw InputError({file}, "expected a file with a default set of operators; it cannot be read");
+  std::vector<Category> categories;
+  std::set<std::string> seen;
+  Location where{file}, last_heading{file};
+  const auto require_operators = [&] {
+    if (!categories.empty() && categories.back().operators.empty())
+      throw InputError(last_heading, "expected operators below [" + categories.back().name + "], found none");
+  };
   for (std::string line; std::getline(lines, line);) {
+    ++where.line;
     if (line.empty() || line.front() == '#') continue;
-    names += (names.empty() ? "" : ",") + line;
+    if (line.front() == '[') {
+      require_operators();
+      categories.push_back({detail::heading(line, where), {}});
+      last_heading = where;
+    } else {
+      detail::require_operator_name(line, where);
+      if (categories.empty())
+        throw InputError(where, "expected a [category] above the first operator, found '" + line + "'");
+      categories.back().operators.push_back(line);
+    }
+    if (!seen.insert(line).second) throw InputError(where, "'" + line + "' is named twice; expected it once");
   }
-  if (names.empty()) throw InputError({file}, "expected the names of operators, one a line");
+  require_operators();
+  if (categories.empty()) throw InputError({file}, "expected [category] headings with operators below, found none");
+  return categories;
+}
+
+/// Sets `options` to the operators of some categories of the default set in `file`, or of all of them without any
+/// named. Returns the categories that are chosen, in the file's order. Throws InputError for a name that the file has
+/// not, and as read_default_set() does.
+inline std::vector<Category> choose_default_set(families::operators::ReplayOptions& options, const std::string& file,
+                                                const std::vector<std::string>& categories = {}) {
+  std::vector<Category> all = read_default_set(file);
+  for (const auto& name : categories) {
+    if (std::any_of(all.begin(), all.end(), [&](const Category& each) { return each.name == name; })) continue;
+    std::string known;
+    for (const auto& each : all) known += (known.empty() ? "" : ", ") + each.name;
+    throw InputError({}, "no category '" + name + "' in the default set; expected some of " + known);
+  }
+  if (!categories.empty())
+    std::erase_if(all, [&](const Category& each) {
+      return std::find(categories.begin(), categories.end(), each.name) == categories.end();
+    });
+  std::string names;
+  for (const auto& each : all)
+    for (const auto& op : each.operators) names += (names.empty() ? "" : ",") + op;
   options.op = names;
   options.max_samples = shipped_samples;
+  return all;
 }
 
 /// The inputs that the options name. A malformed line stops the run when it stands in the only file, and is counted

@@ -6,12 +6,18 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
-# block LANGUAGE: the contents of README.md's blocks in that language.
-block() { awk -v start="^\`\`\`$1\$" '$0 ~ start { inside = 1; next } /^```/ { inside = 0 } inside' README.md; }
+# block LANGUAGE [N]: the contents of README.md's blocks in that language, or of the N-th of them.
+block() {
+  awk -v start="^\`\`\`$1\$" -v number="${2:-0}" \
+    '$0 ~ start { inside = ++count == number || number == 0; next } /^```/ { inside = 0 } inside' README.md
+}
 
 problems=()
-diff <(block cpp) tests/embedding/layer_norm_test.cc ||
-  problems+=("the C++ example differs from tests/embedding/layer_norm_test.cc")
+examples=(tests/embedding/layer_norm_test.cc tests/embedding/train_step.cc)
+for i in "${!examples[@]}"; do
+  diff <(block cpp $((i + 1))) "${examples[i]}" || problems+=("C++ example $((i + 1)) differs from ${examples[i]}")
+done
+[[ -z $(block cpp $((${#examples[@]} + 1))) ]] || problems+=("C++ examples that nothing compiles")
 while IFS= read -r line; do
   [[ -z $line ]] || grep -qxF -- "$line" tests/embedding/BUILD ||
     problems+=("the BUILD example has a line that tests/embedding/BUILD has not: $line")

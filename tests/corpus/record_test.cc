@@ -11,6 +11,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/quantize_per_tensor.h>
+#include <ATen/ops/silu.h>
 #include <ATen/ops/split.h>
 #include <ATen/ops/stack.h>
 
@@ -75,6 +76,14 @@ TEST_CASE("a training step is recorded below its composite operators, backward i
   CHECK(only("aten.threshold_backward.default") == "3 ((T([2, 4], f32, stride=(0, 0)), T([2, 4], f32), 0), {})");
   // Gradients are added to those of the steps before, for two parameters in steps two and three.
   CHECK(corpus.call_frequency("aten.add_.Tensor") == 4);
+}
+
+TEST_CASE("an operator that is defined by others is recorded where the device has a kernel of its own") {
+  const at::Tensor x = leaf({2, 8});
+  const std::string text = record([&] { at::silu(x).sum().backward(); });
+  CHECK_THAT(text, ContainsSubstring("Operator: aten.silu_backward.default\ncnt: 1, ((T([2, 8], f32, stride=(0, 0)), "
+                                     "T([2, 8], f32)), {})\n"));
+  CHECK_THAT(text, !ContainsSubstring("aten.sigmoid"));  // one of the parts that silu_backward also has
 }
 
 TEST_CASE("arguments that have their defaults are left out, as a Python program would have called the operator") {
@@ -184,7 +193,31 @@ TEST_CASE("a file that exists is left alone, one that cannot be written is named
   CHECK_FALSE(recorder.write(path));
   CHECK(read_file(path) == "precious");
   CHECK(log_file_name("model", false) == "model_eval.txt");
+  CHECK_FALSE(recorder.write_as(directory.path(), "model", false));  // the same file
+  CHECK(read_file(path) == "precious");
   const auto nowhere = directory.path() / "missing" / "a.txt";
   CHECK_THROWS_AS(recorder.write(nowhere), pace::Error);
   CHECK_THROWS_WITH(recorder.write(nowhere), ContainsSubstring(nowhere.string()));
+}
+
+TEST_CASE("a step is written under the name of its model, into a directory that is made, and recording ends") {
+  const TemporaryDirectory directory;
+  const auto below = directory.path() / "some" / "where";
+  const at::Tensor a = at::ones({2});
+  Recorder recorder;
+  a.neg();
+  CHECK(recorder.write_as(below, "model", true));
+  CHECK(read_file(below / "model_training.txt") == "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
+  a.abs();  // not any more
+  CHECK_FALSE(recorder.write_as(below, "model", true));
+  CHECK(recorder.write_as(below, "model", false));
+  CHECK(read_file(below / "model_eval.txt") == read_file(below / "model_training.txt"));
+  CHECK_NOTHROW(Recorder());
+
+  CHECK_THROWS_WITH(recorder.write_as(below, "a/b", true), ContainsSubstring("found 'a/b'"));
+  CHECK_THROWS_WITH(recorder.write_as(below, "", true), ContainsSubstring("the name of a model"));
+  CHECK_THROWS_WITH(recorder.write_as(below / "model_eval.txt", "model", true), ContainsSubstring("cannot be made"));
+  Recorder idle;
+  CHECK_THROWS_WITH(idle.write_as(below, "idle", true), ContainsSubstring("none was recorded"));
+  CHECK_FALSE(std::filesystem::exists(below / "idle_training.txt"));
 }

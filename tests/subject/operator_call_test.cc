@@ -3,13 +3,18 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/upsample_bilinear2d_backward.h>
 #include <ATen/ops/zeros.h>
 
+#include "pace/subject/randomness.hpp"
 #include "tests/subject/inputs.hpp"
 
 // Last: LibTorch has a macro CHECK too.
@@ -56,6 +61,67 @@ TEST_CASE("an unknown operator is refused with likely spellings", "[subject]") {
   CHECK_THAT(why<pace::Refused>("relu", given), ContainsSubstring("aten.relu.default"));
   CHECK_THAT(why<pace::Refused>("", given), ContainsSubstring("no operator ''"));
   CHECK_THAT(why<pace::Refused>("..", given), ContainsSubstring("no operator '..'"));
+}
+
+TEST_CASE("an operator that is gone runs under the name that it has now", "[subject]") {
+  const auto present = [](const std::string& name, const pace::corpus::Inputs& given) {
+    const auto call = OperatorCall::bind(name, given);
+    return std::pair(call.name(), run(call));
+  };
+  const auto grad = random({1, 2, 4, 6});
+  const auto by_scale = present("aten.upsample_bilinear2d_backward.vec",
+                                inputs({grad, c10::IValue(), list({1, 2, 2, 3}), true, list({2.0, 2.0})}));
+  CHECK(by_scale.first == "aten.upsample_bilinear2d_backward.default");
+  CHECK(at::equal(by_scale.second, at::upsample_bilinear2d_backward(grad, {4, 6}, {1, 2, 2, 3}, true, 2.0, 2.0)));
+  const auto by_size = present("aten.upsample_nearest2d_backward.vec",
+                               inputs({grad, list({4, 6}), list({1, 2, 2, 3})}, {{"scale_factors", c10::IValue()}}));
+  CHECK(by_size.first == "aten.upsample_nearest2d_backward.default");
+  // The gradient of a pixel is the sum of the four that were made of it.
+  CHECK(at::allclose(by_size.second, at::avg_pool2d(grad, 2).mul(4)));
+
+  const auto columns = random({1, 4, 9}), image = random({1, 1, 4, 4});
+  const auto folded = present("aten.im2col_backward.default",
+                              inputs({columns, list({4, 4}), list({2, 2}), list({1, 1}), list({0, 0}), list({1, 1})}));
+  CHECK(folded.first == "aten.col2im.default");
+  const auto unfolded = present("aten.col2im_backward.default",
+                                inputs({image, list({2, 2}), list({1, 1}), list({0, 0}), list({1, 1})}));
+  CHECK(unfolded.first == "aten.im2col.default");
+  // Each is the other's adjoint: <fold(c), x> = <c, unfold(x)>.
+  CHECK(at::allclose(folded.second.mul(image).sum(), columns.mul(unfolded.second).sum(), 1e-4, 1e-4));
+  CHECK(present("aten._cat.default", inputs({list({image, image}), 1})).second.size(1) == 2);
+  CHECK(present("aten.new_zeros.SymInt", inputs({image, list({5})})).second.size(0) == 5);
+  CHECK_THAT(why<pace::Refused>("aten.kl_div_backward.default", inputs({image, image, image})),
+             ContainsSubstring("no operator 'aten.kl_div_backward.default'"));
+  CHECK_THAT(why<pace::InputError>("aten.upsample_bilinear2d_backward.vec", inputs({grad})),
+             ContainsSubstring("aten.upsample_bilinear2d_backward.default"));
+}
+
+TEST_CASE("a call that changes the shape of its argument finds the recorded one each time", "[subject]") {
+  const auto x = random({2, 3});
+  const auto call = OperatorCall::bind("aten.unsqueeze_.default", inputs({x, 0}));
+  CHECK(call.reshapes_input());
+  for (int i = 0; i < 3; ++i) {
+    const auto result = run(call);
+    CHECK(result.sizes() == at::IntArrayRef{1, 2, 3});
+    CHECK(result.data_ptr() == x.data_ptr());
+  }
+  CHECK(x.sizes() == at::IntArrayRef{2, 3});
+  const auto strided = OperatorCall::bind("aten.as_strided_.default", inputs({x, list({3, 2}), list({1, 3})}));
+  CHECK(at::equal(run(strided), x.t()));
+  CHECK_FALSE(OperatorCall::bind("aten.relu_.default", inputs({x})).reshapes_input());
+}
+
+TEST_CASE("a call draws random numbers unless its arguments say that it does not", "[subject]") {
+  const auto draws = [](const std::string& name, const pace::corpus::Inputs& given) {
+    return pace::subject::draws_random_numbers(OperatorCall::bind(name, given));
+  };
+  const auto x = random({1, 1, 2, 4});
+  CHECK(draws("aten.bernoulli_.float", inputs({x, 0.5})));
+  CHECK(draws("aten.native_dropout.default", inputs({x, 0.5, true})));
+  CHECK_FALSE(draws("aten.native_dropout.default", inputs({x, 0.5, false})));
+  CHECK(draws("aten._scaled_dot_product_flash_attention_for_cpu.default", inputs({x, x, x, 0.1})));
+  CHECK_FALSE(draws("aten._scaled_dot_product_flash_attention_for_cpu.default", inputs({x, x, x, 0.0})));
+  CHECK_FALSE(draws("aten.relu.default", inputs({x})));
 }
 
 TEST_CASE("arguments that do not fit are told with operator, argument and type", "[subject]") {
@@ -117,6 +183,10 @@ TEST_CASE("each kind of parameter takes what was recorded for it", "[subject]") 
     const auto pooled = OperatorCall::bind("aten.avg_pool2d.default", inputs({image, 2}));
     CHECK(pooled.constant("kernel_size").toIntVector() == std::vector<std::int64_t>{2, 2});
     CHECK(run(pooled).sizes() == at::IntArrayRef{1, 1, 2, 2});
+    const auto listed = OperatorCall::bind("aten.avg_pool2d.default", inputs({image, list({2}), list({}), list({0})}));
+    CHECK(listed.constant("kernel_size").toIntVector() == std::vector<std::int64_t>{2, 2});
+    CHECK(listed.constant("stride").toIntVector().empty());
+    CHECK(at::equal(run(listed), run(pooled)));
   }
   SECTION("SymInt and SymInt[]") {
     CHECK(run(OperatorCall::bind("aten.repeat.default", inputs({x, list({2, 1})}))).sizes() == at::IntArrayRef{4, 3});

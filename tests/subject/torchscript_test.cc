@@ -85,6 +85,7 @@ std::vector<Case> cases() {
       {"aten.gelu.default", inputs({x}, {{"approximate", "tanh"}})},
       {"aten.upsample_nearest2d.vec", inputs({image, none, list({2.0, 2.0})})},
       {"aten.sum.dim_IntList", inputs({x.t(), list({0})})},
+      {"aten.as_strided_.default", inputs({x, list({3, 2}), list({1, 3})})},
   };
 }
 
@@ -99,6 +100,17 @@ TEST_CASE("TorchScript gives what the operator gives, run again and again", "[su
       CHECK(equal(call.run(here), executable->run(there)));
       for (std::size_t i = 0; i < here.size(); ++i) CHECK(equal(here[i], there[i]));
     }
+  }
+}
+
+TEST_CASE("a call that changes the shape of its argument finds the recorded one each time", "[subject]") {
+  const c10::InferenceMode inference;
+  const auto x = random({2, 3});
+  const auto call = OperatorCall::bind("aten.unsqueeze_.default", inputs({x, 0}));
+  const auto executable = pace::subject::TorchScriptBackend().prepare(call);
+  for (int run = 0; run < 4; ++run) {
+    CHECK(executable->run(call.tensors()).toTensor().sizes() == at::IntArrayRef{1, 2, 3});
+    CHECK(x.sizes() == at::IntArrayRef{2, 3});
   }
 }
 

@@ -6,9 +6,15 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/max_pool2d_with_indices.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -154,8 +160,112 @@ TEST_CASE("what cannot be made valid is refused, with the reason", "[subject]") 
              ContainsSubstring("cannot run aten.index.Tensor"));
   CHECK_THAT(why("aten.segment_reduce.default", inputs({random({4}), "sum"}, {{"lengths", indices({2})}})),
              ContainsSubstring("argument 'lengths' holds indices"));
-  CHECK_THAT(why("aten.unsqueeze_.default", inputs({random({2}), 0})), ContainsSubstring("shape of its own argument"));
-  CHECK_THAT(why("aten.new_empty.default", inputs({random({2}), list({2})})), ContainsSubstring("uninitialised"));
+  CHECK_THAT(why("aten.resize_.default", inputs({random({2}), list({5})})),
+             ContainsSubstring("memory of its own argument"));
+  CHECK_THAT(why("aten.set_.source_Tensor", inputs({random({2}), random({3})})),
+             ContainsSubstring("memory of its own argument"));
+}
+
+TEST_CASE("a call that computes nothing says so", "[subject]") {
+  const auto uninitialised = [](const char* name) {
+    return pace::subject::result_is_uninitialised(OperatorCall::bind(name, inputs({random({2}), list({2})})));
+  };
+  CHECK(uninitialised("aten.new_empty.default"));
+  CHECK_FALSE(uninitialised("aten.new_zeros.default"));
+}
+
+TEST_CASE("bags of an embedding's backward, and classes between blanks", "[subject]") {
+  const auto rows = indices({7}), bag_of = indices({7}), sizes = indices({3}), largest = indices({3, 2});
+  (void)run("aten._embedding_bag_dense_backward.default",
+            inputs({random({3, 2}), rows, bag_of, sizes, largest, 5, false, 0, c10::IValue()}));
+  CHECK(within(rows, 5));
+  CHECK(within(largest, 5));
+  CHECK(at::equal(bag_of, at::tensor(std::vector<std::int64_t>{0, 0, 0, 1, 1, 2, 2})));
+  CHECK(at::equal(sizes, at::tensor(std::vector<std::int64_t>{3, 2, 2})));
+
+  const auto scores = at::log_softmax(random({8, 2, 4}), -1);
+  const auto words = indices({2, 3}), lengths = indices({2}), steps = indices({2});
+  const auto losses = run("aten._ctc_loss.Tensor", inputs({scores, words, steps, lengths, 1}));
+  CHECK(within(words, 4));
+  CHECK_FALSE(words.eq(1).any().item<bool>());
+  CHECK(values(lengths) == std::vector<std::int64_t>{3, 3});
+  CHECK(values(steps) == std::vector<std::int64_t>{8, 8});
+  CHECK(losses.toTupleRef().elements()[0].toTensor().isfinite().all().item<bool>());
+}
+
+TEST_CASE("what a forward saves for its backward comes from there", "[subject]") {
+  const auto x = random({4, 6, 5}), weight = random({5}), grad = random({4, 6, 5});
+  const auto mean = random({4, 6, 1}), rstd = random({4, 6, 1});
+  const auto full = list({true, true, true});
+  (void)run("aten.native_layer_norm_backward.default", inputs({grad, x, list({5}), mean, rstd, weight, weight, full}));
+  CHECK(at::allclose(mean, x.mean({-1}, true), 1e-5, 1e-6));
+  CHECK(at::allclose(rstd, x.var({-1}, false, true).add(1e-5).rsqrt(), 1e-4));
+
+  const auto channel_mean = random({6}), channel_rstd = random({6}), running = random({6}), spread = random({6});
+  const auto before = running.clone();
+  (void)run("aten.native_batch_norm_backward.default",
+            inputs({grad, x, c10::IValue(), running, spread, channel_mean, channel_rstd, true, 1e-5, full}));
+  CHECK(at::allclose(channel_mean, x.mean(std::vector<std::int64_t>{0, 2}), 1e-5, 1e-6));
+  CHECK(at::equal(running, before));
+  CHECK(spread.gt(0).all().item<bool>());
+  const auto none = random({0});  // in evaluation nothing is saved
+  (void)run("aten.native_batch_norm_backward.default",
+            inputs({grad, x, c10::IValue(), running, spread, none, none, false, 1e-5, full}));
+  CHECK(none.numel() == 0);
+
+  const auto group_mean = random({4, 3}), group_rstd = random({4, 3});
+  (void)run("aten.native_group_norm_backward.default",
+            inputs({grad, x, group_mean, group_rstd, random({6}), 4, 6, 5, 3, full}));
+  CHECK(at::allclose(group_mean, x.reshape({4, 3, 10}).mean({-1}), 1e-5, 1e-6));
+
+  const auto output = random({3, 7});
+  const auto single = static_cast<std::int64_t>(at::kFloat);
+  (void)run("aten._softmax_backward_data.default", inputs({random({3, 7}), output, -1, single}));
+  CHECK(at::allclose(output.sum({-1}), at::ones({3})));
+  const auto scores = random({3, 7});
+  (void)run("aten._log_softmax_backward_data.default", inputs({random({3, 7}), scores, 1, single}));
+  CHECK(at::allclose(scores.exp().sum({1}), at::ones({3})));
+
+  const auto total = random({});
+  (void)run("aten.nll_loss_backward.default",
+            inputs({random({}), random({4, 3}), indices({4}), c10::IValue(), 1, -100, total}));
+  CHECK(total.item<float>() == 4);
+
+  const auto query = random({1, 2, 4, 8}), out = random({1, 2, 4, 8}), sums = random({1, 2, 4});
+  (void)run("aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+            inputs({random({1, 2, 4, 8}), query, query, query, out, sums, 0.0, false}));
+  CHECK(at::allclose(out, at::scaled_dot_product_attention(query, query, query), 1e-4, 1e-5));
+}
+
+TEST_CASE("probabilities, positions in an image, and integers that divide", "[subject]") {
+  const auto chances = at::linspace(-8.99, 8.99, 12);
+  const auto drawn = run("aten.bernoulli.default", inputs({chances})).toTensor();
+  CHECK(chances.ge(0).all().item<bool>());
+  CHECK(chances.lt(1).all().item<bool>());
+  CHECK(drawn.mul(drawn.sub(1)).eq(0).all().item<bool>());  // zeros and ones
+  const auto p = at::full({3}, -9.0), q = at::full({3}, 9.0);
+  CHECK(run("aten.binary_cross_entropy.default", inputs({p, q})).toTensor().isfinite().item<bool>());
+
+  const auto grid = at::linspace(-9, 9, 8).view({1, 2, 2, 2});
+  (void)run("aten.grid_sampler_2d.default", inputs({random({1, 1, 4, 4}), grid, 0, 0, false}));
+  CHECK(at::allclose(grid, at::linspace(-1, 1, 8).view({1, 2, 2, 2})));
+
+  const auto divisor = at::tensor(std::vector<std::int64_t>{-2, 0, 3});
+  (void)run("aten.remainder.Tensor", inputs({at::tensor(std::vector<std::int64_t>{5, 5, 5}), divisor}));
+  CHECK(values(divisor) == std::vector<std::int64_t>{-2, 1, 3});
+  const auto floating = at::zeros({3});
+  (void)run("aten.div.Tensor", inputs({random({3}), floating}));
+  CHECK(floating.eq(0).all().item<bool>());
+
+  // Elements that share memory are written once.
+  const auto expanded = at::full({1, 3}, -4.5).expand({2, 3});
+  (void)run("aten.bernoulli.default", inputs({expanded}));
+  CHECK(at::allclose(expanded, at::full({2, 3}, 0.5)));
+  // Arguments that do not fit each other are the run's to refuse.
+  const auto output = random({2, 3}), same = output.clone();
+  const auto misfit = inputs({random({2, 3}), output, 7, static_cast<std::int64_t>(at::kFloat)});
+  CHECK_NOTHROW(make_inputs_valid(OperatorCall::bind("aten._softmax_backward_data.default", misfit)));
+  CHECK(at::equal(output, same));
 }
 
 TEST_CASE("other calls keep their values", "[subject]") {

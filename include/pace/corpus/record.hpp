@@ -16,10 +16,13 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
 #include <c10/core/DispatchKey.h>
+#include <c10/core/TensorOptions.h>
+#include <c10/util/ArrayRef.h>
 
 #include "pace/core/error.hpp"
 #include "pace/corpus/from_ivalue.hpp"
@@ -141,6 +144,28 @@ template <typename Values>
   return false;
 }
 
+/// The first tensor among the values, also inside lists; an undefined one without any.
+[[nodiscard]] inline at::Tensor first_tensor(c10::ArrayRef<const c10::IValue> values) {
+  for (const c10::IValue& value : values) {
+    if (value.isTensor() && value.toTensor().defined()) return value.toTensor();
+    if (!value.isList()) continue;
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor() && item.toTensor().defined()) return item.toTensor();
+    }
+  }
+  return {};
+}
+
+/// Whether a recorder below autograd sees this operator through the ones it consists of: it is defined by them, and the
+/// device of its tensors has no kernel of its own for it (as the CPU has for silu_backward).
+[[nodiscard]] inline bool consists_of_others(const c10::OperatorHandle& handle,
+                                             c10::ArrayRef<const c10::IValue> inputs) {
+  if (!handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return false;
+  const at::Tensor tensor = first_tensor(inputs);
+  return !tensor.defined() ||
+         !handle.hasKernelForDispatchKey(c10::computeDispatchKey(c10::nullopt, tensor.layout(), tensor.device()));
+}
+
 inline std::unique_ptr<at::ObserverContext> on_operator_start(const at::RecordFunction& function) {
   // Threads that share out one operator's work belong to that operator.
   if (inside_recorded_operator() || at::in_parallel_region()) return nullptr;
@@ -149,13 +174,12 @@ inline std::unique_ptr<at::ObserverContext> on_operator_start(const at::RecordFu
   if (recording == nullptr || !name) return nullptr;
   const auto handle = c10::Dispatcher::singleton().findOp(*name);
   if (!handle || !handle->hasSchema()) return nullptr;
-  // A recorder below autograd sees such an operator through the ones it consists of.
-  if (handle->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return nullptr;
+  const c10::ArrayRef<const c10::IValue> inputs = observed_inputs(function);
+  if (consists_of_others(*handle, inputs)) return nullptr;
 
   auto out = std::make_unique<RecordedOperator>(std::move(recording), *handle);
   inside_recorded_operator() = true;  // before looking at the inputs, which may run operators itself
   const auto& schema = handle->schema();
-  const c10::ArrayRef<const c10::IValue> inputs = observed_inputs(function);
   try {
     if (any_holds_tensor(inputs) && !has_unrecordable_leaf(schema, inputs)) {
       out->text = to_text(recorded_call(schema, inputs));  // now: the operator may change its inputs
@@ -178,7 +202,13 @@ inline void on_operator_end(const at::RecordFunction& function, at::ObserverCont
 /// Records from its construction to stop() or its destruction, on every thread (backward passes run on threads of
 /// their own). An operator is recorded when a tensor goes in, a tensor comes out and no input is a memory format or a
 /// storage. Operators that are defined by others are seen through these; what an operator calls inside is left out.
-/// Shapes, dtypes and strides are kept, values are not. One Recorder at a time; start and stop it while no operator
+/// Shapes, dtypes and strides are kept, values are not. Two lines record a training step:
+///
+///   pace::corpus::Recorder recorder;
+///   ... the step: forward, loss, backward, optimiser ...
+///   recorder.write_as("recorded", "my_model", model->is_training());  // recorded/my_model_training.txt
+///
+/// One Recorder at a time; start and stop it while no operator
 /// runs on another thread (LibTorch's rule for observers).
 class Recorder {
  public:
@@ -216,16 +246,31 @@ class Recorder {
   /// Operators some of whose calls could not be recorded, with the reason for the first.
   [[nodiscard]] std::map<std::string, std::string> skipped() const { return recording_->skipped(); }
 
+  /// Ends recording, and writes what a step of a model did to `<directory>/<model>_training.txt` or `..._eval.txt`, with
+  /// the directory made if need be. As write() otherwise; throws Error for a name that is no file's, too.
+  bool write_as(const std::filesystem::path& directory, std::string_view model, bool training) {
+    stop();
+    if (model.empty() || model.find('/') != std::string_view::npos) {
+      throw Error("expected the name of a model as a part of a file's name, found '" + std::string(model) + "'");
+    }
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error) throw Error(directory.string() + ": the directory cannot be made: " + error.message());
+    return write(directory / log_file_name(model, training));
+  }
+
   /// Writes text() to `path`. A file that exists is left alone: the result says whether it was written. The file
-  /// appears complete or not at all. Throws Error where it cannot be written.
+  /// appears complete or not at all. Throws Error where it cannot be written, or where nothing was recorded.
   bool write(const std::filesystem::path& path, bool skip_non_compute = true) const {
     std::error_code error;
     if (std::filesystem::exists(path, error)) return false;
+    const std::string recorded = text(skip_non_compute);
+    if (recorded.empty()) throw Error(path.string() + ": expected operators to write down, but none was recorded");
     std::filesystem::path partial = path;
     partial += ".part";
     {
       std::ofstream file(partial, std::ios::binary);
-      file << text(skip_non_compute);
+      file << recorded;
       file.close();
       if (!file) throw Error(partial.string() + ": the file cannot be written");
     }

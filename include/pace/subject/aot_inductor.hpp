@@ -12,13 +12,13 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/enum_tag.h>
 #include <ATen/core/ivalue.h>
 
 #include "pace/core/error.hpp"
 #include "pace/subject/backend.hpp"
 #include "pace/subject/operator_call.hpp"
 #include "pace/subject/package_store.hpp"
+#include "pace/subject/randomness.hpp"
 
 #if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>)
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
@@ -36,7 +36,7 @@ enum class ResultForm { nothing, tensor, list, tuple };
 
 /// Throws `Refused` for what a package cannot return: values that are no dense tensors, or eager's random numbers.
 [[nodiscard]] inline ResultForm result_form(const OperatorCall& call) {
-  if (call.handle().hasTag(at::Tag::nondeterministic_seeded))
+  if (draws_random_numbers(call))
     throw Refused("Inductor draws random numbers of its own, so that no two implementations of " + call.name() + " agree");
   for (std::size_t i = 0; i < call.arguments().size(); ++i) {
     const c10::IValue& layout = call.arguments()[i].value;  // None but for constants

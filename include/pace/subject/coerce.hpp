@@ -70,9 +70,12 @@ struct Mismatch {
   if (std::optional<std::vector<c10::IValue>> given = elements(value)) {
     items = std::move(*given);
     // As in Python, bool[3] takes three values and nothing else; int[2] is checked by the operator itself, because
-    // many take one value for all dimensions.
+    // many take one value for all dimensions, and none at all.
     const bool exact = size.has_value() && element->kind() == c10::TypeKind::BoolType;
     if (exact && items.size() != static_cast<std::size_t>(*size)) throw Mismatch{describe(value)};
+    // That one value is written out, because compilers want all of them.
+    const bool integers = element->kind() == c10::TypeKind::IntType || element->kind() == c10::TypeKind::SymIntType;
+    if (size && integers && items.size() == 1) items.resize(static_cast<std::size_t>(*size), items.front());
   } else if (size && !value.isNone()) {
     items.assign(static_cast<std::size_t>(*size), value);
   } else {

@@ -1,6 +1,7 @@
 // How the indices of each index-bearing operator are made valid.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,45 +15,16 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/bincount.h>
 #include <ATen/ops/zeros.h>
 
 #include "pace/core/error.hpp"
 #include "pace/subject/indices.hpp"
+#include "pace/subject/named_arguments.hpp"
 #include "pace/subject/operator_call.hpp"
 #include "pace/subject/signature.hpp"
 
 namespace pace::subject::detail {
-
-/// Reads the arguments of a call by the names that its schema gives them.
-class NamedArguments {
- public:
-  explicit NamedArguments(const OperatorCall& call) : call_(call) {}
-
-  [[nodiscard]] const BoundArgument& bound(std::string_view name) const {
-    for (std::size_t i = 0; i < call_.arguments().size(); ++i) {
-      if (call_.schema().arguments()[i].name() == name) return call_.arguments()[i];
-    }
-    throw Error(call_.name() + " has no argument '" + std::string(name) + "'");
-  }
-  [[nodiscard]] const at::Tensor& tensor(std::string_view name) const {
-    const BoundArgument& argument = bound(name);
-    if (argument.kind != BoundArgument::Kind::tensor) {
-      throw Refused("its argument '" + std::string(name) + "' is no tensor");
-    }
-    return call_.tensors()[static_cast<std::size_t>(argument.positions.front())];
-  }
-  /// Size of a dimension of a tensor argument; a scalar counts as one element.
-  [[nodiscard]] std::int64_t size(std::string_view name, std::int64_t dim) const {
-    return tensor(name).dim() == 0 ? 1 : tensor(name).size(dim);
-  }
-  [[nodiscard]] std::int64_t integer(std::string_view name) const { return call_.constant(name).toInt(); }
-  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const {
-    return call_.constant(name).toIntVector();
-  }
-
- private:
-  const OperatorCall& call_;
-};
 
 /// gather, scatter and their kin: `index` counts along `dim` of `self`.
 inline void fix_along_dim(const OperatorCall& call) {
@@ -130,30 +102,60 @@ inline void fix_embedding_bag(const OperatorCall& call) {
   const at::Tensor& indices = arguments.tensor("indices");
   const at::Tensor& offsets = arguments.tensor("offsets");
   fill_indices(indices, arguments.size("weight", 0));
-  bool has_end = false;
-  for (std::size_t i = 0; i < call.arguments().size(); ++i)
-    if (call.schema().arguments()[i].name() == "include_last_offset") has_end = call.constant("include_last_offset").toBool();
+  const BoundArgument* last = arguments.find("include_last_offset");
+  const bool has_end = last != nullptr && last->value.toBool();
   const std::int64_t bags = offsets.numel() - has_end, count = indices.numel();
   if (bags <= 0 && count > 0) throw Refused("it has indices and no bags");
   if (bags <= 0) return;
   const at::Tensor numbers = at::arange(offsets.numel(), at::TensorOptions().dtype(at::kLong));
   offsets.copy_(numbers.mul(count).floor_divide(bags).view(offsets.sizes()));
-  for (std::size_t i = 0; i < call.arguments().size(); ++i) {
-    if (call.schema().arguments()[i].name() != "offset2bag") continue;
-    const at::Tensor& bag_of = arguments.tensor("offset2bag");
-    if (bag_of.numel() != count)
-      throw Refused("offset2bag has " + std::to_string(bag_of.numel()) + " elements for " + std::to_string(count) +
-                    " indices");
-    // The last bag that begins at or before an index.
-    at::Tensor bags_of = at::zeros({count}, at::TensorOptions().dtype(at::kLong));
-    const at::Tensor starts = offsets.cpu().to(at::kLong).view({-1});
-    for (std::int64_t bag = 0; bag < bags; ++bag) {
-      const std::int64_t begin = starts[bag].item<std::int64_t>();
-      const std::int64_t end = bag + 1 < bags ? starts[bag + 1].item<std::int64_t>() : count;
-      if (end > begin) bags_of.narrow(0, begin, end - begin).fill_(bag);
-    }
-    bag_of.copy_(bags_of.view(bag_of.sizes()));
+  if (!arguments.has_tensor("offset2bag")) return;
+  const at::Tensor& bag_of = arguments.tensor("offset2bag");
+  if (bag_of.numel() != count)
+    throw Refused("offset2bag has " + std::to_string(bag_of.numel()) + " elements for " + std::to_string(count) +
+                  " indices");
+  // The last bag that begins at or before an index.
+  at::Tensor bags_of = at::zeros({count}, at::TensorOptions().dtype(at::kLong));
+  const at::Tensor starts = offsets.cpu().to(at::kLong).view({-1});
+  for (std::int64_t bag = 0; bag < bags; ++bag) {
+    const std::int64_t begin = starts[bag].item<std::int64_t>();
+    const std::int64_t end = bag + 1 < bags ? starts[bag + 1].item<std::int64_t>() : count;
+    if (end > begin) bags_of.narrow(0, begin, end - begin).fill_(bag);
   }
+  bag_of.copy_(bags_of.view(bag_of.sizes()));
+}
+
+/// Backward of embedding bags, which gets no offsets: as many indices in each bag as in any other, but for the last
+/// ones; of a bag's largest elements, each comes from a row of the table.
+inline void fix_embedding_bag_backward(const OperatorCall& call) {
+  const NamedArguments arguments(call);
+  const at::Tensor& bag_of = arguments.tensor("offset2bag");
+  const at::Tensor& bag_size = arguments.tensor("bag_size");
+  const std::int64_t rows = arguments.integer("num_weights"), bags = arguments.size("grad", 0), count = bag_of.numel();
+  fill_indices(arguments.tensor("indices"), rows);
+  fill_indices(arguments.tensor("maximum_indices"), rows);
+  if (bags <= 0 && count > 0) throw Refused("it has indices and no bags");
+  if (bags <= 0) return;
+  const at::Tensor numbers = at::arange(count, at::TensorOptions().dtype(at::kLong));
+  const at::Tensor bags_of = numbers.mul(bags).floor_divide(std::max<std::int64_t>(count, 1));
+  bag_of.copy_(bags_of.view(bag_of.sizes()));
+  if (bag_size.numel() == bags) bag_size.copy_(at::bincount(bags_of, {}, bags).view(bag_size.sizes()));
+}
+
+/// Connectionist temporal classification: `targets` are classes but the blank one, as long as there are; sequences are
+/// as long as they can be.
+inline void fix_ctc(const OperatorCall& call) {
+  const NamedArguments arguments(call);
+  const at::Tensor& targets = arguments.tensor("targets");
+  const at::Tensor& scores = arguments.tensor("log_probs");
+  const std::int64_t number = arguments.size("log_probs", -1), blank = arguments.integer("blank");
+  if (number < 2) throw Refused("it has no class but the blank one");
+  fill_indices(targets, number - 1);
+  targets.add_(targets.ge(blank));
+  if (!arguments.has_tensor("target_lengths")) return;
+  const at::Tensor& lengths = arguments.tensor("target_lengths");
+  lengths.fill_(targets.dim() == 2 ? targets.size(1) : targets.numel() / std::max<std::int64_t>(lengths.numel(), 1));
+  arguments.tensor("input_lengths").fill_(scores.size(0));
 }
 
 /// Number of classes: dimension 1 of a batch of scores, dimension 0 of a single one.
@@ -214,6 +216,13 @@ using Fix = void (*)(const OperatorCall&);
        [](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool2d", 2); }},
       {"adaptive_max_pool3d_backward",
        [](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool3d", 3); }},
+      {"embedding_renorm",
+       [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("self", 0)); }},
+      {"_embedding_bag_dense_backward", fix_embedding_bag_backward},
+      {"_ctc_loss", fix_ctc},
+      {"_ctc_loss_backward", fix_ctc},
+      {"multi_margin_loss", classes_of},
+      {"multi_margin_loss_backward", classes_of},
       {"max_unpool2d", unpooling},
       {"max_unpool3d", unpooling},
       {"_sparse_coo_tensor_with_dims_and_tensors", fix_coordinates},

@@ -12,12 +12,14 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/enum_tag.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
 #include "pace/core/error.hpp"
 #include "pace/corpus/generate.hpp"
 #include "pace/subject/arguments.hpp"
+#include "pace/subject/former_names.hpp"
 #include "pace/subject/operator_name.hpp"
 #include "pace/subject/signature.hpp"
 
@@ -34,10 +36,16 @@ namespace pace::subject {
 class OperatorCall {
  public:
   /// Looks the operator up (`aten.add.Tensor`; the overload `default` is the schema's nameless one) and brings the
-  /// inputs to the types of its schema, with kwargs merged and defaults filled in.
+  /// inputs to the types of its schema, with kwargs merged and defaults filled in. An operator that this LibTorch has
+  /// under another name (see former_names.hpp) is bound by that one.
   /// Throws `Refused` when this LibTorch has no such operator, `InputError` at `where` when the arguments do not fit.
   [[nodiscard]] static OperatorCall bind(std::string_view name, const corpus::Inputs& inputs,
                                          const Location& where = {}) {
+    if (!find_operator(name)) {
+      if (const auto present = detail::present_call(name, inputs)) {
+        return OperatorCall(present->handle, present->inputs, where);
+      }
+    }
     return OperatorCall(require_operator(name), inputs, where);
   }
 
@@ -77,6 +85,17 @@ class OperatorCall {
     stack.clear();
     stack.reserve(arguments_.size());
     for (const BoundArgument& argument : arguments_) stack.push_back(argument.with(tensors));
+    if (reshapes_) stack.front() = reshapable(tensors.front());
+  }
+
+  /// Whether a run changes the shape of its first tensor, as unsqueeze_ does. It then gets another handle to the same
+  /// memory, so that every call finds the shape that was recorded; to make one is part of the run.
+  [[nodiscard]] bool reshapes_input() const noexcept { return reshapes_; }
+
+  /// A tensor of the same memory whose shape may be changed without changing the given one's.
+  [[nodiscard]] static at::Tensor reshapable(const at::Tensor& tensor) {
+    return at::Tensor(tensor.unsafeGetTensorImpl()->shallow_copy_and_detach(/*version_counter=*/0,
+                                                                            /*allow_tensor_metadata_change=*/true));
   }
 
   /// Runs the operator; `stack` holds its returns afterwards.
@@ -141,6 +160,8 @@ class OperatorCall {
       }
     }
     std::sort(mutated_.begin(), mutated_.end());
+    reshapes_ = handle.hasTag(at::Tag::inplace_view) && !arguments_.empty() &&
+                arguments_.front().kind == BoundArgument::Kind::tensor && arguments_.front().positions.front() == 0;
   }
 
   c10::OperatorHandle handle_;
@@ -148,6 +169,7 @@ class OperatorCall {
   std::vector<BoundArgument> arguments_;
   std::vector<at::Tensor> tensors_;
   std::vector<std::size_t> mutated_;
+  bool reshapes_ = false;
 };
 
 }  // namespace pace::subject

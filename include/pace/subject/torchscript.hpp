@@ -119,13 +119,14 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
 
 class TorchScriptExecutable final : public Executable {
  public:
-  explicit TorchScriptExecutable(torch::jit::Module module)
-      : module_(std::move(module)), forward_(module_.get_method("forward").function()) {}
+  TorchScriptExecutable(torch::jit::Module module, bool reshapes_input)
+      : module_(std::move(module)), forward_(module_.get_method("forward").function()), reshapes_input_(reshapes_input) {}
 
   [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
     stack_.clear();
     stack_.emplace_back(module_._ivalue());
     stack_.insert(stack_.end(), tensors.begin(), tensors.end());
+    if (reshapes_input_) stack_[1] = OperatorCall::reshapable(tensors.front());
     // Not `Method::operator()`: that checks every argument against the schema, which an interpreter run need not.
     forward_.run(stack_);
     return std::move(stack_.front());
@@ -134,6 +135,7 @@ class TorchScriptExecutable final : public Executable {
  private:
   torch::jit::Module module_;
   torch::jit::Function& forward_;  // owned by the module's compilation unit
+  bool reshapes_input_;
   torch::jit::Stack stack_;
 };
 
@@ -142,7 +144,7 @@ class TorchScriptBackend final : public Backend {
   [[nodiscard]] std::string name() const override { return "torchscript"; }
 
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
-    return std::make_unique<TorchScriptExecutable>(to_torchscript(call));
+    return std::make_unique<TorchScriptExecutable>(to_torchscript(call), call.reshapes_input());
   }
 };
 

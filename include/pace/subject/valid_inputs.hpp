@@ -1,4 +1,4 @@
-// Index-bearing operators: random integers would be out of range, which ends in an error, or in a crash.
+// Random values would not do for every operator: indices out of range end in an error, or in a crash.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,13 @@
 #include <string>
 #include <string_view>
 
-#include <ATen/core/enum_tag.h>
+#include <c10/util/Exception.h>
 
 #include "pace/core/error.hpp"
 #include "pace/subject/index_fixes.hpp"
 #include "pace/subject/indices.hpp"
 #include "pace/subject/operator_call.hpp"
+#include "pace/subject/value_fixes.hpp"
 
 namespace pace::subject {
 
@@ -42,25 +43,40 @@ inline constexpr std::array<std::string_view, 20> index_parameters = {
 
 /// Why running the call again and again, in several implementations, would not be the same computation each time.
 [[nodiscard]] inline std::optional<std::string> why_not_repeatable(const OperatorCall& call) {
-  if (call.handle().hasTag(at::Tag::inplace_view)) {
-    return "it changes the shape of its own argument, so that no two calls are the same";
-  }
   const std::string& name = call.schema().name();
-  constexpr std::array<std::string_view, 5> uninitialised = {"aten::empty", "aten::empty_like", "aten::empty_strided",
-                                                             "aten::new_empty", "aten::new_empty_strided"};
-  if (std::find(uninitialised.begin(), uninitialised.end(), name) != uninitialised.end()) {
-    return "it computes nothing: its result is uninitialised memory";
+  constexpr std::array<std::string_view, 3> replacing = {"aten::set_", "aten::resize_", "aten::resize_as_"};
+  if (std::find(replacing.begin(), replacing.end(), name) != replacing.end()) {
+    return "it changes the memory of its own argument, so that no two calls are the same";
   }
   return std::nullopt;
 }
 
+/// Sets what value_fixes() has for the operator. Where that is not possible, because the arguments do not fit each other
+/// or share memory, they keep their random values: if these will not do, the run says so.
+inline void fix_values(const OperatorCall& call, std::string_view base) {
+  const auto fix = value_fixes().find(base);
+  if (fix == value_fixes().end()) return;
+  try {
+    fix->second(call);
+  } catch (const c10::Error&) {
+  }
+}
+
 }  // namespace detail
 
+/// Whether the call computes nothing: what it returns is memory as it was found, of which no two implementations agree.
+[[nodiscard]] inline bool result_is_uninitialised(const OperatorCall& call) {
+  constexpr std::array<std::string_view, 5> names = {"aten::empty", "aten::empty_like", "aten::empty_strided",
+                                                     "aten::new_empty", "aten::new_empty_strided"};
+  return std::find(names.begin(), names.end(), call.schema().name()) != names.end();
+}
+
 /// Makes the values of the call's own tensors such that a run is defined, and refuses calls that can have no such
-/// values or no result to compare. Indices become scattered numbers in range; those of a pooling's backward come from
-/// its forward. Tensors without index arguments keep their values.
+/// values. Indices become scattered numbers in range; what a forward call saves for its backward comes from there
+/// (indices of a pooling, statistics of a normalisation, outputs of a softmax); probabilities lie between 0 and 1;
+/// integers are not divided by 0. All other tensors keep their values.
 /// Throws `Refused` with the reason: a dimension of size 0 is indexed; an argument holds indices and pace does not know
-/// which are valid; the call changes its argument's shape, or leaves its result uninitialised.
+/// which are valid; the call gives its argument other memory.
 inline void make_inputs_valid(const OperatorCall& call) {
   const auto refuse = [&](const std::string& why) { throw Refused("cannot run " + call.name() + ": " + why); };
   if (const std::optional<std::string> why = detail::why_not_repeatable(call)) refuse(*why);
@@ -72,10 +88,11 @@ inline void make_inputs_valid(const OperatorCall& call) {
   if (fix == detail::index_fixes().end()) {
     const std::optional<std::string> index = detail::index_argument(call);
     if (index) refuse("its argument '" + *index + "' holds indices, and pace does not know which are valid");
-    return;
+    return detail::fix_values(call, base);
   }
   try {
     fix->second(call);
+    detail::fix_values(call, base);
   } catch (const Refused& refused) {
     refuse(refused.what());
   } catch (const c10::Error& error) {
