@@ -103,7 +103,7 @@ namespace detail {
                                                  : families::operators::SkipRules::none;
                      return given == "upstream" || given == "none";
                    });
-  parser |= option("--dtype", "type", "operators: float32, float16, bfloat16 or float64", "a floating-point type",
+  parser |= option("--dtype", "type", "operators: float32, float16, bfloat16, float64 or recorded (defaults to float32)", "a floating-point type",
                    given(line.dtype));
   parser |= option("--device", "device", "operators: cpu, cuda or cuda:NUMBER (defaults to cpu; with --compat to cuda)",
                    "cpu, cuda or cuda:NUMBER", given(line.device));

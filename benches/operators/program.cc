@@ -5,6 +5,7 @@
 #include <deque>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -18,6 +19,8 @@
 #include "benches/operators/compat_timer.hpp"
 #include "benches/operators/default_set.hpp"
 #include "pace/catch2.hpp"
+#include "pace/corpus/scalar_type.hpp"
+#include "pace/families/operators/cases.hpp"
 #include "pace/families/operators/compat/run.hpp"
 #include "pace/families/operators/replay.hpp"
 #include "pace/families/operators/selection.hpp"
@@ -33,7 +36,10 @@ namespace operators = pace::families::operators;
 namespace fs = std::filesystem;
 
 pace::benches::CommandLine line;
-bool shipped = false;
+/// Whose inputs are replayed: pace's own; those that the program's source files declare.
+bool shipped = false, declared = false;
+/// Of the shipped set, if that is replayed.
+std::vector<pace::benches::Category> categories;
 /// Of the suite in names of files and in the summary.
 std::string suite_name;
 /// Of the table of operators; empty: none is kept.
@@ -47,6 +53,10 @@ pace::subject::BackendRegistry backends() {
   for (const auto& directory : line.replay.packages) options.packages.directories.emplace_back(directory);
   options.inductor_configs = line.inductor_configs;
   return pace::subject::BackendRegistry::with_defaults(options);
+}
+
+bool has(const pace::benches::Category& category, const std::string& op) {
+  return std::ranges::find(category.operators, op) != category.operators.end();
 }
 
 /// Checks each result as it comes, and hands it on.
@@ -64,8 +74,16 @@ class Checked final : public operators::ReplayListener {
   operators::SuiteReport& report_;
 };
 
+pace::corpus::Corpus inputs() {
+  if (!declared) return pace::benches::load(line.replay);
+  const std::string device = line.replay.device.substr(0, line.replay.device.find(':'));
+  const auto dtype = line.dtype ? operators::parse_dtype(*line.dtype) : std::nullopt;
+  const auto abbreviation = dtype ? pace::corpus::dtype_from_scalar_type(*dtype) : std::nullopt;
+  return operators::declared_corpus(device, abbreviation ? pace::corpus::abbreviation(*abbreviation) : "");
+}
+
 void replay() {
-  const auto corpus = pace::benches::load(line.replay);
+  const auto corpus = inputs();
   const auto selection =
       operators::select(corpus, line.replay, [](const std::string& text) { std::cerr << text << '\n'; });
   for (const auto& reject : corpus.rejects()) FAIL_CHECK("left out: " << reject.message);
@@ -77,7 +95,19 @@ void replay() {
   operators::SuiteReport report(operators::split_list(line.replay.backends, "--backends"), table_path, selection.size(),
                                 samples, std::cout, std::cerr);
   Checked checked(report);
-  replay.run(selection, checked);
+  // One section for each category, so that Catch2 tells which one failed.
+  std::vector<operators::Selected> others;
+  std::ranges::copy_if(selection, std::back_inserter(others), [](const auto& each) {
+    return std::ranges::none_of(categories, [&](const auto& category) { return has(category, each.op->name); });
+  });
+  replay.run(others, checked);
+  for (const auto& category : categories) {
+    std::vector<operators::Selected> members;
+    std::ranges::copy_if(selection, std::back_inserter(members),
+                         [&](const auto& each) { return has(category, each.op->name); });
+    INFO("category " << category.name);
+    replay.run(members, checked);
+  }
   report.finish(suite_name + ", " + line.replay.dtype, replay.making_inputs());
 }
 
@@ -150,9 +180,18 @@ void settle_inputs() {
     suite_name = *line.suite;
     return;
   }
-  shipped = options.inp_file.empty() && options.suite_dir.empty();
+  const bool none_named = options.inp_file.empty() && options.suite_dir.empty();
+  declared = none_named && line.category.empty() && !operators::detail::declared_cases().empty();
+  if (declared) {
+    options.dtype = "recorded";
+    suite_name = "declared";
+    return;
+  }
+  shipped = none_named;
   if (shipped) {
-    if (!line.op) pace::benches::choose_default_set(options, pace::benches::shipped_set);
+    std::vector<std::string> wanted;
+    if (!line.category.empty()) wanted = operators::split_list(line.category, "--category");
+    if (!line.op) categories = pace::benches::choose_default_set(options, pace::benches::shipped_set, wanted);
     options.suite_dir = pace::benches::shipped_corpus;
     options.packages = {"benches/operators/packages"};
     options.no_slower_than = options.no_slower_than.value_or(shipped_guard);
@@ -164,8 +203,9 @@ void settle_inputs() {
 void settle_backends() {
   auto& options = line.replay;
   if (line.backends) options.backends = *line.backends;
-  else if (line.measure_nvfuser && options.backends.find("torchscript") == std::string::npos)
-    options.backends += ",torchscript";
+  const std::string fused = options.device == "cpu" ? "torchscript" : "torchscript_cuda_graph";
+  const auto named = operators::split_list(options.backends, "--backends");
+  if (line.measure_nvfuser && std::ranges::find(named, fused) == named.end()) options.backends += ',' + fused;
   for (const auto& config : line.inductor_configs) options.backends += ',' + pace::subject::backend_of(config);
 }
 
@@ -176,7 +216,7 @@ void settle_options(pace::harness::SessionOptions& session) {
   if (line.dtype) options.dtype = *line.dtype;
   options.device = line.device.value_or(line.compat ? "cuda" : "cpu");
   line.output_dir = pace::harness::output_path(line.output_dir.empty() ? "." : line.output_dir);
-  if (!line.category.empty() && !shipped)
+  if (!line.category.empty() && (!shipped || line.op))
     throw pace::InputError({}, "--category chooses from the shipped inputs; it does not go with --inp-file, --suite-dir, "
                                "--suite or --op");
   pace::subject::use_fuser(line.fuser);

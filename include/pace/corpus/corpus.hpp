@@ -70,6 +70,14 @@ class Corpus {
     return corpus;
   }
 
+  /// Of blocks that are no file's. Operators without samples are left out.
+  [[nodiscard]] static Corpus from_samples(const std::vector<OperatorSamples>& blocks) {
+    Corpus corpus;
+    for (const auto& block : blocks)
+      if (!block.samples.empty()) corpus.add(block);
+    return corpus;
+  }
+
   /// Adds the samples, counts and rejects of `other`. Pointers from find() are void afterwards.
   void merge(const Corpus& other) {
     if (&other == this) return merge(Corpus(other));

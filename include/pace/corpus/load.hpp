@@ -24,6 +24,7 @@ struct Sample {
   std::string text;        ///< `((args), {kwargs})`
   std::int64_t count = 0;  ///< how often the call was recorded
   Location where;          ///< of the text's first character
+  std::string label = {};  ///< a name of its own, if it has one
 };
 
 /// The distinct calls of one operator, in the order in which they were first seen.

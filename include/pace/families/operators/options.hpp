@@ -28,7 +28,8 @@ struct ReplayOptions {
   /// `all`, or names such as `aten.add.Tensor`, separated by commas.
   std::string op = "all";
   SkipRules skip_rules = SkipRules::none;
-  /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see corpus::generate).
+  /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see corpus::generate), and
+  /// `recorded` says so.
   std::string dtype = "float32";
   std::string device = "cpu";
   /// Samples per operator: the first `start_idx` are left out, then at most `max_samples` are taken.
@@ -68,11 +69,12 @@ struct ReplayOptions {
   return parts;
 }
 
-/// `float32`, or the abbreviation `f32`. Throws InputError that lists the floating types.
-[[nodiscard]] inline at::ScalarType parse_dtype(std::string_view name) {
+/// `float32`, or the abbreviation `f32`; none for `recorded`. Throws InputError that lists the floating types.
+[[nodiscard]] inline std::optional<at::ScalarType> parse_dtype(std::string_view name) {
+  if (name == "recorded") return std::nullopt;
   for (const auto dtype : {corpus::DType::f32, corpus::DType::f16, corpus::DType::bf16, corpus::DType::f64})
     if (name == corpus::abbreviation(dtype) || name == corpus::torch_name(dtype)) return corpus::scalar_type(dtype);
-  throw InputError({}, "--dtype: expected float32, float16, bfloat16 or float64, found '" + std::string(name) + "'");
+  throw InputError({}, "--dtype: expected float32, float16, bfloat16, float64 or recorded, found '" + std::string(name) + "'");
 }
 
 /// Throws InputError that lists the rules.

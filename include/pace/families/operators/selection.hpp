@@ -23,9 +23,10 @@ struct Selected {
   std::span<const corpus::Sample> samples;
 };
 
-/// `aten.add.Tensor[3]`: the operator and the number of the sample in its recorded list, from 0.
+/// `aten.add.Tensor[3]`: the operator and the number of the sample in its recorded list, from 0, or its own name.
 [[nodiscard]] inline std::string case_name(const Selected& selected, std::size_t offset) {
-  return selected.op->name + '[' + std::to_string(selected.first + offset) + ']';
+  const std::string& label = selected.samples[offset].label;
+  return selected.op->name + '[' + (label.empty() ? std::to_string(selected.first + offset) : label) + ']';
 }
 
 /// Whether the rules leave the operator out; `say` gets a line for it unless that is silent.
