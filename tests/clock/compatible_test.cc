@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "pace/clock/compatible/do_bench.hpp"
 #include "pace/clock/compatible/inductor.hpp"
 #include "pace/clock/compatible/profiling.hpp"
+#include "pace/clock/compatible/timed.hpp"
 #include "pace/clock/compatible/timer_clock.hpp"
 #include "tests/clock/fake_device.hpp"
 
@@ -51,6 +53,28 @@ TEST_CASE("the statistics are those of the originals") {
   CHECK(summarise(ms({4, 1}), Statistic::max) == Milliseconds(4));
   CHECK_THROWS_AS(linear_quantile(ms({1}), 1.5), pace::Error);
   CHECK_THROWS_AS(summarise(std::vector<Milliseconds>{}, Statistic::min), pace::Error);
+}
+
+TEST_CASE("print_performance: the lower median of ten readings of ten calls, seeded and waited for as timed is") {
+  struct {
+    pace::Nanoseconds time{};
+    [[nodiscard]] pace::Nanoseconds now() const { return time; }
+    void advance(pace::Nanoseconds by) { time += by; }
+  } clock;
+  std::vector<double> seconds{3, 1, 2, 4};
+  std::size_t calls = 0;
+  int seeds = 0, waits = 0;
+  std::ostringstream out;
+  PrintPerformance options{.times = 5, .repeat = 4, .baseline = 0.5};
+  options.set_seed = [&] { ++seeds; };
+  options.synchronise = [&] { ++waits; };
+  const double took = print_performance(
+      clock, [&] { clock.advance(std::chrono::duration<double>(seconds[calls++ / 5])); }, options, out);
+  CHECK(took == 2);
+  CHECK(out.str() == "4.000000\n");
+  CHECK(calls == 20);
+  CHECK(seeds == 4);
+  CHECK(waits == 4 * (1 + 5));
 }
 
 TEST_CASE("benchmark_cpu: 20 ms of warm-up, 100 ms, looking at the time after each call") {
