@@ -13,6 +13,7 @@
 #include "pace/check/chunks.hpp"
 #include "pace/check/on_device.hpp"
 #include "pace/check/text.hpp"
+#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -123,7 +124,7 @@ struct Tally {
     actual = a;
   }
 
-  [[nodiscard]] Closeness finish(const at::Tensor& expected_tensor, const at::Tensor& actual_tensor) {
+  [[nodiscard]] Closeness finish(const auto& expected_tensor, const auto& actual_tensor) {
     found.close = found.mismatches == 0;
     found.elements = expected_tensor.numel();
     if (worst >= 0) {
@@ -137,11 +138,11 @@ struct Tally {
 
 /// Reads both tensors as elements of `Element` and judges each pair by `compare_elements(expected, actual)`.
 template <class Element, class Compare>
-[[nodiscard]] Closeness tally(const at::Tensor& expected, const at::Tensor& actual, at::ScalarType dtype,
+[[nodiscard]] Closeness tally(const auto& expected, const auto& actual, at::ScalarType dtype,
                               const Compare& compare_elements) {
   Tally<Element> sum;
   for (Chunks pieces{expected, actual}; pieces.next();) {
-    const at::Tensor es = on_cpu_as(pieces[0], dtype), as = on_cpu_as(pieces[1], dtype);
+    const auto es = on_cpu_as(pieces[0], dtype), as = on_cpu_as(pieces[1], dtype);
     const auto* e = static_cast<const Element*>(es.const_data_ptr());
     const auto* a = static_cast<const Element*>(as.const_data_ptr());
     for (std::int64_t i = 0; i < es.numel(); ++i)
@@ -151,8 +152,7 @@ template <class Element, class Compare>
 }
 
 /// The same for doubles that lie on one GPU.
-[[nodiscard]] inline Closeness tally_on_device(const at::Tensor& expected, const at::Tensor& actual,
-                                               const Tolerance& tolerance) {
+[[nodiscard]] Closeness tally_on_device(const auto& expected, const auto& actual, const Tolerance& tolerance) {
   Tally<double> sum;
   for (Chunks pieces{expected, actual}; pieces.next();) {
     const DevicePiece piece =
@@ -171,7 +171,7 @@ template <class Element, class Compare>
 }
 
 /// What there is to say of two tensors that hold the same bits, which is enough wherever a NaN equals a NaN.
-[[nodiscard]] inline Closeness closeness_of_identical(const at::Tensor& tensor) {
+[[nodiscard]] Closeness closeness_of_identical(const auto& tensor) {
   Closeness found;
   found.elements = tensor.numel();
   found.expected_nans = found.actual_nans = count_nans(tensor);
@@ -184,10 +184,11 @@ template <class Element, class Compare>
 /// exact integers for integers, by modulus for finite complex numbers). An infinity is close only to the same
 /// infinity, a NaN to nothing, or with `equal_nan` to a NaN, whatever the tolerances. The types may differ; the shapes
 /// may not (Error). Sparse tensors are expanded. Memory beside the tensors: some MiB, on a GPU some hundred.
-[[nodiscard]] inline Closeness allclose(const at::Tensor& expected, const at::Tensor& actual, double rtol, double atol,
-                                        bool equal_nan) {
+template <class Tensor = at::Tensor>
+[[nodiscard]] Closeness allclose(const Later<Tensor>& expected, const Later<Tensor>& actual, double rtol, double atol,
+                                 bool equal_nan) {
   const c10::NoGradGuard no_grad;
-  const at::Tensor e = detail::strided(expected), a = detail::strided(actual);
+  const auto e = detail::strided(expected), a = detail::strided(actual);
   const detail::Tolerance tolerance{rtol, atol, equal_nan};
   if (!e.is_cpu() && detail::surely_identical(e, a)) {
     const Closeness found = detail::closeness_of_identical(e);

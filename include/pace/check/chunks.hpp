@@ -23,11 +23,11 @@ inline constexpr std::int64_t device_chunk_elements = std::int64_t{1} << 22;
 
 /// `tensor` as an ordinary strided one with real memory: sparse and quantised tensors are expanded. Throws Error for
 /// one that holds no data.
-[[nodiscard]] inline at::Tensor strided(const at::Tensor& tensor) {
+[[nodiscard]] at::Tensor strided(const auto& tensor) {
   if (!tensor.defined()) throw Error("expected a tensor, got an undefined one");
   if (tensor.is_meta()) throw Error("cannot compare a tensor on the meta device: it holds no data");
   if (tensor.is_nested()) throw Error("cannot compare a nested tensor as one: unbind it first");
-  at::Tensor out = tensor.is_quantized() ? tensor.dequantize() : tensor;
+  auto out = tensor.is_quantized() ? tensor.dequantize() : tensor;
   if (out.layout() != c10::kStrided) out = out.to_dense();
   return out._is_zerotensor() ? out.clone() : out;
 }
@@ -96,13 +96,13 @@ class Chunks {
 
 /// One piece, where it lies, as elements of `dtype`. A bool that holds another byte than 0 or 1 (some kernels write
 /// 0xff) reads as true.
-[[nodiscard]] inline at::Tensor as_elements(const at::Tensor& piece, at::ScalarType dtype) {
-  const at::Tensor part = piece.scalar_type() == at::kBool ? piece.view(at::kByte).ne(0) : piece;
+[[nodiscard]] at::Tensor as_elements(const auto& piece, at::ScalarType dtype) {
+  const auto part = piece.scalar_type() == at::kBool ? piece.view(at::kByte).ne(0) : piece;
   return part.resolve_conj().resolve_neg().to(dtype);
 }
 
 /// A copy of it in main memory, dense.
-[[nodiscard]] inline at::Tensor on_cpu_as(const at::Tensor& piece, at::ScalarType dtype) {
+[[nodiscard]] at::Tensor on_cpu_as(const auto& piece, at::ScalarType dtype) {
   return as_elements(piece, dtype).to(at::Device(at::kCPU), dtype).contiguous();
 }
 

@@ -9,6 +9,7 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/restore.hpp"
+#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -18,26 +19,26 @@ namespace detail {
 /// together and overlap again; views that only share a storage get memory of their own.
 class Clones {
  public:
-  explicit Clones(const c10::IValue& value) {
-    for_each_tensor(value, [&](const at::Tensor& tensor) {
+  explicit Clones(const auto& value) {
+    for_each_tensor(value, [&](const auto& tensor) {
       if (index_of(tensor) == originals_.size()) originals_.push_back(tensor);
     });
     clones_.resize(originals_.size());
     for (std::size_t i = 0; i < originals_.size(); ++i) {
       const auto& tensor = originals_[i];
       if (!is_plain(tensor)) clones_[i] = clone_other(tensor);
-      else if (tensor.numel() == 0) clones_[i] = clone_shared({{}, {tensor}}).front();
+      else if (tensor.numel() == 0) clones_[i] = clone_shared(SharedBytes{{}, {tensor}}).front();
       else if (!clones_[i].defined()) clone_storage(sharing_storage(i));
     }
     for (std::size_t i = 0; i < originals_.size(); ++i)
-      copy_autograd(originals_[i], clones_[i], [](const at::Tensor& g) { return clone_input(g); });
+      copy_autograd(originals_[i], clones_[i], [](const auto& g) { return clone_input(g); });
   }
 
-  [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const { return clones_[index_of(tensor)]; }
+  [[nodiscard]] const at::Tensor& of(const auto& tensor) const { return clones_[index_of(tensor)]; }
 
  private:
   // By linear search: values have few tensors, and a hash table is dear to compile.
-  [[nodiscard]] std::size_t index_of(const at::Tensor& tensor) const {
+  [[nodiscard]] std::size_t index_of(const auto& tensor) const {
     std::size_t i = 0;
     while (i < originals_.size() && !originals_[i].is_same(tensor)) ++i;
     return i;
@@ -52,9 +53,9 @@ class Clones {
     return sharing;
   }
 
-  void keep(const at::Tensor& tensor, at::Tensor clone) { clones_[index_of(tensor)] = std::move(clone); }
+  void keep(const auto& tensor, at::Tensor clone) { clones_[index_of(tensor)] = std::move(clone); }
 
-  void clone_storage(const std::vector<at::Tensor>& sharing) {
+  void clone_storage(const auto& sharing) {
     // In the order of their first bytes. Few tensors share a storage, and std::stable_sort is dear to compile.
     std::vector<at::Tensor> tensors;
     for (const auto& tensor : sharing) {
@@ -77,7 +78,7 @@ class Clones {
   std::vector<at::Tensor> originals_, clones_;
 };
 
-[[nodiscard]] inline c10::IValue with_clones(const c10::IValue& value, const Clones& clones) {
+[[nodiscard]] c10::IValue with_clones(const auto& value, const auto& clones) {
   if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(clones.of(value.toTensor())) : value;
   if (value.isTuple()) {
     std::vector<c10::IValue> elements;
@@ -102,7 +103,8 @@ class Clones {
 /// A copy of a whole structure, every tensor as by clone_input. A tensor that occurs twice occurs twice in the copy,
 /// and tensors that overlap in memory overlap in the copy; what is not a tensor, list, tuple or dict is shared. A named
 /// tuple loses its names.
-[[nodiscard]] inline c10::IValue clone_ivalue(const c10::IValue& value) {
+template <class Value = c10::IValue>
+[[nodiscard]] c10::IValue clone_ivalue(const Later<Value>& value) {
   const c10::NoGradGuard no_grad;
   return detail::with_clones(value, detail::Clones(value));
 }

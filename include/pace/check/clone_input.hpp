@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/check/raw_memory.hpp"
+#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -23,7 +24,7 @@ struct SharedBytes {
   std::vector<at::Tensor> tensors;
 };
 
-[[nodiscard]] inline bool is_plain(const at::Tensor& tensor) {
+[[nodiscard]] bool is_plain(const auto& tensor) {
   return tensor.layout() == c10::kStrided && !tensor.is_quantized() && !tensor.is_nested() && tensor.has_storage() &&
          !tensor.is_meta() && !tensor._is_zerotensor();
 }
@@ -33,10 +34,10 @@ struct SharedBytes {
 }
 
 /// Copies the bytes once and sets up a view of the copy for each tensor, in their order.
-[[nodiscard]] inline std::vector<at::Tensor> clone_shared(const SharedBytes& shared) {
+[[nodiscard]] std::vector<at::Tensor> clone_shared(const auto& shared) {
   const at::Tensor& first = shared.tensors.front();
   const std::int64_t bytes = shared.span.end - shared.span.begin;
-  at::Tensor memory = empty_bytes(bytes + alignment_phase, first.device(), first.is_cpu() && first.is_pinned());
+  auto memory = empty_bytes(bytes + alignment_phase, first.device(), first.is_cpu() && first.is_pinned());
   std::int64_t begin = 0;
   if (bytes > 0) {
     const auto* from = static_cast<const char*>(first.storage().data()) + shared.span.begin;
@@ -61,13 +62,13 @@ struct SharedBytes {
   return clones;
 }
 
-[[nodiscard]] inline at::Tensor clone_other(const at::Tensor& tensor) {
+[[nodiscard]] at::Tensor clone_other(const auto& tensor) {
   return tensor.detach().clone();  // sparse, quantised, meta, ...: strides and phase have no meaning, or no hold
 }
 
 /// Gives `clone` the standing in autograd that `tensor` has: leaves keep requires_grad and a copy of their gradient.
 template <class CloneOne>
-void copy_autograd(const at::Tensor& tensor, at::Tensor& clone, const CloneOne& clone_one) {
+void copy_autograd(const auto& tensor, at::Tensor& clone, const CloneOne& clone_one) {
   if (!tensor.is_leaf()) return;
   if (tensor.requires_grad()) clone.set_requires_grad(true);
   if (tensor.grad().defined()) clone.mutable_grad() = clone_one(tensor.grad());
@@ -78,13 +79,14 @@ void copy_autograd(const at::Tensor& tensor, at::Tensor& clone, const CloneOne& 
 /// A copy of `tensor` with its sizes, strides (overlapping and gapped ones too), dtype and device, and its address
 /// modulo 64. Leaf tensors keep requires_grad and a copy of their gradient; others come back detached. The gaps of a
 /// strided view are copied with it, so the copy takes the view's whole extent. Sparse tensors are cloned as they are.
-[[nodiscard]] inline at::Tensor clone_input(const at::Tensor& tensor) {
+template <class Tensor = at::Tensor>
+[[nodiscard]] at::Tensor clone_input(const Later<Tensor>& tensor) {
   if (!tensor.defined()) return tensor;
   const c10::NoGradGuard no_grad;
-  at::Tensor clone = detail::is_plain(tensor)
-                         ? detail::clone_shared({detail::byte_span(tensor), {tensor}}).front()
+  auto clone = detail::is_plain(tensor)
+                         ? detail::clone_shared(detail::SharedBytes{detail::byte_span(tensor), {tensor}}).front()
                          : detail::clone_other(tensor);
-  detail::copy_autograd(tensor, clone, [](const at::Tensor& gradient) { return clone_input(gradient); });
+  detail::copy_autograd(tensor, clone, [](const auto& gradient) { return clone_input(gradient); });
   return clone;
 }
 

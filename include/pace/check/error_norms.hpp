@@ -14,19 +14,19 @@ namespace pace::check::detail {
 /// Calls `visit(x, y, count)` with consecutive elements of both tensors as `Real` (float or double) in main memory; a
 /// complex element counts as its two parts.
 template <class Real, class Visit>
-void for_each_real_pair(const at::Tensor& a, const at::Tensor& b, Visit&& visit) {
+void for_each_real_pair(const auto& a, const auto& b, Visit&& visit) {
   const bool complex = a.is_complex() || b.is_complex();
   const at::ScalarType dtype = std::is_same_v<Real, double> ? (complex ? at::kComplexDouble : at::kDouble)
                                                             : (complex ? at::kComplexFloat : at::kFloat);
   for (Chunks pieces{a, b}; pieces.next();) {
-    const at::Tensor x = on_cpu_as(pieces[0], dtype), y = on_cpu_as(pieces[1], dtype);
+    const auto x = on_cpu_as(pieces[0], dtype), y = on_cpu_as(pieces[1], dtype);
     visit(static_cast<const Real*>(x.const_data_ptr()), static_cast<const Real*>(y.const_data_ptr()),
           x.numel() * (complex ? 2 : 1));
   }
 }
 
 /// sqrt(mean(|a - b|^2)) in double; NaN for tensors without elements, as a mean of nothing is.
-[[nodiscard]] inline double rms_difference(const at::Tensor& a, const at::Tensor& b) {
+[[nodiscard]] double rms_difference(const auto& a, const auto& b) {
   double sum = 0;
   for_each_real_pair<double>(a, b, [&](const double* x, const double* y, std::int64_t count) {
     double part = 0;
@@ -47,7 +47,7 @@ struct Angle {
 
 /// Both tensors as flat vectors of `Real`; sums in double.
 template <class Real>
-[[nodiscard]] Angle angle_between(const at::Tensor& a, const at::Tensor& b) {
+[[nodiscard]] Angle angle_between(const auto& a, const auto& b) {
   Angle sum;
   for_each_real_pair<Real>(a, b, [&](const Real* x, const Real* y, std::int64_t count) {
     Angle part;

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/later.hpp"
+
 namespace pace {
 
 /// Turns a functor's result of type T into an IValue. Specialise it for a type of your own:
@@ -186,9 +188,10 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   }
 }
 
-[[nodiscard]] inline std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
+template <class Value = c10::IValue>
+[[nodiscard]] std::vector<at::Tensor> tensors_of(const Later<Value>& value) {
   std::vector<at::Tensor> tensors;
-  for_each_tensor(value, [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+  for_each_tensor(value, [&](const auto& tensor) { tensors.push_back(tensor); });
   return tensors;
 }
 

@@ -25,8 +25,7 @@ struct TensorVerdict {
   bool unwritten = false;
 };
 
-[[nodiscard]] inline std::string metadata_problem(const at::Tensor& expected, const at::Tensor& actual,
-                                                  const CheckOptions& options) {
+[[nodiscard]] std::string metadata_problem(const auto& expected, const auto& actual, const CheckOptions& options) {
   std::string problem;
   const auto differ = [&](const char* what, const std::string& e, const std::string& a) {
     if (e != a) problem += (problem.empty() ? "" : "; ") + std::string("expected ") + what + ' ' + e + ", got " + a;
@@ -39,8 +38,7 @@ struct TensorVerdict {
 }
 
 /// Tolerance of an output: the user's, or the default for its type and magnitude.
-[[nodiscard]] inline Tolerance tolerance_for(const at::Tensor& expected, const at::Tensor& actual,
-                                             const CheckOptions& options) {
+[[nodiscard]] Tolerance tolerance_for(const auto& expected, const auto& actual, const CheckOptions& options) {
   // Where types may differ, the coarser one rules.
   const at::ScalarType other = actual.scalar_type();
   const Precision precision = precision_of(expected.scalar_type()), coarser = precision_of(other);
@@ -52,8 +50,7 @@ struct TensorVerdict {
   return tolerance;
 }
 
-[[nodiscard]] inline Closeness compare_within(const at::Tensor& expected, const at::Tensor& actual,
-                                              const CheckOptions& options) {
+[[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options) {
   // Equal or nearly so, as a rule: then the magnitude need not be looked for.
   const double rtol = options.rtol.value_or(precision_of(expected.scalar_type()).rtol);
   const Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
@@ -77,8 +74,7 @@ struct TensorVerdict {
   return text;
 }
 
-[[nodiscard]] inline TensorVerdict by_cosine(const at::Tensor& expected, const at::Tensor& actual,
-                                             const CheckOptions& options) {
+[[nodiscard]] TensorVerdict by_cosine(const auto& expected, const auto& actual, const CheckOptions& options) {
   TensorVerdict verdict;
   verdict.closeness = compare_within(expected, actual, options);  // settles zeros and NaN in equal places, too
   if (verdict.closeness.close) return verdict;
@@ -96,8 +92,8 @@ struct TensorVerdict {
   return verdict;
 }
 
-[[nodiscard]] inline TensorVerdict by_reference(const at::Tensor& expected, const at::Tensor& actual,
-                                                const at::Tensor& reference, const CheckOptions& options) {
+[[nodiscard]] TensorVerdict by_reference(const auto& expected, const auto& actual, const auto& reference,
+                                         const CheckOptions& options) {
   TensorVerdict verdict;
   verdict.closeness = compare_within(expected, actual, options);
   if (verdict.closeness.close) return verdict;
@@ -132,8 +128,8 @@ struct TensorVerdict {
 }
 
 /// One element's value as text, by its place in row-major order.
-[[nodiscard]] inline std::string element_at(const at::Tensor& tensor, std::int64_t position) {
-  at::Tensor element = tensor;
+[[nodiscard]] std::string element_at(const auto& tensor, std::int64_t position) {
+  auto element = tensor;
   while (element.dim() > 0) {
     const std::int64_t inner = element.numel() / element.size(0);
     element = element.select(0, position / inner);
@@ -141,16 +137,15 @@ struct TensorVerdict {
   }
   const at::ScalarType dtype = tensor.scalar_type();
   if (tensor.is_complex()) {
-    const at::Tensor value = on_cpu_as(element, at::kComplexDouble);
+    const auto value = on_cpu_as(element, at::kComplexDouble);
     return element_text(*static_cast<const std::complex<double>*>(value.const_data_ptr()), dtype);
   }
-  const at::Tensor value = on_cpu_as(element, tensor.is_floating_point() ? at::kDouble : at::kLong);
+  const auto value = on_cpu_as(element, tensor.is_floating_point() ? at::kDouble : at::kLong);
   return tensor.is_floating_point() ? element_text(*static_cast<const double*>(value.const_data_ptr()), dtype)
                                     : element_text(*static_cast<const std::int64_t*>(value.const_data_ptr()), dtype);
 }
 
-[[nodiscard]] inline TensorVerdict by_bits(const at::Tensor& expected, const at::Tensor& actual,
-                                           const CheckOptions& options) {
+[[nodiscard]] TensorVerdict by_bits(const auto& expected, const auto& actual, const CheckOptions& options) {
   TensorVerdict verdict;
   if (!expected.is_cpu() && surely_identical(expected, actual)) {
     verdict.closeness = closeness_of_identical(expected);
@@ -162,14 +157,14 @@ struct TensorVerdict {
                       dtype_text(actual.scalar_type());
     return verdict;
   }
-  const at::Tensor es = strided(expected), as = strided(actual);
+  const auto es = strided(expected), as = strided(actual);
   const std::size_t item = es.element_size();
   std::int64_t different = 0, first = -1;
-  const auto dense = [](const at::Tensor& piece) {
+  const auto dense = [](const auto& piece) {
     return piece.resolve_conj().resolve_neg().to(at::Device(at::kCPU)).contiguous();
   };
   for (Chunks pieces{es, as}; pieces.next();) {
-    const at::Tensor x = dense(pieces[0]), y = dense(pieces[1]);
+    const auto x = dense(pieces[0]), y = dense(pieces[1]);
     const auto* e = static_cast<const char*>(x.const_data_ptr());
     const auto* a = static_cast<const char*>(y.const_data_ptr());
     const std::int64_t count = x.numel();
@@ -190,7 +185,7 @@ struct TensorVerdict {
 }
 
 /// Looks for poison where something is odd: that is where it shows, and looking costs a pass over the output.
-inline void find_poison(const at::Tensor& actual, TensorVerdict& verdict) {
+void find_poison(const auto& actual, TensorVerdict& verdict) {
   if (looks_poisoned(actual)) {
     verdict.unwritten = true;
     verdict.problem = "looks unwritten (poison pattern): all " + std::to_string(actual.numel()) +
@@ -210,8 +205,8 @@ inline void find_poison(const at::Tensor& actual, TensorVerdict& verdict) {
 }
 
 /// Compares two defined tensors by `options.method`; `reference` is undefined unless there is one.
-[[nodiscard]] inline TensorVerdict match_tensor(const at::Tensor& expected, const at::Tensor& actual,
-                                                const at::Tensor& reference, const CheckOptions& options) {
+[[nodiscard]] TensorVerdict match_tensor(const auto& expected, const auto& actual, const auto& reference,
+                                         const CheckOptions& options) {
   TensorVerdict verdict;
   verdict.problem = metadata_problem(expected, actual, options);
   if (!verdict.problem.empty() || expected.sizes() != actual.sizes()) {

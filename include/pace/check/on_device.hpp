@@ -12,8 +12,8 @@
 namespace pace::check::detail {
 
 /// True only if both tensors hold the same bits. False says nothing: not every layout is looked at.
-[[nodiscard]] inline bool surely_identical(const at::Tensor& x, const at::Tensor& y) {
-  const auto as_integers = [](const at::Tensor& tensor) -> std::optional<at::Tensor> {
+[[nodiscard]] bool surely_identical(const auto& x, const auto& y) {
+  const auto as_integers = [](const auto& tensor) -> std::optional<at::Tensor> {
     if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_conj() || tensor.is_neg()) return {};
     switch (tensor.element_size()) {
       case 1: return tensor.view(at::kByte);
@@ -28,9 +28,9 @@ namespace pace::check::detail {
   return xs && ys && xs->equal(*ys);
 }
 
-[[nodiscard]] inline std::int64_t count_nans(const at::Tensor& tensor) {
+[[nodiscard]] std::int64_t count_nans(const auto& tensor) {
   if (!tensor.is_floating_point() && !tensor.is_complex()) return 0;
-  return tensor.isnan().sum().item<std::int64_t>();
+  return tensor.isnan().sum().template item<std::int64_t>();
 }
 
 /// What a pair of pieces amounts to, by the rules that `compare` has for a pair of doubles.
@@ -43,31 +43,31 @@ struct DevicePiece {
 };
 
 /// Both as elements of double on one device that is not the CPU, as `as_elements` gives them.
-[[nodiscard]] inline DevicePiece compare_on_device(const at::Tensor& expected, const at::Tensor& actual, double rtol,
-                                                   double atol, bool equal_nan) {
+[[nodiscard]] DevicePiece compare_on_device(const auto& expected, const auto& actual, double rtol, double atol,
+                                            bool equal_nan) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const at::Tensor e = expected.reshape({-1}), a = actual.reshape({-1});
-  const at::Tensor expected_nan = e.isnan(), actual_nan = a.isnan();
+  const auto e = expected.reshape({-1}), a = actual.reshape({-1});
+  const auto expected_nan = e.isnan(), actual_nan = a.isnan();
   DevicePiece piece;
-  piece.expected_nans = expected_nan.sum().item<std::int64_t>();
-  piece.actual_nans = actual_nan.sum().item<std::int64_t>();
-  at::Tensor identical = e.eq(a);
+  piece.expected_nans = expected_nan.sum().template item<std::int64_t>();
+  piece.actual_nans = actual_nan.sum().template item<std::int64_t>();
+  auto identical = e.eq(a);
   if (equal_nan) identical = identical.logical_or(expected_nan.logical_and(actual_nan));
-  const at::Tensor odd = e.isfinite().logical_and(a.isfinite()).logical_not();
-  const at::Tensor magnitude = e.abs();
-  at::Tensor error = e.sub(a).abs_();
-  at::Tensor relative = error.div(magnitude);
+  const auto odd = e.isfinite().logical_and(a.isfinite()).logical_not();
+  const auto magnitude = e.abs();
+  auto error = e.sub(a).abs_();
+  auto relative = error.div(magnitude);
   for (at::Tensor* each : {&error, &relative}) each->masked_fill_(odd, infinity).masked_fill_(identical, 0);
-  piece.max_error = error.max().item<double>();
+  piece.max_error = error.max().template item<double>();
   if (piece.max_error == 0) return piece;
-  piece.max_relative = relative.max().item<double>();
-  const at::Tensor allowed = magnitude.mul(rtol).add_(atol);
-  const at::Tensor mismatch = error.le(allowed).logical_not_().logical_or_(odd).logical_and_(identical.logical_not());
-  piece.mismatches = mismatch.sum().item<std::int64_t>();
+  piece.max_relative = relative.max().template item<double>();
+  const auto allowed = magnitude.mul(rtol).add_(atol);
+  const auto mismatch = error.le(allowed).logical_not_().logical_or_(odd).logical_and_(identical.logical_not());
+  piece.mismatches = mismatch.sum().template item<std::int64_t>();
   if (piece.mismatches > 0) error.masked_fill_(mismatch.logical_not(), -1);
-  piece.worst = error.argmax().item<std::int64_t>();
-  piece.expected = e.select(0, piece.worst).item<double>();
-  piece.actual = a.select(0, piece.worst).item<double>();
+  piece.worst = error.argmax().template item<std::int64_t>();
+  piece.expected = e.select(0, piece.worst).template item<double>();
+  piece.actual = a.select(0, piece.worst).template item<double>();
   return piece;
 }
 

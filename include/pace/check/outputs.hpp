@@ -12,6 +12,7 @@
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -22,8 +23,7 @@ class OutputMatcher {
  public:
   explicit OutputMatcher(const CheckOptions& options) : options_(options) {}
 
-  void compare(const std::string& path, const c10::IValue& expected, const c10::IValue& actual,
-               const c10::IValue* reference) {
+  void compare(const std::string& path, const auto& expected, const auto& actual, const c10::IValue* reference) {
     if (is_sequence(expected) && is_sequence(actual)) return compare_sequences(path, expected, actual, reference);
     if (expected.isGenericDict() && actual.isGenericDict()) return compare_dicts(path, expected, actual, reference);
     if (is_none(expected) && is_none(actual)) return;
@@ -45,7 +45,7 @@ class OutputMatcher {
   }
 
  private:
-  [[nodiscard]] static std::string described(const c10::IValue& value) {
+  [[nodiscard]] static std::string described(const auto& value) {
     if (is_none(value)) return "nothing (none)";
     if (is_sequence(value)) return kind_text(value) + " of " + std::to_string(elements_of_sequence(value).size());
     if (value.isTensor()) return "a tensor of shape " + shape_text(value.toTensor());
@@ -59,7 +59,7 @@ class OutputMatcher {
     match_.message += (match_.message.empty() ? "" : "\n") + path + ": " + problem;
   }
 
-  void compare_sequences(const std::string& path, const c10::IValue& expected, const c10::IValue& actual,
+  void compare_sequences(const std::string& path, const auto& expected, const auto& actual,
                          const c10::IValue* reference) {
     const auto es = elements_of_sequence(expected), as = elements_of_sequence(actual);
     if (es.size() != as.size()) {
@@ -75,8 +75,7 @@ class OutputMatcher {
     }
   }
 
-  void compare_dicts(const std::string& path, const c10::IValue& expected, const c10::IValue& actual,
-                     const c10::IValue* reference) {
+  void compare_dicts(const std::string& path, const auto& expected, const auto& actual, const c10::IValue* reference) {
     const auto es = expected.toGenericDict(), as = actual.toGenericDict();
     for (const auto& key : sorted_keys(actual)) {
       if (!es.contains(key)) fail(path, "unexpected key " + key_text(key));
@@ -89,17 +88,17 @@ class OutputMatcher {
       if (reference != nullptr && (!reference->isGenericDict() || !reference->toGenericDict().contains(key))) {
         throw Error(path + ": the float64 reference has no key " + key_text(key));
       }
-      const c10::IValue of_key = reference == nullptr ? c10::IValue() : reference->toGenericDict().at(key);
+      const auto of_key = reference == nullptr ? c10::IValue() : reference->toGenericDict().at(key);
       compare(path + '[' + key_text(key) + ']', es.at(key), as.at(key), reference == nullptr ? nullptr : &of_key);
     }
   }
 
-  void compare_tensors(const std::string& path, const at::Tensor& expected, const at::Tensor& actual,
+  void compare_tensors(const std::string& path, const auto& expected, const auto& actual,
                        const c10::IValue* reference) {
     if (expected.is_nested() && actual.is_nested()) {
       if (expected.scalar_type() == actual.scalar_type()) {
-        const auto components = [](const at::Tensor& tensor) { return c10::IValue(tensor.unbind()); };
-        const c10::IValue of_reference =
+        const auto components = [](const auto& tensor) { return c10::IValue(tensor.unbind()); };
+        const auto of_reference =
             reference != nullptr && reference->isTensor() ? components(reference->toTensor()) : c10::IValue();
         return compare_sequences(path, components(expected), components(actual),
                                  reference == nullptr ? nullptr : &of_reference);
@@ -125,7 +124,7 @@ class OutputMatcher {
     fail(path, verdict.problem);
   }
 
-  void compare_scalars(const std::string& path, const c10::IValue& expected, const c10::IValue& actual) {
+  void compare_scalars(const std::string& path, const auto& expected, const auto& actual) {
     ++match_.compared;
     ++match_.elements;
     bool equal = false;
@@ -168,9 +167,9 @@ class OutputMatcher {
 ///   output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.000124)
 /// Throws Error for options that make no sense, and for Method::float64_reference without a reference of the same
 /// structure; the reference is looked at by no other method.
-[[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
-                                         const CheckOptions& options = {},
-                                         const c10::IValue* float64_reference = nullptr) {
+template <class Value = c10::IValue>
+[[nodiscard]] Match outputs_match(const Later<Value>& expected, const Later<Value>& actual,
+                                  const CheckOptions& options = {}, const Later<Value>* float64_reference = nullptr) {
   validate(options);
   if (options.method == CheckOptions::Method::none) return {};
   const bool by_reference = options.method == CheckOptions::Method::float64_reference;

@@ -8,6 +8,7 @@
 #include "pace/check/allocator_hook.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison_pattern.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/view.hpp"
 
 namespace pace::check {
@@ -33,10 +34,11 @@ class PoisonedAllocations {
 /// Leaves poison in the memory that the next allocations will probably get: for every tensor in `like` a block of
 /// the same size on the same device is allocated, poisoned and freed. A hint, since no allocator promises to reuse
 /// (glibc returns large blocks to the system, and then the next one is zero). Costs about one write of that memory.
-inline void poison_free_memory(const c10::IValue& like) {
+template <class Value = c10::IValue>
+void poison_free_memory(const Later<Value>& like) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> blocks;  // all at once, or they would be one block again and again
-  for_each_tensor(like, [&](const at::Tensor& tensor) {
+  for_each_tensor(like, [&](const auto& tensor) {
     if (!detail::has_plain_memory(tensor)) return;
     const auto bytes = static_cast<std::int64_t>(tensor.numel() * tensor.element_size());
     blocks.push_back(detail::empty_bytes(bytes, tensor.device()));

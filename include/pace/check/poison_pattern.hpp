@@ -8,6 +8,7 @@
 
 #include "pace/check/chunks.hpp"
 #include "pace/check/raw_memory.hpp"
+#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -42,7 +43,7 @@ inline void poison_memory(void* data, std::size_t bytes) {
 }
 
 /// Where `elements` (of elements_of, or a piece of it) are poison, as a bool tensor.
-[[nodiscard]] inline at::Tensor poison_mask(const at::Tensor& elements) {
+[[nodiscard]] at::Tensor poison_mask(const auto& elements) {
   switch (elements.scalar_type()) {
     case at::kShort: return elements.eq(static_cast<std::int64_t>(poison_word));
     case at::kInt: return elements.eq(poison_32);
@@ -51,7 +52,7 @@ inline void poison_memory(void* data, std::size_t bytes) {
   }
 }
 
-[[nodiscard]] inline bool has_plain_memory(const at::Tensor& tensor) {
+[[nodiscard]] bool has_plain_memory(const auto& tensor) {
   return tensor.defined() && !tensor.is_meta() && !tensor.is_nested() && tensor.layout() == c10::kStrided &&
          tensor.numel() > 0 && tensor.has_storage() && tensor.storage().data() != nullptr;
 }
@@ -61,7 +62,8 @@ inline void poison_memory(void* data, std::size_t bytes) {
 /// Overwrites every element of `tensor` with poison, on any device, without changing its address, its autograd
 /// history or its version. Only its own elements: the gaps of a strided view belong to somebody else. Nothing happens
 /// to tensors without plain memory (sparse, undefined, meta, empty).
-inline void poison_(at::Tensor& tensor) {
+template <class Tensor = at::Tensor>
+void poison_(Later<Tensor>& tensor) {
   if (!detail::has_plain_memory(tensor)) return;
   const c10::NoGradGuard no_grad;
   if (tensor.is_cpu() && tensor.is_non_overlapping_and_dense()) {
@@ -70,7 +72,7 @@ inline void poison_(at::Tensor& tensor) {
                           static_cast<std::size_t>(span.end - span.begin));
     return;
   }
-  at::Tensor elements = detail::elements_of(tensor);
+  auto elements = detail::elements_of(tensor);
   switch (elements.scalar_type()) {
     case at::kShort: elements.fill_(static_cast<std::int64_t>(detail::poison_word)); return;
     case at::kInt: elements.fill_(static_cast<std::int64_t>(detail::poison_32)); return;
@@ -80,25 +82,25 @@ inline void poison_(at::Tensor& tensor) {
 }
 
 /// How many elements of `tensor` hold poison; 0 without plain memory. One-byte integers hold it by chance, too.
-[[nodiscard]] inline std::int64_t poisoned_elements(const at::Tensor& tensor) {
+[[nodiscard]] std::int64_t poisoned_elements(const auto& tensor) {
   if (!detail::has_plain_memory(tensor)) return 0;
   const c10::NoGradGuard no_grad;
   std::int64_t count = 0;
   const bool pairs = tensor.element_size() == 16;
   for (detail::Chunks pieces{detail::elements_of(tensor)}; pieces.next();)
-    count += detail::poison_mask(pieces[0]).sum().item<std::int64_t>();
+    count += detail::poison_mask(pieces[0]).sum().template item<std::int64_t>();
   return pairs ? count / 2 : count;
 }
 
 /// Whether all of `tensor` is poison: nothing was ever written to it. Costs one look at the first element as a rule.
-[[nodiscard]] inline bool looks_poisoned(const at::Tensor& tensor) {
+[[nodiscard]] bool looks_poisoned(const auto& tensor) {
   if (!detail::has_plain_memory(tensor)) return false;
   const c10::NoGradGuard no_grad;
   const bool chancy = tensor.element_size() == 1 && tensor.scalar_type() != at::kBool;
   if (chancy && tensor.numel() < detail::fewest_poison_bytes) return false;
-  const auto all_poison = [](const at::Tensor& piece) { return detail::poison_mask(piece).all().item<bool>(); };
-  at::Tensor elements = detail::elements_of(tensor);
-  at::Tensor first = elements;
+  const auto all_poison = [](const auto& piece) { return detail::poison_mask(piece).all().template item<bool>(); };
+  auto elements = detail::elements_of(tensor);
+  auto first = elements;
   while (first.dim() > 0) first = first.select(0, 0);
   if (!all_poison(first)) return false;
   for (detail::Chunks pieces{elements}; pieces.next();)

@@ -16,7 +16,7 @@ struct ByteSpan {
   std::int64_t begin = 0, end = 0;  // from the start of the storage
 };
 
-[[nodiscard]] inline ByteSpan byte_span(const at::Tensor& tensor) {
+[[nodiscard]] ByteSpan byte_span(const auto& tensor) {
   if (tensor.numel() == 0) return {};
   std::int64_t last = 0;
   for (std::int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
@@ -32,24 +32,24 @@ struct ByteSpan {
 }
 
 /// A new tensor object over `storage`: own version counter, no autograd history, not an inference tensor.
-[[nodiscard]] inline at::Tensor over_storage(const at::Tensor& like, const c10::Storage& storage, at::ScalarType dtype,
-                                             std::int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
+[[nodiscard]] at::Tensor over_storage(const auto& like, const c10::Storage& storage, at::ScalarType dtype,
+                                      std::int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
   const c10::InferenceMode normal_tensors(false);
   const c10::NoGradGuard no_grad;
-  at::Tensor out =
+  auto out =
       at::_ops::empty_memory_format::call({0}, dtype, c10::kStrided, like.device(), std::nullopt, std::nullopt);
   out.set_(storage, offset, sizes, strides);
   return out;
 }
 
 /// The bytes [begin, end) of the storage under `tensor`, as a 1-D uint8 tensor.
-[[nodiscard]] inline at::Tensor bytes_of(const at::Tensor& tensor, ByteSpan span) {
+[[nodiscard]] at::Tensor bytes_of(const auto& tensor, ByteSpan span) {
   return over_storage(tensor, tensor.storage(), at::kByte, span.begin, {span.end - span.begin}, {1});
 }
 
 /// The memory that a strided tensor's elements lie in, each once (dimensions of stride 0 are cut to one index), as
 /// unsigned integers or bytes of the element's size; complex128 as pairs of int64.
-[[nodiscard]] inline at::Tensor elements_of(const at::Tensor& tensor) {
+[[nodiscard]] at::Tensor elements_of(const auto& tensor) {
   std::vector<std::int64_t> sizes, strides;
   for (std::int64_t i = 0; i < tensor.dim(); ++i) {
     const bool repeats = tensor.stride(i) == 0 && tensor.size(i) > 1;

@@ -24,11 +24,11 @@ struct ReferenceErrors {
 namespace detail {
 
 template <class Visit>
-void for_each_triple(const at::Tensor& reference, const at::Tensor& expected, const at::Tensor& actual, Visit&& visit) {
+void for_each_triple(const auto& reference, const auto& expected, const auto& actual, Visit&& visit) {
   std::int64_t position = 0;
   for (Chunks pieces{reference, expected, actual}; pieces.next();) {
-    const at::Tensor rs = on_cpu_as(pieces[0], at::kDouble), es = on_cpu_as(pieces[1], at::kDouble);
-    const at::Tensor as = on_cpu_as(pieces[2], at::kDouble);
+    const auto rs = on_cpu_as(pieces[0], at::kDouble), es = on_cpu_as(pieces[1], at::kDouble);
+    const auto as = on_cpu_as(pieces[2], at::kDouble);
     const auto* r = static_cast<const double*>(rs.const_data_ptr());
     const auto* e = static_cast<const double*>(es.const_data_ptr());
     const auto* a = static_cast<const double*>(as.const_data_ptr());
@@ -42,14 +42,13 @@ void for_each_triple(const at::Tensor& reference, const at::Tensor& expected, co
 /// `factor` * the baseline's largest error, plus `epsilon` * |reference|, away from the reference. Where the baseline
 /// overflowed or made a NaN and actual did not, `fallback` judges actual against the reference; where the two agree in
 /// an infinity (or, with fallback.equal_nan, in NaN), it passes.
-[[nodiscard]] inline ReferenceErrors compare_to_reference(const at::Tensor& reference, const at::Tensor& expected,
-                                                          const at::Tensor& actual, double factor, double epsilon,
-                                                          const detail::Tolerance& fallback) {
-  const auto parts = [](const at::Tensor& tensor) {
-    const at::Tensor dense = detail::strided(tensor).resolve_conj().resolve_neg();
+[[nodiscard]] ReferenceErrors compare_to_reference(const auto& reference, const auto& expected, const auto& actual,
+                                                   double factor, double epsilon, const detail::Tolerance& fallback) {
+  const auto parts = [](const auto& tensor) {
+    const auto dense = detail::strided(tensor).resolve_conj().resolve_neg();
     return dense.is_complex() ? at::_ops::view_as_real::call(dense) : dense;
   };
-  const at::Tensor rs = parts(reference), es = parts(expected), as = parts(actual);
+  const auto rs = parts(reference), es = parts(expected), as = parts(actual);
   ReferenceErrors out;
   std::int64_t finite = 0;
   double baseline = 0, own = 0, size = 0;

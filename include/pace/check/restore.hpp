@@ -10,6 +10,7 @@
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -17,11 +18,12 @@ namespace pace::check {
 /// version does not advance (a graph that saved it stays usable); a sparse tensor gets new indices and values instead.
 /// Works for overlapping strides; the gaps of a view are not touched. A leaf's gradient gets the pristine one's
 /// values, or goes if there was none. Throws Error if `to` has another shape, stride, dtype or layout than `from`.
-inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
+template <class Tensor = at::Tensor>
+void restore_tensor(const Later<Tensor>& from, const Later<Tensor>& to) {
   if (!from.defined() && !to.defined()) return;
   if (!from.defined() || !to.defined()) throw Error("restore: one of the two tensors is undefined");
   if (from.is_same(to)) return;
-  const auto describe = [](const at::Tensor& tensor) {
+  const auto describe = [](const auto& tensor) {
     const bool strided = tensor.layout() == c10::kStrided && !tensor.is_nested();
     return detail::dtype_text(tensor.scalar_type()) + " of shape " + detail::shape_text(tensor) +
            (strided ? " and strides " + detail::list_text(tensor.strides()) : ", " + detail::layout_text(tensor));
@@ -48,7 +50,8 @@ inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
 
 /// restore_tensor for every tensor of two values of one structure, such as a value and its clone_ivalue. What is not
 /// a tensor stays as it is. Throws Error if the structures differ.
-inline void restore(const c10::IValue& from, const c10::IValue& to) {
+template <class Value = c10::IValue>
+void restore(const Later<Value>& from, const Later<Value>& to) {
   const auto tensors = tensors_of(from), targets = tensors_of(to);
   if (tensors.size() != targets.size()) {
     throw Error("restore: expected " + std::to_string(tensors.size()) + " tensors, found " +

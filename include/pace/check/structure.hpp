@@ -10,7 +10,7 @@
 namespace pace::check::detail {
 
 /// Keys in the order in which Python sorts them, if they are all strings or all integers; else as they come.
-[[nodiscard]] inline std::vector<c10::IValue> sorted_keys(const c10::IValue& dict) {
+[[nodiscard]] std::vector<c10::IValue> sorted_keys(const auto& dict) {
   std::vector<c10::IValue> keys;
   bool strings = true, integers = true;
   for (const auto& entry : dict.toGenericDict()) {
@@ -19,7 +19,7 @@ namespace pace::check::detail {
     integers = integers && entry.key().isInt();
   }
   if (!strings && !integers) return keys;
-  const auto less = [&](const c10::IValue& a, const c10::IValue& b) {
+  const auto less = [&](const auto& a, const auto& b) {
     return strings ? a.toStringRef() < b.toStringRef() : a.toInt() < b.toInt();
   };
   // By insertion: outputs have few keys, and std::sort is dear to compile.
@@ -28,13 +28,13 @@ namespace pace::check::detail {
   return keys;
 }
 
-[[nodiscard]] inline bool is_sequence(const c10::IValue& value) { return value.isList() || value.isTuple(); }
+[[nodiscard]] bool is_sequence(const auto& value) { return value.isList() || value.isTuple(); }
 
-[[nodiscard]] inline at::ArrayRef<c10::IValue> elements_of_sequence(const c10::IValue& value) {
+[[nodiscard]] at::ArrayRef<c10::IValue> elements_of_sequence(const auto& value) {
   return value.isList() ? value.toListRef() : at::ArrayRef<c10::IValue>(value.toTupleRef().elements());
 }
 
-[[nodiscard]] inline bool is_none(const c10::IValue& value) {
+[[nodiscard]] bool is_none(const auto& value) {
   return value.isNone() || (value.isTensor() && !value.toTensor().defined());
 }
 

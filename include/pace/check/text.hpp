@@ -3,31 +3,40 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "pace/core/later.hpp"
+
 namespace pace::check::detail {
 
-/// Shortest text that reads back as the same `Real`: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and 1e16 without an
-/// exponent, as Python writes a float.
+/// Shortest text that reads back as the same `Real`, a float or a double: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and
+/// 1e16 without an exponent, as Python writes a float. Not by <charconv>, which is dear to compile.
 template <class Real>
 [[nodiscard]] std::string number_text(Real value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  const Real size = std::abs(value);
-  const bool plain = size == 0 || (size >= Real(1e-4) && size < Real(1e16));
   std::array<char, 64> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
-                                 plain ? std::chars_format::fixed : std::chars_format::scientific);
-  std::string out(text.data(), end.ptr);
-  if (plain && out.find('.') == std::string::npos) out += ".0";
-  return out;
+  const auto print = [&](const char* format, int digits) {
+    std::snprintf(text.data(), text.size(), format, digits, static_cast<double>(value));
+    return static_cast<Real>(sizeof(Real) == sizeof(float) ? std::strtof(text.data(), nullptr)
+                                                           : std::strtod(text.data(), nullptr));
+  };
+  int decimals = 0;
+  while (print("%.*e", decimals) != value) ++decimals;
+  const Real size = std::abs(value);
+  if (size != 0 && (size < Real(1e-4) || size >= Real(1e16))) return text.data();
+  const int exponent = std::atoi(std::strchr(text.data(), 'e') + 1);
+  print("%.*f", std::max(decimals - exponent, 1));
+  return text.data();
 }
 
 /// `value` to `digits` significant digits: 0.188, 1e-05, inf.
@@ -65,7 +74,7 @@ template <class Real>
 }
 
 /// `[2, 3]`; a nested tensor has no one shape.
-[[nodiscard]] inline std::string shape_text(const at::Tensor& tensor) {
+[[nodiscard]] std::string shape_text(const auto& tensor) {
   return tensor.is_nested() ? "[nested]" : list_text(tensor.sizes());
 }
 
@@ -87,7 +96,7 @@ template <class Real>
 }
 
 /// `strided`, `sparse`, ...
-[[nodiscard]] inline std::string layout_text(const at::Tensor& tensor) {
+[[nodiscard]] std::string layout_text(const auto& tensor) {
   if (tensor.is_nested()) return "nested";
   switch (tensor.layout()) {
     case c10::kStrided: return "strided";
@@ -102,7 +111,8 @@ template <class Real>
 }
 
 /// `tensor`, `list`, `int`, `none`, ...: what kind of value this is. An undefined tensor is `none`.
-[[nodiscard]] inline std::string kind_text(const c10::IValue& value) {
+template <class Value = c10::IValue>
+[[nodiscard]] std::string kind_text(const Later<Value>& value) {
   if (value.isTensor()) return value.toTensor().defined() ? "tensor" : "none";
   if (value.isNone()) return "none";
   if (value.isTuple()) return "tuple";
@@ -118,7 +128,8 @@ template <class Real>
 }
 
 /// A value that is neither tensor nor container, as it would be typed: 3, 0.5, true, "text", None, cpu.
-[[nodiscard]] inline std::string scalar_text(const c10::IValue& value) {
+template <class Value = c10::IValue>
+[[nodiscard]] std::string scalar_text(const Later<Value>& value) {
   if (value.isNone()) return "None";
   if (value.isBool()) return value.toBool() ? "true" : "false";
   if (value.isInt()) return std::to_string(value.toInt());
@@ -133,6 +144,6 @@ template <class Real>
 }
 
 /// A dict key as it stands between brackets: "h", 3.
-[[nodiscard]] inline std::string key_text(const c10::IValue& key) { return scalar_text(key); }
+[[nodiscard]] std::string key_text(const auto& key) { return scalar_text(key); }
 
 }  // namespace pace::check::detail

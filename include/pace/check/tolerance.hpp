@@ -53,9 +53,9 @@ constexpr Precision precision_of_real(double rtol, double atol) {
 
 /// How often each binary exponent from `lowest` on occurs among the magnitudes of `values` above 0 and below `limit`:
 /// `count` numbers of int64 in main memory, counted where the values lie.
-[[nodiscard]] inline at::Tensor count_exponents(const at::Tensor& values, double limit, int lowest, int count) {
-  const at::Tensor size = values.abs();
-  const at::Tensor chosen = size.masked_select(size.gt(0).logical_and_(size.lt(limit)));
+[[nodiscard]] at::Tensor count_exponents(const auto& values, double limit, int lowest, int count) {
+  const auto size = values.abs();
+  const auto chosen = size.masked_select(size.gt(0).logical_and_(size.lt(limit)));
   // frexp's mantissas lie in [0.5, 1), ilogb's in [1, 2).
   return std::get<1>(chosen.frexp()).sub(lowest + 1).bincount({}, count).to(at::kCPU, at::kLong);
 }
@@ -65,8 +65,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
 /// A magnitude that three quarters of the non-zero elements of `tensor` reach, rounded down to a power of two; 0 if
 /// there are none. Infinities, NaN and fillers (at least half of the type's largest number, as attention masks have)
 /// do not count, so neither they nor a few huge elements raise it, as they would a root mean square.
-[[nodiscard]] inline double typical_magnitude(const at::Tensor& tensor) {
-  const at::Tensor dense = detail::strided(tensor);
+[[nodiscard]] double typical_magnitude(const auto& tensor) {
+  const auto dense = detail::strided(tensor);
   const double largest = detail::precision_of(dense.scalar_type()).largest;
   const bool complex = dense.is_complex();
   constexpr int lowest = -1075, count = 2200;  // exponents of double
@@ -74,7 +74,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   std::int64_t total = 0;
   for (detail::Chunks pieces{dense}; pieces.next();) {
     if (dense.is_cuda()) {
-      const at::Tensor counts = detail::count_exponents(
+      const auto counts = detail::count_exponents(
           detail::as_elements(pieces[0], complex ? at::kComplexDouble : at::kDouble), largest / 2, lowest, count);
       const auto* number = static_cast<const std::int64_t*>(counts.const_data_ptr());
       for (std::size_t i = 0; i < histogram.size(); ++i) {
@@ -83,7 +83,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
       }
       continue;
     }
-    const at::Tensor values = detail::on_cpu_as(pieces[0], complex ? at::kComplexDouble : at::kDouble);
+    const auto values = detail::on_cpu_as(pieces[0], complex ? at::kComplexDouble : at::kDouble);
     const auto* x = static_cast<const double*>(values.const_data_ptr());
     for (std::int64_t i = 0; i < values.numel(); ++i) {
       const double size = complex ? std::hypot(x[2 * i], x[2 * i + 1]) : std::abs(x[i]);

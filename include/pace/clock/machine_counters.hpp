@@ -12,6 +12,7 @@
 #include <string>
 
 #include "pace/core/conditions.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/units.hpp"
 
@@ -48,7 +49,7 @@ namespace detail {
 }
 
 /// Into total_ticks, idle_ticks and steal_ticks, from a file like /proc/stat.
-inline void read_ticks(const std::string& file, MachineCounters& counters) {
+void read_ticks(const std::string& file, auto& counters) {
   std::FILE* const stat = std::fopen(file.c_str(), "r");
   if (stat == nullptr) return;
   double user, nice, system, idle, disk, hard, soft, steal;
@@ -71,8 +72,9 @@ template <class T>
 }  // namespace detail
 
 /// Files are read under `root`, which is "" but for tests. Takes some 30 us; call it outside of what is timed.
-[[nodiscard]] inline MachineCounters read_machine_counters(const std::string& root = "") {
-  MachineCounters counters;
+template <class Counters = MachineCounters>
+[[nodiscard]] Counters read_machine_counters(const std::string& root = "") {
+  Counters counters;
   detail::read_ticks(root + "/proc/stat", counters);
   if (const long per_second = ::sysconf(_SC_CLK_TCK); per_second > 0)
     counters.tick = Nanoseconds(1e9 / static_cast<double>(per_second));
@@ -101,10 +103,11 @@ struct TimedCounters {
 };
 
 /// What happened between two readings. Cycles and disturbances are for the caller to fill in.
-[[nodiscard]] inline Conditions conditions_between(const TimedCounters& first, const TimedCounters& last) {
+template <class Reading = TimedCounters>
+[[nodiscard]] Conditions conditions_between(const Later<Reading>& first, const Later<Reading>& last) {
   using detail::difference;
-  const MachineCounters& before = first.counters;
-  const MachineCounters& after = last.counters;
+  const auto& before = first.counters;
+  const auto& after = last.counters;
   const Nanoseconds shortest = last.from - first.to, elapsed = last.to - first.from;
   Conditions conditions;
   const auto total = difference(before.total_ticks, after.total_ticks);

@@ -36,7 +36,8 @@ class WallClock {
     return resolution_ = Nanoseconds(smallest);
   }
 
-  [[nodiscard]] MachineCounters counters() const { return read_machine_counters(); }
+  template <class Counters = MachineCounters>
+  [[nodiscard]] Counters counters() const { return read_machine_counters<Counters>(); }
 
   [[nodiscard]] std::string name() const { return "wall"; }
 

@@ -30,7 +30,7 @@ template <class... Operands>
 }
 
 /// Bit for bit, by however many elements: a number is no tensor.
-[[nodiscard]] inline bool unchanged_output(const c10::IValue& before, const c10::IValue& after) {
+[[nodiscard]] bool unchanged_output(const auto& before, const auto& after) {
   check::CheckOptions bitwise;
   bitwise.method = check::CheckOptions::Method::bitwise;
   return check::outputs_match(before, after, bitwise).mismatches == 0;
@@ -52,7 +52,7 @@ class Answers {
 
   /// What the baseline does with its output, others may do as well.
   void imitate(const ObservedCall& made) {
-    shortcuts_ = shortcuts_of(made.output, operands.tensors[0]);
+    shortcuts_ = shortcuts_of_each(made.output, operands.tensors[0]);
     baseline_is_late_ = made.late.allocations > 0;
   }
 
@@ -78,7 +78,7 @@ class Answers {
              ". If it relies on what is special about the operands, switch this check off "
              "(check::CheckOptions::fresh_values)";
     }
-    const auto shortcuts = shortcuts_of(made.output, operands.tensors[set]);
+    const auto shortcuts = shortcuts_of_each(made.output, operands.tensors[set]);
     if (auto problem = describe_shortcuts(shortcuts_, shortcuts); !problem.empty()) return problem;
     // Comparing took a while, in which an honest output stayed as it was.
     if (!unchanged_output(made.at_return, made.output))

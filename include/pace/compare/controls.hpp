@@ -10,6 +10,7 @@
 
 #include "pace/clock/clock.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/view.hpp"
@@ -95,7 +96,8 @@ class Controls {
 };
 
 /// What the controls say of the figures beside them, in one sentence.
-[[nodiscard]] inline std::string describe_controls(const std::vector<ControlSummary>& controls) {
+template <class Summaries = std::vector<ControlSummary>>
+[[nodiscard]] std::string describe_controls(const Later<Summaries>& controls) {
   std::string text = "Controls: the baseline";
   for (const auto& control : controls) {
     const bool slowed = control.injected < 1;
@@ -110,7 +112,8 @@ class Controls {
 }
 
 /// Why no verdict may rest on figures taken beside these controls; empty if nothing speaks against them.
-[[nodiscard]] inline std::string control_alarm(const std::vector<ControlSummary>& controls) {
+template <class Summaries = std::vector<ControlSummary>>
+[[nodiscard]] std::string control_alarm(const Later<Summaries>& controls) {
   for (const auto& control : controls) {
     if (control.injected < 1 && control.proven_faster)
       return "The control failed: the baseline with calls added was proven faster than itself.";

@@ -70,7 +70,8 @@ template <class... Operands>
     FreshAnswers<Operands...> fresh{.renewal = renewal};
     fresh.operands.emplace(clone_operands(given));
     fresh.values = tensors_in(*fresh.operands);
-    if (std::none_of(fresh.values.begin(), fresh.values.end(), renewable)) break;
+    const auto can_change = [](const auto& tensor) { return renewable(tensor); };
+    if (std::none_of(fresh.values.begin(), fresh.values.end(), can_change)) break;
     try {
       if (answer(fresh)) return fresh;
     } catch (...) {

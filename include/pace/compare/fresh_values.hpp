@@ -12,6 +12,7 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/random.hpp"
 
 namespace pace::detail {
@@ -42,7 +43,7 @@ enum class Renewal {
 }
 
 /// The memory under `tensor`, gaps included, as a 1-D tensor of its dtype that may be written to.
-[[nodiscard]] inline at::Tensor flat_memory(const at::Tensor& tensor) {
+[[nodiscard]] at::Tensor flat_memory(const auto& tensor) {
   const auto span = check::detail::byte_span(tensor);
   const auto item = static_cast<std::int64_t>(tensor.element_size());
   return check::detail::over_storage(tensor, tensor.storage(), tensor.scalar_type(), span.begin / item,
@@ -50,14 +51,14 @@ enum class Renewal {
 }
 
 /// Whether values of this tensor can be changed in place.
-[[nodiscard]] inline bool renewable(const at::Tensor& tensor) {
+[[nodiscard]] bool renewable(const auto& tensor) {
   return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
          (tensor.is_floating_point() || tensor.is_complex());
 }
 
 /// Calls `change(flat memory, position)` for the renewable tensors, for memory that several of them share once only.
 template <class Change>
-void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
+void renew_each(const auto& tensors, Change&& change) {
   std::vector<std::size_t> begins, ends;  // addresses of what is done
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!renewable(tensors[i])) continue;
@@ -77,13 +78,15 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
 }
 
 /// Halves every floating-point value. Halving goes on for dozens of times before the values of a float32 vanish.
-inline void halve(const std::vector<at::Tensor>& tensors) {
+template <class Tensors = std::vector<at::Tensor>>
+void halve(const Later<Tensors>& tensors) {
   const c10::NoGradGuard no_grad;
   renew_each(tensors, [](at::Tensor& memory, std::size_t) { memory.mul_(0.5); });
 }
 
 /// Renews the values of `tensors` in place. Throws c10::Error for dtypes that have no arithmetic.
-inline void renew(Renewal renewal, const std::vector<at::Tensor>& tensors) {
+template <class Tensors = std::vector<at::Tensor>>
+void renew(Renewal renewal, const Later<Tensors>& tensors) {
   const c10::NoGradGuard no_grad;
   switch (renewal) {
     case Renewal::halve: return halve(tensors);

@@ -28,16 +28,16 @@ struct OperandTraits {
 template <>
 struct OperandTraits<at::Tensor> {
   /// Equal values, strides and alignment phase, in memory of its own.
-  static at::Tensor clone(const at::Tensor& value) { return value.defined() ? check::clone_input(value) : value; }
-  static void collect(const at::Tensor& value, std::vector<at::Tensor>& tensors) {
+  static at::Tensor clone(const auto& value) { return value.defined() ? check::clone_input(value) : value; }
+  static void collect(const auto& value, std::vector<at::Tensor>& tensors) {
     if (value.defined()) tensors.push_back(value);
   }
 };
 
 template <>
 struct OperandTraits<c10::IValue> {
-  static c10::IValue clone(const c10::IValue& value) { return check::clone_ivalue(value); }
-  static void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
+  static c10::IValue clone(const auto& value) { return check::clone_ivalue(value); }
+  static void collect(const auto& value, std::vector<at::Tensor>& tensors) {
     for (auto& tensor : check::tensors_of(value)) tensors.push_back(std::move(tensor));
   }
 };
@@ -81,7 +81,7 @@ template <class... Operands>
   return tensors;
 }
 
-[[nodiscard]] inline double bytes_of(View<at::Tensor> tensors) {
+[[nodiscard]] double bytes_of(const auto& tensors) {
   double bytes = 0;
   for (const auto& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
   return bytes;

@@ -50,7 +50,7 @@ struct Surroundings {
   }
 
   /// What differs now, in words: "the number of threads of an operator (4, was 1)". Empty: nothing does.
-  [[nodiscard]] std::string changes_to(const Surroundings& after) const {
+  [[nodiscard]] std::string changes_to(const auto& after) const {
     std::string text;
     const auto changed = [&](bool differs, const std::string& what) {
       if (differs) text += (text.empty() ? "" : ", ") + what;

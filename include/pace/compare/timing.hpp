@@ -29,7 +29,7 @@
 namespace pace::detail {
 
 /// What speaks against the figures, in one text; empty if nothing does.
-[[nodiscard]] inline std::string note_disturbances(Result& result, double tolerated) {
+[[nodiscard]] std::string note_disturbances(auto& result, double tolerated) {
   auto& found = result.conditions.disturbances;
   found = find_disturbances(result.conditions, result.elapsed, tolerated);
   if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));

@@ -34,13 +34,15 @@ struct Expected {
 };
 
 /// Bit for bit the same, so that a NaN which stays is no change.
-[[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
+template <class Tensor>
+[[nodiscard]] bool unchanged(const Tensor& before, const Tensor& after) {
   check::CheckOptions bitwise;
   bitwise.method = check::CheckOptions::Method::bitwise;
   return check::outputs_match(before, after, bitwise).correct;
 }
 
-[[nodiscard]] inline bool unchanged(const std::vector<at::Tensor>& before, const std::vector<at::Tensor>& after) {
+template <class Tensor>
+[[nodiscard]] bool unchanged(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
   if (before.size() != after.size()) return false;
   for (std::size_t i = 0; i < before.size(); ++i)
     if (!unchanged(before[i], after[i])) return false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace {
@@ -70,8 +71,9 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 
 /// What of `conditions` speaks against the figures. `share` is the most that steal, waiting and throttling may each
 /// take (see Options::disturbance).
-[[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
-                                                                double share) {
+template <class Seen = Conditions>
+[[nodiscard]] std::vector<std::string> find_disturbances(const Later<Seen>& conditions, Nanoseconds elapsed,
+                                                         double share) {
   std::vector<std::string> found;
   const auto beyond = [&](const std::optional<double>& value, double limit, const char* what, const char* who) {
     if (!value || *value <= limit) return;

@@ -28,8 +28,9 @@ namespace detail {
 
 /// Bytes that can still be allocated without swapping: the smaller of the kernel's MemAvailable and what is left under
 /// the control group's limit (version 2). None where neither can be read.
-[[nodiscard]] inline std::optional<std::int64_t> available_memory() {
-  std::optional<std::int64_t> available;
+template <class Bytes = std::int64_t>
+[[nodiscard]] std::optional<Bytes> available_memory() {
+  std::optional<Bytes> available;
   if (const auto kibibytes = detail::number_in("/proc/meminfo", "MemAvailable: %lld")) available = *kibibytes * 1024;
   // "max" where there is no limit, which is no number, as intended.
   const auto limit = detail::number_in("/sys/fs/cgroup/memory.max", "%lld");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pace/core/error.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/expectation.hpp"
@@ -21,7 +22,8 @@ class CountExpectation : public gate::Matchable<CountExpectation> {
   /// Whether it needs DeviceCounts.
   [[nodiscard]] bool on_device() const { return on_device_; }
 
-  [[nodiscard]] Judgement judge(const ImplementationResult& row) const {
+  template <class Row = ImplementationResult>
+  [[nodiscard]] Judgement judge(const Later<Row>& row) const {
     Judgement judgement;
     if (gate::judge_without_figures({.quantity = gate::Quantity::time}, row, nullptr, judgement)) {
       judgement.expectation = describe();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pace/core/algorithm.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
@@ -33,8 +34,9 @@ struct Evidence {
 
 /// The observations that `demand` is about, in the order of cycles. `reference` is the row of the implementation that
 /// the demand names, where that is not the baseline.
-[[nodiscard]] inline std::vector<double> observe(const Demand& demand, const ImplementationResult& row,
-                                                 const ImplementationResult* reference = nullptr) {
+template <class Row = ImplementationResult>
+[[nodiscard]] std::vector<double> observe(const Demand& demand, const Later<Row>& row,
+                                          const Later<Row>* reference = nullptr) {
   const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
   if (demand.quantity == Quantity::speedup)
     return reference == nullptr ? row.log_ratios : stats::paired_log_ratios(reference->samples, row.samples, cycle);
@@ -44,7 +46,7 @@ struct Evidence {
 }
 
 /// A pure function of the numbers, in the order in which they were observed.
-[[nodiscard]] inline Evidence weigh(View<double> observations, const Demand& demand) {
+[[nodiscard]] Evidence weigh(View<double> observations, const auto& demand) {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
@@ -79,8 +81,8 @@ struct Evidence {
 
 /// Thresholds that the same evidence would neither have passed nor failed at these levels, so that the verdict can be
 /// read off the interval. Infinite ends where there are too few observations.
-[[nodiscard]] inline Interval<double> undecided_thresholds(View<double> observations, const Demand& demand,
-                                                           double pass_level, double fail_level) {
+[[nodiscard]] Interval<double> undecided_thresholds(View<double> observations, const auto& demand, double pass_level,
+                                                    double fail_level) {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
   if (demand.method == Method::sequential)
     return stats::confidence_sequence(observations, pass_level, fail_level, demand.assumption());

@@ -7,6 +7,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/judgement_hook.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
@@ -73,16 +74,18 @@ class Expectation : public gate::Matchable<Expectation> {
   /// The verdict on what several processes found, one number each, such as the median of its log ratios in the order
   /// in which they ended. `row` gives the name and the error rates. For margins as small as what differs from process
   /// to process, which no number of rounds in one of them shows.
-  [[nodiscard]] Judgement judge_replicates(const ImplementationResult& row, const std::vector<double>& centres) const {
-    gate::Demand demand = demand_.with(row.context.allowance);
+  template <class Row = ImplementationResult>
+  [[nodiscard]] Judgement judge_replicates(const Later<Row>& row, const std::vector<double>& centres) const {
+    auto demand = demand_.with(row.context.allowance);
     demand.method = gate::Method::replicates;
     return gate::judge_observations(demand, row.name, row.context, centres, gate::weigh(centres, demand),
                                     {row.context.alpha, row.context.beta});
   }
 
   [[nodiscard]] std::string describe() const { return demand_.describe(); }
-  [[nodiscard]] Judgement judge(const ImplementationResult& result) const {
-    return gate::judge_row(demand_.with(result.context.allowance), result, nullptr, {result.context.alpha, result.context.beta});
+  template <class Row = ImplementationResult>
+  [[nodiscard]] Judgement judge(const Later<Row>& row) const {
+    return gate::judge_row(demand_.with(row.context.allowance), row, nullptr, {row.context.alpha, row.context.beta});
   }
   [[nodiscard]] const gate::Demand& demand() const { return demand_; }
 

@@ -27,8 +27,7 @@ struct Forecast {
 };
 
 /// Mean sample numbers, for what is estimated of effect and noise so far.
-[[nodiscard]] inline Forecast forecast(const Evidence& evidence, const Demand& demand, double pass_level,
-                                       double fail_level) {
+[[nodiscard]] Forecast forecast(const auto& evidence, const auto& demand, double pass_level, double fail_level) {
   const double effect = evidence.centre - demand.threshold, level = effect > 0 ? pass_level : fail_level;
   // Fewer than a dozen say too little of the noise to call anything hopeless.
   const double so_far = static_cast<double>(evidence.observations), base = std::max(so_far, 12.0);
@@ -50,8 +49,8 @@ struct Forecast {
 }
 
 /// A sentence for whoever wants to know.
-[[nodiscard]] inline std::string forecast_text(const Forecast& forecast, const Evidence& evidence, const Demand& demand,
-                                               const GateContext& context) {
+[[nodiscard]] std::string forecast_text(const auto& forecast, const auto& evidence, const auto& demand,
+                                        const auto& context) {
   const bool by_process = demand.method == Method::replicates;
   if (forecast.hopeless)
     return "That is too near the threshold to settle at today's noise: ten times the " +

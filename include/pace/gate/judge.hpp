@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/later.hpp"
 #include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
@@ -16,8 +17,9 @@
 namespace pace::gate {
 
 /// Whether the judgement needs no figures, since nothing was measured, so nothing can be said; then it is `judgement`.
-[[nodiscard]] inline bool judge_without_figures(const Demand& demand, const ImplementationResult& row,
-                                                const ImplementationResult* reference, Judgement& judgement) {
+template <class Row = ImplementationResult>
+[[nodiscard]] bool judge_without_figures(const Demand& demand, const Later<Row>& row, const Later<Row>* reference,
+                                         Judgement& judgement) {
   judgement = {.expectation = demand.describe()};
   const std::string own = '\'' + row.name + '\'';
   switch (row.outcome) {
@@ -70,7 +72,7 @@ struct Figures {
   bool bounded = false;
 };
 
-[[nodiscard]] inline Figures figures_of(const Demand& demand, double centre, const Interval<double>& interval) {
+[[nodiscard]] Figures figures_of(const auto& demand, double centre, const Interval<double>& interval) {
   Figures figures;
   figures.bounded = math::isfinite(interval.low) && math::isfinite(interval.high);
   if (demand.quantity == Quantity::time) {
@@ -113,8 +115,8 @@ struct Figures {
 }
 
 /// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide.
-inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
-                     const std::string& rates, std::string open) {
+void conclude(auto& judgement, const auto& demand, const auto& context, const std::string& figures,
+              const std::string& rates, std::string open) {
   if (!context.impossible.empty()) {
     judgement.verdict = Verdict::invalid;
     judgement.acceptable = false;
@@ -149,7 +151,7 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
 }
 
 /// Where only a summary is left: on its interval, at whatever confidence that has.
-[[nodiscard]] inline Judgement judge_summary(const Demand& demand, const ImplementationResult& row) {
+[[nodiscard]] Judgement judge_summary(const auto& demand, const auto& row) {
   Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
   const std::string own = '\'' + row.name + "' ";
   const bool time = demand.quantity == Quantity::time;
@@ -191,9 +193,9 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
 
 /// The verdict on one implementation from what was observed of it, in the order in which it was: passed, failed, or
 /// undecided; each of the first two wrong at most as often as `rates` says. `evidence` must be that of `observations`.
-[[nodiscard]] inline Judgement judge_observations(const Demand& demand, const std::string& name,
-                                                  const GateContext& context, const std::vector<double>& observations,
-                                                  const Evidence& evidence, const Rates& rates) {
+[[nodiscard]] Judgement judge_observations(const auto& demand, const std::string& name, const auto& context,
+                                           const std::vector<double>& observations, const auto& evidence,
+                                           const Rates& rates) {
   const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
   Judgement judgement{.expectation = demand.describe()};
   if (demand.quantity == Quantity::speedup && (demand.reference.empty() || demand.reference == context.baseline))
@@ -222,8 +224,9 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
 
 /// The same from a row of a result. `reference` is the row of the implementation that the demand names, where it is not
 /// the baseline. A row that holds a summary but no samples is judged on the summary's interval.
-[[nodiscard]] inline Judgement judge_row(const Demand& demand, const ImplementationResult& row,
-                                         const ImplementationResult* reference, const Rates& rates) {
+template <class Row = ImplementationResult>
+[[nodiscard]] Judgement judge_row(const Demand& demand, const Later<Row>& row, const Later<Row>* reference,
+                                  const Rates& rates) {
   if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);
   if (observations.empty()) return detail::judge_summary(demand, row);

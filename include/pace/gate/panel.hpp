@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/later.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"
@@ -52,13 +53,14 @@ template <class DemandOf, class PAbove, class PBelow>
 
 /// The stopping rule: told of every cycle while the rounds go on, it says when every demand is decided. All memory is
 /// taken before the first cycle; a cycle costs a fraction of a microsecond per demand.
-class Panel {
+template <class Test>
+class PanelOf {
  public:
-  explicit Panel(Rates family) : family_(family) {}
+  explicit PanelOf(Rates family) : family_(family) {}
 
   /// `own` and `reference` are positions among the samples that add_cycle is given.
   void watch(const Demand& demand, std::size_t own, std::size_t reference) {
-    watched_.push_back({demand, own, reference, stats::SequentialTest(demand.threshold, demand.assumption())});
+    watched_.push_back({demand, own, reference, Test(demand.threshold, demand.assumption())});
   }
   [[nodiscard]] bool empty() const { return watched_.empty(); }
   [[nodiscard]] std::size_t size() const { return watched_.size(); }
@@ -93,30 +95,31 @@ class Panel {
   struct Watched {
     Demand demand;
     std::size_t own, reference;
-    stats::SequentialTest test;
+    Test test;
   };
 
   Rates family_;
   std::vector<Watched> watched_;
 };
 
+using Panel = PanelOf<stats::SequentialTest>;
+
 /// The row of that name; null if there is none, or it is the baseline and so needs no naming.
-[[nodiscard]] inline const ImplementationResult* reference_row(const Result& result, const Demand& demand) {
+[[nodiscard]] const ImplementationResult* reference_row(const auto& result, const auto& demand) {
   for (const auto& row : result.implementations)
     if (row.name == demand.reference && !row.is_baseline) return &row;
   return nullptr;
 }
 
 /// Whether `stated` is about `row`: not about the baseline, nor about a row that would be compared with itself.
-[[nodiscard]] inline bool concerns(const Stated& stated, const ImplementationResult& row) {
+[[nodiscard]] bool concerns(const auto& stated, const auto& row) {
   if (row.is_baseline || row.name == stated.expectation.demand().reference) return false;
   return stated.candidate.empty() || stated.candidate == row.name;
 }
 
 /// A panel for whatever was stated for implementations that are timed: `timed` are their rows in `result`, in the order
 /// in which samples will be given. What needs one that is not timed is left out, since no cycle can decide it.
-[[nodiscard]] inline Panel watch_all(const Result& result, View<std::size_t> timed,
-                                     View<Stated> stated, const Rates& family) {
+[[nodiscard]] Panel watch_all(const auto& result, View<std::size_t> timed, View<Stated> stated, const Rates& family) {
   Panel panel(family);
   const auto row = [&](std::size_t position) -> const ImplementationResult& {
     return result.implementations[timed[position]];
@@ -134,7 +137,8 @@ class Panel {
 
 /// Judges every row by what was stated for it, into ImplementationResult::judgements, with the error rates `family` for
 /// all verdicts of the result together. Rows without figures take no share of them, as they take none of a Panel's.
-inline void judge_all(Result& result, View<Stated> stated, const Rates& family) {
+template <class Outcomes = Result>
+void judge_all(Later<Outcomes>& result, View<Stated> stated, const Rates& family) {
   /// A demand on a row with figures; its judgement, which stands at `place` in the row, waits for the others.
   struct Case {
     ImplementationResult* row;
