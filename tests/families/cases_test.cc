@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "pace/families/operators/selection.hpp"
+
+// After LibTorch's headers, which have a CHECK of their own.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-
-#include "pace/families/operators/selection.hpp"
 
 namespace {
 

@@ -77,15 +77,65 @@ class Flow {
     else report_ = std::make_unique<NewReport>(options_, column_names(models_), out_, err_);
     std::optional<MatmulPrecision> precision;
     if (generation_ == Generation::new_) precision.emplace("high");
-    for (const auto* op : wanted)
-      if (!leave_out(op->name)) run_operator(*op);
+    // The first package of a process takes longest: some operators' are compiled at once, before these are run.
+    for (std::size_t begin = 0; begin < wanted.size();) {
+      std::size_t end = begin, samples = 0;
+      for (; end < wanted.size() && samples < samples_at_once; ++end) samples += selected(*wanted[end]).size();
+      compile(std::span(wanted).subspan(begin, end - begin));
+      for (; begin < end; ++begin)
+        if (!leave_out(wanted[begin]->name)) run_operator(*wanted[begin]);
+    }
     report_->end();
     return summary_;
   }
 
  private:
+  using CallPointer = std::unique_ptr<subject::OperatorCall>;
+
   /// Inputs that are held at a time while all samples of an operator are compiled.
   static constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  static constexpr std::size_t samples_at_once = 128;
+
+  /// The samples of an operator that the options choose; none of an embedding.
+  [[nodiscard]] std::span<const corpus::Sample> selected(const corpus::OperatorSamples& op) const {
+    if (corpus::yields_no_inputs(op.name)) return {};
+    constexpr std::size_t most = 1'000'000;
+    const std::size_t first = std::min(options_.start_idx, most);
+    const std::size_t last = first + std::min(options_.max_samples, most - first);
+    const std::span<const corpus::Sample> samples(op.samples);
+    return samples.first(std::min(last, samples.size())).subspan(std::min({first, last, samples.size()}));
+  }
+
+  [[nodiscard]] bool is_left_out(const std::string& op) const {
+    return !subject::find_operator(op) || subject::skip_operator(op, options_.has_implementation).skip;
+  }
+
+  /// Lets every back end compile what it will be asked for.
+  void compile(std::span<const corpus::OperatorSamples* const> operators) {
+    std::vector<CallPointer> calls;
+    std::int64_t bytes = 0;
+    const auto announce = [&] {
+      std::vector<const subject::OperatorCall*> batch;
+      for (const auto& call : calls) batch.push_back(call.get());
+      if (!batch.empty())
+        for (const auto& model : models_) model.backend->prepare_all(batch);
+      calls.clear();
+      bytes = 0;
+    };
+    for (const auto* op : operators) {
+      if (is_left_out(op->name)) continue;
+      for (const auto& sample : selected(*op)) {
+        try {
+          calls.push_back(make(op->name, sample));
+        } catch (const Error&) {
+          continue;  // says so when its turn comes
+        }
+        for (const auto& tensor : calls.back()->tensors()) bytes += static_cast<std::int64_t>(tensor.nbytes());
+        if (bytes >= most_bytes) announce();
+      }
+    }
+    announce();
+  }
 
   [[nodiscard]] const corpus::OperatorSamples* named_operator() const {
     // The originals evaluate the option: these two are the same object.
@@ -108,19 +158,11 @@ class Flow {
 
   void run_operator(const corpus::OperatorSamples& op) {
     const double start = timer_.now().count();
-    std::span<const corpus::Sample> samples = op.samples;
-    if (corpus::yields_no_inputs(op.name)) {
-      err_ << corpus::no_inputs_warning << std::endl;
-      samples = {};
-    }
-    constexpr std::size_t most = 1'000'000;
-    const std::size_t first = std::min(options_.start_idx, most);
-    const std::size_t last = first + std::min(options_.max_samples, most - first);
-    samples = samples.subspan(0, std::min(last, samples.size()));
-    samples = samples.subspan(std::min(first, samples.size()));
+    if (corpus::yields_no_inputs(op.name)) err_ << corpus::no_inputs_warning << std::endl;
+    const auto samples = selected(op);
+    const std::size_t first = std::min(options_.start_idx, op.samples.size());
 
     report_->start(op.name, samples.size());
-    auto calls = prepare_all(op.name, samples);
     SampleTimes times;
     std::optional<OperatorTrace> trace;
     if (options_.profile) trace.emplace(options_.output_directory, op.name);
@@ -128,7 +170,7 @@ class Flow {
       report_->start_sample(first + i);
       try {
         const TraceRange range("iter", i);
-        const auto call = calls[i] ? std::move(calls[i]) : make(op.name, samples[i]);
+        const auto call = make(op.name, samples[i]);
         times.push_back(measure_sample(*call));
         ++summary_.samples;
       } catch (const DeviceLost&) {
@@ -144,40 +186,9 @@ class Flow {
     report_->finish(op.name, times, timer_.now().count() - start);
   }
 
-  using CallPointer = std::unique_ptr<subject::OperatorCall>;
-
   [[nodiscard]] CallPointer make(const std::string& op, const corpus::Sample& sample) const {
     auto call = make_call(op, sample, generate_, 1);
     return std::make_unique<subject::OperatorCall>(options_.channels_last ? channels_last(call) : std::move(call));
-  }
-
-  /// Lets every back end compile what it will be asked for. Returns the calls of the samples; none for those that
-  /// cannot be made, which say so when their turn comes, and for those that would be too much to keep.
-  [[nodiscard]] std::vector<CallPointer> prepare_all(const std::string& op, std::span<const corpus::Sample> samples) {
-    std::vector<CallPointer> calls(samples.size());
-    std::int64_t bytes = 0;
-    std::size_t begin = 0;
-    const auto announce = [&](std::size_t end) {
-      std::vector<const subject::OperatorCall*> batch;
-      for (std::size_t i = begin; i < end; ++i)
-        if (calls[i]) batch.push_back(calls[i].get());
-      if (!batch.empty())
-        for (const auto& model : models_) model.backend->prepare_all(batch);
-    };
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      try {
-        calls[i] = make(op, samples[i]);
-      } catch (const Error&) {
-        continue;
-      }
-      for (const auto& tensor : calls[i]->tensors()) bytes += static_cast<std::int64_t>(tensor.nbytes());
-      if (bytes < most_bytes) continue;
-      announce(i + 1);
-      for (; begin <= i; ++begin) calls[begin].reset();
-      bytes = 0;
-    }
-    announce(samples.size());
-    return calls;
   }
 
   [[nodiscard]] std::vector<double> measure_sample(const subject::OperatorCall& call) {
