@@ -79,6 +79,14 @@ class OperatorCall {
     return other;
   }
 
+  /// Gives up what the tensors hold, and keeps what they are, which is all that a compiler asks. The call cannot be run
+  /// any more, nor anything that shares memory with its tensors.
+  void release_memory() const {
+    for (const auto& tensor : tensors_)
+      if (tensor.has_storage())
+        tensor.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(c10::DataPtr(nullptr, tensor.device()));
+  }
+
   /// Replaces the contents of `stack` by the arguments, with these tensors, in schema order. Reusing one stack keeps
   /// its memory, so that a run allocates nothing of its own (but for list arguments that hold tensors).
   void fill_stack(torch::jit::Stack& stack, const std::vector<at::Tensor>& tensors) const {

@@ -58,19 +58,11 @@ class ReplayListener {
   return result;
 }
 
-/// How many samples are prepared for compiling at once.
-struct Batch {
-  /// Enough that starting the compiler is a small part of it, few enough that results come early.
-  std::size_t samples = 128;
-  /// Of their inputs, which are held at a time.
-  std::int64_t bytes = std::int64_t{1} << 30;
-};
-
 class Replay {
  public:
   /// Throws InputError for a back end that is not known, or named twice.
-  Replay(ReplayOptions options, subject::BackendRegistry& registry, Batch most = {})
-      : options_(std::move(options)), most_(most), names_(split_list(options_.backends, "--backends")) {
+  Replay(ReplayOptions options, subject::BackendRegistry& registry, std::size_t samples_at_once = 128)
+      : options_(std::move(options)), samples_at_once_(samples_at_once), names_(split_list(options_.backends, "--backends")) {
     for (const auto& name : names_) {
       if (std::ranges::count(names_, name) > 1)
         throw InputError({}, "--backends: '" + name + "' is named twice; expected each once");
@@ -85,7 +77,7 @@ class Replay {
     for (std::size_t begin = 0; begin < selection.size();) {
       std::size_t end = begin, samples = 0;
       do samples += selection[end++].samples.size();
-      while (end < selection.size() && samples + selection[end].samples.size() <= most_.samples);
+      while (end < selection.size() && samples + selection[end].samples.size() <= samples_at_once_);
       prepare(std::span(selection).subspan(begin, end - begin));
       for (; begin < end; ++begin) run_operator(selection[begin], listener);
     }
@@ -97,14 +89,6 @@ class Replay {
  private:
   void prepare(std::span<const Selected> selection) {
     std::vector<std::unique_ptr<subject::OperatorCall>> calls;
-    std::int64_t bytes = 0;
-    const auto flush = [&] {
-      std::vector<const subject::OperatorCall*> pointers;
-      for (const auto& call : calls) pointers.push_back(call.get());
-      for (auto* backend : backends_) backend->prepare_all(pointers);
-      calls.clear();
-      bytes = 0;
-    };
     for (const auto& selected : selection)
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
         const std::string name = case_name(selected, offset);
@@ -112,13 +96,14 @@ class Replay {
         const AtWork at_work(name);
         try {
           calls.push_back(std::make_unique<subject::OperatorCall>(call_of(selected, offset, 1)));
-        } catch (const Error&) {
-          continue;  // says so when its turn comes
+          calls.back()->release_memory();
+        } catch (const Error&) {  // says so when its turn comes
         }
-        for (const auto& tensor : calls.back()->tensors()) bytes += static_cast<std::int64_t>(tensor.nbytes());
-        if (bytes >= most_.bytes) flush();
       }
-    if (!calls.empty()) flush();
+    std::vector<const subject::OperatorCall*> pointers;
+    for (const auto& call : calls) pointers.push_back(call.get());
+    if (!pointers.empty())
+      for (auto* backend : backends_) backend->prepare_all(pointers);
   }
 
   void run_operator(const Selected& selected, ReplayListener& listener) {
@@ -267,7 +252,8 @@ class Replay {
   }
 
   ReplayOptions options_;
-  Batch most_;
+  /// Enough that starting a compiler is a small part of it, few enough that results come early.
+  std::size_t samples_at_once_;
   std::vector<std::string> names_;
   std::vector<subject::Backend*> backends_;
   Nanoseconds making_inputs_{};

@@ -92,8 +92,6 @@ class Flow {
  private:
   using CallPointer = std::unique_ptr<subject::OperatorCall>;
 
-  /// Inputs that are held at a time while all samples of an operator are compiled.
-  static constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
   static constexpr std::size_t samples_at_once = 128;
 
   /// The samples of an operator that the options choose; none of an embedding.
@@ -113,28 +111,20 @@ class Flow {
   /// Lets every back end compile what it will be asked for.
   void compile(std::span<const corpus::OperatorSamples* const> operators) {
     std::vector<CallPointer> calls;
-    std::int64_t bytes = 0;
-    const auto announce = [&] {
-      std::vector<const subject::OperatorCall*> batch;
-      for (const auto& call : calls) batch.push_back(call.get());
-      if (!batch.empty())
-        for (const auto& model : models_) model.backend->prepare_all(batch);
-      calls.clear();
-      bytes = 0;
-    };
     for (const auto* op : operators) {
       if (is_left_out(op->name)) continue;
       for (const auto& sample : selected(*op)) {
         try {
           calls.push_back(make(op->name, sample));
-        } catch (const Error&) {
-          continue;  // says so when its turn comes
+          calls.back()->release_memory();
+        } catch (const Error&) {  // says so when its turn comes
         }
-        for (const auto& tensor : calls.back()->tensors()) bytes += static_cast<std::int64_t>(tensor.nbytes());
-        if (bytes >= most_bytes) announce();
       }
     }
-    announce();
+    std::vector<const subject::OperatorCall*> batch;
+    for (const auto& call : calls) batch.push_back(call.get());
+    if (!batch.empty())
+      for (const auto& model : models_) model.backend->prepare_all(batch);
   }
 
   [[nodiscard]] const corpus::OperatorSamples* named_operator() const {
