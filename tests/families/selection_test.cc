@@ -115,7 +115,7 @@ TEST_CASE("types are named in full when they are not known") {
   CHECK(operators::parse_dtype("float32") == at::kFloat);
   CHECK(operators::parse_dtype("bf16") == at::kBFloat16);
   CHECK_THROWS_MATCHES(operators::parse_dtype("int8"), pace::InputError,
-                       Message("--dtype: expected float32, float16, bfloat16 or float64, found 'int8'"));
+                       Message("--dtype: expected float32, float16, bfloat16, float64 or recorded, found 'int8'"));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace pace::detail {
 /// more than one or two of them. And calls of a sample at most: a restored copy costs about as much as a short call.
 inline constexpr double most_spare_bytes = 16 << 20;
 inline constexpr double most_calls_on_spares = 256;
+/// On a GPU, where whoever captures graphs has one for each copy, and a few calls make up a sample.
+inline constexpr double most_calls_on_gpu_spares = 16;
 
 /// After the first calls, which show what the baseline does. If it writes to operands, each call of a sample gets a copy
 /// of its own, restored before the sample; if it draws random numbers, the generators are reset before the sample. None
@@ -28,7 +30,9 @@ void start_every_call_alike(Roster<Operands...>& roster) {
     roster.result.notes.push_back("It draws random numbers: the generators are reset before each sample, untimed.");
   if (operands.mutated.empty() || roster.running.empty()) return;
   const double bytes = std::max(1.0, bytes_of(operands.pristine));
-  const auto calls = static_cast<std::size_t>(std::clamp(most_spare_bytes / bytes, 1.0, most_calls_on_spares));
+  const bool on_gpu = operands.pristine.front().is_cuda();
+  const double most_calls = on_gpu ? most_calls_on_gpu_spares : most_calls_on_spares;
+  const auto calls = static_cast<std::size_t>(std::clamp(most_spare_bytes / bytes, 1.0, most_calls));
   auto& most = roster.options.max_iterations;
   most = most > 0 ? std::min(most, static_cast<std::int64_t>(calls)) : static_cast<std::int64_t>(calls);
   operands.spares.resize(operands.sets.size());

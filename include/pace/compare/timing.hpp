@@ -63,6 +63,14 @@ template <clock::Clock C, class... Operands>
   std::vector<measure::Operation> operations;
   for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation());
   const std::size_t count = operations.size();
+  // Whoever does something once for each address (captures a graph, picks an algorithm) does it before a sample is timed,
+  // or captured, on copies that it has not seen.
+  if (!roster.operands.spares.empty())
+    for (const auto& operation : operations)
+      for (std::size_t set = 0; set < roster.operands.sets.size(); ++set) {
+        operation.prepare(operation.state, set);
+        operation.run(operation.state, set, roster.options.max_iterations);
+      }
 
   // What is left of the program's time is for the rounds before it is for the warm-up.
   Options options = roster.options;
@@ -73,7 +81,7 @@ template <clock::Clock C, class... Operands>
     roster.row(roster.running[i]).warm_up_iterations = warmed.iterations;
     roster.row(roster.running[i]).warmed_up = warmed.settled;
     estimates.push_back(warmed.estimate);
-    // Whoever does something once for each address (captures a graph, picks an algorithm) does it before the rounds.
+    // As above.
     const auto sets = roster.operands.sets.size();
     if (warmed.estimate * static_cast<double>(sets) > options.warm_up) continue;
     for (std::size_t set = 1; set < sets; ++set) (void)measure::take_sample(clock, operations[i], (i + set) % sets, 1);

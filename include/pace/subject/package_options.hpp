@@ -40,7 +40,7 @@ struct PackageOptions {
   /// Cases compiled at a time; 0: as many as the processors and the memory allow.
   unsigned workers = 0;
   /// For one case.
-  int timeout_seconds = 600;
+  int timeout_seconds = 240;
   /// Where progress is told while compiling; null: nowhere.
   std::ostream* progress = &std::cerr;
 };
