@@ -16,19 +16,10 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using pace::test::CompatFixture;
+using pace::test::costs;
+using pace::test::give_costs;
 using pace::test::relu_of;
-using pace::test::StubBackend;
 using pace::test::compat::Generation;
-
-StubBackend::Cost costs(std::vector<double> by_size) {
-  return [by_size](std::int64_t size) { return by_size.at(static_cast<std::size_t>(size)); };
-}
-
-/// By the size of the input: eager 2, 6, 4; inductor 1, 2, 4: speed-ups 2, 3, 1, whose quantiles are 1.4, 2 and 2.6.
-void give_costs(CompatFixture& fixture) {
-  fixture.eager->cost = costs({0, 2, 6, 4});
-  fixture.inductor->cost = costs({0, 1, 2, 4});
-}
 
 TEST_CASE("old: lines of text, and the same in a file that grows") {
   CompatFixture fixture(relu_of({1, 2, 3}));

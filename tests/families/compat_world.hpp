@@ -155,4 +155,14 @@ class CompatFixture {
   return text;
 }
 
+inline StubBackend::Cost costs(std::vector<double> by_size) {
+  return [by_size](std::int64_t size) { return by_size.at(static_cast<std::size_t>(size)); };
+}
+
+/// By the size of the input: eager 2, 6, 4; inductor 1, 2, 4: speed-ups 2, 3, 1, whose quantiles are 1.4, 2 and 2.6.
+inline void give_costs(CompatFixture& fixture) {
+  fixture.eager->cost = costs({0, 2, 6, 4});
+  fixture.inductor->cost = costs({0, 1, 2, 4});
+}
+
 }  // namespace pace::test
