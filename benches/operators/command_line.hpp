@@ -99,9 +99,8 @@ namespace detail {
   parser |= option("--skip-rules", "none|upstream",
                    "operators: upstream leaves out what PyTorch's operatorbench does not run (defaults to none)",
                    "none or upstream", [&rules = replay.skip_rules](Text given) {
-                     rules = given == "upstream" ? families::operators::SkipRules::upstream
-                                                 : families::operators::SkipRules::none;
-                     return given == "upstream" || given == "none";
+                     rules = families::operators::parse_skip_rules(given);
+                     return true;
                    });
   parser |= option("--dtype", "type", "operators: float32, float16, bfloat16, float64 or recorded (defaults to float32)", "a floating-point type",
                    given(line.dtype));

@@ -82,7 +82,7 @@ run --inp-file "$work/skipped.txt" --skip-rules upstream; fails; says "nothing t
 run --inp-file "$work/skipped.txt"; succeeds; says "aten.embedding.default[0]"; says "2 measured"
 
 case="unknown skip rules"
-run --inp-file "$work/skipped.txt" --skip-rules some; fails; says "--skip-rules: 'some' does not do; expected none or upstream"
+run --inp-file "$work/skipped.txt" --skip-rules some; fails; says "--skip-rules: expected none or upstream, found 'some'"
 
 case="random operators draw the same numbers on every back end"
 printf 'Operator: aten.bernoulli_.float\ncnt: 1, ((T([64], f32), 0.5), {})\n' >"$work/random.txt"
