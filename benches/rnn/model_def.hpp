@@ -1,0 +1,31 @@
+// ModelDef: a model with its inputs, as the runners make them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <ATen/core/stack.h>
+#include <c10/core/Device.h>
+
+#include "pace/training/step.hpp"
+
+namespace pace::rnn {
+
+/// The sizes that every creator is given. Inputs are float32: x of [sequence, batch, input], hx and cx of [layers,
+/// batch, hidden].
+struct Sizes {
+  std::int64_t sequence = 100, layers = 1, input = 512, hidden = 512, batch = 64;
+  c10::Device device = c10::kCPU;
+  /// Of inputs, weights and the gradient of the output; none: whatever the generators give.
+  std::optional<std::uint64_t> seed = {};
+};
+
+using Step = TrainingStep<c10::Stack>;
+
+struct ModelDef {
+  /// What `step.forward` is called with. Equal, tensor by tensor, for all runners that are compared with each other.
+  c10::Stack inputs;
+  Step step;
+};
+
+}  // namespace pace::rnn

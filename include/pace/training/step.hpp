@@ -1,0 +1,34 @@
+// TrainingStep: forward, backward and what lies between them, as parts that can be timed apart.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+namespace pace {
+
+/// One way to make a training step of a model, without the optimiser. Tensors inside `parameters` are leaves that
+/// require gradients; they belong to this step alone, so that two implementations never write to one gradient.
+template <class... Operands>
+struct TrainingStep {
+  /// Timed: what the model answers.
+  std::function<c10::IValue(Operands&...)> forward;
+  /// Whose gradients are zeroed before each step, and compared after it.
+  std::vector<at::Tensor> parameters = {};
+  /// Untimed: makes what `backward` is called with from what `forward` returned. Empty: the same.
+  std::function<c10::IValue(const c10::IValue& output)> backward_setup = {};
+  /// Timed: adds to the gradients of `parameters`. Empty: there is no backward.
+  std::function<void(const c10::IValue& prepared)> backward = {};
+  /// Untimed: the part of the output that is compared with other implementations', in a form that all of them have.
+  /// Empty: all of it.
+  std::function<c10::IValue(const c10::IValue& output)> answer = {};
+  /// Untimed: the gradients that are compared, in an order and in shapes that all implementations have. Empty: those of
+  /// `parameters`, in order; a parameter without one counts as zeros.
+  std::function<std::vector<at::Tensor>()> gradients = {};
+};
+
+}  // namespace pace
