@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "pace/clock/clock.hpp"
 #include "pace/clock/device.hpp"
 #include "pace/clock/owned.hpp"
+#include "pace/clock/phases.hpp"
 #include "pace/clock/sampling.hpp"
 #include "pace/clock/stream_blocker.hpp"
 #include "pace/clock/wait.hpp"
@@ -59,7 +62,7 @@ class EventClock {
   Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
     if (!warm_ || !options_.block) {
       prepare(operation, operands);
-      return time([&] { operation.run(operation.state, operands, iterations); });
+      return unblocked(operation, operands, iterations);
     }
     std::int64_t& batch = batches_.try_emplace(operation.state, options_.batch).first->second;
     while (true) {
@@ -93,22 +96,72 @@ class EventClock {
   }
 
  private:
+  /// Hears the phases of an operation by a pair of events around each. Does nothing for one without phases.
+  class EventLaps final : public Lapper {
+   public:
+    EventLaps(D& device, std::deque<EventPair<D>>& pairs, Phases* phases)
+        : device_(device), pairs_(pairs), phases_(phases) {
+      if (phases_ != nullptr) phases_->reset();
+    }
+    void begin(std::size_t phase) override {
+      if (which_.size() == pairs_.size()) pairs_.emplace_back(device_);
+      device_.record(pairs_[which_.size()].start.get(), device_.current_stream());
+      which_.push_back(phase);
+    }
+    void end(std::size_t) override {
+      device_.record(pairs_[which_.size() - 1].stop.get(), device_.current_stream());
+    }
+    template <class Run>
+    void hear(Run&& run) {
+      if (phases_ == nullptr) run();
+      else phases_->listen(*this, run);
+    }
+    /// Once the device is done: `whole`, or the sum of what was heard since the last time.
+    [[nodiscard]] Nanoseconds collect(Nanoseconds whole) {
+      if (phases_ == nullptr) return whole;
+      Nanoseconds sum{};
+      for (std::size_t i = 0; i < which_.size(); ++i) {
+        const Nanoseconds took = device_.elapsed(pairs_[i].start.get(), pairs_[i].stop.get());
+        phases_->add(which_[i], took);
+        sum += took;
+      }
+      which_.clear();
+      return sum;
+    }
+
+   private:
+    D& device_;
+    std::deque<EventPair<D>>& pairs_;
+    Phases* const phases_;
+    /// The phase of each pair in use.
+    std::vector<std::size_t> which_;
+  };
+
+  template <class O>
+  Nanoseconds unblocked(const O& operation, std::size_t operands, std::int64_t iterations) {
+    EventLaps laps(device_, lap_pairs_, phases_of(operation));
+    const Nanoseconds whole =
+        time([&] { laps.hear([&] { operation.run(operation.state, operands, iterations); }); });
+    return laps.collect(whole);
+  }
+
   template <class O>
   std::optional<Nanoseconds> try_sample(const O& operation, std::size_t operands, std::int64_t iterations,
                                         std::int64_t batch) {
-    if (batch == 0) return time([&] { operation.run(operation.state, operands, iterations); });
+    if (batch == 0) return unblocked(operation, operands, iterations);
     if (!blocker_) blocker_.emplace(device_, options_.time_out);
+    EventLaps laps(device_, lap_pairs_, phases_of(operation));
     Nanoseconds total{};
     for (std::int64_t done = 0; done < iterations; done += batch) {
       const auto stream = device_.current_stream();
       Block<D> block(*blocker_, stream);
       device_.record(pair_.start.get(), stream);
-      operation.run(operation.state, operands, std::min(batch, iterations - done));
+      laps.hear([&] { operation.run(operation.state, operands, std::min(batch, iterations - done)); });
       device_.record(pair_.stop.get(), stream);
       const bool in_time = block.end();
       wait_for(device_, pair_.stop.get(), options_.longest);
       if (!in_time) return std::nullopt;
-      total += device_.elapsed(pair_.start.get(), pair_.stop.get());
+      total += laps.collect(device_.elapsed(pair_.start.get(), pair_.stop.get()));
     }
     return total;
   }
@@ -116,6 +169,7 @@ class EventClock {
   D& device_;
   const EventClockOptions options_;
   EventPair<D> pair_;
+  std::deque<EventPair<D>> lap_pairs_;
   std::optional<StreamBlocker<D>> blocker_;
   std::map<const void*, std::int64_t> batches_;
   std::int64_t time_outs_ = 0;

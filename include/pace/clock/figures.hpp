@@ -38,8 +38,7 @@ class FigureClock {
     return with_selected([&](auto& clock) {
       if constexpr (SamplesOperations<std::remove_reference_t<decltype(clock)>, O>)
         return clock.sample(operation, operands, iterations);
-      prepare(operation, operands);
-      return clock.time([&] { operation.run(operation.state, operands, iterations); });
+      else return sample_plainly(clock, operation, operands, iterations);
     });
   }
   [[nodiscard]] Nanoseconds now() const { return device_.now(); }

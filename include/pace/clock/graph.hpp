@@ -16,6 +16,7 @@
 #include "pace/clock/clock.hpp"
 #include "pace/clock/device.hpp"
 #include "pace/clock/owned.hpp"
+#include "pace/clock/phases.hpp"
 #include "pace/clock/sampling.hpp"
 #include "pace/clock/stream_blocker.hpp"
 #include "pace/clock/synchronised_wall.hpp"
@@ -71,6 +72,8 @@ class GraphClock {
   Nanoseconds sample(const O& operation, std::span<const std::size_t> sets, std::int64_t iterations) {
     const std::int64_t calls = std::min(iterations, options_.calls);
     Graphed& graphed = graphed_for(operation, sets, calls);
+    Phases* const phases = phases_of(operation);
+    if (phases != nullptr) phases->reset();
     Nanoseconds total{};
     std::int64_t done = 0;
     while (done < iterations) {
@@ -79,14 +82,19 @@ class GraphClock {
       const auto took = launch(graphed);
       if (!took) continue;
       total += *took;
+      for (std::size_t i = 0; phases != nullptr && i < last_times_.size(); ++i)
+        phases->add(graphed.phases[i], last_times_[i]);
       done += calls;
     }
-    return total * (static_cast<double>(iterations) / static_cast<double>(done));
+    const double share = static_cast<double>(iterations) / static_cast<double>(done);
+    if (phases != nullptr) phases->scale(share);
+    return share * total;
   }
 
   /// Kernels of one call, as in the last sample. Copies and fills are none.
   [[nodiscard]] double kernels_per_call() const { return kernels_per_call_; }
-  /// Of the last sample, each call apart (cold), or all calls of one launch together.
+  /// Of the last sample, each call apart (cold), or all calls of one launch together; each phase of each call, if they
+  /// have phases.
   [[nodiscard]] std::span<const Nanoseconds> last_times() const { return last_times_; }
 
   /// Launches that were not queued in time, so far.
@@ -115,6 +123,8 @@ class GraphClock {
     std::vector<std::size_t> sets;
     std::int64_t calls = 1;
     std::vector<EventPair<D>> pairs;
+    /// Of each pair, if the calls have phases.
+    std::vector<std::size_t> phases;
     std::shared_ptr<void> output;
     // Not before the first launch, which brings the graph to the device; nor once that took too long.
     bool may_block = false, launched = false;
@@ -163,7 +173,8 @@ class GraphClock {
       return each.state == operation.state && std::ranges::equal(each.sets, sets);
     });
     while (graphs_.size() >= std::max<std::size_t>(1, options_.kept)) graphs_.pop_front();
-    Graphed fresh(device_, options_.cold ? static_cast<std::size_t>(calls) : 1);
+    Phases* const phases = phases_of(operation);
+    Graphed fresh(device_, phases != nullptr ? 0 : options_.cold ? static_cast<std::size_t>(calls) : 1);
     fresh.state = operation.state;
     fresh.sets.assign(sets.begin(), sets.end());
     fresh.calls = calls;
@@ -178,27 +189,32 @@ class GraphClock {
       for (const std::size_t set : sets) prepare(operation, set);
       device_.synchronise(stream_);
     }
-    fresh.graph.emplace(capture_calls(fresh, calls, [&](std::int64_t first, std::int64_t count) {
+    const auto run = [&](std::int64_t first, std::int64_t count) {
       if (sets.size() == 1) return operation.run(operation.state, sets[0], count);
       for (std::int64_t i = first; i < first + count; ++i)
         operation.run(operation.state, sets[static_cast<std::size_t>(i) % sets.size()], 1);
-    }));
+    };
+    fresh.graph.emplace(phases != nullptr ? capture_phases(fresh, *phases, [&] { run(0, calls); })
+                                          : capture_calls(fresh, calls, run));
     if constexpr (KeepsOutput<O>) fresh.output = operation.keep_output(operation.state);
     static_cast<void>(launch(fresh));
     kernels_per_call_ = kernels_of(fresh);
     return graphs_.emplace_back(std::move(fresh));
   }
 
+  void make_cache() {
+    if (!options_.cold || cache_) return;
+    const double bytes = options_.flush * static_cast<double>(device_.l2_bytes());
+    auto cache = own_buffer(device_, static_cast<std::size_t>(bytes));
+    const auto alone = capture(device_, stream_, [&] { device_.evict(cache.get(), stream_); });
+    kernels_per_flush_ = device_.kernels(alone.get());
+    cache_.emplace(std::move(cache));
+  }
+
   /// `run(first, count)` makes that many calls.
   template <class Run>
   [[nodiscard]] Owned<D, typename D::Graph> capture_calls(Graphed& graphed, std::int64_t calls, Run&& run) {
-    if (options_.cold && !cache_) {
-      const double bytes = options_.flush * static_cast<double>(device_.l2_bytes());
-      auto cache = own_buffer(device_, static_cast<std::size_t>(bytes));
-      const auto alone = capture(device_, stream_, [&] { device_.evict(cache.get(), stream_); });
-      kernels_per_flush_ = device_.kernels(alone.get());
-      cache_.emplace(std::move(cache));
-    }
+    make_cache();
     return capture(device_, stream_, [&] {
       const auto pairs = static_cast<std::int64_t>(graphed.pairs.size());
       for (std::int64_t i = 0; i < pairs; ++i) {
@@ -208,6 +224,29 @@ class GraphClock {
         device_.record_node(graphed.pairs[static_cast<std::size_t>(i)].stop.get(), stream_);
       }
     });
+  }
+
+  /// `run()` makes all calls, whose phases get events of their own.
+  template <class Run>
+  [[nodiscard]] Owned<D, typename D::Graph> capture_phases(Graphed& graphed, Phases& phases, Run&& run) {
+    class Nodes final : public Lapper {
+     public:
+      Nodes(GraphClock& clock, Graphed& graphed) : clock_(clock), graphed_(graphed) {}
+      void begin(std::size_t phase) override {
+        if (clock_.options_.cold) clock_.device_.evict(clock_.cache_->get(), clock_.stream_);
+        graphed_.phases.push_back(phase);
+        clock_.device_.record_node(graphed_.pairs.emplace_back(clock_.device_).start.get(), clock_.stream_);
+      }
+      void end(std::size_t) override {
+        clock_.device_.record_node(graphed_.pairs.back().stop.get(), clock_.stream_);
+      }
+
+     private:
+      GraphClock& clock_;
+      Graphed& graphed_;
+    } nodes(*this, graphed);
+    make_cache();
+    return capture(device_, stream_, [&] { phases.listen(nodes, run); });
   }
 
   /// None if the launch could not be queued in time; it will not be blocked again.
@@ -244,7 +283,7 @@ class GraphClock {
 
   [[nodiscard]] double kernels_of(const Graphed& graphed) {
     const auto all = static_cast<double>(device_.kernels(graphed.graph->get()));
-    const double flushes = options_.cold ? static_cast<double>(graphed.calls) : 0;
+    const double flushes = options_.cold ? static_cast<double>(graphed.pairs.size()) : 0;
     return (all - flushes * static_cast<double>(kernels_per_flush_)) / static_cast<double>(graphed.calls);
   }
 

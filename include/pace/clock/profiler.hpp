@@ -40,6 +40,8 @@ class ProfilerClock {
   /// Cold: throws Error unless all calls do equally much, since nothing else tells where one ends.
   template <TimedOperation O>
   Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
+    if (phases_of(operation) != nullptr)
+      throw Refused("the profiler's clock does not tell the phases of an iteration apart; expected another clock");
     prepare(operation, operands);
     if (!options_.cold) return time([&] { operation.run(operation.state, operands, iterations); });
     const auto stream = device_.current_stream();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "pace/clock/phases.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::clock {
@@ -43,6 +44,27 @@ concept KnowsWarmUp = requires(C& clock) { clock.warmed_up(); };
 template <TimedOperation O>
 void prepare(const O& operation, std::size_t operands) {
   if (operation.prepare != nullptr) operation.prepare(operation.state, operands);
+}
+
+/// Null: its iterations are timed as a whole.
+template <class O>
+[[nodiscard]] Phases* phases_of(const O& operation) {
+  if constexpr (requires { { operation.phases } -> std::convertible_to<Phases*>; }) return operation.phases;
+  else return nullptr;
+}
+
+/// One sample by a clock that need not know whom it times: prepares, then returns the time of all iterations together;
+/// of their phases, if there are any.
+template <class C, TimedOperation O>
+[[nodiscard]] Nanoseconds sample_plainly(C& clock, const O& operation, std::size_t operands, std::int64_t iterations) {
+  prepare(operation, operands);
+  const auto run = [&] { operation.run(operation.state, operands, iterations); };
+  Phases* const phases = phases_of(operation);
+  if (phases == nullptr) return clock.time(run);
+  PlainLaps<C> laps(clock, *phases);
+  phases->reset();
+  phases->listen(laps, run);
+  return phases->total();
 }
 
 }  // namespace pace::clock

@@ -47,9 +47,18 @@ class SynchronisedWallClock {
   }
   [[nodiscard]] std::string name() const { return "wall"; }
 
+  void begin_lap() {
+    device_.synchronise();
+    lap_ = device_.now();
+  }
+  [[nodiscard]] Nanoseconds end_lap() {
+    device_.synchronise();
+    return device_.now() - lap_;
+  }
+
  private:
   D& device_;
-  Nanoseconds resolution_{};
+  Nanoseconds resolution_{}, lap_{};
 };
 
 /// What a call costs the host until it returns: preparing and launching, not the work itself.
@@ -74,6 +83,7 @@ class HostClock {
   }
   template <TimedOperation O>
   Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
+    if (phases_of(operation) != nullptr) return sample_plainly(*this, operation, operands, iterations);
     prepare(operation, operands);
     Nanoseconds total{};
     for (std::int64_t done = 0; done < iterations; done += batch)
@@ -87,9 +97,16 @@ class HostClock {
   }
   [[nodiscard]] std::string name() const { return "host"; }
 
+  /// Each phase starts with nothing queued.
+  void begin_lap() {
+    device_.synchronise();
+    lap_ = device_.now();
+  }
+  [[nodiscard]] Nanoseconds end_lap() { return device_.now() - lap_; }
+
  private:
   D& device_;
-  Nanoseconds resolution_{};
+  Nanoseconds resolution_{}, lap_{};
 };
 
 }  // namespace pace::clock

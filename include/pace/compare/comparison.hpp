@@ -65,6 +65,12 @@ class Comparison {
     stated_.push_back({std::move(candidate), std::move(expectation)});
     return *this;
   }
+  /// The candidate of that name (empty: every candidate) is judged by what one phase of its iterations takes, such as
+  /// "backward" of a training step. Throws Error on run() if there is no such phase.
+  Comparison& expect_in(std::string phase, std::string candidate, Expectation expectation) {
+    stated_.push_back({std::move(candidate), std::move(expectation), std::move(phase)});
+    return *this;
+  }
 
   /// What one call does, counted exactly; judged after the rounds, which do not wait for it.
   Comparison& expect(CountExpectation expectation) { return expect(std::string(), std::move(expectation)); }
@@ -120,8 +126,8 @@ class Comparison {
   template <clock::Clock C>
   Result run(C& clock) {
     check_plan();
-    if (Result known; run_context().recollection != nullptr && run_context().recollection->recall(name_, known)) {
-      run_context().publish(known);
+    if (Result known; run_context().recollection != nullptr && recall(known)) {
+      publish(known);
       return known;
     }
     const AtWork at_work(name_);
@@ -136,7 +142,9 @@ class Comparison {
       if constexpr (requires { clock.hold_against_limits(each); })
         if (each.time && (bytes_ || flops_)) clock.hold_against_limits(each);
     }
-    gate::judge_all(result, stated_, {options_.alpha, options_.beta});
+    const auto rates = gate::share_among_phases(stated_, gate::Rates{options_.alpha, options_.beta});
+    gate::judge_all(result, stated_, rates);
+    for (auto& phase : result.phases) gate::judge_all(phase, stated_, rates);
     for (const auto& [candidate, expectation] : counted_)
       for (auto& each : result.implementations)
         if (candidate.empty() ? !each.is_baseline : each.name == candidate)
@@ -144,11 +152,25 @@ class Comparison {
     std::vector<std::string> notes = notes_;
     for (auto& note : result.notes) notes.push_back(std::move(note));
     result.notes = std::move(notes);
-    run_context().publish(result);
+    publish(result);
     return result;
   }
 
  private:
+  [[nodiscard]] bool recall(Result& result) const {
+    if (!run_context().recollection->recall(name_, result)) return false;
+    for (const auto& phase : phases_) {
+      auto& part = result.phases.emplace_back();
+      if (run_context().recollection->recall(name_ + '/' + phase, part)) part.phase = phase;
+      else result.phases.pop_back();
+    }
+    return true;
+  }
+  static void publish(const Result& result) {
+    run_context().publish(result);
+    for (const auto& phase : result.phases) run_context().publish(phase);
+  }
+
   /// Where the calls run: on a GPU if any operand lies there.
   [[nodiscard]] at::Device device_of_operands() const {
     if (device_) return *device_;
@@ -159,15 +181,19 @@ class Comparison {
 
   template <class F>
   Comparison& add(std::string name, F function, bool is_baseline) {
-    static_assert(std::is_invocable_v<F&, Operands&...>,
-                  "pace: an implementation must be callable with the operands of pace::compare, as lvalues");
+    auto phases = detail::phases_of_implementation<F, Operands...>();
+    const bool first = std::none_of(plan_.begin(), plan_.end(), [](const auto& each) { return each.make != nullptr; });
+    if (!first && phases != phases_)
+      throw Error("comparison '" + name_ + "': '" + name + "' has other phases than those before it; expected either "
+                  "training steps or plain callables");
+    phases_ = std::move(phases);
     auto& added = plan_.emplace_back();
     added.name = std::move(name);
     added.is_baseline = is_baseline;
     // Built only once the operand sets exist; copies of the callable make run() repeatable.
     added.make = [function = std::move(function)](const detail::OperandSets<Operands...>& operands) mutable
         -> std::unique_ptr<detail::Implementation<Operands...>> {
-      return std::make_unique<detail::CallableImplementation<F, Operands...>>(function, operands);
+      return std::make_unique<typename detail::ImplementationOf<F, Operands...>::type>(function, operands);
     };
     return *this;
   }
@@ -200,7 +226,9 @@ class Comparison {
     for (const auto& [candidate, expectation] : counted_)
       if (!candidate.empty() && !planned(candidate, false))
         complain("expects something of '" + candidate + "', which is not one of its implementations");
-    for (const auto& [candidate, expectation] : stated_) {
+    for (const auto& [candidate, expectation, phase] : stated_) {
+      if (!phase.empty() && std::find(phases_.begin(), phases_.end(), phase) == phases_.end())
+        complain("expects something of the phase '" + phase + "', which its iterations do not have");
       if (!candidate.empty() && !planned(candidate, true))
         complain("expects something of '" + candidate + "', which is not one of its candidates");
       const std::string& reference = expectation.demand().reference;
@@ -214,6 +242,8 @@ class Comparison {
   std::string name_;
   std::tuple<Operands...> operands_;
   std::vector<detail::Planned<Operands...>> plan_;
+  /// Of each iteration; empty: they are timed as a whole.
+  std::vector<std::string> phases_;
   std::vector<gate::Stated> stated_;
   std::vector<StatedCount> counted_;
   bool counts_on_device_ = false;

@@ -10,6 +10,7 @@
 
 #include "pace/clock/tells_figures.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/phases.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/core/options.hpp"
@@ -75,7 +76,9 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   const Untimeable found = find_untimeable(clock, roster);
   for (std::size_t i = 0; i < found.who.size(); ++i) {
     remove(able, found.who[i]);
-    roster.row(found.who[i]).figures.push_back({.name = name, .missing = found.why[i]});
+    for_each_part(roster.result, [&](Result& part, std::size_t) {
+      part.implementations[found.who[i]].figures.push_back({.name = name, .missing = found.why[i]});
+    });
   }
   if (able.empty()) return;
   std::vector<measure::Operation> operations;
@@ -100,16 +103,19 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   const auto rounds = measure::run_rounds(clock, View<measure::Operation>(operations),
                                           calibration.iterations, schedule, fewest, options);
   const auto baseline = std::find(able.begin(), able.end(), roster.baseline);
-  for (std::size_t i = 0; i < able.size(); ++i) {
-    FigureSummary figure{.name = name};
-    figure.time = stats::summarize_times(rounds.samples[i], options.confidence);
-    if (able[i] != roster.baseline && baseline != able.end()) {
-      const auto& reference = rounds.samples[static_cast<std::size_t>(baseline - able.begin())];
-      const auto ratios = stats::paired_log_ratios(reference, rounds.samples[i], able.size());
-      if (!ratios.empty()) figure.speedup = stats::summarize_speedup(ratios, confidence);
+  for_each_part(roster.result, [&](Result& part, std::size_t number) {
+    const auto samples_of = [&](std::size_t i) -> const auto& { return rounds.samples[number * able.size() + i]; };
+    for (std::size_t i = 0; i < able.size(); ++i) {
+      FigureSummary figure{.name = name};
+      figure.time = stats::summarize_times(samples_of(i), options.confidence);
+      if (able[i] != roster.baseline && baseline != able.end()) {
+        const auto& reference = samples_of(static_cast<std::size_t>(baseline - able.begin()));
+        const auto ratios = stats::paired_log_ratios(reference, samples_of(i), able.size());
+        if (!ratios.empty()) figure.speedup = stats::summarize_speedup(ratios, confidence);
+      }
+      part.implementations[able[i]].figures.push_back(std::move(figure));
     }
-    roster.row(able[i]).figures.push_back(std::move(figure));
-  }
+  });
 }
 
 /// After the gate's own: cold, hot, graph and host for everybody who is running still. What the gate was about is not
@@ -120,10 +126,12 @@ void add_all_figures(C& clock, Roster<Operands...>& roster) {
   for (const auto figure : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
     clock.select(figure);
     if (figure == of_gate) {
-      for (const std::size_t index : roster.running) {
-        auto& row = roster.row(index);
-        row.figures.push_back({.name = clock.name(), .time = row.time, .speedup = row.speedup});
-      }
+      for_each_part(roster.result, [&](Result& part, std::size_t) {
+        for (const std::size_t index : roster.running) {
+          auto& row = part.implementations[index];
+          row.figures.push_back({.name = clock.name(), .time = row.time, .speedup = row.speedup});
+        }
+      });
     } else if (roster.options.figures > 0) {
       add_figure(clock, roster);
       clock.forget();

@@ -14,6 +14,7 @@
 
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/compare/phases.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/result.hpp"
@@ -54,6 +55,8 @@ struct Roster {
   std::size_t baseline = 0;
   /// Indices of the implementations that are correct so far, ascending.
   std::vector<std::size_t> running = {};
+  /// Of the last rounds, if iterations have phases; each has as many vectors of samples as were running then.
+  std::vector<PhaseSamples> phases = {};
   /// What the baseline was found to compute; nothing before its first call.
   Expected expected = {};
 

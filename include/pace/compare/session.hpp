@@ -15,6 +15,7 @@
 #include "pace/compare/figures.hpp"
 #include "pace/compare/first_calls.hpp"
 #include "pace/compare/inspector.hpp"
+#include "pace/compare/phases.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/spares.hpp"
 #include "pace/compare/time_left.hpp"
@@ -28,19 +29,32 @@
 
 namespace pace::detail {
 
-/// Times and speed-ups of whoever is running still, from the samples in their rows.
+/// Times and speed-ups of whoever is running still, from the samples in the rows of `result`.
 template <class... Operands>
-void summarize(Roster<Operands...>& roster, const TimedHow& how) {
+void summarize(const Roster<Operands...>& roster, const TimedHow& how, Result& result) {
   const std::size_t candidates = roster.running.empty() ? 0 : roster.running.size() - 1;
   const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, candidates);
   for (const std::size_t index : roster.running) {
-    auto& each = roster.row(index);
+    auto& each = result.implementations[index];
     each.time = stats::summarize_times(each.samples, roster.options.confidence);
     if (index == roster.baseline) continue;
-    each.log_ratios = stats::paired_log_ratios(roster.row(roster.baseline).samples, each.samples, how.rounds_per_cycle);
+    each.log_ratios = stats::paired_log_ratios(result.implementations[roster.baseline].samples, each.samples,
+                                               how.rounds_per_cycle);
     if (each.log_ratios.empty()) continue;
     each.speedup = how.watched ? stats::summarize_watched_speedup(each.log_ratios, each_confidence)
                             : stats::summarize_speedup(each.log_ratios, each_confidence);
+  }
+}
+
+/// Likewise of each phase, in results of their own.
+template <class... Operands>
+void summarize_phases(Roster<Operands...>& roster, const TimedHow& how) {
+  for (auto& phase : roster.phases) {
+    auto& result = roster.result.phases.emplace_back(result_of_phase(roster.result, phase.name));
+    for (std::size_t i = 0; i < how.timed.size(); ++i)
+      if (roster.is_running(how.timed[i]))
+        result.implementations[how.timed[i]].samples = std::move(phase.samples[i]);
+    summarize(roster, how, result);
   }
 }
 
@@ -75,7 +89,8 @@ template <clock::Clock C, class... Operands>
       // On operands that somebody has changed everybody is wrong.
       if (!inspector.operands_changed()) auditor.verify_last_outputs();
       if (auditor.inspect_all()) continue;
-      summarize(roster, how);
+      summarize(roster, how, roster.result);
+      summarize_phases(roster, how);
       if constexpr (clock::TellsFigures<C>) add_all_figures(clock, roster);
       count_on_device(clock, roster);
       break;

@@ -53,6 +53,8 @@ struct TimedHow {
   std::size_t rounds_per_cycle = 0;
   /// Whether expectations looked at the figures while they were taken, and may have ended the rounds.
   bool watched = false;
+  /// Who was running then.
+  std::vector<std::size_t> timed = {};
 };
 
 /// Times whoever is running, until what was stated is decided or the budget is spent; the samples go to their rows.
@@ -92,12 +94,20 @@ template <clock::Clock C, class... Operands>
   const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, count - 1);
   if constexpr (clock::TellsFigures<C>)
     for (const std::size_t index : roster.running) roster.row(index).context.allowance = gpu_placement;
-  const gate::Rates rates{roster.options.alpha, roster.options.beta};
-  gate::Panel panel(rates);
+  roster.phases.clear();
+  if (operations.front().phases != nullptr)
+    for (const auto& name : operations.front().phases->names()) roster.phases.push_back({.name = name});
+  const auto rates = gate::share_among_phases(stated, gate::Rates{roster.options.alpha, roster.options.beta});
+  // Of the whole, and of each phase.
+  std::vector<gate::Panel> panels;
   if (roster.options.stop == StopPolicy::decided)
-    panel = gate::watch_all(roster.result, roster.running, stated, rates);
+    for (std::size_t part = 0; part <= roster.phases.size(); ++part) {
+      const std::string phase = part == 0 ? "" : roster.phases[part - 1].name;
+      auto panel = gate::watch_all(roster.result, roster.running, stated, rates, phase, part * count);
+      if (!panel.empty()) panels.push_back(std::move(panel));
+    }
   std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
-  if (!panel.empty())
+  for (const auto& panel : panels)
     fewest_cycles = std::max(fewest_cycles, stats::fewest_for_rejection(std::min(rates.alpha, rates.beta) /
                                                                         static_cast<double>(panel.size())));
   // So that a budget holds the fewest cycles an interval, or a verdict, needs.
@@ -128,9 +138,12 @@ template <clock::Clock C, class... Operands>
     auditor.audit_sometimes(so_far, calibration.iterations);
     if (controls) controls->cycle_ended(so_far.elapsed);
     watch.add_cycle(so_far.elapsed);
-    if (panel.empty()) return false;
-    panel.add_cycle(so_far.samples, so_far.rounds - count, count);
-    return panel.decided();
+    bool decided = !panels.empty();
+    for (auto& panel : panels) {
+      panel.add_cycle(so_far.samples, so_far.rounds - count, count);
+      decided = decided && panel.decided();
+    }
+    return decided;
   };
   auto rounds = measure::run_rounds(clock, operations, calibration.iterations,
                                     schedule, fewest_cycles, options, enough);
@@ -156,7 +169,10 @@ template <clock::Clock C, class... Operands>
     each.context.disturbance = disturbance;
     if (roster.result.stop_reason == StopReason::deadline) each.context.cut_short = deadline_reason();
   }
-  return {.rounds_per_cycle = count, .watched = !panel.empty()};
+  for (std::size_t phase = 0; phase < roster.phases.size(); ++phase)
+    for (std::size_t i = 0; i < count; ++i)
+      roster.phases[phase].samples.push_back(std::move(rounds.samples[(1 + phase) * count + i]));
+  return {.rounds_per_cycle = count, .watched = !panels.empty(), .timed = roster.running};
 }
 
 }  // namespace pace::detail

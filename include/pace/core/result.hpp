@@ -194,6 +194,8 @@ enum class StopReason {
 
 struct Result {
   std::string name;
+  /// Of a part of each iteration that was timed apart: its name. Empty: of the whole.
+  std::string phase;
   /// In the order in which they were added; exactly one is the baseline.
   std::vector<ImplementationResult> implementations;
 
@@ -217,6 +219,19 @@ struct Result {
   bool recalled = false;
   /// Things that whoever reads the numbers should know, in full sentences.
   std::vector<std::string> notes;
+  /// The same comparison by parts of each iteration, if these were timed apart; the result itself is of their sum.
+  std::vector<Result> phases;
+
+  /// Throws Error listing the known names if there is no such phase.
+  [[nodiscard]] const Result& in_phase(std::string_view wanted) const {
+    std::string known;
+    for (const auto& each : phases) {
+      if (each.phase == wanted) return each;
+      known += known.empty() ? each.phase : ", " + each.phase;
+    }
+    throw Error("result '" + name + "' has no phase '" + std::string(wanted) + "'; it has: " +
+                (known.empty() ? "none" : known));
+  }
 
   [[nodiscard]] const ImplementationResult& baseline() const {
     for (const auto& each : implementations)

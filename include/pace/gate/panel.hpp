@@ -20,10 +20,12 @@
 
 namespace pace::gate {
 
-/// An expectation, and the candidate that it was stated for; empty: every candidate.
+/// An expectation, and the candidate that it was stated for; empty: every candidate. `phase`: of each iteration, empty:
+/// the whole.
 struct Stated {
   std::string candidate;
   Expectation expectation;
+  std::string phase = {};
 };
 
 /// Rates at which `count` demands are judged so that wrong verdicts of either kind have the given probability for all
@@ -117,25 +119,40 @@ using Panel = PanelOf<stats::SequentialTest>;
   return stated.candidate.empty() || stated.candidate == row.name;
 }
 
-/// A panel for whatever was stated for implementations that are timed: `timed` are their rows in `result`, in the order
-/// in which samples will be given. What needs one that is not timed is left out, since no cycle can decide it.
-[[nodiscard]] Panel watch_all(const auto& result, View<std::size_t> timed, View<Stated> stated, const Rates& family) {
+/// A panel for whatever was stated of one phase, or of the whole, for implementations that are timed: `timed` are their
+/// rows in `result`, in the order in which samples will be given, from position `first` on. What needs one that is not
+/// timed is left out, since no cycle can decide it.
+[[nodiscard]] Panel watch_all(const auto& result, View<std::size_t> timed, View<Stated> stated, const Rates& family,
+                              const std::string& phase = {}, std::size_t first = 0) {
   Panel panel(family);
   const auto row = [&](std::size_t position) -> const ImplementationResult& {
     return result.implementations[timed[position]];
   };
   for (const auto& each : stated) {
+    if (each.phase != phase) continue;
     const Demand& demand = each.expectation.demand();
     for (std::size_t reference = 0; reference < timed.size(); ++reference) {
       if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
       for (std::size_t own = 0; own < timed.size(); ++own)
-        if (concerns(each, row(own))) panel.watch(demand.with(row(own).context.allowance), own, reference);
+        if (concerns(each, row(own))) panel.watch(demand.with(row(own).context.allowance), first + own, first + reference);
     }
   }
   return panel;
 }
 
-/// Judges every row by what was stated for it, into ImplementationResult::judgements, with the error rates `family` for
+/// Of each phase, and of the whole, that something was stated of: all together err as often as `family`.
+[[nodiscard]] Rates share_among_phases(const auto& stated, Rates family) {
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < stated.size(); ++i) {
+    bool first = true;
+    for (std::size_t j = 0; j < i; ++j) first = first && stated[j].phase != stated[i].phase;
+    parts += first;
+  }
+  const double share = 1 / static_cast<double>(parts > 0 ? parts : 1);
+  return {share * family.alpha, share * family.beta};
+}
+
+/// Judges every row by what was stated for it in the result's phase, into ImplementationResult::judgements, with the error rates `family` for
 /// all verdicts of the result together. Rows without figures take no share of them, as they take none of a Panel's.
 template <class Outcomes = Result>
 void judge_all(Later<Outcomes>& result, View<Stated> stated, const Rates& family) {
@@ -150,7 +167,7 @@ void judge_all(Later<Outcomes>& result, View<Stated> stated, const Rates& family
   std::vector<Case> cases;
   for (auto& row : result.implementations) {
     for (const auto& each : stated) {
-      if (!concerns(each, row)) continue;
+      if (each.phase != result.phase || !concerns(each, row)) continue;
       const Demand demand = each.expectation.demand().with(row.context.allowance);
       const ImplementationResult* const reference = reference_row(result, demand);
       Judgement& judgement = row.judgements.emplace_back();

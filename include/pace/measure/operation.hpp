@@ -23,6 +23,8 @@ struct Operation {
       [](void*, const std::shared_ptr<void>&) {};
   /// Called while an exception that came out of a sample is handled: may throw one that says whose sample it was.
   void (*failed)(void* state) = [](void*) {};
+  /// Parts of an iteration that are timed apart; null: there are none.
+  clock::Phases* phases = nullptr;
 };
 
 /// One sample: prepares, then times `iterations` iterations. Returns the time of all of them together.
@@ -36,8 +38,7 @@ auto take_sample(Clock& clock, const Operation& operation, std::size_t operands,
       throw;
     }
   } else {
-    if (operation.prepare != nullptr) operation.prepare(operation.state, operands);
-    return clock.time([&] { operation.run(operation.state, operands, iterations); });
+    return clock::sample_plainly(clock, operation, operands, iterations);
   }
 }
 

@@ -16,7 +16,8 @@
 namespace pace::measure {
 
 struct Rounds {
-  /// samples[implementation][round]: time per iteration.
+  /// samples[implementation][round]: time per iteration. Where these have phases, theirs follow those of the whole:
+  /// samples[(1 + phase) * implementations + implementation][round].
   std::vector<std::vector<Nanoseconds>> samples;
   std::size_t rounds = 0;
   StopReason stop_reason = StopReason::not_started;
@@ -31,7 +32,7 @@ struct SpendTheBudget {
 /// Samples every implementation once a round, in the order of `schedule`, until the first of: `enough(rounds)` says
 /// so, `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is),
 /// `options.max_rounds`. Decides between cycles only, so that every cycle is balanced. At least one cycle. Between
-/// the first sample and the last nothing is allocated here. `enough` is where a sequential test goes.
+/// the first sample and the last nothing is allocated here. Either all operations have phases, or none: the same ones. `enough` is where a sequential test goes.
 template <clock::Clock C, class Enough = SpendTheBudget>
 [[nodiscard]] Rounds run_rounds(C& clock, View<Operation> operations, std::int64_t iterations,
                                 Schedule& schedule, std::size_t fewest_cycles, const Options& options,
@@ -39,7 +40,9 @@ template <clock::Clock C, class Enough = SpendTheBudget>
   const std::size_t per_cycle = schedule.rounds_per_cycle();
   const std::size_t most = std::max(per_cycle, options.max_rounds / per_cycle * per_cycle);
   Rounds result;
-  result.samples.resize(operations.size());
+  const clock::Phases* const some = operations[0].phases;
+  const std::size_t phases = some == nullptr ? 0 : some->names().size();
+  result.samples.resize((1 + phases) * operations.size());
   for (auto& samples : result.samples) samples.resize(most);
 
   const double scale = 1 / static_cast<double>(iterations);
@@ -49,8 +52,11 @@ template <clock::Clock C, class Enough = SpendTheBudget>
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const Turn turn = turns[i];
       const std::size_t round = result.rounds + i / per_cycle;
-      result.samples[turn.implementation][round] =
-          scale * take_sample(clock, operations[turn.implementation], turn.operands, iterations);
+      const Operation& operation = operations[turn.implementation];
+      result.samples[turn.implementation][round] = scale * take_sample(clock, operation, turn.operands, iterations);
+      for (std::size_t phase = 0; phase < phases; ++phase)
+        result.samples[(1 + phase) * operations.size() + turn.implementation][round] =
+            scale * operation.phases->times()[phase];
     }
     result.rounds += per_cycle;
     result.elapsed = clock.now() - start;

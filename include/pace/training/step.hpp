@@ -31,4 +31,10 @@ struct TrainingStep {
   std::function<std::vector<at::Tensor>()> gradients = {};
 };
 
+namespace detail {
+
+/// Of each iteration that makes a training step.
+[[nodiscard]] inline std::vector<std::string> training_phases() { return {"forward", "backward"}; }
+
+}  // namespace detail
 }  // namespace pace

@@ -1,0 +1,58 @@
+// OutputGradient: what a backward starts from where the model's output is no loss.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/randn.h>
+
+#include "pace/check/ivalue.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace {
+
+/// Gradients of outputs: normal, drawn once for each shape by a generator of their own, and kept. So all
+/// implementations start from equal ones, nobody's random numbers are disturbed, and a CUDA graph finds them in place.
+/// Copies share what they have drawn.
+class OutputGradient {
+ public:
+  explicit OutputGradient(std::uint64_t seed = 17) : seed_(seed), drawn_(std::make_shared<std::vector<at::Tensor>>()) {}
+
+  /// Like `output` in shape, dtype and device.
+  [[nodiscard]] at::Tensor of(const at::Tensor& output) const {
+    for (const auto& each : *drawn_)
+      if (each.sizes() == output.sizes() && each.dtype() == output.dtype() && each.device() == output.device())
+        return each;
+    const auto generator = at::make_generator<at::CPUGeneratorImpl>(seed_);
+    const auto drawn = at::randn(output.sizes(), generator, at::TensorOptions().dtype(at::kFloat));
+    return drawn_->emplace_back(drawn.to(output.options()));
+  }
+
+  /// As TrainingStep::backward_setup: the first tensor in `output`, and its gradient unless it is a scalar, a loss.
+  /// Throws Error if there is no tensor, or it needs no gradient.
+  [[nodiscard]] c10::IValue operator()(const c10::IValue& output) const {
+    const auto tensors = check::tensors_of(output);
+    if (tensors.empty()) throw Error("a training step: forward returned no tensor to go backward from");
+    const at::Tensor& first = tensors.front();
+    if (!first.requires_grad())
+      throw Error("a training step: the first tensor that forward returned does not depend on any parameter that "
+                  "requires a gradient");
+    return c10::ivalue::Tuple::create({first, first.dim() == 0 ? at::Tensor() : of(first)});
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::shared_ptr<std::vector<at::Tensor>> drawn_;
+};
+
+/// As TrainingStep::backward: goes backward from what OutputGradient prepared.
+inline void run_backward(const c10::IValue& prepared) {
+  const auto& elements = prepared.toTupleRef().elements();
+  elements[0].toTensor().backward(elements[1].toTensor());
+}
+
+}  // namespace pace

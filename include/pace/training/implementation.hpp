@@ -1,0 +1,180 @@
+// TrainingImplementation: a training step, prepared for checking and for the timed loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/poison.hpp"
+#include "pace/clock/phases.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/phases.hpp"
+#include "pace/compare/random_state.hpp"
+#include "pace/core/activity.hpp"
+#include "pace/training/step.hpp"
+
+namespace pace::detail {
+
+/// A call is a whole step; it returns the pair of the answer and all gradients. In timed iterations forward and backward
+/// are phases; freeing what the last step left, zeroing its gradients and preparing the backward happen between them.
+template <class... Operands>
+class TrainingImplementation final : public Implementation<Operands...> {
+ public:
+  TrainingImplementation(TrainingStep<Operands...> step, const OperandSets<Operands...>& operands)
+      : step_(std::move(step)), operands_(operands) {}
+
+  c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
+    activity()->running(static_cast<std::int64_t>(this->index));
+    iterate(set);
+    if (returned) returned();
+    return take_output();
+  }
+
+  /// Copies: the next step writes to the same gradients.
+  c10::IValue take_output() override {
+    if (output_.isNone()) return {};
+    const at::NoGradGuard values_alone;
+    std::vector<at::Tensor> gradients;
+    if (step_.gradients) {
+      gradients = step_.gradients();
+    } else {
+      for (const auto& parameter : step_.parameters)
+        gradients.push_back(parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter));
+    }
+    auto answer = check::clone_ivalue(c10::ivalue::Tuple::create(
+        {step_.answer ? step_.answer(output_) : output_, c10::IValue(std::move(gradients))}));
+    forget();
+    return answer;
+  }
+
+  measure::Operation operation() override {
+    return {this, &run, &prepare, &keep_output, &put_back_output, &failed, &phases_};
+  }
+
+  void expect_outputs_like(const c10::IValue& answer) override {
+    // Gradients have memory that stays; the first element is what forward returned.
+    fresh_outputs_.clear();
+    for (const auto& tensor : check::tensors_of(answer.toTupleRef().elements()[0]))
+      if (tensor.layout() == at::kStrided && tensor.has_storage() && !operands_.aliases(tensor))
+        fresh_outputs_.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
+  }
+
+ private:
+  void forget() {
+    prepared_ = {};
+    output_ = {};
+  }
+
+  void zero_gradients() {
+    const at::NoGradGuard values_alone;
+    for (const auto& parameter : step_.parameters)
+      if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+  }
+
+  void iterate(std::size_t set) {
+    auto& operands = const_cast<std::tuple<Operands...>&>(operands_.sets[set]);
+    forget();
+    zero_gradients();
+    const at::AutoGradMode with_gradients(static_cast<bool>(step_.backward));
+    phases_.begin(0);
+    output_ = std::apply(step_.forward, operands);
+    phases_.end(0);
+    prepared_ = step_.backward && step_.backward_setup ? step_.backward_setup(output_) : output_;
+    phases_.begin(1);
+    if (step_.backward) step_.backward(prepared_);
+    phases_.end(1);
+  }
+
+  static TrainingImplementation& self_of(void* state) { return *static_cast<TrainingImplementation*>(state); }
+
+  static void run(void* state, std::size_t set, std::int64_t iterations) {
+    auto& self = self_of(state);
+    try {
+      for (std::int64_t i = 0; i < iterations; ++i) self.iterate(set);
+    } catch (...) {
+      throw ImplementationThrew{self.index, current_failure()};
+    }
+  }
+
+  static void prepare(void* state, std::size_t set) {
+    auto& self = self_of(state);
+    activity()->running(static_cast<std::int64_t>(self.index));
+    self.forget();
+    self.operands_.restore(set);
+    if (self.operands_.random) reset_random_state(self.operands_.seed);
+    check::poison_free_memory(self.fresh_outputs_);
+  }
+
+  /// What a captured step answered, without the graph of its calls, and which of its tensors are its own.
+  struct KeptOutput {
+    c10::IValue value;
+    std::vector<at::Tensor> own;
+  };
+
+  static std::shared_ptr<void> keep_output(void* state) {
+    auto& self = self_of(state);
+    auto kept = std::make_shared<KeptOutput>();
+    kept->value = detached(self.output_);
+    self.forget();
+    for (auto& tensor : check::tensors_of(kept->value))
+      if (tensor.has_storage() && tensor.storage().use_count() == 1) kept->own.push_back(std::move(tensor));
+    return kept;
+  }
+
+  static void put_back_output(void* state, const std::shared_ptr<void>& output) {
+    auto& self = self_of(state);
+    auto& kept = *static_cast<KeptOutput*>(output.get());
+    self.output_ = kept.value;
+    // A replay that does nothing must not pass with what an earlier one left there.
+    const at::NoGradGuard values_alone;
+    for (auto& tensor : kept.own) check::poison_(tensor);
+    for (const auto& parameter : self.step_.parameters)
+      if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
+  }
+
+  /// The same values in the same structure, which hold no graph.
+  static c10::IValue detached(const c10::IValue& value) {
+    if (value.isTensor()) return value.toTensor().defined() ? value.toTensor().detach() : value;
+    if (value.isTuple()) {
+      std::vector<c10::IValue> elements;
+      for (const auto& element : value.toTupleRef().elements()) elements.push_back(detached(element));
+      return c10::ivalue::Tuple::create(std::move(elements));
+    }
+    if (value.isList()) {
+      c10::impl::GenericList list(c10::AnyType::get());
+      for (const c10::IValue& element : value.toListRef()) list.push_back(detached(element));
+      return list;
+    }
+    return value;
+  }
+
+  static void failed(void* state) { throw ImplementationThrew{self_of(state).index, current_failure()}; }
+
+  TrainingStep<Operands...> step_;
+  const OperandSets<Operands...>& operands_;
+  clock::Phases phases_{training_phases()};
+  c10::IValue output_, prepared_;
+  std::vector<check::FreeBlock> fresh_outputs_;
+};
+
+template <class Own, class... Operands>
+  requires std::is_base_of_v<TrainingStep<Operands...>, Own>
+struct ImplementationOf<Own, Operands...> {
+  using type = TrainingImplementation<Operands...>;
+  static std::vector<std::string> phases() { return training_phases(); }
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,64 @@
+// Training steps in comparisons: forward and backward timed apart, gradients checked.
+//
+//   #include <pace/pace.hpp>
+//   #include <pace/training/training.hpp>
+//
+//   const auto result = pace::compare("my_model", x, target)
+//       .baseline("eager", pace::training_step(model->parameters(), [&](at::Tensor& x, at::Tensor& target) {
+//         return torch::mse_loss(model->forward(x), target);
+//       }))
+//       .candidate("fused", pace::training_step(fused->parameters(), ...))
+//       .run();
+//   CHECK_THAT(result.in_phase("backward")["fused"], pace::SpeedupAtLeast(1.2));
+#pragma once
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pace/check/ivalue.hpp"
+#include "pace/compare/phases.hpp"
+#include "pace/training/gradient.hpp"
+#include "pace/training/implementation.hpp"
+#include "pace/training/step.hpp"
+
+namespace pace {
+
+/// Made by pace::training_step. A TrainingStep, once the operands of its comparison are known.
+template <class F>
+struct TrainingOf {
+  std::vector<at::Tensor> parameters;
+  F forward;
+
+  template <class... Operands>
+  operator TrainingStep<Operands...>() const {  // NOLINT: this is what it is for
+    static_assert(std::is_invocable_v<const F&, Operands&...>,
+                  "pace: the forward of a training step must be callable with the operands of pace::compare, as lvalues");
+    return {.forward = [forward = forward](Operands&... operands) { return to_ivalue(forward(operands...)); },
+            .parameters = parameters,
+            .backward_setup = OutputGradient(),
+            .backward = run_backward};
+  }
+};
+
+/// A training step without the optimiser: `forward` is called with the operands and returns a loss (a scalar), or an
+/// output or several, of which the first gets a fixed normal gradient. Its backward adds to the gradients of
+/// `parameters`, which are zeroed before each step and compared with those of the other implementations, in their order.
+/// Each implementation must have parameters of its own: equal values, not the same tensors.
+template <class F>
+[[nodiscard]] TrainingOf<std::decay_t<F>> training_step(std::vector<at::Tensor> parameters, F&& forward) {
+  return {std::move(parameters), std::forward<F>(forward)};
+}
+
+namespace detail {
+
+template <class F, class... Operands>
+struct ImplementationOf<TrainingOf<F>, Operands...> {
+  using type = TrainingImplementation<Operands...>;
+  static std::vector<std::string> phases() { return training_phases(); }
+};
+
+}  // namespace detail
+}  // namespace pace

@@ -1,0 +1,257 @@
+#include "pace/training/training.hpp"
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/sum.h>
+
+#include "pace/catch2.hpp"
+#include "pace/pace.hpp"
+#include "tests/support/fake_clock.hpp"
+
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using Catch::Matchers::WithinRel;
+using pace::Nanoseconds;
+using pace::Outcome;
+using pace::Verdict;
+using pace::test::FakeClock;
+using Step = pace::TrainingStep<at::Tensor>;
+
+pace::Options few_rounds() {
+  pace::Options options;
+  options.budget = Nanoseconds(1e6);
+  options.warm_up = Nanoseconds(1e4);
+  options.min_sample = Nanoseconds(1000);
+  options.resolutions_per_sample = 1;
+  options.max_rounds = 24;
+  return options;
+}
+
+at::Tensor weight() { return at::ones({4, 4}).mul_(0.5).set_requires_grad(true); }
+
+/// x * w, whose parts move the clock.
+Step product(FakeClock& clock, double forward, double backward, const at::Tensor& w = weight()) {
+  Step step;
+  step.parameters = {w};
+  step.forward = [&clock, forward, w](at::Tensor& x) -> c10::IValue {
+    clock.advance(Nanoseconds(forward));
+    return at::matmul(x, w);
+  };
+  step.backward_setup = [&clock, gradient = pace::OutputGradient()](const c10::IValue& output) {
+    clock.advance(Nanoseconds(5000));
+    return gradient(output);
+  };
+  step.backward = [&clock, backward](const c10::IValue& prepared) {
+    clock.advance(Nanoseconds(backward));
+    pace::run_backward(prepared);
+  };
+  return step;
+}
+
+TEST_CASE("forward and backward of one iteration are timed apart, and what lies between them is not") {
+  FakeClock clock;
+  const auto result = pace::compare("product", at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", product(clock, 300, 200))
+                          .candidate("mine", product(clock, 100, 400))
+                          .run(clock);
+  CHECK_THAT(result, pace::Correct());
+  CHECK_THAT(result.baseline().time->median.count(), WithinRel(500.0, 1e-9));
+  CHECK_THAT(result["mine"].speedup->median, WithinRel(1.0, 1e-9));
+
+  REQUIRE(result.phases.size() == 2);
+  const auto& forward = result.in_phase("forward");
+  const auto& backward = result.in_phase("backward");
+  CHECK(forward.name == "product/forward");
+  CHECK(backward.name == "product/backward");
+  CHECK_THAT(forward.baseline().time->median.count(), WithinRel(300.0, 1e-9));
+  CHECK_THAT(forward["mine"].speedup->median, WithinRel(3.0, 1e-9));
+  CHECK(forward["mine"].speedup->observations == result["mine"].speedup->observations);
+  CHECK_THAT(backward.baseline().time->median.count(), WithinRel(200.0, 1e-9));
+  CHECK_THAT(backward["mine"].speedup->median, WithinRel(0.5, 1e-9));
+  CHECK_THAT(forward["mine"], pace::SpeedupAtLeast(2.9));
+  CHECK_FALSE(pace::SpeedupAtLeast(1.0).match(backward["mine"]));
+  CHECK_THROWS_MATCHES(result.in_phase("sideways"), pace::Error,
+                       MessageMatches(ContainsSubstring("no phase 'sideways'; it has: forward, backward")));
+}
+
+TEST_CASE("phases are published after the whole") {
+  FakeClock clock;
+  std::vector<std::string> names;
+  pace::run_context().on_result([&](const pace::Result& result) { names.push_back(result.name); });
+  (void)pace::compare("product", at::randn({3, 4}))
+      .options(few_rounds())
+      .baseline("eager", product(clock, 300, 200))
+      .run(clock);
+  pace::run_context().clear_listeners();
+  CHECK(names == std::vector<std::string>{"product", "product/forward", "product/backward"});
+}
+
+TEST_CASE("a training step is correct only if its gradients are") {
+  FakeClock clock;
+  Step doubled = product(clock, 100, 100);
+  doubled.backward = [](const c10::IValue& prepared) {
+    const auto& elements = prepared.toTupleRef().elements();
+    elements[0].toTensor().backward(at::mul(elements[1].toTensor(), 2));
+  };
+  Step idle = product(clock, 100, 100);
+  idle.backward = [](const c10::IValue&) {};
+  Step stale = product(clock, 100, 100);  // right the first time, and then leaves what is there
+  stale.backward = [calls = 0](const c10::IValue& prepared) mutable {
+    if (calls++ == 0) pace::run_backward(prepared);
+  };
+  Step half = product(clock, 100, 100);
+  half.forward = [w = half.parameters[0]](at::Tensor& x) -> c10::IValue { return at::mul(at::matmul(x, w), 0.5); };
+  const auto result = pace::compare("product", at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", product(clock, 100, 100))
+                          .candidate("same", product(clock, 90, 90))
+                          .candidate("doubled", doubled)
+                          .candidate("idle", idle)
+                          .candidate("stale", stale)
+                          .candidate("half", half)
+                          .run(clock);
+  CHECK(result["same"].outcome == Outcome::measured);
+  for (const char* wrong : {"doubled", "idle", "stale", "half"}) {
+    INFO(wrong);
+    CHECK(result[wrong].outcome == Outcome::wrong);
+    CHECK(result.in_phase("forward")[wrong].outcome == Outcome::wrong);
+    CHECK_FALSE(result.in_phase("forward")[wrong].speedup);
+  }
+}
+
+TEST_CASE("gradients and answers are compared in the form that all implementations have") {
+  FakeClock clock;
+  Step transposed;
+  const auto w = weight();
+  transposed.parameters = {w};
+  transposed.forward = [&clock, w](at::Tensor& x) -> c10::IValue {
+    clock.advance(Nanoseconds(100));
+    return c10::ivalue::Tuple::create({at::matmul(w, x.t()), c10::IValue(7)});
+  };
+  transposed.backward_setup = [](const c10::IValue& output) -> c10::IValue {
+    const auto y = output.toTupleRef().elements()[0].toTensor();
+    return c10::ivalue::Tuple::create({y, pace::OutputGradient().of(y.t().contiguous()).t()});
+  };
+  transposed.backward = pace::run_backward;
+  transposed.answer = [](const c10::IValue& output) -> c10::IValue {
+    return output.toTupleRef().elements()[0].toTensor().t();
+  };
+  transposed.gradients = [w] { return std::vector<at::Tensor>{w.grad().t()}; };
+  const auto result = pace::compare("product", at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", product(clock, 100, 100))
+                          .candidate("transposed", transposed)
+                          .run(clock);
+  CHECK_THAT(result, pace::Correct());
+}
+
+TEST_CASE("a step without a backward has an empty one") {
+  FakeClock clock;
+  Step forward_only = product(clock, 100, 100);
+  forward_only.backward = {};
+  const auto result =
+      pace::compare("product", at::randn({3, 4})).options(few_rounds()).baseline("eager", forward_only).run(clock);
+  CHECK_THAT(result, pace::Correct());
+  CHECK_THAT(result.in_phase("forward").baseline().time->median.count(), WithinRel(100.0, 1e-9));
+  CHECK(result.in_phase("backward").baseline().time->median.count() == 0);
+}
+
+TEST_CASE("expectations of a phase end the rounds and are judged by its figures") {
+  FakeClock clock;
+  auto options = few_rounds();
+  options.max_rounds = 10'000;
+  options.budget = Nanoseconds(1e9);
+  const auto result = pace::compare("product", at::randn({3, 4}))
+                          .options(options)
+                          .baseline("eager", product(clock, 300, 200))
+                          .candidate("mine", product(clock, 100, 400))
+                          .expect_in("forward", "mine", pace::SpeedupAtLeast(2))
+                          .expect_in("backward", "", pace::NoSlowerThan(1.1))
+                          .run(clock);
+  CHECK(result.stop_reason == pace::StopReason::rule);
+  CHECK(result["mine"].judgements.empty());
+  const auto& forward = result.in_phase("forward")["mine"].judgements;
+  REQUIRE(forward.size() == 1);
+  CHECK(forward[0].verdict == Verdict::passed);
+  const auto& backward = result.in_phase("backward")["mine"].judgements;
+  REQUIRE(backward.size() == 1);
+  CHECK(backward[0].verdict == Verdict::failed);
+  const pace::AsExpected as_expected;
+  CHECK_FALSE(as_expected.match(result));
+  CHECK_THAT(as_expected.toString(), ContainsSubstring("failed: of its backward phase, "));
+}
+
+TEST_CASE("senseless comparisons of training steps are refused in words") {
+  FakeClock clock;
+  const auto x = at::randn({3, 4});
+  CHECK_THROWS_MATCHES(pace::compare("product", x)
+                           .baseline("eager", product(clock, 1, 1))
+                           .expect_in("sideways", "", pace::SpeedupAtLeast(2))
+                           .run(clock),
+                       pace::Error, MessageMatches(ContainsSubstring("the phase 'sideways'")));
+  CHECK_THROWS_MATCHES(pace::compare("product", x)
+                           .baseline("eager", product(clock, 1, 1))
+                           .candidate("plain", [](const at::Tensor& y) { return y; }),
+                       pace::Error, MessageMatches(ContainsSubstring("other phases")));
+  // What cannot be trained is a row with its reason.
+  const auto result = pace::compare("product", x)
+                          .options(few_rounds())
+                          .baseline("eager", pace::training_step({}, [](const at::Tensor& y) { return at::mul(y, 2); }))
+                          .run(clock);
+  CHECK(result.baseline().outcome == Outcome::threw);
+  CHECK_THAT(result.baseline().message, ContainsSubstring("does not depend on any parameter"));
+}
+
+TEST_CASE("a user's own forward becomes a step in one line, from a loss or from an output") {
+  FakeClock clock;
+  const auto w = weight(), v = weight();
+  const auto loss = [&clock](const at::Tensor& parameter) {
+    return [&clock, parameter](at::Tensor& x, at::Tensor& target) {
+      clock.advance(Nanoseconds(100));
+      return at::matmul(x, parameter).sub(target).square().mean();
+    };
+  };
+  const auto result = pace::compare("loss", at::randn({3, 4}), at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", pace::training_step({w}, loss(w)))
+                          .candidate("again", pace::training_step({v}, loss(v)))
+                          .run(clock);
+  CHECK_THAT(result, pace::Correct());
+  CHECK(result["again"].checked);
+  const auto outputs = [&clock](const at::Tensor& parameter) {
+    return [&clock, parameter](at::Tensor& x) {
+      clock.advance(Nanoseconds(100));
+      return std::make_tuple(at::matmul(x, parameter), x.sum());
+    };
+  };
+  const auto output = pace::compare("output", at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", pace::training_step({w}, outputs(w)))
+                          .candidate("again", pace::training_step({v}, outputs(v)))
+                          .run(clock);
+  CHECK_THAT(output, pace::Correct());
+}
+
+TEST_CASE("gradients of outputs are drawn once, by a generator of their own") {
+  const pace::OutputGradient one(3), other(3), different(4);
+  const auto x = at::ones({2, 3});
+  CHECK(one.of(x).equal(other.of(x)));
+  CHECK_FALSE(one.of(x).equal(different.of(x)));
+  CHECK(one.of(x).const_data_ptr() == one.of(at::ones({2, 3})).const_data_ptr());
+  CHECK(one.of(at::ones({2, 3}, at::kDouble)).dtype() == at::kDouble);
+}
+
+}  // namespace
