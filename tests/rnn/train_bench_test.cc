@@ -13,6 +13,7 @@
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/train_bench.hpp"
 #include "pace/core/error.hpp"
+#include "tests/clock/fake_device.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -290,6 +291,20 @@ TEST_CASE("the host's timer reads its clock; a device of a program without CUDA 
 #ifndef PACE_CUDA
   REQUIRE_THROWS_AS(with_step_timer(c10::Device("cuda:0"), [](auto& each) { return each.on_host; }), pace::Refused);
 #endif
+}
+
+TEST_CASE("a device's timer has events in the current stream, and gives them back") {
+  pace::testing::FakeDevice device;
+  device.launch_cost = Nanoseconds(0);
+  DeviceTimer timer(device);
+  ModelDef def;
+  def.step.forward = [&](torch::jit::Stack&) -> c10::IValue { return device.work(Nanoseconds(400)), 0; };
+  def.step.backward_setup = [&](const c10::IValue&) -> c10::IValue { return device.work(Nanoseconds(5000)), 0; };
+  def.step.backward = [&](const c10::IValue&) { device.work(Nanoseconds(700)); };
+  const auto times = train_batch(timer, "x", def);
+  REQUIRE(times.forward == Nanoseconds(400));
+  REQUIRE(times.backward == Nanoseconds(700));
+  REQUIRE(device.live == 0);
 }
 
 }  // namespace
