@@ -216,8 +216,8 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
     if (!formats.contains(format))
       throw InputError({}, "--format: '" + format + "' does not do; expected md, csv, table or json");
     if (diff.empty()) throw InputError({}, "expected two files: base.json and diff.json");
-    const auto times = [&](const std::string& path) { return read_times(resolve(path), compat); };
-    print_comparison(pair_up(times(base), times(diff)), formats.at(format), out);
+    const Times before = read_times(resolve(base), compat), after = read_times(resolve(diff), compat);
+    print_comparison(pair_up(before, after), formats.at(format), out);
     out << std::flush;
     if (!out) throw Error("cannot write the comparison: the output is closed or full");
     return 0;
