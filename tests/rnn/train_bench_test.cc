@@ -66,7 +66,7 @@ ModelDef model(Log& log) {
   def.inputs = {at::full({2}, 21.0)};
   at::Tensor weight = at::zeros({3}).requires_grad_(true);
   def.step.parameters = {weight};
-  def.step.forward = [&log](torch::jit::Stack& inputs) -> c10::IValue {
+  def.step.forward = [&log](Stack& inputs) -> c10::IValue {
     log.lines.push_back("forward");
     log.now += Nanoseconds(2e6);
     return inputs.at(0).toTensor().mul(2);
@@ -147,7 +147,7 @@ TEST_CASE("warm-up steps are made and not counted; times are milliseconds") {
   auto def = model(log);
   int calls = 0;
   auto forward = def.step.forward;
-  def.step.forward = [&](torch::jit::Stack& inputs) {
+  def.step.forward = [&](Stack& inputs) {
     // The first two take longer.
     if (++calls <= 2) log.now += Nanoseconds(1e9);
     return forward(inputs);
@@ -181,7 +181,7 @@ struct World {
             {"bad", []() -> ModelDef { throw std::runtime_error("no such thing"); }},
             {"torch", [this] {
                auto def = model(log);
-               def.step.forward = [](torch::jit::Stack& inputs) -> c10::IValue { return inputs.at(0).toTensor().view({5}); };
+               def.step.forward = [](Stack& inputs) -> c10::IValue { return inputs.at(0).toTensor().view({5}); };
                return def;
              }},
             {"late", [this] { return model(log); }}};
@@ -298,7 +298,7 @@ TEST_CASE("a device's timer has events in the current stream, and gives them bac
   device.launch_cost = Nanoseconds(0);
   DeviceTimer timer(device);
   ModelDef def;
-  def.step.forward = [&](torch::jit::Stack&) -> c10::IValue { return device.work(Nanoseconds(400)), 0; };
+  def.step.forward = [&](Stack&) -> c10::IValue { return device.work(Nanoseconds(400)), 0; };
   def.step.backward_setup = [&](const c10::IValue&) -> c10::IValue { return device.work(Nanoseconds(5000)), 0; };
   def.step.backward = [&](const c10::IValue&) { device.work(Nanoseconds(700)); };
   const auto times = train_batch(timer, "x", def);
