@@ -20,11 +20,12 @@ struct Sizes {
   std::optional<std::uint64_t> seed = {};
 };
 
-using Step = TrainingStep<c10::Stack>;
+using Stack = torch::jit::Stack;
+using Step = TrainingStep<Stack>;
 
 struct ModelDef {
   /// What `step.forward` is called with. Equal, tensor by tensor, for all runners that are compared with each other.
-  c10::Stack inputs;
+  Stack inputs;
   Step step;
 };
 

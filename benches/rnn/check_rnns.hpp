@@ -1,0 +1,248 @@
+// fastrnns' correctness tool: runners against nn::LSTM: inputs, parameters, outputs, gradients.
+#pragma once
+
+#include <catch2/internal/catch_clara.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/zeros_like.h>
+#include <c10/util/Exception.h>
+
+#include "benches/rnn/command_line.hpp"
+#include "benches/rnn/model_def.hpp"
+#include "benches/rnn/runners.hpp"
+#include "pace/check/outputs.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+
+namespace pace::rnn {
+
+struct CheckOptions {
+  /// Of every element, absolutely.
+  double tolerance = 1e-3;
+  bool gradients = true;
+};
+
+namespace detail {
+
+[[nodiscard]] inline c10::IValue to_tuple(std::vector<c10::IValue> values) {
+  return c10::ivalue::Tuple::create(std::move(values));
+}
+
+/// The first `count` of them.
+[[nodiscard]] inline c10::IValue to_tuple(const std::vector<at::Tensor>& tensors, std::size_t count) {
+  return to_tuple(std::vector<c10::IValue>(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(count)));
+}
+
+[[nodiscard]] inline c10::IValue answer_of(const Step& step, const c10::IValue& output) {
+  return step.answer ? step.answer(output) : output;
+}
+
+[[nodiscard]] inline c10::IValue gradients_of(const Step& step) {
+  std::vector<at::Tensor> gradients;
+  if (step.gradients) {
+    gradients = step.gradients();
+  } else {
+    for (const auto& parameter : step.parameters)
+      gradients.push_back(parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter));
+  }
+  return to_tuple(gradients, gradients.size());
+}
+
+/// Compares and tells `log` by how much the two differ. Throws Error saying what differs.
+class ModelChecker {
+ public:
+  ModelChecker(const CheckOptions& options, std::ostream& log) : log_(log) {
+    settings_.rtol = 0;
+    settings_.atol = options.tolerance;
+    settings_.equal_nan = false;
+  }
+
+  /// `part`: a noun for one of what is compared, such as "output".
+  void compare(const std::string& part, const c10::IValue& expected, const c10::IValue& actual) {
+    const auto match = pace::check::outputs_match(expected, actual, settings_);
+    if (!match.correct) throw Error(part + "s differ: " + called(part, match.message));
+    if (match.compared == 0) throw Error("there are no " + part + "s to compare");
+    log_ << "  " << match.compared << ' ' << part << "s differ by " << format_significant(match.max_abs_error)
+         << " at most\n";
+  }
+
+ private:
+  /// Lines begin with "output", whatever was compared.
+  [[nodiscard]] static std::string called(const std::string& part, const std::string& message) {
+    const std::string noun = "output";
+    std::string result;
+    for (std::size_t start = 0; start <= message.size();) {
+      const std::size_t end = std::min(message.find('\n', start), message.size());
+      std::string line = message.substr(start, end - start);
+      if (line.starts_with(noun)) line.replace(0, noun.size(), part);
+      result += (start == 0 ? "" : "\n  ") + line;
+      start = end + 1;
+    }
+    return result;
+  }
+
+  pace::check::CheckOptions settings_;
+  std::ostream& log_;
+};
+
+}  // namespace detail
+
+/// One training step of both. What is told on the way goes to `out`; figures go to `log`. Throws Error saying what
+/// differs, where and by how much.
+inline void compare_models(ModelDef& model, ModelDef& reference, const CheckOptions& options, std::ostream& out,
+                           std::ostream& log) {
+  detail::ModelChecker checker(options, log);
+  checker.compare("input", detail::to_tuple(reference.inputs), detail::to_tuple(model.inputs));
+  // A runner may have fewer; all that matters in the end are their gradients.
+  const std::size_t common = std::min(model.step.parameters.size(), reference.step.parameters.size());
+  checker.compare("parameter", detail::to_tuple(reference.step.parameters, common),
+                  detail::to_tuple(model.step.parameters, common));
+
+  out << "Checking outputs..." << std::endl;
+  const c10::IValue expected = reference.step.forward(reference.inputs), actual = model.step.forward(model.inputs);
+  checker.compare("output", detail::answer_of(reference.step, expected), detail::answer_of(model.step, actual));
+  if (!options.gradients) return;
+
+  out << "Checking grads..." << std::endl;
+  if (!model.step.backward || !reference.step.backward)
+    throw Error("there is no backward step; --check-grad no compares the forward step alone");
+  const auto go_back = [](Step& step, const c10::IValue& output) {
+    step.backward(step.backward_setup ? step.backward_setup(output) : output);
+  };
+  go_back(reference.step, expected);
+  go_back(model.step, actual);
+  checker.compare("gradient", detail::gradients_of(reference.step), detail::gradients_of(model.step));
+}
+
+/// The runner of nn::LSTM that `runner` is compared with: cuDNN's on a GPU, LibTorch's own on a CPU. None if it has no
+/// counterpart.
+[[nodiscard]] inline const Runner* reference_of(const Runner& runner, const c10::Device& device,
+                                                const std::vector<Runner>& all) {
+  const auto is_reference = [&](const Runner& other) {
+    if (runner.compared_with.empty() || other.compared_with != runner.compared_with || other.draws) return false;
+    return other.name.find(device.is_cuda() ? "cudnn" : "aten") != std::string::npos;
+  };
+  const auto found = std::ranges::find_if(all, is_reference);
+  return found == all.end() ? nullptr : &*found;
+}
+
+struct CheckLine {
+  std::int64_t seq_length = 100, num_layers = 1, input_size = 512, hidden_size = 512, mini_batch = 64;
+  std::optional<std::string> device;
+  std::uint64_t seed = 17;
+  std::vector<std::string> rnns = {"jit_premul", "jit"};
+  bool check_grad = true, variable_lstms = false, verbose = false, help = false;
+};
+
+/// Throws InputError.
+[[nodiscard]] inline CheckLine parse_check_line(int argc, char** argv, std::ostream& out) {
+  using Catch::Clara::Opt, harness::detail::option;
+  using Text = const std::string&;
+  CheckLine line;
+  auto parser = detail::with_size_options(Catch::Clara::Parser() | Catch::Clara::Help(line.help), line);
+  parser |= option("--seed", "number", "of inputs, weights and gradients (defaults to 17)", "a whole number from 0 on",
+                   [&line](Text text) { return harness::read_number(text, line.seed); });
+  parser |= option("--rnns", "a,b", "runners to check (defaults to jit_premul and jit)",
+                   "names of runners, none of them twice", [&line](Text text) {
+                     const auto names = detail::read_names(text);
+                     line.rnns = names.value_or(line.rnns);
+                     return names.has_value();
+                   });
+  parser |= option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no", [&line](Text text) {
+    line.check_grad = text == "yes" || text == "True" || text == "true";
+    return line.check_grad || text == "no" || text == "False" || text == "false";
+  });
+  parser |= Opt(line.variable_lstms)["--variable-lstms"]("also vl_py, on sequences of different lengths");
+  parser |= Opt(line.verbose)["--verbose"]("tell by how much everything differs that agrees");
+  std::deque<std::string> words;
+  auto arguments = in_one_spelling(argc, argv, words);
+  const auto parsed = parser.parse({static_cast<int>(words.size()), arguments.data()});
+  if (!parsed) throw InputError({}, parsed.errorMessage());
+  if (line.help) out << parser;
+  return line;
+}
+
+namespace detail {
+
+/// Throws what says why they are not the same.
+inline void check_runner(const Runner& runner, const std::vector<Runner>& all, const Sizes& sizes,
+                         const CheckLine& line, std::ostream& out) {
+  const Runner* const reference = reference_of(runner, sizes.device, all);
+  if (reference == nullptr) throw Refused("no module of LibTorch computes what it computes");
+  if (reference->name == runner.name) throw Refused("it is nn::LSTM itself, which the others are compared with");
+  if (runner.draws && sizes.layers > 1) throw Refused("it drops out between layers, by chance; expected --num-layers 1");
+  out << "Setting up..." << std::endl;
+  ModelDef expected = reference->make(sizes), model = runner.make(sizes);
+  std::ostream nowhere(nullptr);
+  try {
+    compare_models(model, expected, {.gradients = line.check_grad}, out, line.verbose ? out : nowhere);
+  } catch (const Refused&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error("not as " + reference->name + ": " + error.what());
+  }
+}
+
+}  // namespace detail
+
+/// All of the program but main and the choice of a device, which `to_device` makes of what was asked for. Returns the
+/// exit code: 0 if all runners agree with their references, else 1 with a message for each that does not.
+template <class ToDevice>
+[[nodiscard]] int check_rnns(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
+                             std::ostream& out, std::ostream& err) {
+  const auto complain = [&err](const std::string& message) {
+    err << "check_rnns: " << message << std::endl;
+    return 1;
+  };
+  const auto find = [&all](const std::string& name) -> const Runner& {
+    std::string names;
+    for (const auto& each : all) {
+      if (each.name == name) return each;
+      names += (names.empty() ? "" : ", ") + each.name;
+    }
+    throw InputError({}, "--rnns: there is no runner '" + name + "'; expected some of " + names);
+  };
+  CheckLine line;
+  Sizes sizes;
+  std::vector<const Runner*> asked;
+  try {
+    line = parse_check_line(argc, argv, out);
+    if (line.help) return 0;
+    sizes = {line.seq_length,  line.num_layers, line.input_size,       line.hidden_size,
+             line.mini_batch, to_device(line.device), line.seed};
+    if (line.variable_lstms) asked.push_back(&find("vl_py"));
+    for (const auto& name : line.rnns) asked.push_back(&find(name));
+  } catch (const Error& error) {
+    return complain(error.what());
+  }
+  // A thousandth is much less than what products of TensorFloat32 are off.
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowTF32CuBLAS(false);
+  int code = 0;
+  for (const Runner* const runner : asked) {
+    out << "testing " << runner->name << "..." << std::endl;
+    try {
+      detail::check_runner(*runner, all, sizes, line, out);
+    } catch (const c10::Error& error) {
+      code = complain(runner->name + ": " + error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      code = complain(runner->name + ": " + error.what());
+    }
+    out << std::endl;
+  }
+  return code;
+}
+
+}  // namespace pace::rnn

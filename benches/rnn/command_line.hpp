@@ -1,0 +1,268 @@
+// What a person may ask of the bench: fastrnns' options in every spelling, and the bench's own.
+#pragma once
+
+#include <catch2/internal/catch_clara.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benches/rnn/bench_json.hpp"
+#include "pace/core/error.hpp"
+#include "pace/corpus/python_repr.hpp"
+#include "pace/harness/session_options.hpp"
+
+namespace pace::rnn {
+
+struct CommandLine {
+  std::int64_t seq_length = 100, num_layers = 1, input_size = 512, hidden_size = 512, mini_batch = 64;
+  std::int64_t warmup = 10, nloops = 100;
+  /// None: the program's choice.
+  std::optional<std::string> device;
+  bool variable_lstms = false;
+  std::string sep = " ";
+  JsonFormat print_json = JsonFormat::none;
+  /// None: the lists below.
+  std::optional<std::vector<std::string>> rnns, cnns;
+  std::vector<std::string> group = {"cnns", "rnns"};
+  std::string fuser = "te";
+  std::optional<std::string> executor;
+  /// 0 leaves LibTorch's own.
+  std::optional<std::int64_t> cuda_pointwise_loop_level, cuda_pointwise_block_count, cuda_pointwise_block_size;
+
+  bool compat = false;
+  /// Name of the runner that the others are compared with. None: the program's choice.
+  std::optional<std::string> baseline;
+};
+
+/// Names of fastrnns' runners.
+inline const std::vector<std::string> default_rnns = {"cudnn",           "aten",       "jit",            "jit_premul",
+                                                      "jit_premul_bias", "jit_simple", "jit_multilayer", "py"};
+inline const std::vector<std::string> default_cnns = {"resnet18", "resnet18_jit", "resnet50", "resnet50_jit"};
+inline const std::vector<std::string> variable_length_rnns = {"vl_cudnn", "vl_jit", "vl_py"};
+
+/// Runners that are measured together.
+struct Group {
+  /// In JSON; in `Benchmarking ...s`.
+  std::string key, title;
+  std::vector<std::string> runners;
+};
+
+/// In the order in which they run, which is not the one asked for. Throws InputError if there are none.
+[[nodiscard]] inline std::vector<Group> groups_of(const CommandLine& line) {
+  const auto asked = [&line](const char* name) { return std::ranges::find(line.group, name) != line.group.end(); };
+  std::vector<Group> groups;
+  if (line.variable_lstms) groups.push_back({"vl_lstm", "variable-length sequence LSTM", variable_length_rnns});
+  if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns)});
+  if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns)});
+  if (groups.empty()) throw InputError({}, "--group: there is nothing to run; expected rnns, cnns or both");
+  return groups;
+}
+
+/// Belongs on stderr before the group of variable-length runners, unless JSON is asked for; empty if it does not apply.
+[[nodiscard]] inline std::string variable_length_warning(const CommandLine& line) {
+  constexpr std::int64_t patience = 30;
+  if (!line.variable_lstms || line.nloops + line.warmup <= patience) return {};
+  return "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.";
+}
+
+/// The line in which the original tells what it was asked for.
+[[nodiscard]] inline std::string namespace_text(const CommandLine& line) {
+  const auto text = [](const std::string& value) {
+    std::string repr;
+    corpus::detail::append_repr(repr, std::string_view(value));
+    return repr;
+  };
+  const auto list = [&](const std::vector<std::string>& values) {
+    std::string repr = "[";
+    for (const auto& each : values) repr += (&each == values.data() ? "" : ", ") + text(each);
+    return repr + ']';
+  };
+  const auto maybe = [](const auto& value, auto&& tell) { return value ? tell(*value) : std::string("None"); };
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  const char* const json = line.print_json == JsonFormat::oss ? "'oss'" : "'pep'";
+  return "Namespace(seqLength=" + number(line.seq_length) + ", numLayers=" + number(line.num_layers) +
+         ", inputSize=" + number(line.input_size) + ", hiddenSize=" + number(line.hidden_size) +
+         ", miniBatch=" + number(line.mini_batch) + ", warmup=" + number(line.warmup) +
+         ", nloops=" + number(line.nloops) + ", device=" + maybe(line.device, text) +
+         ", variable_lstms=" + (line.variable_lstms ? "True" : "False") + ", sep=" + text(line.sep) +
+         ", print_json=" + (line.print_json == JsonFormat::none ? "None" : json) + ", rnns=" + maybe(line.rnns, list) +
+         ", cnns=" + maybe(line.cnns, list) + ", group=" + list(line.group) + ", fuser=" + text(line.fuser) +
+         ", executor=" + maybe(line.executor, text) +
+         ", cuda_pointwise_loop_level=" + maybe(line.cuda_pointwise_loop_level, number) +
+         ", cuda_pointwise_block_count=" + maybe(line.cuda_pointwise_block_count, number) +
+         ", cuda_pointwise_block_size=" + maybe(line.cuda_pointwise_block_size, number) + ')';
+}
+
+namespace detail {
+
+/// `--seqLength` and `--seq_length` as `--seq-length`; a value after `=` stays as it is.
+[[nodiscard]] inline std::string with_hyphens(const std::string& word) {
+  std::string result;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (word[i] == '=') return result + word.substr(i);
+    const auto letter = static_cast<unsigned char>(word[i]);
+    if (std::isupper(letter)) result += '-';
+    result += letter == '_' ? '-' : static_cast<char>(std::tolower(letter));
+  }
+  return result;
+}
+
+/// Parts between commas; none of them empty, none twice. None otherwise.
+[[nodiscard]] inline std::optional<std::vector<std::string>> read_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    std::string name = text.substr(start, end - start);
+    if (name.empty() || std::ranges::find(names, name) != names.end()) return std::nullopt;
+    names.push_back(std::move(name));
+    start = end + 1;
+  }
+  return names;
+}
+
+}  // namespace detail
+
+/// The words of a command line in one spelling, an option and its values in one word: `--rnns aten jit` becomes
+/// `--rnns=aten,jit`, `--print-json` alone becomes `--print-json=oss`. They keep the words alive; the last pointer is
+/// null.
+[[nodiscard]] inline std::vector<char*> in_one_spelling(int argc, char** argv, std::deque<std::string>& words) {
+  const auto is_value = [](const std::string& word) { return !word.starts_with('-'); };
+  const auto is_negative = [](const std::string& word) {
+    return word.size() > 1 && word[0] == '-' && (std::isdigit(static_cast<unsigned char>(word[1])) || word[1] == '.');
+  };
+  std::vector<char*> result;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    if (i > 0 && word.starts_with("--")) word = detail::with_hyphens(word);
+    const auto next = [&]() -> std::optional<std::string> {
+      return i > 0 && i + 1 < argc ? std::optional<std::string>(argv[i + 1]) : std::nullopt;
+    };
+    if (word == "--rnns" || word == "--cnns" || word == "--group") {
+      std::string values;
+      for (; next() && is_value(*next()); ++i) values += (values.empty() ? "" : ",") + *next();
+      // Without a value the lists are the default ones, but there is no group.
+      if (values.empty() && word != "--group") continue;
+      word += '=' + (values.empty() ? "none" : values);
+    } else if (word == "--print-json") {
+      const bool has_value = next() && is_value(*next());
+      word += '=' + (has_value ? std::string(argv[++i]) : "oss");
+    } else if (word.starts_with("--") && word.find('=') == std::string::npos && next() &&
+               (next()->empty() || is_negative(*next()))) {
+      // Catch2's parser would skip the one and take the other for an option.
+      word += '=' + std::string(argv[++i]);
+    }
+    words.push_back(std::move(word));
+    result.push_back(words.back().data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+namespace detail {
+
+/// A whole number, `least` at least.
+[[nodiscard]] inline auto read_whole(std::int64_t& to, std::int64_t least) {
+  return [&to, least](const std::string& text) { return harness::read_number(text, to) && to >= least; };
+}
+
+[[nodiscard]] inline auto read_list(std::optional<std::vector<std::string>>& to) {
+  return [&to](const std::string& text) { return (to = read_names(text)).has_value(); };
+}
+
+[[nodiscard]] inline auto read_one_of(auto& to, std::vector<std::string> words) {
+  return [&to, words = std::move(words)](const std::string& text) {
+    to = text;
+    return std::ranges::find(words, text) != words.end();
+  };
+}
+
+/// The sizes of models, which the tools ask for, too. `Line` has the members of CommandLine.
+template <class Line>
+[[nodiscard]] Catch::Clara::Parser with_size_options(Catch::Clara::Parser parser, Line& line) {
+  using harness::detail::option;
+  const char* const size = "a whole number above 0";
+  parser |= option("--seq-length", "number", "rnn: steps of a sequence (defaults to 100)", size,
+                   read_whole(line.seq_length, 1));
+  parser |= option("--num-layers", "number", "rnn: layers (defaults to 1)", size, read_whole(line.num_layers, 1));
+  parser |= option("--input-size", "number", "rnn: features of an input (defaults to 512)", size,
+                   read_whole(line.input_size, 1));
+  parser |= option("--hidden-size", "number", "rnn: features of a state (defaults to 512)", size,
+                   read_whole(line.hidden_size, 1));
+  parser |= option("--mini-batch", "number", "rnn: sequences in a batch (defaults to 64)", size,
+                   read_whole(line.mini_batch, 1));
+  parser |= option("--device", "device", "rnn: cpu, cuda or cuda:NUMBER (defaults to cuda where there is one)",
+                   "cpu, cuda or cuda:NUMBER", [&device = line.device](const std::string& text) {
+                     device = text;
+                     return !text.empty();
+                   });
+  return parser;
+}
+
+}  // namespace detail
+
+/// Catch2's parser with the bench's options; `line` must outlive it. Each may be given again, and the last one counts.
+[[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line) {
+  using harness::detail::option;
+  using Text = const std::string&;
+  const char* const from_0 = "a whole number from 0 on";
+  const char* const names = "names of runners, none of them twice";
+  parser = detail::with_size_options(std::move(parser), line);
+  parser |= option("--warmup", "number", "rnn: steps of each runner before those of the table (defaults to 10); "
+                   "--warm-up is something else", from_0, detail::read_whole(line.warmup, 0));
+  parser |= option("--nloops", "number", "rnn: steps of each runner in the table (defaults to 100)",
+                   "a whole number above 0", detail::read_whole(line.nloops, 1));
+  parser |= Catch::Clara::Opt(line.variable_lstms)["--variable-lstms"](
+      "rnn: also sequences of different lengths, which takes long and ignores --seq-length");
+  parser |= option("--sep", "text", "rnn: between the columns of the table (defaults to a space)", "a text",
+                   [&line](Text text) { return line.sep = text, true; });
+  parser |= option("--print-json", "oss|pep", "rnn: JSON instead of the table: of means, or of single times; oss if "
+                   "nothing follows", "oss or pep", [&format = line.print_json](Text text) {
+                     const auto read = parse_json_format(text);
+                     format = read.value_or(format);
+                     return read.has_value();
+                   });
+  parser |= option("--rnns", "a,b", "rnn: runners of recurrent networks, with commas or spaces between them", names,
+                   detail::read_list(line.rnns));
+  parser |= option("--cnns", "a,b", "rnn: runners of convolutional networks", names, detail::read_list(line.cnns));
+  parser |= option("--group", "rnns,cnns|none", "rnn: what to run (defaults to cnns and rnns)",
+                   "rnns, cnns, both or none", [&group = line.group](Text text) {
+                     group.clear();
+                     if (text == "none") return true;
+                     const auto read = detail::read_names(text);
+                     group = read.value_or(group);
+                     return read && std::ranges::all_of(group, [](Text each) { return each == "rnns" || each == "cnns"; });
+                   });
+  parser |= option("--fuser", "te|old|none|default", "rnn: TorchScript's fuser (defaults to te)",
+                   "te, old, none or default", detail::read_one_of(line.fuser, {"te", "old", "none", "default"}));
+  parser |= option("--executor", "profiling|simple|legacy|default",
+                   "rnn: TorchScript's executor (defaults to the fuser's)", "profiling, simple, legacy or default",
+                   detail::read_one_of(line.executor, {"profiling", "simple", "legacy", "default"}));
+  const auto whole = [](std::optional<std::int64_t>& to) {
+    return [&to](Text text) { return harness::read_number(text, to.emplace()) && *to >= 0; };
+  };
+  parser |= option("--cuda-pointwise-loop-level", "number", "rnn: of the fuser's kernels on a GPU; 0: its own", from_0,
+                   whole(line.cuda_pointwise_loop_level));
+  parser |= option("--cuda-pointwise-block-count", "number", "rnn: likewise", from_0,
+                   whole(line.cuda_pointwise_block_count));
+  parser |= option("--cuda-pointwise-block-size", "number", "rnn: likewise", from_0,
+                   whole(line.cuda_pointwise_block_size));
+  parser |= Catch::Clara::Opt(line.compat)["--compat"](
+      "rnn: seconds called milliseconds on the CPU, and with JSON no word of runners that fail, as fastrnns has it");
+  // --baseline is the stored one.
+  parser |= option("--baseline-runner", "name", "rnn: whom the others are compared with (defaults to cudnn on a GPU, to "
+                   "aten on a CPU)", "the name of a runner", [&baseline = line.baseline](Text text) {
+                     baseline = text;
+                     return !text.empty();
+                   });
+  return parser;
+}
+
+}  // namespace pace::rnn

@@ -1,0 +1,80 @@
+#include <utility>
+#include <vector>
+
+#include <ATen/core/List.h>
+
+#include "benches/rnn/creators.hpp"
+#include "benches/rnn/loops.hpp"
+#include "benches/rnn/loops_text.hpp"
+#include "benches/rnn/script.hpp"
+#include "benches/rnn/steps.hpp"
+
+namespace pace::rnn {
+
+namespace {
+
+c10::IValue to_ivalue(Pass pass) {
+  return tuple(std::move(pass.output), tuple(std::get<0>(pass.states), std::get<1>(pass.states)));
+}
+c10::IValue to_ivalue(State state) { return tuple(std::get<0>(state), std::get<1>(state)); }
+
+/// What every model here has, but for the forward.
+ModelDef model_of(const LstmData& data, const Sizes& sizes) {
+  ModelDef model;
+  model.inputs = {data.x, data.hx, data.cx};
+  model.step.parameters = data.weights;
+  model.step.answer = output_and_last_states;
+  add_backward(model.step, sizes.seed);
+  return model;
+}
+
+/// `weights`: what both the plain `loop` and the script's function `name` take after x, hx and cx.
+template <class Loop, class LoopWeights>
+void set_forward(Step& step, Form form, Loop loop, LoopWeights weights, const char* name, Stack script_weights) {
+  if (form == Form::scripted) {
+    step.forward = [script = Script(loops_text, name, std::move(script_weights))](Stack& inputs) {
+      return script({inputs[0], inputs[1], inputs[2]});
+    };
+  } else {
+    step.forward = [loop, weights = std::move(weights)](Stack& inputs) {
+      return to_ivalue(loop(inputs[0].toTensor(), inputs[1].toTensor(), inputs[2].toTensor(), weights));
+    };
+  }
+}
+
+template <class Loop>
+ModelDef first_layer_model(const Sizes& sizes, Form form, Loop loop, const char* name) {
+  const LstmData data = draw_lstm(sizes);
+  ModelDef model = model_of(data, sizes);
+  const Weights w = data.layer(0);
+  set_forward(model.step, form, loop, w, name, {w.w_ih, w.w_hh, w.b_ih, w.b_hh});
+  return model;
+}
+
+}  // namespace
+
+ModelDef lstm(const Sizes& sizes, Form form) { return first_layer_model(sizes, form, lstm_loop, "lstm"); }
+
+ModelDef lstm_premul(const Sizes& sizes, Form form) {
+  return first_layer_model(sizes, form, lstm_premul_loop, "lstm_premul");
+}
+
+ModelDef lstm_premul_bias(const Sizes& sizes, Form form) {
+  return first_layer_model(sizes, form, lstm_premul_bias_loop, "lstm_premul_bias");
+}
+
+ModelDef lstm_simple(const Sizes& sizes, Form form) {
+  ModelDef model = first_layer_model(sizes, form, lstm_simple_loop, "lstm_simple");
+  model.step.answer = {};  // (hy, cy) is all there is, and the usual backward takes the first
+  return model;
+}
+
+ModelDef lstm_multilayer(const Sizes& sizes, Form form) {
+  const LstmData data = draw_lstm(sizes);
+  ModelDef model = model_of(data, sizes);
+  set_forward(model.step, form, lstm_multilayer_loop, data.weights, "lstm_multilayer",
+              {c10::List<at::Tensor>(data.weights)});
+  return model;
+}
+
+}  // namespace pace::rnn

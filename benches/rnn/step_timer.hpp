@@ -1,0 +1,92 @@
+// StepTimer: events between which the parts of a training step are timed; on the host, or in a device's stream.
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include <c10/core/Device.h>
+
+#include "pace/clock/device.hpp"
+#include "pace/clock/owned.hpp"
+#include "pace/clock/wall.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/units.hpp"
+#ifdef PACE_CUDA
+#include "pace/cuda/device.hpp"
+#endif
+
+namespace pace::rnn {
+
+/// `record` marks the moment at which everything so far is done, `elapsed` tells the time between two of them after a
+/// `synchronise`. `on_host`: they are read from the clock that `now` reads.
+template <class T>
+concept StepTimer = requires(T& timer, typename T::Event& event, const typename T::Event& recorded) {
+  { timer.make_event() } -> std::same_as<typename T::Event>;
+  timer.record(event);
+  timer.synchronise();
+  { timer.elapsed(recorded, recorded) } -> std::same_as<Nanoseconds>;
+  { timer.now() } -> std::same_as<Nanoseconds>;
+  { T::on_host } -> std::convertible_to<bool>;
+};
+
+/// For what runs on the CPU. `C` needs now().
+template <class C = clock::WallClock>
+class HostTimer {
+ public:
+  using Event = Nanoseconds;
+  static constexpr bool on_host = true;
+
+  explicit HostTimer(C clock = {}) : clock_(std::move(clock)) {}
+
+  [[nodiscard]] Event make_event() const { return {}; }
+  void record(Event& event) { event = clock_.now(); }
+  void synchronise() const {}
+  [[nodiscard]] Nanoseconds elapsed(const Event& start, const Event& end) const { return end - start; }
+  [[nodiscard]] Nanoseconds now() { return clock_.now(); }
+
+ private:
+  C clock_;
+};
+
+/// For what runs on a device: events in its current stream.
+template <clock::Device D>
+class DeviceTimer {
+ public:
+  using Event = clock::Owned<D, typename D::Event>;
+  static constexpr bool on_host = false;
+
+  /// `device` must outlive this and all events.
+  explicit DeviceTimer(D& device) : device_(device) {}
+
+  [[nodiscard]] Event make_event() { return clock::own_event(device_); }
+  void record(Event& event) { device_.record(event.get(), device_.current_stream()); }
+  void synchronise() { device_.synchronise(); }
+  [[nodiscard]] Nanoseconds elapsed(const Event& start, const Event& end) {
+    return device_.elapsed(start.get(), end.get());
+  }
+  [[nodiscard]] Nanoseconds now() { return device_.now(); }
+
+ private:
+  D& device_;
+};
+
+static_assert(StepTimer<HostTimer<>>);
+
+/// Calls `use` with the timer of a device; `cuda:1` is as much a GPU as `cuda` is. Throws Refused for a GPU if this
+/// program was built without CUDA.
+template <class Use>
+decltype(auto) with_step_timer(const c10::Device& device, Use&& use) {
+#ifdef PACE_CUDA
+  if (device.is_cuda()) {
+    cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
+    DeviceTimer timer(gpu);
+    return use(timer);
+  }
+#endif
+  if (!device.is_cpu())
+    throw Refused("cannot time on " + device.str() + ": this program was built for the CPU; build it with --config=cuda");
+  HostTimer<> timer;
+  return use(timer);
+}
+
+}  // namespace pace::rnn

@@ -1,0 +1,188 @@
+// The correctness tool, on runners that are wrong in every way they can be.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "benches/rnn/check_rnns.hpp"
+#include "pace/core/error.hpp"
+// After LibTorch's headers, whose CHECK is another one.
+#include <catch2/catch_test_macros.hpp>
+
+namespace {
+
+using namespace pace::rnn;
+
+/// What a runner does otherwise than its reference.
+struct Faults {
+  double input = 0, parameter = 0, output = 0, gradient = 0;
+  bool no_backward = false, lacks_gradient = false;
+};
+
+/// Answers its input times its second parameter. The gradient of the first is 3, of the second nothing that is
+/// written, which counts as 0.
+ModelDef model(const Faults& faults, const Sizes& sizes) {
+  ModelDef def;
+  const auto value = static_cast<double>(*sizes.seed);
+  def.inputs = {at::full({2}, value + faults.input), at::full({1}, 5.0)};
+  at::Tensor first = at::full({3}, 1 + faults.parameter).requires_grad_(true);
+  def.step.parameters = {first, at::full({1}, 2.0).requires_grad_(true)};
+  def.step.forward = [faults](Stack& inputs) -> c10::IValue {
+    return c10::ivalue::Tuple::create(inputs.at(0).toTensor().mul(2).add(faults.output), at::zeros({1}));
+  };
+  if (faults.no_backward) return def;
+  def.step.backward = [first, faults](const c10::IValue&) mutable {
+    if (!faults.lacks_gradient) first.mutable_grad() = at::full({3}, 3 + faults.gradient);
+  };
+  return def;
+}
+
+Runner runner(const std::string& name, const std::string& kind, const Faults& faults, bool draws = false) {
+  Runner each;
+  each.name = name;
+  each.compared_with = kind;
+  each.draws = draws;
+  each.make = [faults](const Sizes& sizes) { return model(faults, sizes); };
+  return each;
+}
+
+std::vector<Runner> some_runners() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  auto broken = runner("broken", "lstm", {});
+  broken.make = [](const Sizes&) -> ModelDef { throw std::runtime_error("cannot be made"); };
+  return {runner("cudnn", "lstm", {}),
+          runner("aten", "lstm", {}),
+          runner("jit", "lstm", {}),
+          runner("jit_premul", "lstm", {.output = 0.0009}),
+          runner("vl_aten", "vl_lstm", {}),
+          runner("vl_py", "vl_lstm", {}),
+          runner("bad_input", "lstm", {.input = 0.5}),
+          runner("bad_parameter", "lstm", {.parameter = 0.5}),
+          runner("bad_output", "lstm", {.output = 0.25}),
+          runner("not_a_number", "lstm", {.output = nan}),
+          runner("bad_gradient", "lstm", {.gradient = -1}),
+          runner("forgetful", "lstm", {.lacks_gradient = true}),
+          runner("forward_only", "lstm", {.no_backward = true}),
+          runner("of_its_own", "", {}),
+          runner("dropout", "lstm", {}, true),
+          std::move(broken)};
+}
+
+struct Run {
+  std::string out, err;
+  int code;
+};
+
+Run run(std::vector<std::string> words) {
+  words.insert(words.begin(), "check_rnns");
+  std::vector<char*> argv;
+  for (auto& each : words) argv.push_back(each.data());
+  std::ostringstream out, err;
+  const auto to_device = [](const std::optional<std::string>& asked) {
+    if (asked && *asked != "cpu") throw pace::InputError({}, "--device: expected cpu, found '" + *asked + "'");
+    return c10::Device(c10::kCPU);
+  };
+  const int code = check_rnns(static_cast<int>(argv.size()), argv.data(), some_runners(), to_device, out, err);
+  return {out.str(), err.str(), code};
+}
+
+std::string progress(const std::string& name) {
+  return "testing " + name + "...\nSetting up...\nChecking outputs...\nChecking grads...\n\n";
+}
+
+TEST_CASE("jit_premul and jit are checked, within a thousandth") {
+  const auto result = run({});
+  REQUIRE(result.err.empty());
+  REQUIRE(result.code == 0);
+  REQUIRE(result.out == progress("jit_premul") + progress("jit"));
+}
+
+TEST_CASE("--variable-lstms checks vl_py, too; --verbose tells figures") {
+  REQUIRE(run({"--variable_lstms", "--rnns", "jit"}).out == progress("vl_py") + progress("jit"));
+  REQUIRE(run({"--verbose", "--rnns", "jit"}).out ==
+          "testing jit...\nSetting up...\n  2 inputs differ by 0.00 at most\n  2 parameters differ by 0.00 at most\n"
+          "Checking outputs...\n  2 outputs differ by 0.00 at most\n"
+          "Checking grads...\n  2 gradients differ by 0.00 at most\n\n");
+}
+
+TEST_CASE("what differs is named, and by how much") {
+  const auto input = run({"--rnns", "bad_input"});
+  REQUIRE(input.code == 1);
+  REQUIRE(input.err.starts_with("check_rnns: bad_input: not as aten: inputs differ: input[0]: 2 of 2 elements"));
+  REQUIRE(input.err.find("expected 17.0, got 17.5") != std::string::npos);
+  REQUIRE(run({"--rnns", "bad_input", "--seed", "4"}).err.find("expected 4.0, got 4.5") != std::string::npos);
+
+  REQUIRE(run({"--rnns", "bad_parameter"}).err.starts_with(
+      "check_rnns: bad_parameter: not as aten: parameters differ: parameter[0]: 3 of 3"));
+
+  const auto output = run({"--rnns", "bad_output"});
+  REQUIRE(output.code == 1);
+  REQUIRE(output.err.starts_with("check_rnns: bad_output: not as aten: outputs differ: output[0]: 2 of 2"));
+  REQUIRE(output.err.find("off by 0.25") != std::string::npos);
+  REQUIRE(run({"--rnns", "not_a_number"}).code == 1);
+
+  const auto gradient = run({"--rnns", "bad_gradient"});
+  REQUIRE(gradient.code == 1);
+  REQUIRE(gradient.err.starts_with("check_rnns: bad_gradient: not as aten: gradients differ: gradient[0]: 3 of 3"));
+  REQUIRE(run({"--rnns", "forgetful"}).err.find("expected 3.0, got 0") != std::string::npos);
+}
+
+TEST_CASE("one that fails does not keep the others from being checked") {
+  const auto result = run({"--rnns", "broken", "jit"});
+  REQUIRE(result.code == 1);
+  REQUIRE(result.err == "check_rnns: broken: cannot be made\n");
+  REQUIRE(result.out == "testing broken...\nSetting up...\n\n" + progress("jit"));
+}
+
+TEST_CASE("gradients only if they are asked for") {
+  REQUIRE(run({"--rnns", "bad_gradient", "--check-grad", "no"}).code == 0);
+  REQUIRE(run({"--rnns", "bad_gradient", "--check_grad", "True"}).code == 1);
+  REQUIRE(run({"--rnns", "forward_only"}).err ==
+          "check_rnns: forward_only: not as aten: there is no backward step; --check-grad no compares the forward step "
+          "alone\n");
+  REQUIRE(run({"--rnns", "forward_only", "--check-grad=no"}).code == 0);
+  REQUIRE(run({"--check-grad", "perhaps"}).err ==
+          "check_rnns: --check-grad: 'perhaps' does not do; expected yes or no\n");
+}
+
+TEST_CASE("what cannot be checked is no success") {
+  REQUIRE(run({"--rnns", "of_its_own"}).err ==
+          "check_rnns: of_its_own: no module of LibTorch computes what it computes\n");
+  REQUIRE(run({"--rnns", "aten"}).err ==
+          "check_rnns: aten: it is nn::LSTM itself, which the others are compared with\n");
+  REQUIRE(run({"--rnns", "dropout"}).code == 0);
+  REQUIRE(run({"--rnns", "dropout", "--numLayers", "2"}).err ==
+          "check_rnns: dropout: it drops out between layers, by chance; expected --num-layers 1\n");
+}
+
+TEST_CASE("bad command lines end before anything runs") {
+  const auto unknown = run({"--rnns", "jit", "warp"});
+  REQUIRE(unknown.code == 1);
+  REQUIRE(unknown.out.empty());
+  REQUIRE(unknown.err.starts_with("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
+  REQUIRE(run({"--hiddenSize", "0"}).err ==
+          "check_rnns: --hidden-size: '0' does not do; expected a whole number above 0\n");
+  REQUIRE(run({"--device", "abacus"}).err == "check_rnns: --device: expected cpu, found 'abacus'\n");
+  REQUIRE(run({"--seed", "-1"}).err == "check_rnns: --seed: '-1' does not do; expected a whole number from 0 on\n");
+  REQUIRE(run({"--nonsense"}).code == 1);
+  const auto help = run({"--help"});
+  REQUIRE(help.code == 0);
+  REQUIRE(help.out.find("--check-grad <yes|no>") != std::string::npos);
+}
+
+TEST_CASE("on a GPU the reference is cuDNN's") {
+  const auto all = some_runners();
+  REQUIRE(reference_of(all[2], c10::Device("cuda:0"), all)->name == "cudnn");
+  REQUIRE(reference_of(all[2], c10::kCPU, all)->name == "aten");
+  REQUIRE(reference_of(all[5], c10::kCPU, all)->name == "vl_aten");
+  REQUIRE(reference_of(all[5], c10::Device("cuda:0"), all) == nullptr);
+}
+
+}  // namespace

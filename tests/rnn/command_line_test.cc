@@ -1,0 +1,201 @@
+// The bench's options: every spelling, beside Catch2's and pace's own, and values that do not do.
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benches/rnn/command_line.hpp"
+#include "pace/core/error.hpp"
+// After LibTorch's headers, whose CHECK is another one.
+#include <catch2/catch_config.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/internal/catch_commandline.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+
+namespace {
+
+using namespace pace::rnn;
+
+struct Parsed {
+  CommandLine line;
+  pace::harness::SessionOptions session;
+  Catch::ConfigData catch2;
+  /// Empty: all is well.
+  std::string error;
+
+  explicit Parsed(std::vector<std::string> given) {
+    given.insert(given.begin(), "program");
+    std::vector<char*> argv;
+    for (auto& each : given) argv.push_back(each.data());
+    std::deque<std::string> words;
+    auto arguments = in_one_spelling(static_cast<int>(argv.size()), argv.data(), words);
+    REQUIRE(arguments.size() == words.size() + 1);
+    REQUIRE(arguments.back() == nullptr);
+    auto parser = with_rnn_options(
+        pace::harness::with_pace_options(Catch::makeCommandLineParser(catch2), session), line);
+    const auto result = parser.parse({static_cast<int>(words.size()), arguments.data()});
+    if (!result) error = result.errorMessage();
+  }
+};
+
+CommandLine parse(std::vector<std::string> given) {
+  const Parsed parsed(std::move(given));
+  REQUIRE(parsed.error.empty());
+  return parsed.line;
+}
+std::string error_of(std::vector<std::string> given) { return Parsed(std::move(given)).error; }
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("without options everything is as fastrnns has it") {
+  const auto line = parse({});
+  REQUIRE(namespace_text(line) ==
+          "Namespace(seqLength=100, numLayers=1, inputSize=512, hiddenSize=512, miniBatch=64, warmup=10, nloops=100, "
+          "device=None, variable_lstms=False, sep=' ', print_json=None, rnns=None, cnns=None, group=['cnns', 'rnns'], "
+          "fuser='te', executor=None, cuda_pointwise_loop_level=None, cuda_pointwise_block_count=None, "
+          "cuda_pointwise_block_size=None)");
+  REQUIRE_FALSE(line.compat);
+  REQUIRE_FALSE(line.baseline);
+}
+
+TEST_CASE("options in camel case, with hyphens, with underscores, with and without an equals sign") {
+  for (const Names& given : std::vector<Names>{
+           {"--seqLength", "7", "--numLayers", "2", "--inputSize", "3", "--hiddenSize", "4", "--miniBatch", "5"},
+           {"--seq-length", "7", "--num-layers", "2", "--input-size", "3", "--hidden-size", "4", "--mini-batch", "5"},
+           {"--seq_length=7", "--num_layers=2", "--input_size=3", "--hidden_size=4", "--mini_batch=5"}}) {
+    const auto line = parse(given);
+    REQUIRE(line.seq_length == 7);
+    REQUIRE(line.num_layers == 2);
+    REQUIRE(line.input_size == 3);
+    REQUIRE(line.hidden_size == 4);
+    REQUIRE(line.mini_batch == 5);
+  }
+  for (const Names& given : std::vector<Names>{
+           {"--variable-lstms", "--cuda-pointwise-loop-level", "1", "--cuda-pointwise-block-count", "2",
+            "--cuda-pointwise-block-size", "0", "--print-json", "pep"},
+           {"--variable_lstms", "--cuda_pointwise_loop_level=1", "--cuda_pointwise_block_count=2",
+            "--cuda_pointwise_block_size=0", "--print_json=pep"}}) {
+    const auto line = parse(given);
+    REQUIRE(line.variable_lstms);
+    REQUIRE(line.cuda_pointwise_loop_level == 1);
+    REQUIRE(line.cuda_pointwise_block_count == 2);
+    REQUIRE(line.cuda_pointwise_block_size == 0);
+    REQUIRE(line.print_json == JsonFormat::pep);
+  }
+}
+
+TEST_CASE("all other options reach the line, too") {
+  const auto line = parse({"--warmup", "0", "--nloops", "1", "--device", "cuda:1", "--fuser", "old", "--executor",
+                           "legacy", "--sep", ", ", "--compat", "--baseline-runner", "aten"});
+  REQUIRE(line.compat);
+  REQUIRE(line.baseline == "aten");
+  REQUIRE(namespace_text(line) ==
+          "Namespace(seqLength=100, numLayers=1, inputSize=512, hiddenSize=512, miniBatch=64, warmup=0, nloops=1, "
+          "device='cuda:1', variable_lstms=False, sep=', ', print_json=None, rnns=None, cnns=None, "
+          "group=['cnns', 'rnns'], fuser='old', executor='legacy', cuda_pointwise_loop_level=None, "
+          "cuda_pointwise_block_count=None, cuda_pointwise_block_size=None)");
+}
+
+TEST_CASE("lists go on until the next option, or have commas") {
+  const auto line = parse({"--rnns", "aten", "jit", "py", "--cnns=resnet18,resnet50", "--group", "rnns", "--nloops", "3"});
+  REQUIRE(line.rnns == Names{"aten", "jit", "py"});
+  REQUIRE(line.cnns == Names{"resnet18", "resnet50"});
+  REQUIRE(line.group == Names{"rnns"});
+  REQUIRE(line.nloops == 3);
+  REQUIRE(parse({"--rnns", "aten,jit", "py"}).rnns == Names{"aten", "jit", "py"});
+  REQUIRE(namespace_text(parse({"--rnns", "aten", "jit"})).find("rnns=['aten', 'jit'], cnns=None") != std::string::npos);
+}
+
+TEST_CASE("an empty list of runners is the default one, and the last list counts") {
+  REQUIRE_FALSE(parse({"--rnns", "--nloops", "3"}).rnns);
+  REQUIRE(parse({"--rnns", "aten", "--rnns", "py"}).rnns == Names{"py"});
+}
+
+TEST_CASE("--print-json means oss if nothing follows") {
+  REQUIRE(parse({}).print_json == JsonFormat::none);
+  REQUIRE(parse({"--print-json"}).print_json == JsonFormat::oss);
+  REQUIRE(parse({"--print-json", "--nloops", "3"}).print_json == JsonFormat::oss);
+  REQUIRE(parse({"--print-json", "oss"}).print_json == JsonFormat::oss);
+  REQUIRE(error_of({"--print-json", "yaml"}) == "--print-json: 'yaml' does not do; expected oss or pep");
+  REQUIRE(error_of({"--print-json=yaml"}) == "--print-json: 'yaml' does not do; expected oss or pep");
+}
+
+TEST_CASE("separators that Catch2's parser would lose") {
+  REQUIRE(parse({"--sep", ""}).sep.empty());
+  REQUIRE(parse({"--sep", "|"}).sep == "|");
+  REQUIRE(parse({"--sep=:"}).sep == ":");
+}
+
+TEST_CASE("groups run in one order, whatever order they were asked for in") {
+  const auto keys = [](const std::vector<std::string>& given) {
+    Names all;
+    for (const auto& each : groups_of(parse(given))) all.push_back(each.key);
+    return all;
+  };
+  REQUIRE(keys({}) == Names{"lstm", "resnet"});
+  REQUIRE(keys({"--group", "cnns", "rnns", "--variable-lstms"}) == Names{"vl_lstm", "lstm", "resnet"});
+  REQUIRE(keys({"--group", "cnns"}) == Names{"resnet"});
+  REQUIRE(keys({"--variable-lstms", "--group"}) == Names{"vl_lstm"});
+  REQUIRE_THROWS_WITH(groups_of(parse({"--group"})),
+                      "--group: there is nothing to run; expected rnns, cnns or both");
+
+  const auto groups = groups_of(parse({"--variable-lstms", "--cnns", "resnet50"}));
+  REQUIRE(groups.at(0).title == "variable-length sequence LSTM");
+  REQUIRE(groups.at(0).runners == Names{"vl_cudnn", "vl_jit", "vl_py"});
+  REQUIRE(groups.at(1).title == "LSTM");
+  REQUIRE(groups.at(1).runners ==
+          Names{"cudnn", "aten", "jit", "jit_premul", "jit_premul_bias", "jit_simple", "jit_multilayer", "py"});
+  REQUIRE(groups.at(2).title == "ResNet");
+  REQUIRE(groups.at(2).runners == Names{"resnet50"});
+  REQUIRE(groups_of(parse({})).at(1).runners == Names{"resnet18", "resnet18_jit", "resnet50", "resnet50_jit"});
+}
+
+TEST_CASE("who asks for many steps of sequences of different lengths is warned") {
+  REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "21"})) ==
+          "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.");
+  REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "20"})).empty());
+  REQUIRE(variable_length_warning(parse({})).empty());
+}
+
+TEST_CASE("values that do not do: which option, what was found, what was expected") {
+  const std::string above_0 = "does not do; expected a whole number above 0";
+  for (const std::string option : {"--seq-length", "--num-layers", "--input-size", "--hidden-size", "--mini-batch",
+                                   "--nloops"})
+    for (const std::string value : {"0", "-3", "many", "2.5", "7x", ""})
+      REQUIRE(error_of({option, value}) == option + ": '" + value + "' " + above_0);
+  REQUIRE(error_of({"--seqLength", "0"}) == "--seq-length: '0' " + above_0);
+  for (const std::string option : {"--warmup", "--cuda-pointwise-block-size"})
+    REQUIRE(error_of({option, "-1"}) == option + ": '-1' does not do; expected a whole number from 0 on");
+  REQUIRE(error_of({"--fuser", "nnc"}) == "--fuser: 'nnc' does not do; expected te, old, none or default");
+  REQUIRE(error_of({"--executor", "fast"}) ==
+          "--executor: 'fast' does not do; expected profiling, simple, legacy or default");
+  REQUIRE(error_of({"--group", "rnns", "dnns"}) ==
+          "--group: 'rnns,dnns' does not do; expected rnns, cnns, both or none");
+  REQUIRE(error_of({"--rnns", "aten,,jit"}) ==
+          "--rnns: 'aten,,jit' does not do; expected names of runners, none of them twice");
+  REQUIRE(error_of({"--cnns", "resnet18", "resnet18"}) ==
+          "--cnns: 'resnet18,resnet18' does not do; expected names of runners, none of them twice");
+  REQUIRE(error_of({"--baseline-runner", ""}) == "--baseline-runner: '' does not do; expected the name of a runner");
+  REQUIRE_FALSE(error_of({"--nloops"}).empty());
+  REQUIRE_FALSE(error_of({"--no-such-option"}).empty());
+}
+
+TEST_CASE("Catch2's options and pace's stand on the same line") {
+  const Parsed parsed({"--warm-up", "0.5", "--warmup", "3", "--json", "file.json", "--baseline", "old.json", "--seed",
+                       "0x11", "--rnns", "py", "--durations", "yes", "-r", "xml"});
+  REQUIRE(parsed.error.empty());
+  REQUIRE(parsed.session.measuring.warm_up == std::chrono::milliseconds(500));
+  REQUIRE(parsed.line.warmup == 3);
+  REQUIRE(parsed.session.json == "file.json");
+  REQUIRE(parsed.session.baseline.compare_with == Names{"old.json"});
+  REQUIRE(parsed.session.measuring.seed == 17);
+  REQUIRE(parsed.line.rnns == Names{"py"});
+  REQUIRE(parsed.catch2.showDurations == Catch::ShowDurations::Always);
+  REQUIRE(parsed.catch2.reporterSpecifications.size() == 1);
+
+  const Parsed filtered({"--nloops", "3", "[rnn]"});
+  REQUIRE(filtered.catch2.testsOrTags == Names{"[rnn]"});
+}
+
+}  // namespace

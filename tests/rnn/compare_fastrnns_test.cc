@@ -1,0 +1,169 @@
+// The comparison of two runs: names, units, what is missing, every format, and files that do not do.
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "benches/rnn/compare_fastrnns.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of one test; gone with it.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "compare_fastrnns_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return (path_ / name).string();
+  }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+struct Run {
+  std::string out, err;
+  int code;
+};
+
+Run run(std::vector<std::string> words) {
+  words.insert(words.begin(), "compare_fastrnns");
+  std::vector<const char*> argv;
+  for (const auto& each : words) argv.push_back(each.c_str());
+  std::ostringstream out, err;
+  const int code = pace::rnn::compare_fastrnns(static_cast<int>(argv.size()), argv.data(), out, err,
+                                               [](const std::string& path) { return path; });
+  return {out.str(), err.str(), code};
+}
+
+constexpr const char* base_text =
+    R"({"lstm": {"aten": 4.0, "jit": 8.0, "gone": 1.5}, "lstm-backward": {"aten": 20}, "resnet": {}})";
+constexpr const char* diff_text =
+    R"({"lstm": {"jit": 6.0, "aten": 5.0}, "lstm-backward": {"aten": 20.1}, "resnet": {"resnet18": 1234567.0}})";
+
+TEST_CASE("markdown, which is the default") {
+  const Folder folder;
+  const auto base = folder.write("base.json", base_text), diff = folder.write("diff.json", diff_text);
+  const std::string expected =
+      "| name                                             | base time (s) |   diff time (s) |   % change |\n"
+      "| :---                                             |          ---: |            ---: |       ---: |\n"
+      "| lstm[aten]:bwd                                   |      0.020000 |        0.020100 |       0.5% |\n"
+      "| lstm[aten]:fwd                                   |      0.004000 |        0.005000 |      25.0% |\n"
+      "| lstm[gone]:fwd                                   |      0.001500 |             nan |       nan% |\n"
+      "| lstm[jit]:fwd                                    |      0.008000 |        0.006000 |     -25.0% |\n"
+      "| resnet[resnet18]:fwd                             |           nan |     1234.567000 |       nan% |\n";
+  for (const auto& words : {std::vector{base, diff}, std::vector{base, diff, std::string("--format"), std::string("md")}}) {
+    const auto result = run(words);
+    REQUIRE(result.code == 0);
+    REQUIRE(result.err.empty());
+    REQUIRE(result.out == expected);
+  }
+}
+
+TEST_CASE("table, csv and json") {
+  const Folder folder;
+  const auto base = folder.write("base.json", base_text), diff = folder.write("diff.json", diff_text);
+  REQUIRE(run({"--format", "table", base, diff}).out ==
+          "name                                             base time (s)   diff time (s)   % change\n"
+          "lstm[aten]:bwd                                        0.020000        0.020100       0.5%\n"
+          "lstm[aten]:fwd                                        0.004000        0.005000      25.0%\n"
+          "lstm[gone]:fwd                                        0.001500             nan       nan%\n"
+          "lstm[jit]:fwd                                         0.008000        0.006000     -25.0%\n"
+          "resnet[resnet18]:fwd                                       nan     1234.567000       nan%\n");
+  REQUIRE(run({base, diff, "--format=csv"}).out ==
+          "name, base time (s), diff time (s), % change\n"
+          "lstm[aten]:bwd, 0.020000, 0.020100, 0.50%\n"
+          "lstm[aten]:fwd, 0.004000, 0.005000, 25.00%\n"
+          "lstm[gone]:fwd, 0.001500, nan, nan%\n"
+          "lstm[jit]:fwd, 0.008000, 0.006000, -25.00%\n"
+          "resnet[resnet18]:fwd, nan, 1234.567000, nan%\n");
+  REQUIRE(run({base, diff, "--format", "json"}).out ==
+          "[[\"lstm[aten]:bwd\", 0.02, 0.0201], [\"lstm[aten]:fwd\", 0.004, 0.005], [\"lstm[gone]:fwd\", 0.0015, NaN], "
+          "[\"lstm[jit]:fwd\", 0.008, 0.006], [\"resnet[resnet18]:fwd\", NaN, 1234.567]]\n");
+}
+
+TEST_CASE("compat: the numbers of the files under a heading that says seconds") {
+  const Folder folder;
+  const auto base = folder.write("base.json", base_text), diff = folder.write("diff.json", diff_text);
+  REQUIRE(run({"--compat", "--format", "json", base, diff}).out ==
+          "[[\"lstm[aten]:bwd\", 20.0, 20.1], [\"lstm[aten]:fwd\", 4.0, 5.0], [\"lstm[gone]:fwd\", 1.5, NaN], "
+          "[\"lstm[jit]:fwd\", 8.0, 6.0], [\"resnet[resnet18]:fwd\", NaN, 1234567.0]]\n");
+}
+
+TEST_CASE("pytest-benchmark's JSON, in seconds as it is") {
+  const Folder folder;
+  const auto base = folder.write("base.json", R"({"machine_info": {}, "benchmarks": [
+    {"group": "fastrnns", "name": "test_forward[aten-legacy-old]", "stats": {"mean": 0.004, "min": 0.001}},
+    {"group": "fastrnns", "name": "test_backward[aten-legacy-old]", "stats": {"mean": 0.02}},
+    {"group": null, "name": "something_else", "stats": {"mean": 1}}]})");
+  const auto diff = folder.write("diff.json", R"({"benchmarks": [
+    {"group": "fastrnns", "name": "test_forward[aten-legacy-old]", "stats": {"mean": 0.005}}]})");
+  REQUIRE(run({base, diff, "--format", "csv"}).out ==
+          "name, base time (s), diff time (s), % change\n"
+          "fastrnns[aten-legacy-old]:bwd, 0.020000, nan, nan%\n"
+          "fastrnns[aten-legacy-old]:fwd, 0.004000, 0.005000, 25.00%\n"
+          "something_else, 1.000000, nan, nan%\n");
+}
+
+void fails(const Run& result, const std::string& message) {
+  REQUIRE(result.code != 0);
+  REQUIRE(result.out.empty());
+  REQUIRE(result.err == "compare_fastrnns: " + message + "\n");
+}
+
+TEST_CASE("files that do not do are named, with the line where they are no JSON") {
+  const Folder folder;
+  const auto good = folder.write("good.json", "{}");
+  const auto missing = folder.path() + "/missing.json";
+  const std::string unreadable = ": cannot be read; expected JSON of fastrnns or of pytest-benchmark";
+  fails(run({missing, good}), missing + unreadable);
+  fails(run({good, folder.path()}), folder.path() + unreadable);
+
+  const std::string no_json = ": this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark";
+  const auto cut = folder.write("cut.json", "{\n  \"lstm\": {\"aten\": oops}\n}\n");
+  fails(run({good, cut}), cut + ":2:20" + no_json);
+  const auto empty = folder.write("empty.json", "");
+  fails(run({empty, good}), empty + ":1:1" + no_json);
+
+  const auto list = folder.write("list.json", "[1]");
+  fails(run({list, good}), list + ": expected an object of groups, or of pytest-benchmark, found array");
+  const auto flat = folder.write("flat.json", R"({"lstm": 3})");
+  fails(run({flat, good}), flat + ": 'lstm': expected an object of models and their times, found number");
+  const auto text = folder.write("text.json", R"({"lstm": {"aten": "fast"}})");
+  fails(run({text, good}), text + ": 'lstm', 'aten': expected a time, found \"fast\"");
+  const auto nameless = folder.write("nameless.json", R"({"benchmarks": [{"stats": {"mean": 1}}]})");
+  fails(run({nameless, good}), nameless + ": benchmarks[0]: expected an object with a name");
+  const auto meanless = folder.write("meanless.json", R"({"benchmarks": [{"name": "a", "stats": {"mean": null}}]})");
+  fails(run({meanless, good}), meanless + ": benchmarks[0]: expected stats with a mean, which is a number");
+}
+
+TEST_CASE("command lines that do not do") {
+  const Folder folder;
+  const auto good = folder.write("good.json", "{}");
+  fails(run({}), "expected two files: base.json and diff.json");
+  fails(run({good}), "expected two files: base.json and diff.json");
+  fails(run({good, good, "--format", "html"}), "--format: 'html' does not do; expected md, csv, table or json");
+  REQUIRE(run({good, good, good}).code != 0);
+  REQUIRE(run({good, good, "--frmat", "md"}).code != 0);
+  const auto help = run({"--help"});
+  REQUIRE(help.code == 0);
+  REQUIRE(help.out.find("--format <md|csv|table|json>") != std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,58 @@
+// A whole training step of a model, and what it answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "benches/rnn/model_def.hpp"
+
+namespace pace::test {
+
+struct StepResult {
+  std::vector<at::Tensor> answer, gradients;
+};
+
+/// All tensors of a value, in order.
+inline void flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
+  if (value.isTensor()) {
+    tensors.push_back(value.toTensor().detach());
+  } else if (value.isTuple()) {
+    for (const c10::IValue& item : value.toTupleRef().elements()) flatten(item, tensors);
+  } else if (value.isTensorList() || value.isList()) {
+    for (const c10::IValue& item : value.toList().vec()) flatten(item, tensors);
+  }
+}
+
+/// The gradients are zeroed before, and stay as they are afterwards; those of the result are copies.
+inline StepResult one_step(rnn::ModelDef& model) {
+  rnn::Step& step = model.step;
+  for (at::Tensor& parameter : step.parameters) parameter.mutable_grad() = at::Tensor();
+  StepResult result;
+  const c10::IValue output = step.forward(model.inputs);
+  flatten(step.answer ? step.answer(output) : output, result.answer);
+  if (!step.backward) return result;
+  step.backward(step.backward_setup ? step.backward_setup(output) : output);
+  for (const at::Tensor& parameter : step.parameters)
+    result.gradients.push_back(parameter.grad().defined() ? parameter.grad().clone() : at::Tensor());
+  return result;
+}
+
+/// Empty if each tensor equals its partner within `tolerance`, absolutely; else what differs.
+inline std::string difference(const std::vector<at::Tensor>& actual, const std::vector<at::Tensor>& expected,
+                              double tolerance) {
+  if (actual.size() != expected.size())
+    return std::to_string(actual.size()) + " tensors instead of " + std::to_string(expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const std::string which = "tensor " + std::to_string(i);
+    if (!actual[i].defined() || !expected[i].defined()) return which + " is not there";
+    if (actual[i].sizes() != expected[i].sizes()) return which + " has another shape";
+    const double largest = (actual[i] - expected[i]).abs().max().item<double>();
+    if (!(largest <= tolerance)) return which + " differs by " + std::to_string(largest);
+  }
+  return {};
+}
+
+}  // namespace pace::test

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# The tools beside the bench as a person starts them, on the real runners.
+#
+#   tools_test.sh CHECK_RNNS COMPARE_FASTRNNS
+set -uo pipefail
+check_rnns=$1 compare_fastrnns=$2
+work=${TEST_TMPDIR:?}
+failures=0
+
+# run PROGRAM OPTIONS...: sets output and code.
+run() {
+  output=$("$@" 2>&1 </dev/null)
+  code=$?
+}
+fails() { ((code == 1)) || complain "exit code $code instead of 1"; }
+succeeds() { ((code == 0)) || complain "exit code $code"; }
+says() { [[ $output == *"$1"* ]] || complain "no message: $1"; }
+complain() {
+  printf '%s: %s\n%s\n\n' "$case" "$1" "$output"
+  failures=$((failures + 1))
+}
+small="--device cpu --seqLength 5 --inputSize 6 --hidden_size 7 --mini-batch 3"
+
+case="the runners that are checked by default"
+run "$check_rnns" $small; succeeds
+says "testing jit_premul..."; says "testing jit..."; says "Checking grads..."
+
+case="a runner that does not take the sizes"
+run "$check_rnns" $small --numLayers 2 --rnns jit jit_multilayer; fails
+says "check_rnns: jit: "; says "jit has 1 layer"; says "testing jit_multilayer..."
+
+case="an unknown runner: nothing is run"
+run "$check_rnns" $small --rnns jit warp; fails
+says "--rnns: there is no runner 'warp'; expected some of cudnn, "
+[[ $output != *testing* ]] || complain "something was run"
+
+case="two runs, from where the person stands"
+printf '{"lstm": {"aten": 2.0}, "lstm-backward": {}}' >"$work/base.json"
+printf '{"lstm": {"aten": 3.0}}' >"$work/diff.json"
+run env BUILD_WORKING_DIRECTORY="$work" "$compare_fastrnns" base.json diff.json --format csv; succeeds
+says $'name, base time (s), diff time (s), % change\nlstm[aten]:fwd, 0.002000, 0.003000, 50.00%'
+
+case="no such file"
+run "$compare_fastrnns" "$work/nowhere.json" "$work/diff.json"; fails
+says "nowhere.json: cannot be read"
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))
