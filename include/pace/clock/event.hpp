@@ -60,7 +60,8 @@ class EventClock {
   /// batches of half the size; an operation of which not even one call can be queued is no longer blocked.
   template <TimedOperation O>
   Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
-    if (!warm_ || !options_.block) {
+    // A step with phases is longer than a stream's queue, and what the host makes of it is a part of it.
+    if (!warm_ || !options_.block || phases_of(operation) != nullptr) {
       prepare(operation, operands);
       return unblocked(operation, operands, iterations);
     }
@@ -96,13 +97,11 @@ class EventClock {
   }
 
  private:
-  /// Hears the phases of an operation by a pair of events around each. Does nothing for one without phases.
+  /// Hears phases by a pair of events around each.
   class EventLaps final : public Lapper {
    public:
-    EventLaps(D& device, std::deque<EventPair<D>>& pairs, Phases* phases)
-        : device_(device), pairs_(pairs), phases_(phases) {
-      if (phases_ != nullptr) phases_->reset();
-    }
+    EventLaps(D& device, std::deque<EventPair<D>>& pairs, Phases& phases)
+        : device_(device), pairs_(pairs), phases_(phases) {}
     void begin(std::size_t phase) override {
       if (which_.size() == pairs_.size()) pairs_.emplace_back(device_);
       device_.record(pairs_[which_.size()].start.get(), device_.current_stream());
@@ -111,38 +110,30 @@ class EventClock {
     void end(std::size_t) override {
       device_.record(pairs_[which_.size() - 1].stop.get(), device_.current_stream());
     }
-    template <class Run>
-    void hear(Run&& run) {
-      if (phases_ == nullptr) run();
-      else phases_->listen(*this, run);
-    }
-    /// Once the device is done: `whole`, or the sum of what was heard since the last time.
-    [[nodiscard]] Nanoseconds collect(Nanoseconds whole) {
-      if (phases_ == nullptr) return whole;
-      Nanoseconds sum{};
-      for (std::size_t i = 0; i < which_.size(); ++i) {
-        const Nanoseconds took = device_.elapsed(pairs_[i].start.get(), pairs_[i].stop.get());
-        phases_->add(which_[i], took);
-        sum += took;
-      }
-      which_.clear();
-      return sum;
+    /// Once the device is done.
+    void collect() {
+      for (std::size_t i = 0; i < which_.size(); ++i)
+        phases_.add(which_[i], device_.elapsed(pairs_[i].start.get(), pairs_[i].stop.get()));
     }
 
    private:
     D& device_;
     std::deque<EventPair<D>>& pairs_;
-    Phases* const phases_;
+    Phases& phases_;
     /// The phase of each pair in use.
     std::vector<std::size_t> which_;
   };
 
   template <class O>
   Nanoseconds unblocked(const O& operation, std::size_t operands, std::int64_t iterations) {
-    EventLaps laps(device_, lap_pairs_, phases_of(operation));
-    const Nanoseconds whole =
-        time([&] { laps.hear([&] { operation.run(operation.state, operands, iterations); }); });
-    return laps.collect(whole);
+    const auto run = [&] { operation.run(operation.state, operands, iterations); };
+    Phases* const phases = phases_of(operation);
+    if (phases == nullptr) return time(run);
+    EventLaps laps(device_, lap_pairs_, *phases);
+    phases->reset();
+    static_cast<void>(time([&] { phases->listen(laps, run); }));
+    laps.collect();
+    return phases->total();
   }
 
   template <class O>
@@ -150,18 +141,17 @@ class EventClock {
                                         std::int64_t batch) {
     if (batch == 0) return unblocked(operation, operands, iterations);
     if (!blocker_) blocker_.emplace(device_, options_.time_out);
-    EventLaps laps(device_, lap_pairs_, phases_of(operation));
     Nanoseconds total{};
     for (std::int64_t done = 0; done < iterations; done += batch) {
       const auto stream = device_.current_stream();
       Block<D> block(*blocker_, stream);
       device_.record(pair_.start.get(), stream);
-      laps.hear([&] { operation.run(operation.state, operands, std::min(batch, iterations - done)); });
+      operation.run(operation.state, operands, std::min(batch, iterations - done));
       device_.record(pair_.stop.get(), stream);
       const bool in_time = block.end();
       wait_for(device_, pair_.stop.get(), options_.longest);
       if (!in_time) return std::nullopt;
-      total += laps.collect(device_.elapsed(pair_.start.get(), pair_.stop.get()));
+      total += device_.elapsed(pair_.start.get(), pair_.stop.get());
     }
     return total;
   }

@@ -47,11 +47,12 @@ template <clock::TellsFigures C, class... Operands>
 }
 
 /// Selects what the gate is about. Automatic: the graph, unless somebody cannot be captured; then nobody is, for all
-/// are timed alike. If asked for by name, those that cannot be timed that way are taken out.
+/// are timed alike. Where iterations have phases, the stream: who trains launches every step. If asked for by name, those that cannot be timed that way are taken out.
 template <clock::TellsFigures C, class... Operands>
 void select_gate_figure(C& clock, Roster<Operands...>& roster) {
   const bool automatic = roster.options.clock == ClockChoice::automatic;
-  clock.select(automatic ? ClockChoice::graph : roster.options.clock);
+  const bool phases = roster.implementations[roster.baseline]->operation().phases != nullptr;
+  clock.select(!automatic ? roster.options.clock : phases ? ClockChoice::hot : ClockChoice::graph);
   const Untimeable found = find_untimeable(clock, roster);
   for (std::size_t i = 0; i < found.who.size(); ++i) {
     if (!automatic) {
