@@ -20,6 +20,7 @@
 #include <c10/util/Exception.h>
 
 #include "benches/rnn/command_line.hpp"
+#include "benches/rnn/find_among.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
 #include "pace/check/outputs.hpp"
@@ -206,14 +207,6 @@ template <class ToDevice>
     err << "check_rnns: " << message << std::endl;
     return 1;
   };
-  const auto find = [&all](const std::string& name) -> const Runner& {
-    std::string names;
-    for (const auto& each : all) {
-      if (each.name == name) return each;
-      names += (names.empty() ? "" : ", ") + each.name;
-    }
-    throw InputError({}, "--rnns: there is no runner '" + name + "'; expected some of " + names);
-  };
   CheckLine line;
   Sizes sizes;
   std::vector<const Runner*> asked;
@@ -222,8 +215,8 @@ template <class ToDevice>
     if (line.help) return 0;
     sizes = {line.seq_length,  line.num_layers, line.input_size,       line.hidden_size,
              line.mini_batch, to_device(line.device), line.seed};
-    if (line.variable_lstms) asked.push_back(&find("vl_py"));
-    for (const auto& name : line.rnns) asked.push_back(&find(name));
+    if (line.variable_lstms) asked.push_back(&find_among(all, "vl_py", "--variable-lstms"));
+    for (const auto& name : line.rnns) asked.push_back(&find_among(all, name, "--rnns"));
   } catch (const Error& error) {
     return complain(error.what());
   }

@@ -35,4 +35,35 @@ struct PytorchLstm {
 /// Layer after layer; answers the output and the states of the last.
 [[nodiscard]] ModelDef lstm_multilayer(const Sizes& sizes, Form form);
 
+/// torch::nn::LSTM, and after it the layer norms of a layer-norm LSTM: two over fixed numbers of [batch, 4 hidden] and
+/// one over the cell state per time step. Computes no LSTM with layer norm: it bounds from below what the forward of
+/// one built on cuDNN's takes. Has no backward.
+[[nodiscard]] ModelDef layernorm_pytorch_lstm(const Sizes& sizes);
+
+// Inputs [list of `sizes.batch` sequences of random lengths, hx, cx].
+
+/// torch::nn::LSTM over packed sequences; answers padded ones.
+[[nodiscard]] ModelDef varlen_pytorch_lstm(const Sizes& sizes, bool cudnn, const Lengths& lengths = {});
+/// Sequence after sequence, cell after cell; answers lists. First layer only.
+[[nodiscard]] ModelDef varlen_lstm(const Sizes& sizes, Form form, const Lengths& lengths = {});
+
+// Modules of custom_lstms.hpp: inputs [x, then h and c of each layer, [batch, hidden]]; the parameters are the module's,
+// drawn normal.
+
+/// With layer norm; always one layer.
+[[nodiscard]] ModelDef lnlstm(const Sizes& sizes, Form form, bool decompose);
+/// With dropout of 0.4 between layers.
+[[nodiscard]] ModelDef dropoutlstm(const Sizes& sizes, Form form);
+
+enum class Architecture { resnet18, resnet50 };
+
+/// The benchmark has always had these, whatever --miniBatch says.
+struct Images {
+  std::int64_t batch = 32, side = 224;
+};
+
+/// In training mode; inputs [images]; of `sizes`, only device and seed play a part. `trace`: as a TorchScript trace.
+[[nodiscard]] ModelDef imagenet_cnn(Architecture architecture, const Sizes& sizes, bool trace,
+                                    const Images& images = {});
+
 }  // namespace pace::rnn

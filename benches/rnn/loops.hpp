@@ -81,4 +81,25 @@ template <class Cell>
   return {at::stack(steps), {std::get<0>(state).unsqueeze(0), std::get<1>(state).unsqueeze(0)}};
 }
 
+struct VarlenPass {
+  std::vector<at::Tensor> outputs, hy, cy;  ///< per sequence: [length, 1, hidden] and [1, 1, hidden]
+};
+
+/// One sequence, of [length, input], after the other. hx and cx of [1, batch, hidden].
+[[nodiscard]] inline VarlenPass varlen_lstm_loop(const std::vector<at::Tensor>& sequences, const at::Tensor& hx,
+                                                 const at::Tensor& cx, const Weights& w) {
+  const std::vector<at::Tensor> hxs = hx.unbind(1), cxs = cx.unbind(1);
+  VarlenPass pass;
+  for (std::size_t b = 0; b < sequences.size(); ++b) {
+    const auto cell = [&](const at::Tensor& step, const State& state) {
+      return lstm_cell(step.unsqueeze(0), state, w.w_ih, w.w_hh, w.b_ih, w.b_hh);
+    };
+    auto [output, states] = detail::loop(sequences[b].unbind(0), {hxs[b], cxs[b]}, cell);
+    pass.outputs.push_back(std::move(output));
+    pass.hy.push_back(std::move(std::get<0>(states)));
+    pass.cy.push_back(std::move(std::get<1>(states)));
+  }
+  return pass;
+}
+
 }  // namespace pace::rnn

@@ -23,6 +23,22 @@ Make nn(PytorchLstm options) {
   return [options](const Sizes& sizes) { return pytorch_lstm(sizes, options); };
 }
 
+Make layernorm(Form form, bool decompose) {
+  return [=](const Sizes& sizes) { return lnlstm(sizes, form, decompose); };
+}
+
+Make packed(bool cudnn) {
+  return [cudnn](const Sizes& sizes) { return varlen_pytorch_lstm(sizes, cudnn); };
+}
+
+Make varlen(Form form) {
+  return [form](const Sizes& sizes) { return varlen_lstm(sizes, form); };
+}
+
+Make cnn(Architecture architecture, bool trace) {
+  return [=](const Sizes& sizes) { return imagenet_cnn(architecture, sizes, trace); };
+}
+
 std::vector<Runner> listed() {
   constexpr Form plain = Form::plain, scripted = Form::scripted;
   constexpr bool cuda = true, anywhere = false, draws = true;
@@ -44,6 +60,25 @@ std::vector<Runner> listed() {
       {"py_simple", "lstm", anywhere, one_layer, "simple", !draws, in(plain, lstm_simple)},
       {"cudnn_simple", "lstm", cuda, one_layer, "simple", !draws, nn({.last_state = true})},
       {"aten_simple", "lstm", anywhere, one_layer, "simple", !draws, nn({.cudnn = false, .last_state = true})},
+
+      {"cudnn_layernorm", "lstm", anywhere, any, "layernorm bound", !draws, layernorm_pytorch_lstm},
+      {"jit_layernorm", "lstm", anywhere, one_layer, "layernorm", !draws, layernorm(scripted, false)},
+      {"py_layernorm", "lstm", anywhere, one_layer, "layernorm", !draws, layernorm(plain, false)},
+      // A kind of its own: without an epsilon, small deviations give other numbers.
+      {"jit_layernorm_decom", "lstm", anywhere, one_layer, "layernorm_decom", !draws, layernorm(scripted, true)},
+      {"py_layernorm_decom", "lstm", anywhere, one_layer, "layernorm_decom", !draws, layernorm(plain, true)},
+      {"jit_dropout", "lstm", anywhere, any, "dropout", draws, in(scripted, dropoutlstm)},
+      {"py_dropout", "lstm", anywhere, any, "dropout", draws, in(plain, dropoutlstm)},
+
+      {"vl_cudnn", "vl_lstm", cuda, any, "vl_lstm", !draws, packed(true)},
+      {"vl_aten", "vl_lstm", anywhere, any, "vl_lstm", !draws, packed(false)},
+      {"vl_jit", "vl_lstm", anywhere, one_layer, "vl_lstm", !draws, varlen(scripted)},
+      {"vl_py", "vl_lstm", anywhere, one_layer, "vl_lstm", !draws, varlen(plain)},
+
+      {"resnet18", "resnet", anywhere, any, "resnet18", !draws, cnn(Architecture::resnet18, false)},
+      {"resnet18_jit", "resnet", anywhere, any, "resnet18", !draws, cnn(Architecture::resnet18, true)},
+      {"resnet50", "resnet", anywhere, any, "resnet50", !draws, cnn(Architecture::resnet50, false)},
+      {"resnet50_jit", "resnet", anywhere, any, "resnet50", !draws, cnn(Architecture::resnet50, true)},
   };
 }
 

@@ -15,7 +15,7 @@ inline constexpr std::int64_t any_number_of_layers = std::numeric_limits<std::in
 
 struct Runner {
   std::string name;
-  std::string group;  ///< lstm, vl_lstm, resnet; custom: models with weights and inputs of their own
+  std::string group;  ///< lstm, vl_lstm or resnet: under which name results are reported
   bool needs_cuda = false;
   std::int64_t max_layers = any_number_of_layers;
   /// Runners with equal kinds give equal answers and gradients to equal seeds.

@@ -1,4 +1,4 @@
-// A function of TorchScript text with its weights.
+// A function of TorchScript, from text or traced, with its weights.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,12 @@ class Script {
   /// `weights` are the last arguments of the function `name` of `text`.
   Script(const std::string& text, const std::string& name, Stack weights)
       : unit_(torch::jit::compile(text)), function_(&unit_->get_function(name)), weights_(std::move(weights)) {}
+
+  /// `weights` are the last inputs of the graph.
+  Script(std::shared_ptr<torch::jit::Graph> graph, Stack weights)
+      : unit_(std::make_shared<torch::jit::CompilationUnit>()),
+        function_(unit_->create_function("forward", std::move(graph))),
+        weights_(std::move(weights)) {}
 
   [[nodiscard]] c10::IValue operator()(Stack arguments) const {
     arguments.insert(arguments.end(), weights_.begin(), weights_.end());

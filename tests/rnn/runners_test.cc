@@ -1,14 +1,14 @@
 // Every runner that runs on the CPU against torch::nn::LSTM with the same weights: outputs, states, gradients.
 #include "benches/rnn/runners.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include <ATen/ops/equal.h>
-#include <ATen/ops/randn.h>
+#include <ATen/ATen.h>
 
 #include "benches/rnn/nn_lstm.hpp"
 #include "benches/rnn/steps.hpp"
@@ -94,6 +94,172 @@ TEST_CASE("Outputs, states and gradients of LSTM runners are torch::nn::LSTM's")
   }
 }
 
+/// The gradient that the model goes back with.
+at::Tensor start_of(ModelDef& model) {
+  const c10::IValue prepared = model.step.backward_setup(model.step.forward(model.inputs));
+  return prepared.toTupleRef().elements()[1].toTensor();
+}
+
+TEST_CASE("Sequences of many lengths go through the LSTM as they would alone") {
+  const std::vector<Runner> list = on_the_cpu({"vl_lstm"});
+  REQUIRE(list.size() == 3);
+  for (const Runner& runner : list) {
+    INFO(runner.name);
+    Sizes sizes = small();
+    sizes.sequence = 1;  // plays no part
+    ModelDef model = runner.make(sizes);
+    const std::vector<at::Tensor> sequences = model.inputs[0].toTensorVector();
+    REQUIRE(sequences.size() == 3);
+    torch::nn::LSTM module = module_of(model, sizes);
+    const at::Tensor start = start_of(model);
+    std::vector<at::Tensor> outputs, hys, cys;
+    std::int64_t longest = 0;
+    for (std::int64_t b = 0; b < 3; ++b) {
+      const at::Tensor& sequence = sequences[static_cast<std::size_t>(b)];
+      const std::int64_t length = sequence.size(0);
+      REQUIRE((length >= 30 && length < 100));
+      longest = std::max(longest, length);
+      const auto state = [&](int input) { return model.inputs[static_cast<std::size_t>(input)].toTensor().narrow(1, b, 1); };
+      const auto [output, states] = module->forward(sequence.unsqueeze(1), std::tuple(state(1), state(2)));
+      output.backward(start.narrow(0, 0, length).narrow(1, b, 1));
+      outputs.push_back(output.detach().squeeze(1));
+      hys.push_back(std::get<0>(states).detach());
+      cys.push_back(std::get<1>(states).detach());
+    }
+    at::Tensor padded = at::zeros({longest, 3, sizes.hidden});
+    for (std::int64_t b = 0; b < 3; ++b) {
+      const at::Tensor& output = outputs[static_cast<std::size_t>(b)];
+      padded.narrow(0, 0, output.size(0)).select(1, b).copy_(output);
+    }
+    for (int step = 0; step < 3; ++step) {
+      const StepResult actual = one_step(model);
+      REQUIRE(difference(actual.answer, {padded, at::cat(hys, 1), at::cat(cys, 1)}, tolerance) == "");
+      REQUIRE(difference(actual.gradients, gradients(module), tolerance) == "");
+    }
+  }
+}
+
+TEST_CASE("Layer-norm LSTMs are what their formula says") {
+  const std::vector<Runner> list = on_the_cpu({"layernorm", "layernorm_decom"});
+  REQUIRE(list.size() == 4);
+  for (const Runner& runner : list) {
+    INFO(runner.name);
+    const double epsilon = runner.compared_with == "layernorm" ? 1e-5 : 0;
+    ModelDef model = runner.make(small());
+    // w_ih, w_hh, then weight and bias of the norms of input, hidden and cell; ones and zeros would hide a mix-up.
+    REQUIRE(model.step.parameters.size() == 8);
+    std::vector<at::Tensor> w;
+    {
+      const at::NoGradGuard no_gradients;
+      for (std::size_t i = 2; i < 8; ++i) model.step.parameters[i].add_(at::randn_like(model.step.parameters[i]));
+    }
+    for (const at::Tensor& parameter : model.step.parameters) w.push_back(parameter.detach().clone().set_requires_grad(true));
+    const auto norm = [&](const at::Tensor& x, std::size_t first) {
+      const at::Tensor centred = x - x.mean({-1}, true);
+      return centred / (centred * centred).mean({-1}, true).add(epsilon).sqrt() * w[first] + w[first + 1];
+    };
+    at::Tensor h = model.inputs[1].toTensor(), c = model.inputs[2].toTensor();
+    std::vector<at::Tensor> outputs;
+    for (const at::Tensor& x : model.inputs[0].toTensor().unbind(0)) {
+      const at::Tensor gates = norm(at::mm(x, w[0].t()), 2) + norm(at::mm(h, w[1].t()), 4);
+      const auto gate = [&](int index) { return gates.narrow(1, 6 * index, 6); };
+      c = norm(at::sigmoid(gate(1)) * c + at::sigmoid(gate(0)) * at::tanh(gate(2)), 6);
+      h = at::sigmoid(gate(3)) * at::tanh(c);
+      outputs.push_back(h);
+    }
+    const at::Tensor output = at::stack(outputs);
+    output.backward(start_of(model));
+    std::vector<at::Tensor> expected;
+    double largest = 1;
+    for (const at::Tensor& leaf : w) {
+      expected.push_back(leaf.grad());
+      largest = std::max(largest, leaf.grad().abs().max().item<double>());
+    }
+    for (int step = 0; step < 3; ++step) {
+      const StepResult actual = one_step(model);
+      REQUIRE(difference(actual.answer, {output.detach(), h.detach().unsqueeze(0), c.detach().unsqueeze(0)},
+                         tolerance) == "");
+      REQUIRE(difference(actual.gradients, expected, tolerance * largest) == "");
+    }
+  }
+}
+
+TEST_CASE("Dropout LSTMs are one-layer LSTMs with dropout between them") {
+  const std::vector<Runner> list = on_the_cpu({"dropout"});
+  REQUIRE(list.size() == 2);
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  for (const Runner& runner : list) {
+    for (const std::int64_t layers : {1, 3}) {
+      INFO(runner.name << ", " << layers << " layers");
+      ModelDef model = runner.make(small(layers));
+      // At least what goes through the recurrence must not leave 1e-5 for float32's own reasons.
+      {
+        const at::NoGradGuard no_gradients;
+        for (const at::Tensor& parameter : model.step.parameters) parameter.mul_(0.4);
+      }
+      std::vector<torch::nn::LSTM> modules;
+      const at::Tensor start = start_of(model);
+      at::Tensor output = model.inputs[0].toTensor();
+      std::vector<at::Tensor> hys, cys, expected;
+      generator.set_current_seed(3);
+      for (std::int64_t layer = 0; layer < layers; ++layer) {
+        Sizes sizes = small();
+        if (layer > 0) sizes.input = sizes.hidden;
+        const auto index = static_cast<std::size_t>(layer);
+        LstmData data;
+        for (std::size_t i = 0; i < 4; ++i) data.weights.push_back(model.step.parameters[4 * index + i]);
+        modules.push_back(nn_lstm(data, sizes));
+        const auto state = [&](std::size_t which) {
+          return model.inputs[1 + 2 * index + which].toTensor().unsqueeze(0);
+        };
+        std::tuple<at::Tensor, at::Tensor> states;
+        std::tie(output, states) = modules.back()->forward(output, std::tuple(state(0), state(1)));
+        if (layer < layers - 1) output = at::dropout(output, 0.4, true);
+        hys.push_back(std::get<0>(states).detach());
+        cys.push_back(std::get<1>(states).detach());
+      }
+      output.backward(start);
+      for (torch::nn::LSTM& module : modules)
+        for (const at::Tensor& gradient : gradients(module)) expected.push_back(gradient);
+      for (int step = 0; step < 3; ++step) {
+        INFO("step " << step);
+        generator.set_current_seed(3);
+        const StepResult actual = one_step(model);
+        REQUIRE(difference(actual.answer, {output.detach(), at::cat(hys), at::cat(cys)}, tolerance) == "");
+        REQUIRE(difference(actual.gradients, expected, tolerance) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("The bound for layer norm is an LSTM whose cell state was normalised once per step; it has no backward") {
+  const Sizes sizes = small();
+  ModelDef model = find_runner("cudnn_layernorm").make(sizes);
+  REQUIRE_FALSE(model.step.backward);
+  torch::nn::LSTM module = module_of(model, sizes);
+  const auto [output, states] =
+      module->forward(model.inputs[0].toTensor(), std::tuple(model.inputs[1].toTensor(), model.inputs[2].toTensor()));
+  at::Tensor cy = std::get<1>(states);
+  for (int step = 0; step < 6; ++step) cy = at::layer_norm(cy, {6});
+  REQUIRE(difference(one_step(model).answer, {output.detach(), std::get<0>(states).detach(), cy.detach()}, tolerance) ==
+          "");
+}
+
+TEST_CASE("All of fastrnns' runners are there, once") {
+  std::set<std::string> names;
+  for (const Runner& runner : runners()) REQUIRE(names.insert(runner.name).second);
+  for (const char* name :
+       {"cudnn", "cudnn_dropout", "cudnn_layernorm", "vl_cudnn", "vl_jit", "vl_py", "aten", "jit", "py", "jit_premul",
+        "jit_premul_bias", "jit_simple", "jit_multilayer", "jit_layernorm", "jit_layernorm_decom", "jit_dropout",
+        "resnet18", "resnet50", "resnet18_jit", "resnet50_jit"}) {
+    INFO(name);
+    REQUIRE(names.count(name) == 1);
+  }
+  for (const Runner& runner : runners())
+    REQUIRE(runner.needs_cuda == (runner.name == "cudnn" || runner.name == "cudnn_dropout" ||
+                                  runner.name == "vl_cudnn" || runner.name == "cudnn_simple"));
+}
+
 TEST_CASE("Equal seeds give all runners of a kind equal inputs and weights, of their own") {
   std::map<std::string, ModelDef> first_of_kind;
   for (const Runner& runner : runners()) {
@@ -115,10 +281,7 @@ TEST_CASE("Equal seeds give all runners of a kind equal inputs and weights, of t
     }
     if (!model.step.backward) continue;
     // ... and the same gradient to go back with.
-    const auto start = [](ModelDef& each) {
-      return each.step.backward_setup(each.step.forward(each.inputs)).toTupleRef().elements()[1].toTensor();
-    };
-    REQUIRE(at::equal(start(model), start(other)));
+    REQUIRE(at::equal(start_of(model), start_of(other)));
   }
 }
 
@@ -143,18 +306,13 @@ TEST_CASE("Seeds decide what is drawn; the default generator is left alone") {
 
 TEST_CASE("The gradient to go back with is drawn once, and kept") {
   ModelDef model = find_runner("py").make(small());
-  const auto start = [&] {
-    return model.step.backward_setup(model.step.forward(model.inputs)).toTupleRef().elements()[1].toTensor();
-  };
-  const at::Tensor first = start();
+  const at::Tensor first = start_of(model);
   REQUIRE(first.sizes() == at::IntArrayRef{6, 3, 6});
-  REQUIRE(start().data_ptr() == first.data_ptr());
+  REQUIRE(start_of(model).data_ptr() == first.data_ptr());
   // Not the numbers of x, which has the same seed.
   Sizes square = small(1, 4);
   ModelDef other = find_runner("py").make(square);
-  const at::Tensor gradient =
-      other.step.backward_setup(other.step.forward(other.inputs)).toTupleRef().elements()[1].toTensor();
-  REQUIRE_FALSE(at::equal(gradient, other.inputs[0].toTensor()));
+  REQUIRE_FALSE(at::equal(start_of(other), other.inputs[0].toTensor()));
 }
 
 TEST_CASE("aten switches cuDNN off around forward and backward alone") {

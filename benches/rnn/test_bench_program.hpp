@@ -1,0 +1,119 @@
+// All of //benches/rnn:test_bench but main: every runner's halves for 0.1 s each, as pytest-benchmark's JSON.
+#pragma once
+
+#include <catch2/internal/catch_clara.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <c10/util/Exception.h>
+
+#include "benches/rnn/command_line.hpp"
+#include "benches/rnn/find_among.hpp"
+#include "benches/rnn/runners.hpp"
+#include "benches/rnn/test_bench.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+
+namespace pace::rnn {
+
+struct TestBenchLine {
+  std::int64_t seq_length = 100, num_layers = 1, input_size = 512, hidden_size = 512, mini_batch = 64;
+  std::optional<std::string> device;
+  /// None: those of the bench, as far as the device has them.
+  std::optional<std::vector<std::string>> rnns, cnns;
+  std::string fuser = "old", executor = "legacy";
+  bool help = false;
+};
+
+/// Throws InputError.
+[[nodiscard]] inline TestBenchLine parse_test_bench_line(int argc, char** argv, std::ostream& err) {
+  using harness::detail::option;
+  const char* const names = "names of runners, none of them twice";
+  TestBenchLine line;
+  auto parser = detail::with_size_options(Catch::Clara::Parser() | Catch::Clara::Help(line.help), line);
+  parser |= option("--rnns", "a,b|none", "runners of recurrent networks (defaults to the bench's)", names,
+                   detail::read_list(line.rnns));
+  parser |= option("--cnns", "a,b|none", "runners of convolutional networks (defaults to the bench's)", names,
+                   detail::read_list(line.cnns));
+  parser |= option("--fuser", "te|old|none|default", "TorchScript's fuser (defaults to old)",
+                   "te, old, none or default", detail::read_one_of(line.fuser, {"te", "old", "none", "default"}));
+  parser |= option("--executor", "profiling|simple|legacy|default", "TorchScript's executor (defaults to legacy)",
+                   "profiling, simple, legacy or default",
+                   detail::read_one_of(line.executor, {"profiling", "simple", "legacy", "default"}));
+  std::deque<std::string> words;
+  auto arguments = in_one_spelling(argc, argv, words);
+  const auto parsed = parser.parse({static_cast<int>(words.size()), arguments.data()});
+  if (!parsed) throw InputError({}, parsed.errorMessage());
+  if (line.help) err << parser;
+  for (auto* const list : {&line.rnns, &line.cnns})
+    if (*list && **list == std::vector<std::string>{"none"}) list->emplace();
+  return line;
+}
+
+/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what was asked for, `set_fuser` is given a fuser
+/// and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code: 0, or
+/// 1 with a message for each runner that failed.
+template <class ToDevice, class SetFuser, class WithTimer>
+[[nodiscard]] int test_bench(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
+                             SetFuser&& set_fuser, WithTimer&& with_timer, std::ostream& out, std::ostream& err) {
+  const auto complain = [&err](const std::string& message) {
+    err << "test_bench: " << message << std::endl;
+    return 1;
+  };
+  TestBenchLine line;
+  Sizes sizes;
+  std::vector<const Runner*> asked;
+  try {
+    line = parse_test_bench_line(argc, argv, err);
+    if (line.help) return 0;
+    sizes = {line.seq_length, line.num_layers, line.input_size, line.hidden_size, line.mini_batch,
+             to_device(line.device)};
+    const auto add = [&](const auto& list, const std::vector<std::string>& defaults, const std::string& option) {
+      for (const auto& name : list.value_or(defaults)) {
+        const Runner& runner = find_among(all, name, option);
+        if (list || sizes.device.is_cuda() || !runner.needs_cuda) asked.push_back(&runner);
+        else err << name << " is left out: it needs a GPU" << std::endl;
+      }
+    };
+    add(line.rnns, default_rnns, "--rnns");
+    add(line.cnns, default_cnns, "--cnns");
+    set_fuser(line.fuser, line.executor);
+  } catch (const Error& error) {
+    return complain(error.what());
+  }
+  int code = 0;
+  const TestBenchOptions options;
+  std::vector<TestBenchResult> results;
+  const auto run = [&](const Runner& runner) {
+    with_timer(sizes.device, [&](auto& timer) {
+      const auto add = [&](bool backward, const RoundStats& stats) {
+        err << (backward ? "test_backward[" : "test_forward[") << runner.name << "]: "
+            << format_time(std::chrono::duration<double>(stats.median)) << ", " << stats.rounds << " rounds" << std::endl;
+        results.push_back({runner.name, backward, stats});
+      };
+      ModelDef model = runner.make(sizes);
+      add(false, test_forward(timer, model, options));
+      if (const auto stats = test_backward(timer, runner.name, model, options)) add(true, *stats);
+    });
+  };
+  for (const Runner* const runner : asked) {
+    try {
+      run(*runner);
+    } catch (const c10::Error& error) {
+      code = complain(runner->name + ": " + error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      code = complain(runner->name + ": " + error.what());
+    }
+  }
+  print_pytest_json(results, {{"executor", line.executor}, {"fuser", line.fuser}}, options, out);
+  out << std::flush;
+  return out ? code : complain("cannot write the results: the output is closed or full");
+}
+
+}  // namespace pace::rnn
