@@ -40,6 +40,10 @@ struct CommandLine {
   bool compat = false;
   /// Name of the runner that the others are compared with. None: the program's choice.
   std::optional<std::string> baseline;
+  /// A candidate may take this many times the baseline's time.
+  std::optional<double> no_slower_than;
+  /// What convolutional networks are given; fastrnns has no options for it.
+  std::int64_t images = 32, image_side = 224;
 };
 
 /// Names of fastrnns' runners.
@@ -261,6 +265,15 @@ template <class Line>
                    "aten on a CPU)", "the name of a runner", [&baseline = line.baseline](Text text) {
                      baseline = text;
                      return !text.empty();
+                   });
+  parser |= option("--images", "number", "rnn: batch of the convolutional networks (defaults to 32)",
+                   "a whole number above 0", detail::read_whole(line.images, 1));
+  parser |= option("--image-side", "number", "rnn: height and width of their images (defaults to 224)",
+                   "a whole number from 32 on", detail::read_whole(line.image_side, 32));
+  parser |= option("--no-slower-than", "factor",
+                   "rnn: fail a runner that is proven to take more than this times the baseline's time for a step",
+                   "a number above 0, such as 1.1", [&limit = line.no_slower_than](Text text) {
+                     return harness::read_number(text, limit.emplace()) && *limit > 0;
                    });
   return parser;
 }

@@ -36,7 +36,9 @@ Make varlen(Form form) {
 }
 
 Make cnn(Architecture architecture, bool trace) {
-  return [=](const Sizes& sizes) { return imagenet_cnn(architecture, sizes, trace); };
+  return [=](const Sizes& sizes) {
+    return imagenet_cnn(architecture, sizes, trace, {sizes.images, sizes.image_side});
+  };
 }
 
 std::vector<Runner> listed() {

@@ -1,0 +1,97 @@
+// The plan: which runners are measured side by side, and whom each is compared with.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "benches/rnn/command_line.hpp"
+#include "benches/rnn/model_def.hpp"
+#include "benches/rnn/runners.hpp"
+#include "pace/core/error.hpp"
+#include "pace/training/graphed_step.hpp"
+
+namespace pace::rnn {
+
+/// A runner as it was asked for: by its name, or by that and `_graph`, its step as two CUDA graphs.
+struct Planned {
+  std::string name;
+  const Runner* runner = nullptr;
+  bool graphed = false;
+
+  [[nodiscard]] ModelDef make(const Sizes& sizes) const {
+    ModelDef model = runner->make(sizes);
+    if (graphed) model.step = graphed_step(sizes.device, std::move(model.step));
+    return model;
+  }
+};
+
+inline constexpr std::string_view graph_suffix = "_graph";
+
+/// Throws InputError with all names if there is no such runner.
+[[nodiscard]] inline Planned find_planned(const std::string& name) {
+  if (!name.ends_with(graph_suffix)) return {name, &find_runner(name)};
+  return {name, &find_runner(name.substr(0, name.size() - graph_suffix.size())), true};
+}
+
+/// Runners of one kind: they give equal answers.
+struct Family {
+  std::string kind;
+  Planned baseline;
+  std::vector<Planned> candidates = {};
+};
+
+/// Whether a runner's forward is a module of LibTorch's, and no loop of ours.
+[[nodiscard]] inline bool is_module(const std::string& name) {
+  return !name.starts_with("jit") && !name.starts_with("py") && !name.ends_with("_jit") && !name.ends_with("_py");
+}
+
+/// The runner that others of a kind are compared with, unless somebody says otherwise: cuDNN's on a GPU, the same module
+/// without it on the CPU; of kinds that have no such module, the first plain one.
+[[nodiscard]] inline const Runner& reference_of(const std::string& kind, const c10::Device& device) {
+  const Runner* found = nullptr;
+  const auto rank = [&](const Runner& runner) {
+    if (runner.compared_with != kind || (runner.needs_cuda && !device.is_cuda())) return 0;
+    return runner.needs_cuda ? 3 : is_module(runner.name) ? 2 : 1;
+  };
+  for (const Runner& runner : runners())
+    if (rank(runner) > (found == nullptr ? 0 : rank(*found))) found = &runner;
+  if (found == nullptr) throw Error("no runner of kind '" + kind + "' runs on " + device.str());
+  return *found;
+}
+
+/// The runners by kind, in the order of their first. `baseline`: a runner's name, or none.
+[[nodiscard]] inline std::vector<Family> plan_families(const std::vector<std::string>& names,
+                                                       const std::optional<std::string>& baseline,
+                                                       const c10::Device& device) {
+  std::vector<Family> families;
+  const auto family_of = [&](const std::string& kind) -> Family& {
+    const auto found = std::ranges::find(families, kind, &Family::kind);
+    if (found != families.end()) return *found;
+    const Runner& reference = reference_of(kind, device);
+    return families.emplace_back(Family{kind, {reference.name, &reference}});
+  };
+  if (baseline) {
+    const Planned chosen = find_planned(*baseline);
+    family_of(chosen.runner->compared_with).baseline = chosen;
+  }
+  for (const auto& name : names) {
+    Planned planned = find_planned(name);
+    Family& family = family_of(planned.runner->compared_with);
+    if (planned.name != family.baseline.name) family.candidates.push_back(std::move(planned));
+  }
+  return families;
+}
+
+/// Throws what tells why a runner cannot run with these sizes, before anything does.
+inline void check(const Planned& planned, const Sizes& sizes) {
+  check(*planned.runner, sizes);
+  if (planned.graphed && !sizes.device.is_cuda())
+    throw Refused("--device: " + planned.name + " is captured in CUDA graphs, which hold what a GPU does; expected "
+                  "cuda, found " + sizes.device.str());
+}
+
+}  // namespace pace::rnn

@@ -1,0 +1,194 @@
+// Training steps of RNNs and CNNs, all runners side by side: a test under `bazel test`, a program under `bazel run`.
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Context.h>
+#include <catch2/catch_test_macros.hpp>
+
+#include "benches/rnn/command_line.hpp"
+#include "benches/rnn/fuser.hpp"
+#include "benches/rnn/plan.hpp"
+#include "benches/rnn/step_timer.hpp"
+#include "benches/rnn/table.hpp"
+#include "benches/rnn/train_bench.hpp"
+#include "pace/catch2.hpp"
+#include "pace/compare/comparison.hpp"
+#include "pace/gate/as_expected.hpp"
+#include "pace/harness/session.hpp"
+#include "pace/subject/device.hpp"
+#include "pace/training/training.hpp"
+
+namespace {
+
+using pace::rnn::BenchResult;
+using pace::rnn::Family;
+using pace::rnn::Group;
+using pace::rnn::GroupResults;
+using pace::rnn::JsonFormat;
+using pace::rnn::ModelDef;
+using pace::rnn::Planned;
+using pace::rnn::Sizes;
+
+pace::rnn::CommandLine line;
+Sizes sizes;
+std::vector<Group> groups;
+
+bool quiet() { return line.print_json != JsonFormat::none; }
+
+/// How far a runner's answers and gradients may be from the baseline's. Sums over a sequence and a batch in another order:
+/// float32 keeps seven digits, of which a recurrence of a hundred steps loses some. On a GPU, what fastrnns' own
+/// correctness tool accepts.
+pace::check::CheckOptions check_options() {
+  pace::check::CheckOptions options;
+  const bool on_gpu = sizes.device.is_cuda();
+  options.rtol = on_gpu ? 1e-3 : 1e-4;
+  options.atol = on_gpu ? 1e-3 : 1e-5;
+  return options;
+}
+
+std::vector<float> milliseconds(const pace::ImplementationResult& row) {
+  std::vector<float> times;
+  for (const auto sample : row.samples) times.push_back(static_cast<float>(sample.count() * 1e-6));
+  return times;
+}
+
+/// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns tells of them.
+std::vector<BenchResult> compare(const Family& family) {
+  const ModelDef baseline = family.baseline.make(sizes);
+  auto comparison = pace::compare(family.kind, baseline.inputs);
+  auto options = pace::run_context().options;
+  // So that a sample is a step, as in fastrnns' table.
+  options.max_iterations = 1;
+  options.max_rounds = std::min(options.max_rounds, static_cast<std::size_t>(line.nloops) + family.candidates.size());
+  // Copies of all operands for everybody would be graphs of all steps for everybody as well.
+  if (sizes.device.is_cuda()) options.operands = pace::OperandPolicy::shared;
+  comparison.options(options).check(check_options()).baseline(family.baseline.name, baseline.step);
+  for (const Planned& candidate : family.candidates) {
+    try {
+      comparison.candidate(candidate.name, candidate.make(sizes).step);
+    } catch (const pace::Refused& refusal) {
+      comparison.refused(candidate.name, refusal.what());
+    }
+  }
+  if (line.no_slower_than) comparison.expect(pace::NoSlowerThan(*line.no_slower_than));
+  const auto result = comparison.run();
+  CHECK_THAT(result, pace::AsExpected());
+
+  std::vector<BenchResult> measured;
+  for (const auto& row : result.implementations)
+    if (row.outcome == pace::Outcome::measured)
+      measured.push_back(pace::rnn::make_bench_result(row.name, milliseconds(result.in_phase("forward")[row.name]),
+                                           milliseconds(result.in_phase("backward")[row.name])));
+  return measured;
+}
+
+/// One group's table, once all its runners are through.
+GroupResults measure(const Group& group) {
+  GroupResults results{.group = group.key};
+  for (const auto& family : pace::rnn::plan_families(group.runners, line.baseline, sizes.device))
+    for (auto& each : compare(family)) results.models.push_back(std::move(each));
+  if (quiet()) return results;
+  std::cerr << "Benchmarking " << group.title << "s...\n" << pace::rnn::table_header(line.sep) << '\n';
+  for (const auto& each : results.models) std::cerr << pace::rnn::table_line(each, line.sep) << '\n';
+  std::cerr << std::endl;
+  return results;
+}
+
+/// As fastrnns does it: one runner after another.
+GroupResults loop(const Group& group) {
+  pace::rnn::GroupOptions options;
+  options.nloops = line.nloops;
+  options.warmup = line.warmup;
+  options.compat = true;
+  options.separator = line.sep;
+  options.print_json = quiet();
+  std::vector<pace::rnn::Entry> entries;
+  for (const auto& name : group.runners)
+    entries.push_back({name, [planned = pace::rnn::find_planned(name)] { return planned.make(sizes); }});
+  return pace::rnn::with_step_timer(sizes.device, [&](auto& timer) {
+    return pace::rnn::bench_group(timer, group.title, group.key, entries, options, std::cerr).results;
+  });
+}
+
+TEST_CASE("runners compute the same, forward and backward, and fast enough", "[rnn]") {
+  const pace::rnn::FuserGuard guard;
+  pace::rnn::set_fuser(line.fuser, line.executor.value_or("default"));
+  pace::rnn::set_pointwise_kernels({static_cast<int>(line.cuda_pointwise_loop_level.value_or(0)),
+                                    static_cast<int>(line.cuda_pointwise_block_count.value_or(0)),
+                                    static_cast<int>(line.cuda_pointwise_block_size.value_or(0))});
+  if (!quiet()) std::cerr << pace::rnn::namespace_text(line) << '\n';
+  if (const auto warning = pace::rnn::variable_length_warning(line); !quiet() && !warning.empty())
+    std::cerr << warning << '\n';
+  std::vector<GroupResults> results;
+  for (const auto& group : groups) {
+    INFO(group.title << "s");
+    results.push_back(line.compat ? loop(group) : measure(group));
+  }
+  pace::rnn::print_json(line.print_json, results, std::cout);
+  std::cout << std::flush;
+}
+
+/// What is asked for, and can be run, before anything is.
+void settle_options(pace::harness::SessionOptions& session) {
+  line.device = line.device.value_or(at::globalContext().hasCUDA() ? "cuda" : "cpu");
+  sizes.sequence = line.seq_length;
+  sizes.layers = line.num_layers;
+  sizes.input = line.input_size;
+  sizes.hidden = line.hidden_size;
+  sizes.batch = line.mini_batch;
+  sizes.images = line.images;
+  sizes.image_side = line.image_side;
+  sizes.device = pace::subject::parse_device(*line.device);
+  // Equal for all, or their answers could not be compared. fastrnns draws anew for each.
+  if (!line.compat) sizes.seed = pace::run_context().options.seed;
+  groups = pace::rnn::groups_of(line);
+  for (auto& group : groups) {
+    const bool named = group.key == "lstm" ? line.rnns.has_value() : group.key == "resnet" && line.cnns.has_value();
+    std::vector<std::string> able;
+    for (const auto& name : group.runners) {
+      const Planned planned = pace::rnn::find_planned(name);
+      try {
+        pace::rnn::check(planned, sizes);
+        able.push_back(name);
+      } catch (const pace::Refused& refusal) {
+        // Of a list that nobody wrote, what this machine lacks is left out.
+        if (named) throw;
+        if (!quiet()) std::cerr << "left out: " << refusal.what() << '\n';
+      }
+    }
+    group.runners = std::move(able);
+  }
+  if (line.baseline) pace::rnn::check(pace::rnn::find_planned(*line.baseline), sizes);
+  if (quiet()) session.no_table = true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::deque<std::string> words;
+  auto arguments = pace::rnn::in_one_spelling(argc, argv, words);
+  // Whoever asks for JSON gets nothing else there: Catch2's own words go to stderr.
+  const auto is_json = [](const std::string& word) { return word.starts_with("--print-json"); };
+  if (std::ranges::any_of(words, is_json)) {
+    arguments.pop_back();
+    for (const char* word : {"--out", "%stderr"}) arguments.push_back(words.emplace_back(word).data());
+    arguments.push_back(nullptr);
+  }
+  pace::harness::SessionConfig config;
+  config.options.budget = std::chrono::seconds(10);
+  config.options.hard_limit = std::chrono::minutes(2);
+  config.options.warm_up = std::chrono::seconds(1);
+  // The table is what people come for.
+  config.options.stop = pace::StopPolicy::budget;
+  config.extend_cli = [](Catch::Clara::Parser parser) {
+    return pace::rnn::with_rnn_options(std::move(parser), line);
+  };
+  config.after_parse = settle_options;
+  return pace::harness::main(static_cast<int>(words.size()), arguments.data(), config);
+}
