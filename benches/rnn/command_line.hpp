@@ -44,6 +44,8 @@ struct CommandLine {
   std::optional<double> no_slower_than;
   /// What convolutional networks are given; fastrnns has no options for it.
   std::int64_t images = 32, image_side = 224;
+  /// default, on or off.
+  std::string tf32 = "default";
 };
 
 /// Names of fastrnns' runners.
@@ -266,6 +268,9 @@ template <class Line>
                      baseline = text;
                      return !text.empty();
                    });
+  parser |= option("--tf32", "default|on|off",
+                   "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
+                   "alone (default)", "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
   parser |= option("--images", "number", "rnn: batch of the convolutional networks (defaults to 32)",
                    "a whole number above 0", detail::read_whole(line.images, 1));
   parser |= option("--image-side", "number", "rnn: height and width of their images (defaults to 224)",

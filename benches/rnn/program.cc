@@ -43,13 +43,26 @@ bool quiet() { return line.print_json != JsonFormat::none; }
 
 /// How far a runner's answers and gradients may be from the baseline's. Sums over a sequence and a batch in another order:
 /// float32 keeps seven digits, of which a recurrence of a hundred steps loses some. On a GPU, what fastrnns' own
-/// correctness tool accepts.
+/// correctness tool accepts; with TF32, of whose three digits sums of thousands of terms leave less in some elements,
+/// each tensor as a whole.
 pace::check::CheckOptions check_options() {
   pace::check::CheckOptions options;
   const bool on_gpu = sizes.device.is_cuda();
+  if (on_gpu && at::globalContext().allowTF32CuDNN()) {
+    options.method = pace::check::CheckOptions::Method::cosine;
+    options.cosine_threshold = 0.9999;
+    return options;
+  }
   options.rtol = on_gpu ? 1e-3 : 1e-4;
   options.atol = on_gpu ? 1e-3 : 1e-5;
   return options;
+}
+
+/// Of all products from now on.
+void set_tf32() {
+  if (line.tf32 == "default") return;
+  at::globalContext().setAllowTF32CuDNN(line.tf32 == "on");
+  at::globalContext().setAllowTF32CuBLAS(line.tf32 == "on");
 }
 
 std::vector<float> milliseconds(const pace::ImplementationResult& row) {
@@ -76,6 +89,8 @@ std::vector<BenchResult> compare(const Family& family) {
       comparison.refused(candidate.name, refusal.what());
     }
   }
+  if (sizes.device.is_cuda() && at::globalContext().allowTF32CuDNN() != at::globalContext().allowTF32CuBLAS())
+    comparison.note("cuDNN multiplies in TF32, LibTorch's own products are float32; --tf32 on or off treats them alike.");
   if (line.no_slower_than) comparison.expect(pace::NoSlowerThan(*line.no_slower_than));
   const auto result = comparison.run();
   CHECK_THAT(result, pace::AsExpected());
@@ -118,6 +133,7 @@ GroupResults loop(const Group& group) {
 
 TEST_CASE("runners compute the same, forward and backward, and fast enough", "[rnn]") {
   const pace::rnn::FuserGuard guard;
+  set_tf32();
   pace::rnn::set_fuser(line.fuser, line.executor.value_or("default"));
   pace::rnn::set_pointwise_kernels({static_cast<int>(line.cuda_pointwise_loop_level.value_or(0)),
                                     static_cast<int>(line.cuda_pointwise_block_count.value_or(0)),
