@@ -110,7 +110,8 @@ TEST_CASE("Unknown words are refused with the list, and change nothing") {
   using Catch::Matchers::ContainsSubstring;
   const FuserState before;
   REQUIRE_THROWS_AS(set_fuser("nvfuser"), pace::InputError);
-  REQUIRE_THROWS_WITH(set_fuser("nvfuser"), ContainsSubstring("te, old, none or default") && ContainsSubstring("nvfuser"));
+  REQUIRE_THROWS_WITH(set_fuser("nvfuser"),
+                      ContainsSubstring("te, old, none or default") && ContainsSubstring("nvfuser"));
   REQUIRE_THROWS_WITH(set_fuser("none", "fast"),
                       ContainsSubstring("profiling, simple, legacy or default") && ContainsSubstring("fast"));
   REQUIRE(FuserState() == before);
