@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
