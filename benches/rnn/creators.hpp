@@ -35,9 +35,9 @@ struct PytorchLstm {
 /// Layer after layer; answers the output and the states of the last.
 [[nodiscard]] ModelDef lstm_multilayer(const Sizes& sizes, Form form);
 
-/// torch::nn::LSTM, and after it the layer norms of a layer-norm LSTM: two over fixed numbers of [batch, 4 hidden] and
-/// one over the cell state per time step. Computes no LSTM with layer norm: it bounds from below what the forward of
-/// one built on cuDNN's takes. Has no backward.
+/// torch::nn::LSTM, and after it, per time step, the layer norms of a layer-norm LSTM: two over fixed numbers of
+/// [batch, 4 hidden], and one over the cell state. Computes no LSTM with layer norm, but bounds from below what the
+/// forward of one built on cuDNN's would take. Has no backward.
 [[nodiscard]] ModelDef layernorm_pytorch_lstm(const Sizes& sizes);
 
 // Inputs [list of `sizes.batch` sequences of random lengths, hx, cx].
@@ -47,8 +47,8 @@ struct PytorchLstm {
 /// Sequence after sequence, cell after cell; answers lists. First layer only.
 [[nodiscard]] ModelDef varlen_lstm(const Sizes& sizes, Form form, const Lengths& lengths = {});
 
-// Modules of custom_lstms.hpp: inputs [x, then h and c of each layer, [batch, hidden]]; the parameters are the module's,
-// drawn normal.
+// Modules of custom_lstms.hpp: inputs [x, then h and c of each layer, [batch, hidden]]; the parameters are the
+// module's, drawn normal.
 
 /// With layer norm; always one layer.
 [[nodiscard]] ModelDef lnlstm(const Sizes& sizes, Form form, bool decompose);

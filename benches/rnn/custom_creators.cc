@@ -61,7 +61,8 @@ Drawn draw(const Sizes& sizes, const Create& create) {
 
 c10::IValue run(CustomLstm& module, const Stack& inputs) {
   std::vector<State> states;
-  for (std::size_t i = 1; i < inputs.size(); i += 2) states.emplace_back(inputs[i].toTensor(), inputs[i + 1].toTensor());
+  for (std::size_t i = 1; i < inputs.size(); i += 2)
+    states.emplace_back(inputs[i].toTensor(), inputs[i + 1].toTensor());
   auto [output, new_states] = module.forward(inputs[0].toTensor(), states);
   return tuple(std::move(output), c10::List<State>(new_states));
 }

@@ -46,7 +46,8 @@ struct DecomposedLayerNormImpl : torch::nn::Module {
   /// Throws InputError unless `shape` has one dimension.
   explicit DecomposedLayerNormImpl(const std::vector<std::int64_t>& shape) {
     if (shape.size() != 1)
-      throw InputError({}, "decomposed layer norm: expected a shape of 1 dimension, found " + std::to_string(shape.size()));
+      throw InputError({}, "decomposed layer norm: expected a shape of 1 dimension, found one of " +
+                               std::to_string(shape.size()));
     weight = register_parameter("weight", at::ones(shape));
     bias = register_parameter("bias", at::zeros(shape));
   }

@@ -78,12 +78,14 @@ def lstm_multilayer(x, hx, cx, weights: List[Tensor]) -> Tuple[Tensor, Tuple[Ten
         first = 4 * layer
         outputs: List[Tensor] = []
         for i in range(len(steps)):
-            hy, cy = lstm_cell(steps[i], (hy, cy), weights[first], weights[first + 1], weights[first + 2], weights[first + 3])
+            hy, cy = lstm_cell(steps[i], (hy, cy), weights[first], weights[first + 1],
+                               weights[first + 2], weights[first + 3])
             outputs += [hy]
         steps = outputs
     return torch.stack(steps), (hy.unsqueeze(0), cy.unsqueeze(0))
 
-def varlen_lstm(sequences: List[Tensor], hx, cx, w_ih, w_hh, b_ih, b_hh) -> Tuple[List[Tensor], Tuple[List[Tensor], List[Tensor]]]:
+def varlen_lstm(sequences: List[Tensor], hx, cx, w_ih, w_hh, b_ih,
+                b_hh) -> Tuple[List[Tensor], Tuple[List[Tensor], List[Tensor]]]:
     hxs = hx.unbind(1)
     cxs = cx.unbind(1)
     outputs: List[Tensor] = []

@@ -17,7 +17,8 @@ ModelDef pytorch_lstm(const Sizes& sizes, const PytorchLstm& options) {
   model.inputs = {data.x, data.hx, data.cx};
   model.step.parameters = module->parameters();
   model.step.forward = [module, last_state = options.last_state](Stack& inputs) mutable {
-    auto [output, states] = module->forward(inputs[0].toTensor(), std::tuple(inputs[1].toTensor(), inputs[2].toTensor()));
+    auto [output, states] =
+        module->forward(inputs[0].toTensor(), std::tuple(inputs[1].toTensor(), inputs[2].toTensor()));
     auto& [hy, cy] = states;
     // A view, so that going back through it costs no kernel.
     if (last_state) return tuple(hy.squeeze(0), cy.squeeze(0));

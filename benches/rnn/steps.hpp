@@ -50,7 +50,7 @@ inline void disable_cudnn(Step& step) {
   return c10::ivalue::Tuple::create(std::move(first), std::move(second), std::move(third));
 }
 
-/// The tensor at `path` of nested tuples.
+/// Item `index` of a tuple.
 [[nodiscard]] inline const c10::IValue& part(const c10::IValue& value, std::size_t index) {
   return value.toTupleRef().elements()[index];
 }

@@ -1,6 +1,11 @@
 // --fuser and --executor, as LibTorch's getters show them.
 #include "benches/rnn/fuser.hpp"
 
+#include <string>
+
+#include "benches/rnn/runners.hpp"
+#include "tests/rnn/one_step.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -76,6 +81,27 @@ TEST_CASE("The executor overrides the fuser's choice") {
   REQUIRE((unchanged.profiling_executor && unchanged.optimize));
 }
 
+TEST_CASE("Scripted LSTMs answer the same under every fuser and executor") {
+  using pace::test::difference;
+  for (const std::string name : {"simple", "multilayer"}) {
+    ModelDef plain = find_runner("py_" + name).make(pace::test::small());
+    const pace::test::StepResult expected = pace::test::one_step(plain);
+    for (const char* fuser : {"te", "old", "none"}) {
+      for (const char* executor : {"default", "profiling", "legacy", "simple"}) {
+        INFO(name << ", " << fuser << ", " << executor);
+        const FuserGuard guard;
+        set_fuser(fuser, executor);
+        ModelDef scripted = find_runner("jit_" + name).make(pace::test::small());
+        for (int step = 0; step < 3; ++step) {
+          const pace::test::StepResult actual = pace::test::one_step(scripted);
+          REQUIRE(difference(actual.answer, expected.answer, 1e-5) == "");
+          REQUIRE(difference(actual.gradients, expected.gradients, 1e-5) == "");
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("Settings of pointwise kernels are applied unless 0") {
   const FuserGuard guard;
   const FuserState before;
@@ -110,7 +136,8 @@ TEST_CASE("Unknown words are refused with the list, and change nothing") {
   using Catch::Matchers::ContainsSubstring;
   const FuserState before;
   REQUIRE_THROWS_AS(set_fuser("nvfuser"), pace::InputError);
-  REQUIRE_THROWS_WITH(set_fuser("nvfuser"), ContainsSubstring("te, old, none or default") && ContainsSubstring("nvfuser"));
+  REQUIRE_THROWS_WITH(set_fuser("nvfuser"),
+                      ContainsSubstring("te, old, none or default") && ContainsSubstring("nvfuser"));
   REQUIRE_THROWS_WITH(set_fuser("none", "fast"),
                       ContainsSubstring("profiling, simple, legacy or default") && ContainsSubstring("fast"));
   REQUIRE(FuserState() == before);

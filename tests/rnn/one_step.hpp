@@ -1,9 +1,11 @@
 // A whole training step of a model, and what it answers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
@@ -38,6 +40,17 @@ inline StepResult one_step(rnn::ModelDef& model) {
   for (const at::Tensor& parameter : step.parameters)
     result.gradients.push_back(parameter.grad().defined() ? parameter.grad().clone() : at::Tensor());
   return result;
+}
+
+/// Sequences of 6 in batches of 3.
+inline rnn::Sizes small(std::int64_t layers = 1, std::int64_t hidden = 6) {
+  return {.sequence = 6, .layers = layers, .input = 4, .hidden = hidden, .batch = 3, .seed = 17};
+}
+
+/// The gradient that the model goes back with.
+inline at::Tensor start_of(rnn::ModelDef& model) {
+  const c10::IValue prepared = model.step.backward_setup(model.step.forward(model.inputs));
+  return prepared.toTupleRef().elements()[1].toTensor();
 }
 
 /// Empty if each tensor equals its partner within `tolerance`, absolutely; else what differs.

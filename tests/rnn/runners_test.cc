@@ -2,7 +2,6 @@
 #include "benches/rnn/runners.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -11,25 +10,20 @@
 #include <ATen/ATen.h>
 
 #include "benches/rnn/nn_lstm.hpp"
-#include "benches/rnn/steps.hpp"
-#include "pace/core/error.hpp"
 #include "tests/rnn/one_step.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
 using namespace pace::rnn;
 using pace::test::difference;
 using pace::test::one_step;
+using pace::test::small;
+using pace::test::start_of;
 using pace::test::StepResult;
 
 constexpr double tolerance = 1e-5;
-
-Sizes small(std::int64_t layers = 1, std::int64_t hidden = 6) {
-  return {.sequence = 6, .layers = layers, .input = 4, .hidden = hidden, .batch = 3, .seed = 17};
-}
 
 /// torch::nn::LSTM with copies of the model's weights.
 torch::nn::LSTM module_of(const ModelDef& model, const Sizes& sizes) {
@@ -51,8 +45,7 @@ StepResult reference(ModelDef& model, const Sizes& sizes, bool last_state) {
       module->forward(model.inputs[0].toTensor(), std::tuple(model.inputs[1].toTensor(), model.inputs[2].toTensor()));
   const auto [hy, cy] = states;
   const at::Tensor from = last_state ? hy.select(0, 0) : output;
-  const c10::IValue prepared = model.step.backward_setup(model.step.forward(model.inputs));
-  from.backward(prepared.toTupleRef().elements()[1].toTensor());
+  from.backward(start_of(model));
   const std::int64_t last = sizes.layers - 1;
   StepResult result;
   if (last_state) {
@@ -94,12 +87,6 @@ TEST_CASE("Outputs, states and gradients of LSTM runners are torch::nn::LSTM's")
   }
 }
 
-/// The gradient that the model goes back with.
-at::Tensor start_of(ModelDef& model) {
-  const c10::IValue prepared = model.step.backward_setup(model.step.forward(model.inputs));
-  return prepared.toTupleRef().elements()[1].toTensor();
-}
-
 TEST_CASE("Sequences of many lengths go through the LSTM as they would alone") {
   const std::vector<Runner> list = on_the_cpu({"vl_lstm"});
   REQUIRE(list.size() == 3);
@@ -119,7 +106,7 @@ TEST_CASE("Sequences of many lengths go through the LSTM as they would alone") {
       const std::int64_t length = sequence.size(0);
       REQUIRE((length >= 30 && length < 100));
       longest = std::max(longest, length);
-      const auto state = [&](int input) { return model.inputs[static_cast<std::size_t>(input)].toTensor().narrow(1, b, 1); };
+      const auto state = [&](std::size_t input) { return model.inputs[input].toTensor().narrow(1, b, 1); };
       const auto [output, states] = module->forward(sequence.unsqueeze(1), std::tuple(state(1), state(2)));
       output.backward(start.narrow(0, 0, length).narrow(1, b, 1));
       outputs.push_back(output.detach().squeeze(1));
@@ -153,7 +140,8 @@ TEST_CASE("Layer-norm LSTMs are what their formula says") {
       const at::NoGradGuard no_gradients;
       for (std::size_t i = 2; i < 8; ++i) model.step.parameters[i].add_(at::randn_like(model.step.parameters[i]));
     }
-    for (const at::Tensor& parameter : model.step.parameters) w.push_back(parameter.detach().clone().set_requires_grad(true));
+    for (const at::Tensor& parameter : model.step.parameters)
+      w.push_back(parameter.detach().clone().set_requires_grad(true));
     const auto norm = [&](const at::Tensor& x, std::size_t first) {
       const at::Tensor centred = x - x.mean({-1}, true);
       return centred / (centred * centred).mean({-1}, true).add(epsilon).sqrt() * w[first] + w[first + 1];
@@ -170,7 +158,7 @@ TEST_CASE("Layer-norm LSTMs are what their formula says") {
     const at::Tensor output = at::stack(outputs);
     output.backward(start_of(model));
     std::vector<at::Tensor> expected;
-    double largest = 1;
+    double largest = 1;  // gradients of normal weights are far above 1
     for (const at::Tensor& leaf : w) {
       expected.push_back(leaf.grad());
       largest = std::max(largest, leaf.grad().abs().max().item<double>());
@@ -245,142 +233,21 @@ TEST_CASE("The bound for layer norm is an LSTM whose cell state was normalised o
           "");
 }
 
-TEST_CASE("All of fastrnns' runners are there, once") {
-  std::set<std::string> names;
-  for (const Runner& runner : runners()) REQUIRE(names.insert(runner.name).second);
-  for (const char* name :
-       {"cudnn", "cudnn_dropout", "cudnn_layernorm", "vl_cudnn", "vl_jit", "vl_py", "aten", "jit", "py", "jit_premul",
-        "jit_premul_bias", "jit_simple", "jit_multilayer", "jit_layernorm", "jit_layernorm_decom", "jit_dropout",
-        "resnet18", "resnet50", "resnet18_jit", "resnet50_jit"}) {
+TEST_CASE("The scripted text says what the plain functions say") {
+  for (const char* name : {"", "_premul", "_premul_bias", "_simple", "_multilayer", "_layernorm", "_layernorm_decom"}) {
     INFO(name);
-    REQUIRE(names.count(name) == 1);
-  }
-  for (const Runner& runner : runners())
-    REQUIRE(runner.needs_cuda == (runner.name == "cudnn" || runner.name == "cudnn_dropout" ||
-                                  runner.name == "vl_cudnn" || runner.name == "cudnn_simple"));
-}
-
-TEST_CASE("Equal seeds give all runners of a kind equal inputs and weights, of their own") {
-  std::map<std::string, ModelDef> first_of_kind;
-  for (const Runner& runner : runners()) {
-    if (runner.needs_cuda || runner.group == "resnet") continue;
-    INFO(runner.name);
-    ModelDef model = runner.make(small());
-    const auto [entry, is_first] = first_of_kind.emplace(runner.compared_with, model);
-    if (is_first) continue;
-    ModelDef& other = entry->second;
-    std::vector<at::Tensor> inputs, expected;
-    for (const c10::IValue& input : model.inputs) pace::test::flatten(input, inputs);
-    for (const c10::IValue& input : other.inputs) pace::test::flatten(input, expected);
-    REQUIRE(difference(inputs, expected, 0) == "");
-    REQUIRE(difference(model.step.parameters, other.step.parameters, 0) == "");
-    for (std::size_t i = 0; i < model.step.parameters.size(); ++i) {
-      REQUIRE(model.step.parameters[i].is_leaf());
-      REQUIRE(model.step.parameters[i].requires_grad());
-      REQUIRE(model.step.parameters[i].data_ptr() != other.step.parameters[i].data_ptr());
-    }
-    if (!model.step.backward) continue;
-    // ... and the same gradient to go back with.
-    REQUIRE(at::equal(start_of(model), start_of(other)));
-  }
-}
-
-TEST_CASE("Seeds decide what is drawn; the default generator is left alone") {
-  Sizes sizes = small();
-  const auto x = [&] { return find_runner("py").make(sizes).inputs[0].toTensor(); };
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
-  generator.set_current_seed(1);
-  const at::Tensor undisturbed = at::randn({5});
-  generator.set_current_seed(1);
-  const at::Tensor seventeen = x();
-  ModelDef model = find_runner("aten").make(sizes);
-  one_step(model);
-  REQUIRE(at::equal(at::randn({5}), undisturbed));
-  sizes.seed = 0;
-  const at::Tensor zero = x();
-  REQUIRE_FALSE(at::equal(zero, seventeen));
-  REQUIRE(at::equal(zero, x()));
-  sizes.seed.reset();
-  REQUIRE_FALSE(at::equal(x(), x()));
-}
-
-TEST_CASE("The gradient to go back with is drawn once, and kept") {
-  ModelDef model = find_runner("py").make(small());
-  const at::Tensor first = start_of(model);
-  REQUIRE(first.sizes() == at::IntArrayRef{6, 3, 6});
-  REQUIRE(start_of(model).data_ptr() == first.data_ptr());
-  // Not the numbers of x, which has the same seed.
-  Sizes square = small(1, 4);
-  ModelDef other = find_runner("py").make(square);
-  REQUIRE_FALSE(at::equal(start_of(other), other.inputs[0].toTensor()));
-}
-
-TEST_CASE("aten switches cuDNN off around forward and backward alone") {
-  const auto enabled = [] { return at::globalContext().userEnabledCuDNN(); };
-  REQUIRE(enabled());
-  bool in_forward = true, in_backward = true;
-  Step step;
-  step.forward = [&](Stack&) { return in_forward = enabled(); };
-  step.backward = [&](const c10::IValue&) { in_backward = enabled(); };
-  disable_cudnn(step);
-  Stack none;
-  const c10::IValue output = step.forward(none);
-  REQUIRE(enabled());
-  step.backward(output);
-  REQUIRE(enabled());
-  REQUIRE_FALSE(in_forward);
-  REQUIRE_FALSE(in_backward);
-
-  // The runner has it: a hook of autograd's sees it off.
-  in_backward = true;
-  ModelDef model = find_runner("aten").make(small());
-  for (const at::Tensor& parameter : model.step.parameters)
-    parameter.register_hook([&](const at::Tensor&) { in_backward = enabled(); });
-  one_step(model);
-  REQUIRE_FALSE(in_backward);
-}
-
-using Catch::Matchers::ContainsSubstring;
-
-TEST_CASE("A runner refuses what it cannot take before anything runs") {
-  Sizes two_layers = small(2);
-  for (const Runner& runner : runners()) {
-    if (runner.max_layers > 1 || runner.needs_cuda) continue;
-    REQUIRE_THROWS_AS(runner.make(two_layers), pace::InputError);
-    REQUIRE_THROWS_WITH(runner.make(two_layers), ContainsSubstring("--numLayers: " + runner.name) &&
-                                                     ContainsSubstring("expected 1, found 2"));
-  }
-  REQUIRE_NOTHROW(find_runner("jit_multilayer").make(two_layers));
-  for (const Runner& runner : runners()) {
-    if (!runner.needs_cuda) continue;
-    REQUIRE_THROWS_AS(runner.make(small()), pace::Refused);
-    REQUIRE_THROWS_WITH(runner.make(small()), ContainsSubstring(runner.name + " runs on a GPU only"));
-  }
-  REQUIRE_THROWS_WITH(find_runner("cudnn").make(small()), ContainsSubstring("aten is the same module"));
-
-  const std::pair<std::int64_t Sizes::*, const char*> options[] = {{&Sizes::sequence, "--seqLength"},
-                                                                   {&Sizes::layers, "--numLayers"},
-                                                                   {&Sizes::input, "--inputSize"},
-                                                                   {&Sizes::hidden, "--hiddenSize"},
-                                                                   {&Sizes::batch, "--miniBatch"}};
-  for (const auto& [member, option] : options) {
-    for (const std::int64_t wrong : {0, -3}) {
-      Sizes sizes = small();
-      sizes.*member = wrong;
-      for (const Runner& runner : runners()) {
-        INFO(runner.name);
-        REQUIRE_THROWS_AS(runner.make(sizes), pace::InputError);
-        REQUIRE_THROWS_WITH(runner.make(sizes),
-                            ContainsSubstring(option) && ContainsSubstring("found " + std::to_string(wrong)));
-      }
+    ModelDef scripted = find_runner(std::string("jit") + name).make(small());
+    ModelDef plain = find_runner(std::string("py") + name).make(small());
+    const StepResult expected = one_step(plain);
+    double largest = 1;
+    for (const at::Tensor& gradient : expected.gradients)
+      largest = std::max(largest, gradient.abs().max().item<double>());
+    for (int step = 0; step < 3; ++step) {
+      const StepResult actual = one_step(scripted);
+      REQUIRE(difference(actual.answer, expected.answer, tolerance) == "");
+      REQUIRE(difference(actual.gradients, expected.gradients, tolerance * largest) == "");
     }
   }
-}
-
-TEST_CASE("An unknown runner is refused with the list") {
-  REQUIRE_THROWS_AS(find_runner("jit_premull"), pace::InputError);
-  for (const Runner& runner : runners())
-    REQUIRE_THROWS_WITH(find_runner("jit_premull"), ContainsSubstring("'jit_premull'") && ContainsSubstring(runner.name));
 }
 
 }  // namespace
