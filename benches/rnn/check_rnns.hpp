@@ -19,8 +19,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/util/Exception.h>
 
+#include "benches/rnn/choose_runners.hpp"
 #include "benches/rnn/command_line.hpp"
-#include "benches/rnn/find_among.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
 #include "pace/check/outputs.hpp"

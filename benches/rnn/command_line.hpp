@@ -53,6 +53,8 @@ struct Group {
   /// In JSON; in `Benchmarking ...s`.
   std::string key, title;
   std::vector<std::string> runners;
+  /// By name, on the command line.
+  bool asked = false;
 };
 
 /// In the order in which they run, which is not the one asked for. Throws InputError if there are none.
@@ -60,8 +62,8 @@ struct Group {
   const auto asked = [&line](const char* name) { return std::ranges::find(line.group, name) != line.group.end(); };
   std::vector<Group> groups;
   if (line.variable_lstms) groups.push_back({"vl_lstm", "variable-length sequence LSTM", variable_length_rnns});
-  if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns)});
-  if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns)});
+  if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns), line.rnns.has_value()});
+  if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns), line.cnns.has_value()});
   if (groups.empty()) throw InputError({}, "--group: there is nothing to run; expected rnns, cnns or both");
   return groups;
 }

@@ -13,8 +13,8 @@
 
 #include <c10/util/Exception.h>
 
+#include "benches/rnn/choose_runners.hpp"
 #include "benches/rnn/command_line.hpp"
-#include "benches/rnn/find_among.hpp"
 #include "benches/rnn/runners.hpp"
 #include "benches/rnn/test_bench.hpp"
 #include "pace/core/error.hpp"
@@ -75,11 +75,9 @@ template <class ToDevice, class SetFuser, class WithTimer>
     sizes = {line.seq_length, line.num_layers, line.input_size, line.hidden_size, line.mini_batch,
              to_device(line.device)};
     const auto add = [&](const auto& list, const std::vector<std::string>& defaults, const std::string& option) {
-      for (const auto& name : list.value_or(defaults)) {
-        const Runner& runner = find_among(all, name, option);
-        if (list || sizes.device.is_cuda() || !runner.needs_cuda) asked.push_back(&runner);
-        else err << name << " is left out: it needs a GPU" << std::endl;
-      }
+      const auto chosen =
+          choose_runners(all, list.value_or(defaults), list.has_value(), sizes.device, option, err);
+      asked.insert(asked.end(), chosen.begin(), chosen.end());
     };
     add(line.rnns, default_rnns, "--rnns");
     add(line.cnns, default_cnns, "--cnns");

@@ -148,6 +148,8 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
           Names{"cudnn", "aten", "jit", "jit_premul", "jit_premul_bias", "jit_simple", "jit_multilayer", "py"});
   REQUIRE(groups.at(2).title == "ResNet");
   REQUIRE(groups.at(2).runners == Names{"resnet50"});
+  REQUIRE(groups.at(2).asked);
+  REQUIRE_FALSE(groups.at(1).asked);
   REQUIRE(groups_of(parse({})).at(1).runners == Names{"resnet18", "resnet18_jit", "resnet50", "resnet50_jit"});
 }
 
