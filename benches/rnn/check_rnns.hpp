@@ -23,6 +23,7 @@
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
+#include "benches/rnn/spelling.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
@@ -164,10 +165,11 @@ struct CheckLine {
                      line.rnns = names.value_or(line.rnns);
                      return names.has_value();
                    });
-  parser |= option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no", [&line](Text text) {
-    line.check_grad = text == "yes" || text == "True" || text == "true";
-    return line.check_grad || text == "no" || text == "False" || text == "false";
-  });
+  parser |= option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no",
+                   [&line](Text text) {
+                     line.check_grad = text == "yes" || text == "True" || text == "true";
+                     return line.check_grad || text == "no" || text == "False" || text == "false";
+                   });
   parser |= Opt(line.variable_lstms)["--variable-lstms"]("also vl_py, on sequences of different lengths");
   parser |= Opt(line.verbose)["--verbose"]("tell by how much everything differs that agrees");
   std::deque<std::string> words;
@@ -186,7 +188,8 @@ inline void check_runner(const Runner& runner, const std::vector<Runner>& all, c
   const Runner* const reference = reference_of(runner, sizes.device, all);
   if (reference == nullptr) throw Refused("there is no other runner of its kind to compare it with");
   if (reference->name == runner.name) throw Refused("it is itself what the others of its kind are compared with");
-  if (runner.draws && sizes.layers > 1) throw Refused("it drops out between layers, by chance; expected --num-layers 1");
+  if (runner.draws && sizes.layers > 1)
+    throw Refused("it drops out between layers, by chance; expected --num-layers 1");
   out << "Setting up..." << std::endl;
   ModelDef expected = reference->make(sizes), model = runner.make(sizes);
   std::ostream nowhere(nullptr);

@@ -80,8 +80,8 @@ namespace detail {
 }
 
 /// `test_forward[aten-legacy-old]` of group fastrnns is `fastrnns[aten]:fwd` where the file tells the runner apart from
-/// executor and fuser, so that two of those can be compared, else `fastrnns[aten-legacy-old]:fwd`. Other tests keep their
-/// names.
+/// executor and fuser, so that two of those can be compared, else `fastrnns[aten-legacy-old]:fwd`. Other tests keep
+/// their names.
 [[nodiscard]] inline std::string pytest_name(const nlohmann::json& benchmark) {
   const auto text = [](const nlohmann::json& object, const char* key) {
     return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
@@ -132,7 +132,8 @@ namespace detail {
   if (!json.is_object())
     throw InputError({path}, "expected an object of groups, or of pytest-benchmark, found " +
                                  std::string(json.type_name()));
-  if (json.contains("benchmarks") && json["benchmarks"].is_array()) return detail::read_pytest(path, json["benchmarks"]);
+  if (json.contains("benchmarks") && json["benchmarks"].is_array())
+    return detail::read_pytest(path, json["benchmarks"]);
   return detail::read_oss(path, json, as_they_are);
 }
 

@@ -1,4 +1,4 @@
-// The second way in which fastrnns is measured: each half of a step for 0.1 s, as pytest-benchmark does it, and its JSON.
+// The second way in which fastrnns is measured: halves of a step for 0.1 s each, as pytest-benchmark does; its JSON.
 #pragma once
 
 #include <sys/utsname.h>
@@ -56,8 +56,8 @@ struct RoundStats {
 
 namespace detail {
 
-/// `round` answers how long one call took. As pytest-benchmark has it, warm-up calls tell how many rounds there will be:
-/// the first call, which may take much longer, and the shortest of a few more. As many warm up again, the others count.
+/// `round` answers how long one call took. As pytest-benchmark has it, the shortest of the first call, which may take
+/// much longer, and of a few warm-up calls tells how many rounds there will be. As many warm up again, the rest counts.
 template <class Round>
 [[nodiscard]] RoundStats repeat(Round&& round, const TestBenchOptions& options) {
   Nanoseconds shortest = round(), spent{};

@@ -16,6 +16,7 @@
 #include "benches/rnn/choose_runners.hpp"
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/runners.hpp"
+#include "benches/rnn/spelling.hpp"
 #include "benches/rnn/test_bench.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
@@ -56,8 +57,8 @@ struct TestBenchLine {
   return line;
 }
 
-/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what was asked for, `set_fuser` is given a fuser
-/// and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code: 0, or
+/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what was asked for, `set_fuser` is given a
+/// fuser and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code: 0, or
 /// 1 with a message for each runner that failed.
 template <class ToDevice, class SetFuser, class WithTimer>
 [[nodiscard]] int test_bench(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
@@ -91,8 +92,9 @@ template <class ToDevice, class SetFuser, class WithTimer>
   const auto run = [&](const Runner& runner) {
     with_timer(sizes.device, [&](auto& timer) {
       const auto add = [&](bool backward, const RoundStats& stats) {
-        err << (backward ? "test_backward[" : "test_forward[") << runner.name << "]: "
-            << format_time(std::chrono::duration<double>(stats.median)) << ", " << stats.rounds << " rounds" << std::endl;
+        const std::string median = format_time(std::chrono::duration<double>(stats.median));
+        err << (backward ? "test_backward[" : "test_forward[") << runner.name << "]: " << median << ", " << stats.rounds
+            << " rounds" << std::endl;
         results.push_back({runner.name, backward, stats});
       };
       ModelDef model = runner.make(sizes);

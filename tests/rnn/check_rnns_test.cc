@@ -166,7 +166,8 @@ TEST_CASE("bad command lines end before anything runs") {
   const auto unknown = run({"--rnns", "jit", "warp"});
   REQUIRE(unknown.code == 1);
   REQUIRE(unknown.out.empty());
-  REQUIRE(unknown.err.starts_with("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
+  REQUIRE(
+      unknown.err.starts_with("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
   REQUIRE(run({"--hiddenSize", "0"}).err ==
           "check_rnns: --hidden-size: '0' does not do; expected a whole number above 0\n");
   REQUIRE(run({"--device", "abacus"}).err == "check_rnns: --device: expected cpu, found 'abacus'\n");

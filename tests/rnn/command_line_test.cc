@@ -98,13 +98,15 @@ TEST_CASE("all other options reach the line, too") {
 }
 
 TEST_CASE("lists go on until the next option, or have commas") {
-  const auto line = parse({"--rnns", "aten", "jit", "py", "--cnns=resnet18,resnet50", "--group", "rnns", "--nloops", "3"});
+  const auto line =
+      parse({"--rnns", "aten", "jit", "py", "--cnns=resnet18,resnet50", "--group", "rnns", "--nloops", "3"});
   REQUIRE(line.rnns == Names{"aten", "jit", "py"});
   REQUIRE(line.cnns == Names{"resnet18", "resnet50"});
   REQUIRE(line.group == Names{"rnns"});
   REQUIRE(line.nloops == 3);
   REQUIRE(parse({"--rnns", "aten,jit", "py"}).rnns == Names{"aten", "jit", "py"});
-  REQUIRE(namespace_text(parse({"--rnns", "aten", "jit"})).find("rnns=['aten', 'jit'], cnns=None") != std::string::npos);
+  const std::string text = namespace_text(parse({"--rnns", "aten", "jit"}));
+  REQUIRE(text.find("rnns=['aten', 'jit'], cnns=None") != std::string::npos);
 }
 
 TEST_CASE("an empty list of runners is the default one, and the last list counts") {
@@ -155,7 +157,8 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
 
 TEST_CASE("who asks for many steps of sequences of different lengths is warned") {
   REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "21"})) ==
-          "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.");
+          "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to "
+          "run.");
   REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "20"})).empty());
   REQUIRE(variable_length_warning(parse({})).empty());
 }

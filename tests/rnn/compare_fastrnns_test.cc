@@ -68,7 +68,8 @@ TEST_CASE("markdown, which is the default") {
       "| lstm[gone]:fwd                                   |      0.001500 |             nan |       nan% |\n"
       "| lstm[jit]:fwd                                    |      0.008000 |        0.006000 |     -25.0% |\n"
       "| resnet[resnet18]:fwd                             |           nan |     1234.567000 |       nan% |\n";
-  for (const auto& words : {std::vector{base, diff}, std::vector{base, diff, std::string("--format"), std::string("md")}}) {
+  using Words = std::vector<std::string>;
+  for (const auto& words : {Words{base, diff}, Words{base, diff, "--format", "md"}}) {
     const auto result = run(words);
     REQUIRE(result.code == 0);
     REQUIRE(result.err.empty());
