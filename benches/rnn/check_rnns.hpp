@@ -1,4 +1,4 @@
-// fastrnns' correctness tool: runners against nn::LSTM: inputs, parameters, outputs, gradients.
+// fastrnns' correctness tool, runners against nn::LSTM: inputs, parameters, outputs, gradients.
 #pragma once
 
 #include <catch2/internal/catch_clara.hpp>
@@ -19,10 +19,11 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/util/Exception.h>
 
+#include "benches/rnn/choose_runners.hpp"
 #include "benches/rnn/command_line.hpp"
-#include "benches/rnn/find_among.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
+#include "benches/rnn/spelling.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
@@ -127,16 +128,19 @@ inline void compare_models(ModelDef& model, ModelDef& reference, const CheckOpti
   checker.compare("gradient", detail::gradients_of(reference.step), detail::gradients_of(model.step));
 }
 
-/// The runner of nn::LSTM that `runner` is compared with: cuDNN's on a GPU, LibTorch's own on a CPU. None if it has no
-/// counterpart.
+/// Whom `runner` is compared with: nn::LSTM, by cuDNN on a GPU and by LibTorch's own code on a CPU; if that is not of
+/// its kind, the first of it that is no TorchScript. None if there is none.
 [[nodiscard]] inline const Runner* reference_of(const Runner& runner, const c10::Device& device,
                                                 const std::vector<Runner>& all) {
-  const auto is_reference = [&](const Runner& other) {
-    if (runner.compared_with.empty() || other.compared_with != runner.compared_with || other.draws) return false;
-    return other.name.find(device.is_cuda() ? "cudnn" : "aten") != std::string::npos;
-  };
-  const auto found = std::ranges::find_if(all, is_reference);
-  return found == all.end() ? nullptr : &*found;
+  const auto has = [](const Runner& each, const char* part) { return each.name.find(part) != std::string::npos; };
+  const char* const library = device.is_cuda() ? "cudnn" : "aten";
+  const Runner* other = nullptr;
+  for (const auto& each : all) {
+    if (runner.compared_with.empty() || each.compared_with != runner.compared_with) continue;
+    if (has(each, library) && !each.draws) return &each;
+    if (other == nullptr && !has(each, "jit") && !(each.needs_cuda && !device.is_cuda())) other = &each;
+  }
+  return other;
 }
 
 struct CheckLine {
@@ -161,10 +165,11 @@ struct CheckLine {
                      line.rnns = names.value_or(line.rnns);
                      return names.has_value();
                    });
-  parser |= option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no", [&line](Text text) {
-    line.check_grad = text == "yes" || text == "True" || text == "true";
-    return line.check_grad || text == "no" || text == "False" || text == "false";
-  });
+  parser |= option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no",
+                   [&line](Text text) {
+                     line.check_grad = text == "yes" || text == "True" || text == "true";
+                     return line.check_grad || text == "no" || text == "False" || text == "false";
+                   });
   parser |= Opt(line.variable_lstms)["--variable-lstms"]("also vl_py, on sequences of different lengths");
   parser |= Opt(line.verbose)["--verbose"]("tell by how much everything differs that agrees");
   std::deque<std::string> words;
@@ -181,9 +186,10 @@ namespace detail {
 inline void check_runner(const Runner& runner, const std::vector<Runner>& all, const Sizes& sizes,
                          const CheckLine& line, std::ostream& out) {
   const Runner* const reference = reference_of(runner, sizes.device, all);
-  if (reference == nullptr) throw Refused("no module of LibTorch computes what it computes");
-  if (reference->name == runner.name) throw Refused("it is nn::LSTM itself, which the others are compared with");
-  if (runner.draws && sizes.layers > 1) throw Refused("it drops out between layers, by chance; expected --num-layers 1");
+  if (reference == nullptr) throw Refused("there is no other runner of its kind to compare it with");
+  if (reference->name == runner.name) throw Refused("it is itself what the others of its kind are compared with");
+  if (runner.draws && sizes.layers > 1)
+    throw Refused("it drops out between layers, by chance; expected --num-layers 1");
   out << "Setting up..." << std::endl;
   ModelDef expected = reference->make(sizes), model = runner.make(sizes);
   std::ostream nowhere(nullptr);

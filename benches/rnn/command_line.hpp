@@ -4,17 +4,14 @@
 #include <catch2/internal/catch_clara.hpp>
 
 #include <algorithm>
-#include <cctype>
-#include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "benches/rnn/bench_json.hpp"
+#include "benches/rnn/spelling.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/python_repr.hpp"
 #include "pace/harness/session_options.hpp"
@@ -59,6 +56,8 @@ struct Group {
   /// In JSON; in `Benchmarking ...s`.
   std::string key, title;
   std::vector<std::string> runners;
+  /// By name, on the command line.
+  bool asked = false;
 };
 
 /// In the order in which they run, which is not the one asked for. Throws InputError if there are none.
@@ -66,8 +65,8 @@ struct Group {
   const auto asked = [&line](const char* name) { return std::ranges::find(line.group, name) != line.group.end(); };
   std::vector<Group> groups;
   if (line.variable_lstms) groups.push_back({"vl_lstm", "variable-length sequence LSTM", variable_length_rnns});
-  if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns)});
-  if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns)});
+  if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns), line.rnns.has_value()});
+  if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns), line.cnns.has_value()});
   if (groups.empty()) throw InputError({}, "--group: there is nothing to run; expected rnns, cnns or both");
   return groups;
 }
@@ -105,71 +104,6 @@ struct Group {
          ", cuda_pointwise_loop_level=" + maybe(line.cuda_pointwise_loop_level, number) +
          ", cuda_pointwise_block_count=" + maybe(line.cuda_pointwise_block_count, number) +
          ", cuda_pointwise_block_size=" + maybe(line.cuda_pointwise_block_size, number) + ')';
-}
-
-namespace detail {
-
-/// `--seqLength` and `--seq_length` as `--seq-length`; a value after `=` stays as it is.
-[[nodiscard]] inline std::string with_hyphens(const std::string& word) {
-  std::string result;
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    if (word[i] == '=') return result + word.substr(i);
-    const auto letter = static_cast<unsigned char>(word[i]);
-    if (std::isupper(letter)) result += '-';
-    result += letter == '_' ? '-' : static_cast<char>(std::tolower(letter));
-  }
-  return result;
-}
-
-/// Parts between commas; none of them empty, none twice. None otherwise.
-[[nodiscard]] inline std::optional<std::vector<std::string>> read_names(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    std::string name = text.substr(start, end - start);
-    if (name.empty() || std::ranges::find(names, name) != names.end()) return std::nullopt;
-    names.push_back(std::move(name));
-    start = end + 1;
-  }
-  return names;
-}
-
-}  // namespace detail
-
-/// The words of a command line in one spelling, an option and its values in one word: `--rnns aten jit` becomes
-/// `--rnns=aten,jit`, `--print-json` alone becomes `--print-json=oss`. They keep the words alive; the last pointer is
-/// null.
-[[nodiscard]] inline std::vector<char*> in_one_spelling(int argc, char** argv, std::deque<std::string>& words) {
-  const auto is_value = [](const std::string& word) { return !word.starts_with('-'); };
-  const auto is_negative = [](const std::string& word) {
-    return word.size() > 1 && word[0] == '-' && (std::isdigit(static_cast<unsigned char>(word[1])) || word[1] == '.');
-  };
-  std::vector<char*> result;
-  for (int i = 0; i < argc; ++i) {
-    std::string word = argv[i];
-    if (i > 0 && word.starts_with("--")) word = detail::with_hyphens(word);
-    const auto next = [&]() -> std::optional<std::string> {
-      return i > 0 && i + 1 < argc ? std::optional<std::string>(argv[i + 1]) : std::nullopt;
-    };
-    if (word == "--rnns" || word == "--cnns" || word == "--group") {
-      std::string values;
-      for (; next() && is_value(*next()); ++i) values += (values.empty() ? "" : ",") + *next();
-      // Without a value the lists are the default ones, but there is no group.
-      if (values.empty() && word != "--group") continue;
-      word += '=' + (values.empty() ? "none" : values);
-    } else if (word == "--print-json") {
-      const bool has_value = next() && is_value(*next());
-      word += '=' + (has_value ? std::string(argv[++i]) : "oss");
-    } else if (word.starts_with("--") && word.find('=') == std::string::npos && next() &&
-               (next()->empty() || is_negative(*next()))) {
-      // Catch2's parser would skip the one and take the other for an option.
-      word += '=' + std::string(argv[++i]);
-    }
-    words.push_back(std::move(word));
-    result.push_back(words.back().data());
-  }
-  result.push_back(nullptr);
-  return result;
 }
 
 namespace detail {
@@ -244,7 +178,8 @@ template <class Line>
                      if (text == "none") return true;
                      const auto read = detail::read_names(text);
                      group = read.value_or(group);
-                     return read && std::ranges::all_of(group, [](Text each) { return each == "rnns" || each == "cnns"; });
+                     const auto known = [](Text each) { return each == "rnns" || each == "cnns"; };
+                     return read && std::ranges::all_of(group, known);
                    });
   parser |= option("--fuser", "te|old|none|default", "rnn: TorchScript's fuser (defaults to te)",
                    "te, old, none or default", detail::read_one_of(line.fuser, {"te", "old", "none", "default"}));
@@ -263,8 +198,8 @@ template <class Line>
   parser |= Catch::Clara::Opt(line.compat)["--compat"](
       "rnn: seconds called milliseconds on the CPU, and with JSON no word of runners that fail, as fastrnns has it");
   // --baseline is the stored one.
-  parser |= option("--baseline-runner", "name", "rnn: whom the others are compared with (defaults to cudnn on a GPU, to "
-                   "aten on a CPU)", "the name of a runner", [&baseline = line.baseline](Text text) {
+  parser |= option("--baseline-runner", "name",
+                   "rnn: whom the others are compared with (defaults to cudnn on a GPU, to aten on a CPU)", "the name of a runner", [&baseline = line.baseline](Text text) {
                      baseline = text;
                      return !text.empty();
                    });

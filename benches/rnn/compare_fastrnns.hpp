@@ -79,12 +79,19 @@ namespace detail {
   return times;
 }
 
-/// `test_forward[aten-legacy-old]` of group fastrnns is `fastrnns[aten-legacy-old]:fwd`; another test keeps its name.
-[[nodiscard]] inline std::string pytest_name(const std::string& group, const std::string& name) {
+/// `test_forward[aten-legacy-old]` of group fastrnns is `fastrnns[aten]:fwd` where the file tells the runner apart from
+/// executor and fuser, so that two of those can be compared, else `fastrnns[aten-legacy-old]:fwd`. Other tests keep
+/// their names.
+[[nodiscard]] inline std::string pytest_name(const nlohmann::json& benchmark) {
+  const auto text = [](const nlohmann::json& object, const char* key) {
+    return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+  };
+  const std::string name = text(benchmark, "name"), group = text(benchmark, "group");
+  const std::string runner = benchmark.contains("params") ? text(benchmark["params"], "net_name") : "";
   for (const auto& [start, end] : {std::pair{"test_forward[", "]:fwd"}, std::pair{"test_backward[", "]:bwd"}})
     if (name.starts_with(start) && name.ends_with(']')) {
       const std::size_t length = std::string_view(start).size();
-      return group + '[' + name.substr(length, name.size() - length - 1) + end;
+      return group + '[' + (runner.empty() ? name.substr(length, name.size() - length - 1) : runner) + end;
     }
   return name;
 }
@@ -93,16 +100,16 @@ namespace detail {
   Times times;
   for (std::size_t i = 0; i < benchmarks.size(); ++i) {
     const auto& each = benchmarks[i];
-    const auto fail = [&](const char* expected) {
+    const auto fail = [&](const std::string& expected) {
       throw InputError({path}, "benchmarks[" + std::to_string(i) + "]: expected " + expected);
     };
     if (!each.is_object() || !each.contains("name") || !each["name"].is_string()) fail("an object with a name");
     if (!each.contains("stats") || !each["stats"].is_object() || !each["stats"].contains("mean") ||
         !each["stats"]["mean"].is_number())
       fail("stats with a mean, which is a number");
-    const bool has_group = each.contains("group") && each["group"].is_string();
-    times[pytest_name(has_group ? each["group"].get<std::string>() : "", each["name"].get<std::string>())] =
-        each["stats"]["mean"].get<double>();
+    const std::string name = pytest_name(each);
+    if (!times.emplace(name, each["stats"]["mean"].get<double>()).second)
+      fail("each test once, found " + name + " again; a file has one executor and one fuser");
   }
   return times;
 }
@@ -125,7 +132,8 @@ namespace detail {
   if (!json.is_object())
     throw InputError({path}, "expected an object of groups, or of pytest-benchmark, found " +
                                  std::string(json.type_name()));
-  if (json.contains("benchmarks") && json["benchmarks"].is_array()) return detail::read_pytest(path, json["benchmarks"]);
+  if (json.contains("benchmarks") && json["benchmarks"].is_array())
+    return detail::read_pytest(path, json["benchmarks"]);
   return detail::read_oss(path, json, as_they_are);
 }
 

@@ -84,7 +84,8 @@ decltype(auto) with_step_timer(const c10::Device& device, Use&& use) {
   }
 #endif
   if (!device.is_cpu())
-    throw Refused("cannot time on " + device.str() + ": this program was built for the CPU; build it with --config=cuda");
+    throw Refused("cannot time on " + device.str() +
+                  ": this program was built for the CPU; build it with --config=cuda");
   HostTimer<> timer;
   return use(timer);
 }

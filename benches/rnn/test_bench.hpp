@@ -1,4 +1,4 @@
-// The second way in which fastrnns is measured: each half of a step for 0.1 s, as pytest-benchmark does it, and its JSON.
+// The second way in which fastrnns is measured: halves of a step for 0.1 s each, as pytest-benchmark does; its JSON.
 #pragma once
 
 #include <sys/utsname.h>
@@ -56,15 +56,21 @@ struct RoundStats {
 
 namespace detail {
 
-/// `round` answers how long one call took. One says how many rounds there will be, a few warm up, the others count.
+/// `round` answers how long one call took. As pytest-benchmark has it, the shortest of the first call, which may take
+/// much longer, and of a few warm-up calls tells how many rounds there will be. As many warm up again, the rest counts.
 template <class Round>
 [[nodiscard]] RoundStats repeat(Round&& round, const TestBenchOptions& options) {
-  const Nanoseconds first = std::max(round(), options.min_time);
-  const auto fitting = static_cast<std::int64_t>(std::ceil(options.max_time / first));
-  for (std::int64_t i = 0; i < options.warmup; ++i) static_cast<void>(round());
+  Nanoseconds shortest = round(), spent{};
+  for (std::int64_t i = 0; i < options.warmup && spent < options.max_time; ++i) {
+    const Nanoseconds time = round();
+    spent += time;
+    shortest = std::min(shortest, time);
+  }
+  const auto fitting = static_cast<std::int64_t>(std::ceil(options.max_time / std::max(shortest, options.min_time)));
+  const std::int64_t rounds = std::max(fitting, options.min_rounds);
+  for (std::int64_t i = std::min(rounds, options.warmup); i > 0; --i) static_cast<void>(round());
   std::vector<double> seconds;
-  for (std::int64_t i = std::max(fitting, options.min_rounds); i > 0; --i)
-    seconds.push_back(std::chrono::duration<double>(round()).count());
+  for (std::int64_t i = 0; i < rounds; ++i) seconds.push_back(std::chrono::duration<double>(round()).count());
   return stats_of(std::move(seconds));
 }
 

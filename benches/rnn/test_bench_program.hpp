@@ -13,9 +13,10 @@
 
 #include <c10/util/Exception.h>
 
+#include "benches/rnn/choose_runners.hpp"
 #include "benches/rnn/command_line.hpp"
-#include "benches/rnn/find_among.hpp"
 #include "benches/rnn/runners.hpp"
+#include "benches/rnn/spelling.hpp"
 #include "benches/rnn/test_bench.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
@@ -56,8 +57,8 @@ struct TestBenchLine {
   return line;
 }
 
-/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what was asked for, `set_fuser` is given a fuser
-/// and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code: 0, or
+/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what was asked for, `set_fuser` is given a
+/// fuser and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code: 0, or
 /// 1 with a message for each runner that failed.
 template <class ToDevice, class SetFuser, class WithTimer>
 [[nodiscard]] int test_bench(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
@@ -75,11 +76,9 @@ template <class ToDevice, class SetFuser, class WithTimer>
     sizes = {line.seq_length, line.num_layers, line.input_size, line.hidden_size, line.mini_batch,
              to_device(line.device)};
     const auto add = [&](const auto& list, const std::vector<std::string>& defaults, const std::string& option) {
-      for (const auto& name : list.value_or(defaults)) {
-        const Runner& runner = find_among(all, name, option);
-        if (list || sizes.device.is_cuda() || !runner.needs_cuda) asked.push_back(&runner);
-        else err << name << " is left out: it needs a GPU" << std::endl;
-      }
+      const auto chosen =
+          choose_runners(all, list.value_or(defaults), list.has_value(), sizes.device, option, err);
+      asked.insert(asked.end(), chosen.begin(), chosen.end());
     };
     add(line.rnns, default_rnns, "--rnns");
     add(line.cnns, default_cnns, "--cnns");
@@ -93,8 +92,9 @@ template <class ToDevice, class SetFuser, class WithTimer>
   const auto run = [&](const Runner& runner) {
     with_timer(sizes.device, [&](auto& timer) {
       const auto add = [&](bool backward, const RoundStats& stats) {
-        err << (backward ? "test_backward[" : "test_forward[") << runner.name << "]: "
-            << format_time(std::chrono::duration<double>(stats.median)) << ", " << stats.rounds << " rounds" << std::endl;
+        const std::string median = format_time(std::chrono::duration<double>(stats.median));
+        err << (backward ? "test_backward[" : "test_forward[") << runner.name << "]: " << median << ", " << stats.rounds
+            << " rounds" << std::endl;
         results.push_back({runner.name, backward, stats});
       };
       ModelDef model = runner.make(sizes);

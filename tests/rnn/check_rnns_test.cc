@@ -154,9 +154,9 @@ TEST_CASE("gradients only if they are asked for") {
 
 TEST_CASE("what cannot be checked is no success") {
   REQUIRE(run({"--rnns", "of_its_own"}).err ==
-          "check_rnns: of_its_own: no module of LibTorch computes what it computes\n");
+          "check_rnns: of_its_own: there is no other runner of its kind to compare it with\n");
   REQUIRE(run({"--rnns", "aten"}).err ==
-          "check_rnns: aten: it is nn::LSTM itself, which the others are compared with\n");
+          "check_rnns: aten: it is itself what the others of its kind are compared with\n");
   REQUIRE(run({"--rnns", "dropout"}).code == 0);
   REQUIRE(run({"--rnns", "dropout", "--numLayers", "2"}).err ==
           "check_rnns: dropout: it drops out between layers, by chance; expected --num-layers 1\n");
@@ -166,7 +166,8 @@ TEST_CASE("bad command lines end before anything runs") {
   const auto unknown = run({"--rnns", "jit", "warp"});
   REQUIRE(unknown.code == 1);
   REQUIRE(unknown.out.empty());
-  REQUIRE(unknown.err.starts_with("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
+  REQUIRE(
+      unknown.err.starts_with("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
   REQUIRE(run({"--hiddenSize", "0"}).err ==
           "check_rnns: --hidden-size: '0' does not do; expected a whole number above 0\n");
   REQUIRE(run({"--device", "abacus"}).err == "check_rnns: --device: expected cpu, found 'abacus'\n");
@@ -182,7 +183,17 @@ TEST_CASE("on a GPU the reference is cuDNN's") {
   REQUIRE(reference_of(all[2], c10::Device("cuda:0"), all)->name == "cudnn");
   REQUIRE(reference_of(all[2], c10::kCPU, all)->name == "aten");
   REQUIRE(reference_of(all[5], c10::kCPU, all)->name == "vl_aten");
-  REQUIRE(reference_of(all[5], c10::Device("cuda:0"), all) == nullptr);
+}
+
+TEST_CASE("without nn::LSTM the reference is one of the kind that is no TorchScript, and runs on the device") {
+  auto for_gpus = runner("on_gpus", "x", {});
+  for_gpus.needs_cuda = true;
+  const std::vector<Runner> all = {for_gpus, runner("jit_x", "x", {}), runner("py_x", "x", {}, true),
+                                   runner("jit_y", "y", {}), runner("jit_z", "", {}), runner("z", "", {})};
+  REQUIRE(reference_of(all[1], c10::kCPU, all)->name == "py_x");
+  REQUIRE(reference_of(all[1], c10::Device("cuda:0"), all)->name == "on_gpus");
+  REQUIRE(reference_of(all[3], c10::kCPU, all) == nullptr);
+  REQUIRE(reference_of(all[4], c10::kCPU, all) == nullptr);
 }
 
 }  // namespace

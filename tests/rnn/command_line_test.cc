@@ -98,13 +98,15 @@ TEST_CASE("all other options reach the line, too") {
 }
 
 TEST_CASE("lists go on until the next option, or have commas") {
-  const auto line = parse({"--rnns", "aten", "jit", "py", "--cnns=resnet18,resnet50", "--group", "rnns", "--nloops", "3"});
+  const auto line =
+      parse({"--rnns", "aten", "jit", "py", "--cnns=resnet18,resnet50", "--group", "rnns", "--nloops", "3"});
   REQUIRE(line.rnns == Names{"aten", "jit", "py"});
   REQUIRE(line.cnns == Names{"resnet18", "resnet50"});
   REQUIRE(line.group == Names{"rnns"});
   REQUIRE(line.nloops == 3);
   REQUIRE(parse({"--rnns", "aten,jit", "py"}).rnns == Names{"aten", "jit", "py"});
-  REQUIRE(namespace_text(parse({"--rnns", "aten", "jit"})).find("rnns=['aten', 'jit'], cnns=None") != std::string::npos);
+  const std::string text = namespace_text(parse({"--rnns", "aten", "jit"}));
+  REQUIRE(text.find("rnns=['aten', 'jit'], cnns=None") != std::string::npos);
 }
 
 TEST_CASE("an empty list of runners is the default one, and the last list counts") {
@@ -148,12 +150,15 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
           Names{"cudnn", "aten", "jit", "jit_premul", "jit_premul_bias", "jit_simple", "jit_multilayer", "py"});
   REQUIRE(groups.at(2).title == "ResNet");
   REQUIRE(groups.at(2).runners == Names{"resnet50"});
+  REQUIRE(groups.at(2).asked);
+  REQUIRE_FALSE(groups.at(1).asked);
   REQUIRE(groups_of(parse({})).at(1).runners == Names{"resnet18", "resnet18_jit", "resnet50", "resnet50_jit"});
 }
 
 TEST_CASE("who asks for many steps of sequences of different lengths is warned") {
   REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "21"})) ==
-          "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.");
+          "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to "
+          "run.");
   REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "20"})).empty());
   REQUIRE(variable_length_warning(parse({})).empty());
 }

@@ -68,7 +68,8 @@ TEST_CASE("markdown, which is the default") {
       "| lstm[gone]:fwd                                   |      0.001500 |             nan |       nan% |\n"
       "| lstm[jit]:fwd                                    |      0.008000 |        0.006000 |     -25.0% |\n"
       "| resnet[resnet18]:fwd                             |           nan |     1234.567000 |       nan% |\n";
-  for (const auto& words : {std::vector{base, diff}, std::vector{base, diff, std::string("--format"), std::string("md")}}) {
+  using Words = std::vector<std::string>;
+  for (const auto& words : {Words{base, diff}, Words{base, diff, "--format", "md"}}) {
     const auto result = run(words);
     REQUIRE(result.code == 0);
     REQUIRE(result.err.empty());
@@ -111,13 +112,18 @@ TEST_CASE("pytest-benchmark's JSON, in seconds as it is") {
   const auto base = folder.write("base.json", R"({"machine_info": {}, "benchmarks": [
     {"group": "fastrnns", "name": "test_forward[aten-legacy-old]", "stats": {"mean": 0.004, "min": 0.001}},
     {"group": "fastrnns", "name": "test_backward[aten-legacy-old]", "stats": {"mean": 0.02}},
+    {"group": "fastrnns", "name": "test_forward[jit-legacy-old]", "params": {"net_name": "jit", "fuser": "old"},
+     "stats": {"mean": 0.002}},
     {"group": null, "name": "something_else", "stats": {"mean": 1}}]})");
   const auto diff = folder.write("diff.json", R"({"benchmarks": [
+    {"group": "fastrnns", "name": "test_forward[jit-legacy-te]", "params": {"net_name": "jit", "fuser": "te"},
+     "stats": {"mean": 0.001}},
     {"group": "fastrnns", "name": "test_forward[aten-legacy-old]", "stats": {"mean": 0.005}}]})");
   REQUIRE(run({base, diff, "--format", "csv"}).out ==
           "name, base time (s), diff time (s), % change\n"
           "fastrnns[aten-legacy-old]:bwd, 0.020000, nan, nan%\n"
           "fastrnns[aten-legacy-old]:fwd, 0.004000, 0.005000, 25.00%\n"
+          "fastrnns[jit]:fwd, 0.002000, 0.001000, -50.00%\n"
           "something_else, 1.000000, nan, nan%\n");
 }
 
@@ -151,6 +157,10 @@ TEST_CASE("files that do not do are named, with the line where they are no JSON"
   fails(run({nameless, good}), nameless + ": benchmarks[0]: expected an object with a name");
   const auto meanless = folder.write("meanless.json", R"({"benchmarks": [{"name": "a", "stats": {"mean": null}}]})");
   fails(run({meanless, good}), meanless + ": benchmarks[0]: expected stats with a mean, which is a number");
+  const auto twice = folder.write("twice.json", R"({"benchmarks": [{"name": "a", "stats": {"mean": 1}},
+                                                                  {"name": "a", "stats": {"mean": 2}}]})");
+  fails(run({good, twice}), twice + ": benchmarks[1]: expected each test once, found a again; a file has one executor "
+                                    "and one fuser");
 }
 
 TEST_CASE("command lines that do not do") {

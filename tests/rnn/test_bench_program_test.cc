@@ -108,7 +108,8 @@ TEST_CASE("those that fail are told of, the others are measured, and the exit co
   World world;
   REQUIRE(world.run({"--rnns", "broken", "cudnn", "py", "--cnns", "none"}) == 1);
   REQUIRE(world.names().size() == 2);
-  REQUIRE(world.err.str().starts_with("test_bench: broken: cannot be made\ntest_bench: cudnn: it runs on a GPU only\n"));
+  REQUIRE(world.err.str().starts_with(
+      "test_bench: broken: cannot be made\ntest_bench: cudnn: it runs on a GPU only\n"));
 }
 
 TEST_CASE("a bad command line ends before anything runs") {

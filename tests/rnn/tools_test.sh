@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The tools beside the bench as a person starts them, on the real runners.
 #
-#   tools_test.sh CHECK_RNNS COMPARE_FASTRNNS
+#   tools_test.sh CHECK_RNNS COMPARE_FASTRNNS TEST_BENCH
 set -uo pipefail
-check_rnns=$1 compare_fastrnns=$2
+check_rnns=$1 compare_fastrnns=$2 test_bench=$3
 work=${TEST_TMPDIR:?}
 failures=0
 
@@ -39,6 +39,15 @@ printf '{"lstm": {"aten": 2.0}, "lstm-backward": {}}' >"$work/base.json"
 printf '{"lstm": {"aten": 3.0}}' >"$work/diff.json"
 run env BUILD_WORKING_DIRECTORY="$work" "$compare_fastrnns" base.json diff.json --format csv; succeeds
 says $'name, base time (s), diff time (s), % change\nlstm[aten]:fwd, 0.002000, 0.003000, 50.00%'
+
+case="halves of steps, compared between two fusers"
+for fuser in old te; do
+  "$test_bench" $small --rnns aten jit --cnns none --fuser $fuser >"$work/$fuser.json" 2>"$work/log" ||
+    complain "test_bench --fuser $fuser failed: $(cat "$work/log")"
+done
+run "$compare_fastrnns" "$work/old.json" "$work/te.json"; succeeds
+for name in "fastrnns[aten]:fwd" "fastrnns[aten]:bwd" "fastrnns[jit]:fwd" "fastrnns[jit]:bwd"; do says "| $name "; done
+[[ $output != *nan* ]] || complain "a time is missing"
 
 case="no such file"
 run "$compare_fastrnns" "$work/nowhere.json" "$work/diff.json"; fails
