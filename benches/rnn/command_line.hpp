@@ -43,6 +43,8 @@ struct CommandLine {
   std::int64_t images = 32, image_side = 224;
   /// default, on or off.
   std::string tf32 = "default";
+  /// Where operators' inputs are recorded to. Empty: they are not.
+  std::string log_operator_inputs;
 };
 
 /// Names of fastrnns' runners.
@@ -206,6 +208,12 @@ template <class Line>
   parser |= option("--tf32", "default|on|off",
                    "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
                    "alone (default)", "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
+  parser |= option("--log-operator-inputs", "directory",
+                   "rnn: also records the operators of one step of each runner, into files that //benches/operators "
+                   "replays", "a folder's name", [&directory = line.log_operator_inputs](Text text) {
+                     directory = text;
+                     return !text.empty();
+                   });
   parser |= option("--images", "number", "rnn: batch of the convolutional networks (defaults to 32)",
                    "a whole number above 0", detail::read_whole(line.images, 1));
   parser |= option("--image-side", "number", "rnn: height and width of their images (defaults to 224)",

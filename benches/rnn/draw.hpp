@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,7 +18,6 @@
 #include "benches/rnn/cells.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "pace/core/error.hpp"
-#include "pace/core/random.hpp"
 
 namespace pace::rnn {
 
@@ -134,27 +132,5 @@ struct VarlenData {
   data.rest.weights = detail::draw_weights(sizes);
   return data;
 }
-
-/// The gradient that a backward starts from: normal, drawn once per shape from a generator of its own, and kept, so
-/// that runners are given equal bits, and a captured graph can go on reading it.
-class OutputGradient {
- public:
-  explicit OutputGradient(std::optional<std::uint64_t> seed)
-      // Mixed: the numbers would be those of the inputs else, and a gradient that equals its input hides mistakes.
-      : seed_(SplitMix64(seed.value_or(17))()) {}
-
-  [[nodiscard]] at::Tensor operator()(const at::Tensor& output) {
-    at::Tensor& kept = kept_[output.sizes().vec()];
-    if (!kept.defined() || kept.device() != output.device() || kept.scalar_type() != output.scalar_type()) {
-      const at::Generator generator = at::detail::createCPUGenerator(seed_);
-      kept = at::randn(output.sizes(), generator, at::kFloat).to(output.options().requires_grad(false));
-    }
-    return kept;
-  }
-
- private:
-  std::uint64_t seed_;
-  std::map<std::vector<std::int64_t>, at::Tensor> kept_;
-};
 
 }  // namespace pace::rnn

@@ -15,11 +15,11 @@ namespace pace::rnn {
 /// batch, hidden].
 struct Sizes {
   std::int64_t sequence = 100, layers = 1, input = 512, hidden = 512, batch = 64;
-  /// Of a batch of images for convolutional networks, and the length of their sides: ImageNet's.
-  std::int64_t images = 32, image_side = 224;
   c10::Device device = c10::kCPU;
   /// Of inputs, weights and the gradient of the output; none: whatever the generators give.
   std::optional<std::uint64_t> seed = {};
+  /// Of a batch of images for convolutional networks, and the length of their sides: ImageNet's.
+  std::int64_t images = 32, image_side = 224;
 };
 
 using Stack = torch::jit::Stack;

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/rnn/command_line.hpp"
+#include "benches/rnn/device_choice.hpp"
 #include "benches/rnn/fuser.hpp"
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/step_timer.hpp"
@@ -19,9 +21,9 @@
 #include "benches/rnn/train_bench.hpp"
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/corpus/record.hpp"
 #include "pace/gate/as_expected.hpp"
 #include "pace/harness/session.hpp"
-#include "pace/subject/device.hpp"
 #include "pace/training/training.hpp"
 
 namespace {
@@ -65,6 +67,23 @@ void set_tf32() {
   at::globalContext().setAllowTF32CuBLAS(line.tf32 == "on");
 }
 
+/// One step of a runner, written as inputs of operators; nothing is timed meanwhile.
+void record(const Planned& planned) {
+  if (line.log_operator_inputs.empty() || planned.graphed) return;
+  ModelDef model = planned.make(sizes);
+  const at::AutoGradMode with_gradients(true);
+  pace::corpus::Recorder recorder;
+  const c10::IValue output = model.step.forward(model.inputs);
+  if (model.step.backward) model.step.backward(model.step.backward_setup(output));
+  const bool training = static_cast<bool>(model.step.backward);
+  const std::string directory = pace::harness::output_path(line.log_operator_inputs);
+  const bool written = recorder.write_as(directory, planned.name, training);
+  for (const auto& [op, reason] : recorder.skipped())
+    std::cerr << planned.name << ": " << op << " is not recorded: " << reason << '\n';
+  std::cerr << (written ? "recorded " : "left alone, since it exists: ") << directory << '/'
+            << pace::corpus::log_file_name(planned.name, training) << '\n';
+}
+
 std::vector<float> milliseconds(const pace::ImplementationResult& row) {
   std::vector<float> times;
   for (const auto sample : row.samples) times.push_back(static_cast<float>(sample.count() * 1e-6));
@@ -73,6 +92,8 @@ std::vector<float> milliseconds(const pace::ImplementationResult& row) {
 
 /// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns tells of them.
 std::vector<BenchResult> compare(const Family& family) {
+  record(family.baseline);
+  for (const Planned& candidate : family.candidates) record(candidate);
   const ModelDef baseline = family.baseline.make(sizes);
   auto comparison = pace::compare(family.kind, baseline.inputs);
   auto options = pace::run_context().options;
@@ -152,7 +173,8 @@ TEST_CASE("runners compute the same, forward and backward, and fast enough", "[r
 
 /// What is asked for, and can be run, before anything is.
 void settle_options(pace::harness::SessionOptions& session) {
-  line.device = line.device.value_or(at::globalContext().hasCUDA() ? "cuda" : "cpu");
+  sizes.device = pace::rnn::choose_device(line.device);
+  line.device = line.device.value_or(sizes.device.is_cuda() ? "cuda" : "cpu");
   sizes.sequence = line.seq_length;
   sizes.layers = line.num_layers;
   sizes.input = line.input_size;
@@ -160,12 +182,10 @@ void settle_options(pace::harness::SessionOptions& session) {
   sizes.batch = line.mini_batch;
   sizes.images = line.images;
   sizes.image_side = line.image_side;
-  sizes.device = pace::subject::parse_device(*line.device);
   // Equal for all, or their answers could not be compared. fastrnns draws anew for each.
   if (!line.compat) sizes.seed = pace::run_context().options.seed;
   groups = pace::rnn::groups_of(line);
   for (auto& group : groups) {
-    const bool named = group.key == "lstm" ? line.rnns.has_value() : group.key == "resnet" && line.cnns.has_value();
     std::vector<std::string> able;
     for (const auto& name : group.runners) {
       const Planned planned = pace::rnn::find_planned(name);
@@ -174,7 +194,7 @@ void settle_options(pace::harness::SessionOptions& session) {
         able.push_back(name);
       } catch (const pace::Refused& refusal) {
         // Of a list that nobody wrote, what this machine lacks is left out.
-        if (named) throw;
+        if (group.asked) throw;
         if (!quiet()) std::cerr << "left out: " << refusal.what() << '\n';
       }
     }

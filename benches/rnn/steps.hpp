@@ -15,6 +15,7 @@
 
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/model_def.hpp"
+#include "pace/training/gradient.hpp"
 
 namespace pace::rnn {
 
@@ -62,10 +63,10 @@ using Differentiated = std::function<at::Tensor(const c10::IValue& output)>;
 
 /// The usual backward: from one tensor, with a gradient that depends on the seed and the shape alone.
 inline void add_backward(Step& step, std::optional<std::uint64_t> seed, Differentiated differentiated = first_of_pair) {
-  step.backward_setup = [gradient = std::make_shared<OutputGradient>(seed),
+  step.backward_setup = [gradient = seed ? OutputGradient(*seed) : OutputGradient(),
                          differentiated = std::move(differentiated)](const c10::IValue& output) {
     at::Tensor tensor = differentiated(output);
-    at::Tensor start = (*gradient)(tensor);
+    at::Tensor start = gradient.of(tensor);
     return tuple(std::move(tensor), std::move(start));
   };
   step.backward = [](const c10::IValue& prepared) {

@@ -62,7 +62,13 @@ class EventClock {
   Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
     // A step with phases is longer than a stream's queue, and what the host makes of it is a part of it.
     if (!warm_ || !options_.block || phases_of(operation) != nullptr) {
-      prepare(operation, operands);
+      if (phases_of(operation) != nullptr) {
+        lead_in(operation, operands);
+        // Or the host would have a start.
+        device_.synchronise();
+      } else {
+        prepare(operation, operands);
+      }
       return unblocked(operation, operands, iterations);
     }
     std::int64_t& batch = batches_.try_emplace(operation.state, options_.batch).first->second;

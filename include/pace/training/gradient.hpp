@@ -12,6 +12,7 @@
 
 #include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/random.hpp"
 
 namespace pace {
 
@@ -20,7 +21,10 @@ namespace pace {
 /// Copies share what they have drawn.
 class OutputGradient {
  public:
-  explicit OutputGradient(std::uint64_t seed = 17) : seed_(seed), drawn_(std::make_shared<std::vector<at::Tensor>>()) {}
+  // Mixed: the numbers would be those of inputs drawn with the same seed, and a gradient that equals its input hides
+  // mistakes.
+  explicit OutputGradient(std::uint64_t seed = 17)
+      : seed_(SplitMix64(seed)()), drawn_(std::make_shared<std::vector<at::Tensor>>()) {}
 
   /// Like `output` in shape, dtype and device.
   [[nodiscard]] at::Tensor of(const at::Tensor& output) const {
