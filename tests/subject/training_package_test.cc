@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn_like.h>
 
 #include "pace/subject/files.hpp"
+#include "pace/training/compiled_step.hpp"
 #include "tests/subject/definitions.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -89,7 +92,7 @@ void require_same_step(const Definition& definition, subject::TrainingPackage& p
     REQUIRE(close(inputs[i], eager.inputs_after[i], 1e-5));
   }
   const auto gradients_in = copies(eager.gradients_in);
-  const auto gradients = package.backward(std::move(saved), gradients_in);
+  const auto gradients = package.backward(std::move(saved), package.arrange(gradients_in));
   REQUIRE(gradients.size() == eager.gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     INFO(definition.name << " gradient " << i);
@@ -98,6 +101,34 @@ void require_same_step(const Definition& definition, subject::TrainingPackage& p
     (void)gradients[i].zero_();  // is nobody else's memory
   }
   for (std::size_t i = 0; i < gradients_in.size(); ++i) REQUIRE(close(gradients_in[i], eager.gradients_in[i], 0));
+}
+
+/// The package as a training step: gradients are added to those that are there.
+void require_steps_add_up(const Definition& definition, subject::TrainingPackage&& package) {
+  const Eager eager(definition);
+  Tensors parameters;
+  for (const auto& parameter : definition.parameters) parameters.push_back(parameter.detach().clone().requires_grad_());
+  parameters[0].mutable_grad() = at::ones_like(parameters[0]);
+  auto step = pace::training_step(std::make_shared<subject::TrainingPackage>(std::move(package)), parameters,
+                                  [&](const at::Tensor&) { return eager.gradients_in[0]; });
+  REQUIRE(step.parameters.size() == parameters.size());
+  REQUIRE_THAT(why([&] { step.backward(at::ones({})); }), ContainsSubstring("backward without a forward"));
+  for (int i = 1; i <= 2; ++i) {
+    const auto inputs = copies(definition.inputs);
+    // As models are called: input, and a pair of states.
+    c10::Stack stack{inputs[0], c10::ivalue::Tuple::create(std::vector<c10::IValue>(inputs.begin() + 1, inputs.end()))};
+    const auto output = step.forward(stack);
+    const auto first = output.isTuple() ? output.toTupleRef().elements()[0].toTensor() : output.toTensor();
+    REQUIRE(close(first, eager.outputs[0], 1e-5));
+    step.backward(step.backward_setup(output));
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      INFO(definition.name << " parameter " << p << ", step " << i);
+      const auto& gradient = eager.gradients[p];
+      REQUIRE(close(parameters[p].grad(), gradient.defined() ? gradient * i + (p == 0 ? 1 : 0) : gradient, 1e-4));
+    }
+  }
+  c10::Stack number{1.5};
+  REQUIRE_THAT(why([&] { (void)step.forward(number); }), ContainsSubstring("takes tensors, found Double"));
 }
 
 TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][training]") {
@@ -140,6 +171,9 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][tr
     require_same_step(definitions[i], package);
     require_same_step(definitions[i], package);  // nothing is left from the first step
   }
+
+  require_steps_add_up(definitions[1], subject::TrainingPackage::open(store, traced[1]));
+  require_steps_add_up(definitions[2], subject::TrainingPackage::open(store, traced[2]));
 
   auto inference = subject::InferencePackage::open(store, traced[2]);
   const Eager eager(definitions[2]);

@@ -1,6 +1,7 @@
 // Definitions as compiled code: InferencePackage for the forward alone, TrainingPackage for forward and backward.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_strided.h>
 #include <nlohmann/json.hpp>
 
 #include "pace/core/error.hpp"
@@ -159,6 +161,17 @@ class TrainingPackage {
     results.reserve(layout_.gradients_out.size());
     for (const auto& position : layout_.gradients_out) results.push_back(position ? made[*position] : at::Tensor());
     return results;
+  }
+
+  /// Gradients in the metadata that the backward was compiled for: copies of those that have other strides.
+  [[nodiscard]] std::vector<at::Tensor> arrange(std::vector<at::Tensor> gradients) const {
+    for (std::size_t i = 0; i < std::min(gradients.size(), layout_.gradients_in.size()); ++i) {
+      const TensorMetadata& expected = layout_.gradients_in[i];
+      at::Tensor& gradient = gradients[i];
+      if (!gradient.defined() || expected.fits(gradient) || gradient.sizes() != expected.sizes) continue;
+      gradient = at::empty_strided(expected.sizes, expected.strides, gradient.options()).copy_(gradient);
+    }
+    return gradients;
   }
 
   /// In the order of the differentiated outputs' positions.
