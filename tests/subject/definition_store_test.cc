@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pace/subject/compile_definitions.hpp"
 #include "pace/subject/files.hpp"
 #include "pace/subject/training_package.hpp"
 #include "tests/subject/definitions.hpp"
@@ -141,6 +142,24 @@ TEST_CASE("packages of definitions can be build outputs", "[subject]") {
   REQUIRE(DefinitionStore(options).find(traced, PackageKind::training).parent_path() == scene.folder / "made before");
   REQUIRE_THAT(why([&] { (void)DefinitionStore(options).find(traced, PackageKind::inference); }),
                ContainsSubstring("no Python with torch"));
+}
+
+TEST_CASE("many definitions are compiled at once, and those that cannot be traced hinder nobody", "[subject]") {
+  Scene scene;
+  auto untraceable = pace::test::mlp();
+  untraceable.forward = [](const auto& p, const auto& x) { return pace::test::Tensors{p[0] * x[0].sum().item()}; };
+  const std::vector<subject::Definition> definitions = {pace::test::mlp(), untraceable, pace::test::odd()};
+  const std::vector<PackageKind> kinds = {PackageKind::inference, PackageKind::training};
+  DefinitionStore store(scene.options);
+  subject::prepare_all(store, definitions, kinds);
+  REQUIRE(read(scene.folder / "log") == "run R\"\"\"py(\ncase\ncase\ncase\ncase\n");
+  (void)store.find(subject::trace(definitions[2]), PackageKind::training);
+  subject::prepare_all(store, definitions, kinds);
+  REQUIRE(read(scene.folder / "log") == "run R\"\"\"py(\ncase\ncase\ncase\ncase\n");
+  subject::compile_definitions(definitions, std::vector{PackageKind::inference}, scene.folder / "out", store);
+  REQUIRE(fs::exists(scene.folder / "out" / (store.key(subject::trace(definitions[0]), PackageKind::inference) + ".pt2")));
+  REQUIRE_FALSE(
+      fs::exists(scene.folder / "out" / (store.key(subject::trace(definitions[0]), PackageKind::training) + ".pt2")));
 }
 
 TEST_CASE("a definition that cannot be compiled says why", "[subject]") {

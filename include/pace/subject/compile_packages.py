@@ -101,6 +101,10 @@ def graph_module(script, substitutes={}):
         the number back, which Inductor writes into the code instead of loading it."""
         return constant.item() if isinstance(constant, torch.Tensor) and constant.dim() == 0 else constant
 
+    def as_long_as(length, numbers):
+        """One number may stand for a list of them: C++ gives `int[2] dilation=1` so. Inductor wants all."""
+        return numbers * length if length and isinstance(numbers, list) and len(numbers) == 1 else numbers
+
     # Their values are read here, where tensors are real yet.
     constants = {n.output().debugName(): as_number(n.output().toIValue()) for n in graph.findAllNodes("prim::Constant")}
 
@@ -127,6 +131,7 @@ def graph_module(script, substitutes={}):
                 elif node.kind().startswith("aten::"):
                     overload = overload_of(node)
                     parameters = overload._schema.arguments
+                    inputs = [as_long_as(p.N, v) for p, v in zip(parameters, inputs)]
                     positional = [v for p, v in zip(parameters, inputs) if not p.kwarg_only]
                     named = {p.name: v for p, v in zip(parameters, inputs) if p.kwarg_only}
                     result = overload(*positional, **named)
