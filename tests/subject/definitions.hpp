@@ -11,6 +11,8 @@
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/lstm.h>
+#include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
@@ -56,14 +58,26 @@ inline subject::Definition lstm(std::int64_t steps, std::int64_t batch, std::int
           }};
 }
 
-/// Convolution, batch norm that keeps statistics, and a parameter that nothing depends on.
+/// LibTorch's own LSTM.
+inline subject::Definition built_in_lstm() {
+  return {.name = "built_in_lstm",
+          .parameters = {parameter({16, 4}), parameter({16, 4}), parameter({16}), parameter({16})},
+          .inputs = {at::randn({2, 3, 4}), at::randn({1, 3, 4}), at::randn({1, 3, 4})},
+          .forward = [](const Tensors& p, const Tensors& x) {
+            const auto [all, h, c] = at::lstm(x[0], {x[1], x[2]}, p, true, 1, 0.0, true, false, false);
+            return Tensors{all, h, c};
+          }};
+}
+
+/// Convolution, batch norm that keeps statistics, pooling, and a parameter that nothing depends on.
 inline subject::Definition convolution() {
   return {.name = "convolution",
           .parameters = {parameter({8, 3, 3, 3}), parameter({8}), parameter({5}), parameter({8})},
           .inputs = {at::randn({2, 3, 10, 10}), at::zeros({8}), at::ones({8})},
           .forward = [](const Tensors& p, const Tensors& x) {
             const auto y = at::conv2d(x[0], p[0], {}, at::IntArrayRef({1, 1}), at::IntArrayRef({1, 1}));
-            return Tensors{at::relu(at::batch_norm(y, p[1], p[3], x[1], x[2], true, 0.1, 1e-5, false))};
+            const auto z = at::relu(at::batch_norm(y, p[1], p[3], x[1], x[2], true, 0.1, 1e-5, false));
+            return Tensors{at::max_pool2d(z, at::IntArrayRef({2, 2}))};
           }};
 }
 

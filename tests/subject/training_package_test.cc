@@ -1,4 +1,4 @@
-// Definitions compiled by Inductor, forward and backward: slow (about 90 s on two cores).
+// Definitions compiled by Inductor, forward and backward: slow (about 100 s on two cores).
 #include "pace/subject/training_package.hpp"
 
 #include <algorithm>
@@ -138,7 +138,7 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][tr
   if (options.python.empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
 
   const std::vector<Definition> definitions = {pace::test::mlp(), pace::test::lstm(4, 3, 8), pace::test::convolution(),
-                                               pace::test::odd()};
+                                               pace::test::odd(), pace::test::built_in_lstm()};
   std::vector<subject::Traced> traced;
   for (const auto& definition : definitions) traced.push_back(subject::trace(definition));
   auto useless = pace::test::mlp();

@@ -115,7 +115,8 @@ def graph_module(script, substitutes={}):
                 inputs = [values[value.debugName()] for value in node.inputs()]
                 outputs = list(node.outputs())
                 if node.kind() in substitutes:
-                    results = [substitutes[node.kind()](*inputs)]
+                    result = substitutes[node.kind()](*inputs)
+                    results = [result] if len(outputs) == 1 else result
                 elif node.kind() == "prim::Constant":
                     results = [constants[node.output().debugName()]]
                 elif node.kind() == "prim::ListConstruct":

@@ -15,6 +15,7 @@ The first line and the last make this file a C++ raw string literal as well, for
 import contextlib
 import os
 import time
+from unittest import mock
 
 import compile_packages
 
@@ -23,9 +24,19 @@ def by_graph(script):
     """Every node of the traced graph, called from Python."""
     import torch
 
-    # What a traced convolution is called. Inductor's optimisations look for the other name.
-    convolution = {"aten::_convolution": lambda *inputs: torch.ops.aten.convolution.default(*inputs[:9])}
-    return compile_packages.graph_module(script, convolution)
+    def convolution(*inputs):
+        """What `_convolution` calls. Inductor's optimisations look for this name."""
+        return torch.ops.aten.convolution.default(*inputs[:9])
+
+    def lstm(*inputs):
+        """PyTorch's decomposition gives the last states a dimension too many (2.11)."""
+        if not isinstance(inputs[1], list):
+            return torch.ops.aten.lstm.data(*inputs)
+        states = inputs[1]
+        output, *last = torch.ops.aten.lstm.input(*inputs)
+        return [output, *(state.reshape(first.shape) for state, first in zip(last, states))]
+
+    return compile_packages.graph_module(script, {"aten::_convolution": convolution, "aten::lstm": lstm})
 
 
 def by_script(script):
@@ -86,9 +97,14 @@ class Capture:
             )
             for tensor in tensors[: self.parameters]:
                 tensor.requires_grad_(self.training)
-        self.module = aot_export_joint_simple(
-            pure, tensors, trace_joint=self.training, decompositions=select_decomp_table()
-        )
+        # The backward of oneDNN's fused LSTM gets lost between AOTInductor and its kernel (2.11: "Expected IntList but
+        # got None" at run time), so an LSTM becomes its steps.
+        lstms = torch._decomp.decompositions
+        steps = mock.patch.object(lstms, "select_one_layer_lstm_function", lambda *_: lstms.one_layer_lstm)
+        with steps if self.training else contextlib.nullcontext():
+            self.module = aot_export_joint_simple(
+                pure, tensors, trace_joint=self.training, decompositions=select_decomp_table()
+            )
         self.graph = self.module.graph
         self.graph.set_codegen(torch.fx.graph.CodeGen())  # flat tensors in, a flat tuple out
         self.fake_mode = placeholders(self.graph)[0].meta["val"].fake_mode
@@ -196,7 +212,7 @@ def metadata(tensor):
     }
 
 
-def compile_graph(module, fake_mode, folder, options, backward, visible):
+def compile_graph(module, fake_mode, folder, backward, visible):
     """The files of one model, and the strides that its outputs have (None where not known). Those of the first `visible`
     outputs are those of the graph; Inductor may choose others for the rest."""
     import torch
@@ -224,7 +240,7 @@ def compile_graph(module, fake_mode, folder, options, backward, visible):
     module.graph.lint()
     inputs = [node.meta["val"] for node in placeholders(module.graph)]
     output_node(module.graph).meta["user_visible_output_idxs"] = list(range(visible))
-    patches = {**options, "cpp_wrapper": True, "aot_inductor.package": True, "aot_inductor.output_path": folder}
+    patches = {"cpp_wrapper": True, "aot_inductor.package": True, "aot_inductor.output_path": folder}
     original = compile_fx.GraphLowering
     compile_fx.GraphLowering = Lowering
     try:
@@ -258,15 +274,15 @@ def optimise(capture):
         compile_fx._recursive_joint_graph_passes(capture.module)
 
 
-def compile_inference(capture, folder, options):
+def compile_inference(capture, folder):
     optimise(capture)
     module = capture.module
     write_back(module, capture.written, capture.outputs)
-    files, _ = compile_graph(module, capture.fake_mode, folder + "/forward", options, False, capture.outputs)
+    files, _ = compile_graph(module, capture.fake_mode, folder + "/forward", False, capture.outputs)
     return {"forward": files}, {"outputs": capture.outputs, "written": len(capture.written)}
 
 
-def compile_training(capture, folder, options):
+def compile_training(capture, folder):
     """`layout` of the record. `saved`: what the backward takes first, each either {"operand": position}, an operand of the
     forward, or {"output": position}, an output of the forward's model (the first `outputs` are the user's), with metadata.
     `tangents`: metadata of the gradients that it takes next. `gradients`: for each parameter the position of its gradient
@@ -284,9 +300,7 @@ def compile_training(capture, folder, options):
     own_gradients(backward)
     gradients = take_out(backward, 0)
     times = [time.monotonic()]
-    forward_files, strides = compile_graph(
-        forward, capture.fake_mode, folder + "/forward", options, False, capture.outputs
-    )
+    forward_files, strides = compile_graph(forward, capture.fake_mode, folder + "/forward", False, capture.outputs)
     times.append(time.monotonic())
     # The backward is compiled for the strides that Inductor has chosen for what is saved.
     operands = placeholders(backward.graph)
@@ -299,7 +313,7 @@ def compile_training(capture, folder, options):
                 with capture.fake_mode:
                     node.meta["val"] = value.as_strided(value.shape, strides[position])
     count = len(output_node(backward.graph).args[0])
-    backward_files, _ = compile_graph(backward, capture.fake_mode, folder + "/backward", options, True, count)
+    backward_files, _ = compile_graph(backward, capture.fake_mode, folder + "/backward", True, count)
     times.append(time.monotonic())
     described = [{**place, **metadata(node.meta["val"])} for place, node in zip(saved, operands)]
     layout = {
@@ -317,6 +331,7 @@ def compile_training(capture, folder, options):
 def compile_case(case, manifest, scratch):
     """Writes the package; the rest of the record is the result."""
     import torch
+    from torch._inductor import config
     from torch._inductor.package import package_aoti
 
     torch.set_num_threads(manifest["threads"])  # the number is compiled in
@@ -327,11 +342,12 @@ def compile_case(case, manifest, scratch):
         capture, started = None, time.monotonic()
         try:
             torch._dynamo.reset()
-            capture = Capture(case, route, copy_outputs)
-            exported = time.monotonic()
-            folder = os.path.join(scratch, "package-of-" + case["key"])
-            compile_kind = compile_training if capture.training else compile_inference
-            files, layout = compile_kind(capture, folder, manifest["options"])
+            with config.patch(manifest["options"]):  # some choose decompositions
+                capture = Capture(case, route, copy_outputs)
+                exported = time.monotonic()
+                folder = os.path.join(scratch, "package-of-" + case["key"])
+                compile_kind = compile_training if capture.training else compile_inference
+                files, layout = compile_kind(capture, folder)
             temporary = os.path.join(scratch, "package.pt2")
             package_aoti(temporary, files)
             compiled = time.monotonic()

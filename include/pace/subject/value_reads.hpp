@@ -11,7 +11,7 @@
 
 namespace pace::subject::detail {
 
-/// While it lives, notes the first operator by which this thread reads values (`item`, `equal`). Those that other
+/// While it lives, notes the first operator by which this thread reads values (`item`). Those that other
 /// operators call inside do not count: the outer ones are recorded. One at a time.
 class ValueReads {
  public:
@@ -37,8 +37,8 @@ class ValueReads {
   }
 
   static std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
-    constexpr std::array<std::string_view, 5> readers = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero",
-                                                         "aten::equal", "aten::allclose"};
+    // Not `equal`: with that, LibTorch's own modules ask whether two operands are one.
+    constexpr std::array<std::string_view, 3> readers = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"};
     State& now = state();
     if (now.depth++ == 0 && now.first.empty() &&
         std::find(readers.begin(), readers.end(), function.name()) != readers.end()) {
