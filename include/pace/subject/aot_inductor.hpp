@@ -17,15 +17,10 @@
 #include "pace/core/error.hpp"
 #include "pace/subject/backend.hpp"
 #include "pace/subject/operator_call.hpp"
+#include "pace/subject/package_model.hpp"
 #include "pace/subject/package_store.hpp"
 #include "pace/subject/randomness.hpp"
-
-#if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>)
-#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
-#define PACE_HAS_AOT_INDUCTOR 1
-#else
-#define PACE_HAS_AOT_INDUCTOR 0
-#endif
+#include "pace/subject/tensor_metadata.hpp"
 
 namespace pace::subject {
 
@@ -65,20 +60,10 @@ class AotInductorExecutable final : public Executable {
  public:
   AotInductorExecutable(const std::string& package, const OperatorCall& call)
       : form_(detail::result_form(call)),
-        name_(call.name()),
-        // Single-threaded: no lock and no event is taken for a second caller, who does not exist here; and only so can
-        // a run be captured into a CUDA graph.
-        loader_(package, "model", /*run_single_threaded=*/true, /*num_runners=*/1, device_index(call)) {
-    for (const at::Tensor& tensor : call.tensors()) metadata_.push_back(Metadata(tensor));
-  }
+        model_(package, "model", "the package of " + call.name(), metadata_of(call)) {}
 
   [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
-    // Compiled code trusts its inputs: others would be read out of bounds.
-    if (tensors.size() != metadata_.size()) refuse_inputs();
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!metadata_[i].fits(tensors[i])) refuse_inputs();
-    }
-    std::vector<at::Tensor> outputs = loader_.run(tensors);
+    std::vector<at::Tensor> outputs = model_.run(tensors);
     switch (form_) {
       case detail::ResultForm::nothing:
         return {};
@@ -94,33 +79,14 @@ class AotInductorExecutable final : public Executable {
   }
 
  private:
-  [[nodiscard]] static c10::DeviceIndex device_index(const OperatorCall& call) {
-    return call.tensors().empty() ? -1 : call.tensors().front().device().index();
-  }
-
-  struct Metadata {
-    explicit Metadata(const at::Tensor& tensor)
-        : dtype(tensor.scalar_type()),
-          device(tensor.device()),
-          sizes(tensor.sizes().vec()),
-          strides(tensor.strides().vec()) {}
-    [[nodiscard]] bool fits(const at::Tensor& tensor) const {
-      return tensor.scalar_type() == dtype && tensor.sizes() == sizes && tensor.strides() == strides &&
-             tensor.device() == device;
-    }
-    at::ScalarType dtype;
-    c10::Device device;
-    std::vector<std::int64_t> sizes, strides;
-  };
-
-  [[noreturn]] void refuse_inputs() const {
-    throw Error("the package of " + name_ + " was compiled for tensors of other metadata");
+  [[nodiscard]] static std::vector<TensorMetadata> metadata_of(const OperatorCall& call) {
+    std::vector<TensorMetadata> metadata;
+    for (const at::Tensor& tensor : call.tensors()) metadata.push_back(TensorMetadata::of(tensor));
+    return metadata;
   }
 
   detail::ResultForm form_;
-  std::string name_;
-  std::vector<Metadata> metadata_;
-  torch::inductor::AOTIModelPackageLoader loader_;
+  detail::PackageModel model_;
 };
 
 #endif  // PACE_HAS_AOT_INDUCTOR
@@ -139,18 +105,10 @@ class AotInductorBackend final : public Backend {
 #if PACE_HAS_AOT_INDUCTOR
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     (void)detail::result_form(call);  // before compiling in vain
-    const std::string package = store_.find(call).string();
-    try {
-      return std::make_unique<AotInductorExecutable>(package, call);
-    } catch (const std::exception& error) {  // c10::Error, std::runtime_error
-      if (!store_.discard(call)) throw Refused("the package " + package + " does not load: " + first_line(error));
-    }
-    const std::string again = store_.find(call).string();
-    try {
-      return std::make_unique<AotInductorExecutable>(again, call);
-    } catch (const std::exception& error) {
-      throw Refused("the package " + again + " does not load, though compiled anew: " + first_line(error));
-    }
+    return detail::load_package([&] { return store_.find(call).string(); }, [&] { return store_.discard(call); },
+                                [&](const std::string& package) -> std::unique_ptr<Executable> {
+                                  return std::make_unique<AotInductorExecutable>(package, call);
+                                });
   }
 
   void prepare_all(std::span<const OperatorCall* const> calls) override {
@@ -173,11 +131,6 @@ class AotInductorBackend final : public Backend {
   [[nodiscard]] PackageStore& store() noexcept { return store_; }
 
  private:
-  [[nodiscard]] static std::string first_line(const std::exception& error) {
-    const std::string text = error.what();
-    return text.substr(0, text.find('\n'));
-  }
-
   std::string name_;
   PackageStore store_;
 };

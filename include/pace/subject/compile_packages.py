@@ -10,7 +10,7 @@ input tensors. For each case this writes KEY.json (a record: status, seconds, ro
 The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
 expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
 
-The first line and the last make this file a C++ raw string literal as well: package_store.hpp includes it as text, so
+The first line and the last make this file a C++ raw string literal as well: package_key.hpp includes it as text, so
 that a program needs no path to it at run time.
 """
 
@@ -84,8 +84,9 @@ def make_inputs(tensors, fake):
         )
 
 
-def graph_module(script):
-    """A module that makes the calls of a TorchScript graph of plain operators, one by one."""
+def graph_module(script, substitutes={}):
+    """A module that makes the calls of a TorchScript graph of plain operators, one by one. `substitutes` maps kinds of
+    nodes to what is called in their place."""
     import torch
 
     graph = script.forward.graph if hasattr(script, "forward") else script.graph
@@ -100,21 +101,38 @@ def graph_module(script):
         the number back, which Inductor writes into the code instead of loading it."""
         return constant.item() if isinstance(constant, torch.Tensor) and constant.dim() == 0 else constant
 
+    def as_long_as(length, numbers):
+        """One number may stand for a list of them: C++ gives `int[2] dilation=1` so. Inductor wants all."""
+        return numbers * length if length and isinstance(numbers, list) and len(numbers) == 1 else numbers
+
+    # Their values are read here, where tensors are real yet.
+    constants = {n.output().debugName(): as_number(n.output().toIValue()) for n in graph.findAllNodes("prim::Constant")}
+
     class Graph(torch.nn.Module):
         def forward(self, *tensors):
             values = {value.debugName(): tensor for value, tensor in zip(list(graph.inputs())[1:], tensors)}
             for node in graph.nodes():
                 inputs = [values[value.debugName()] for value in node.inputs()]
                 outputs = list(node.outputs())
-                if node.kind() == "prim::Constant":
-                    results = [as_number(node.output().toIValue())]
+                if node.kind() in substitutes:
+                    result = substitutes[node.kind()](*inputs)
+                    results = [result] if len(outputs) == 1 else result
+                elif node.kind() == "prim::Constant":
+                    results = [constants[node.output().debugName()]]
                 elif node.kind() == "prim::ListConstruct":
                     results = [inputs]
                 elif node.kind() == "prim::TupleConstruct":
                     results = [tuple(inputs)]
+                elif node.kind() in ("prim::ListUnpack", "prim::TupleUnpack"):
+                    results = list(inputs[0])
+                elif node.kind() == "prim::NumToTensor":
+                    results = inputs  # a size, which stays a number
+                elif node.kind() in ("aten::Int", "aten::ScalarImplicit") and isinstance(inputs[0], int):
+                    results = inputs
                 elif node.kind().startswith("aten::"):
                     overload = overload_of(node)
                     parameters = overload._schema.arguments
+                    inputs = [as_long_as(p.N, v) for p, v in zip(parameters, inputs)]
                     positional = [v for p, v in zip(parameters, inputs) if not p.kwarg_only]
                     named = {p.name: v for p, v in zip(parameters, inputs) if p.kwarg_only}
                     result = overload(*positional, **named)
@@ -151,6 +169,29 @@ def may_pass(error):
     return isinstance(error, (OSError, MemoryError)) or any(sign in str(error) for sign in signs)
 
 
+def put_in_place(package, folder, key):
+    place = os.path.join(folder, key + ".pt2")
+    partial = f"{place}.{os.getpid()}.tmp"  # beside its place: a rename over file systems is no rename
+    shutil.move(package, partial)
+    os.replace(partial, place)
+
+
+def problem(error, route, step):
+    """What is recorded of an exception that is being handled."""
+    return {
+        "route": route.__name__,
+        "step": step,
+        "reason": f"{type(error).__name__}: {error}"[:2000],
+        "details": traceback.format_exc()[-4000:],
+        "transient": may_pass(error),
+    }
+
+
+def failure(problems):
+    transient = any(problem["transient"] for problem in problems)
+    return {"status": "failed", "reason": problems[-1]["reason"], "transient": transient, "attempts": problems}
+
+
 def compile_case(case, manifest, scratch):
     """Writes the package; the rest of the record is the result."""
     import torch
@@ -170,10 +211,7 @@ def compile_case(case, manifest, scratch):
             )
             compiled = time.monotonic()
             size = os.path.getsize(temporary)
-            package = os.path.join(manifest["out"], case["key"] + ".pt2")
-            partial = f"{package}.{os.getpid()}.tmp"  # beside its place: a rename over file systems is no rename
-            shutil.move(temporary, partial)
-            os.replace(partial, package)
+            put_in_place(temporary, manifest["out"], case["key"])
             return {
                 "status": "ok",
                 "route": route.__name__,
@@ -182,19 +220,10 @@ def compile_case(case, manifest, scratch):
                 "package_bytes": size,
             }
         except Exception as error:  # a case that cannot be compiled is a result, whatever the compiler raised
-            problems.append(
-                {
-                    "route": route.__name__,
-                    "step": "export" if program is None else "compile",
-                    "reason": f"{type(error).__name__}: {error}"[:2000],
-                    "details": traceback.format_exc()[-4000:],
-                    "transient": may_pass(error),
-                }
-            )
+            problems.append(problem(error, route, "export" if program is None else "compile"))
             if program is not None:
                 break  # the other route would hand the compiler the same calls
-    transient = any(problem["transient"] for problem in problems)
-    return {"status": "failed", "reason": problems[-1]["reason"], "transient": transient, "attempts": problems}
+    return failure(problems)
 
 
 def share_precompiled_headers(folder, options):
@@ -209,7 +238,7 @@ def share_precompiled_headers(folder, options):
             setattr(codecache, name, os.path.join(folder, place))
 
 
-def work(manifest, connection):
+def work(manifest, connection, compile_case):
     """One worker: takes case numbers, sends back records, until there are no more."""
     os.setsid()  # so that a worker that is stopped takes its compilers along
     share_precompiled_headers(manifest["scratch"], manifest["options"])
@@ -229,9 +258,11 @@ def work(manifest, connection):
 
 
 class Worker:
-    def __init__(self, manifest):
+    def __init__(self, manifest, compile_case):
         self.connection, other = multiprocessing.Pipe()
-        self.process = multiprocessing.get_context("fork").Process(target=work, args=(manifest, other), daemon=True)
+        self.process = multiprocessing.get_context("fork").Process(
+            target=work, args=(manifest, other, compile_case), daemon=True
+        )
         self.process.start()
         other.close()
         self.scratch = self.connection.recv()
@@ -251,7 +282,7 @@ class Worker:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-def compile_all(manifest):
+def compile_all(manifest, compile_case):
     cases, began = manifest["cases"], time.monotonic()
     waiting, workers, done = list(range(len(cases))), [], 0
     base = {"torch": manifest["torch"], "format": 1}
@@ -275,7 +306,7 @@ def compile_all(manifest):
 
     while waiting or workers:
         while waiting and len(workers) < manifest["workers"]:
-            workers.append(Worker(manifest))
+            workers.append(Worker(manifest, compile_case))
             workers[-1].give(waiting.pop(0))
         ready = multiprocessing.connection.wait([w.connection for w in workers], timeout=1)
         for worker in list(workers):
@@ -296,7 +327,7 @@ def compile_all(manifest):
                 replace(worker, f"compiling took more than {manifest['timeout_s']} s")
 
 
-def main():
+def main(compile_case=compile_case):
     with open(sys.argv[1]) as file:
         manifest = json.load(file)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(manifest["scratch"], "inductor")
@@ -318,7 +349,7 @@ def main():
 
     if manifest["device"] == "cpu":
         check_vector_code_by_fork()
-    compile_all(manifest)
+    compile_all(manifest, compile_case)
 
 
 if __name__ == "__main__":

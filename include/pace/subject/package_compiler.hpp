@@ -1,4 +1,4 @@
-// Compiles many operator calls in one Python process: TorchScript in, AOTInductor packages out.
+// Compiles many cases in one Python process: TorchScript in, AOTInductor packages out.
 #pragma once
 
 #include <algorithm>
@@ -21,24 +21,22 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/memory.hpp"
-#include "pace/corpus/dtype.hpp"
-#include "pace/corpus/scalar_type.hpp"
 #include "pace/subject/files.hpp"
-#include "pace/subject/operator_call.hpp"
+#include "pace/subject/package_case.hpp"
 #include "pace/subject/package_key.hpp"
 #include "pace/subject/package_options.hpp"
 #include "pace/subject/process.hpp"
-#include "pace/subject/torchscript.hpp"
 
 namespace pace::subject {
 
 class PackageCompiler {
  public:
-  explicit PackageCompiler(PackageOptions options) : options_(std::move(options)) {}
+  PackageCompiler(PackageOptions options, CompileScript script)
+      : options_(std::move(options)), script_(std::move(script)) {}
 
-  /// Compiles all calls into `directory`, which must exist: KEY.json for each, and KEY.pt2 where it could be compiled.
+  /// Compiles all cases into `directory`, which must exist: KEY.json for each, and KEY.pt2 where it could be compiled.
   /// Throws `Refused` when there is no Python with torch, or it does not get as far as compiling.
-  void compile(std::span<const OperatorCall* const> calls, const std::filesystem::path& directory) const {
+  void compile(std::span<const PackageCase> wanted, const std::filesystem::path& directory) const {
     if (options_.python.empty()) {
       throw Refused("no Python with torch is known to compile packages with: set PACE_PYTHON to one that has torch " +
                     detail::torch_version() + ", or give directories of compiled packages");
@@ -46,18 +44,16 @@ class PackageCompiler {
     const Workspace workspace(options_.cache);
     nlohmann::json cases = nlohmann::json::array(), inductor = nlohmann::json::object();
     std::unordered_set<std::string> added;
-    for (const OperatorCall* call : calls) {
-      const std::string key = detail::package_key(*call, options_.inductor);
-      if (added.insert(key).second) add_case(cases, *call, key, workspace.run(), directory);
+    for (const PackageCase& one : wanted) {
+      if (added.insert(one.key).second) add_case(cases, one, workspace.run(), directory);
     }
     if (cases.empty()) return;
     for (const auto& [name, value] : options_.inductor) {
       inductor[name] = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
       if (inductor[name].is_discarded()) throw InputError({}, "Inductor option " + name + ": not JSON: " + value);
     }
-    const bool on_cpu = calls.front()->tensors().empty() || calls.front()->tensors().front().is_cpu();
     const nlohmann::json manifest = {{"torch", detail::torch_version()},
-                                     {"device", on_cpu ? "cpu" : "cuda"},
+                                     {"device", wanted.front().device.is_cpu() ? "cpu" : "cuda"},
                                      {"threads", at::get_num_threads()},
                                      {"workers", workers(cases.size())},
                                      {"timeout_s", options_.timeout_seconds},
@@ -66,7 +62,7 @@ class PackageCompiler {
                                      {"scratch", workspace.scratch().string()},
                                      {"cases", cases}};
     detail::write_file(workspace.run() / "manifest.json", manifest.dump(1));
-    detail::write_file(workspace.run() / "compile_packages.py", detail::compile_script());
+    for (const auto& [name, text] : script_.files) detail::write_file(workspace.run() / name, text);
     run_script(workspace.run());
   }
 
@@ -96,45 +92,26 @@ class PackageCompiler {
 
   [[nodiscard]] unsigned workers(std::size_t cases) const {
     if (options_.workers != 0) return options_.workers;
-    constexpr std::int64_t worker_bytes = std::int64_t{3} << 29;  // 1.5 GiB: Inductor 0.6, the C++ compiler 0.5
     std::int64_t most = std::max(1U, std::thread::hardware_concurrency());
-    if (const auto available = available_memory()) most = std::min(most, *available / worker_bytes);
+    if (const auto available = available_memory()) most = std::min(most, *available / script_.worker_bytes);
     return static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, static_cast<std::int64_t>(cases)));
   }
 
-  [[nodiscard]] static nlohmann::json describe_case(const OperatorCall& call, const std::string& key,
-                                                    const std::filesystem::path& script) {
-    nlohmann::json tensors = nlohmann::json::array();
-    for (const at::Tensor& tensor : call.tensors()) {
-      const auto dtype = corpus::dtype_from_scalar_type(tensor.scalar_type());
-      if (tensor.layout() != c10::kStrided || !dtype) throw Refused("AOTInductor takes no such tensor");
-      tensors.push_back({{"sizes", tensor.sizes().vec()},
-                         {"strides", tensor.strides().vec()},
-                         {"dtype", corpus::torch_name(*dtype)},
-                         {"device", tensor.device().str()}});
-    }
-    return {{"key", key},
-            {"name", call.name()},
-            {"signature", call.signature()},
-            {"script", script.string()},
-            {"tensors", tensors}};
-  }
-
-  /// Saves the call as TorchScript and describes it. A call that cannot be expressed gets its record at once.
-  static void add_case(nlohmann::json& cases, const OperatorCall& call, const std::string& key,
-                       const std::filesystem::path& run, const std::filesystem::path& directory) {
+  /// Saves the case as TorchScript and describes it. One that cannot be expressed gets its record at once.
+  static void add_case(nlohmann::json& cases, const PackageCase& one, const std::filesystem::path& run,
+                       const std::filesystem::path& directory) {
     const auto failed = [&](const std::exception& error, bool transient) {
       const nlohmann::json record = {{"status", "failed"},
                                      {"reason", error.what()},
                                      {"transient", transient},
-                                     {"name", call.name()},
-                                     {"signature", call.signature()}};
-      detail::write_file(directory / (key + ".json"), record.dump(1) + '\n');
+                                     {"name", one.name},
+                                     {"signature", one.signature}};
+      detail::write_file(directory / (one.key + ".json"), record.dump(1) + '\n');
     };
     try {
-      const std::filesystem::path script = run / (key + ".pt");
-      nlohmann::json described = describe_case(call, key, script);
-      to_torchscript(call).save(script.string());
+      const std::filesystem::path script = run / (one.key + ".pt");
+      nlohmann::json described = one.write(script);
+      described.update({{"key", one.key}, {"name", one.name}, {"signature", one.signature}, {"script", script.string()}});
       cases.push_back(std::move(described));
     } catch (const Refused& error) {
       failed(error, false);
@@ -148,7 +125,7 @@ class PackageCompiler {
     constexpr std::size_t most_lines = 20;
     std::deque<std::string> tail;
     const auto status = detail::run_process(
-        {options_.python, (run / "compile_packages.py").string(), (run / "manifest.json").string()},
+        {options_.python, (run / script_.files.back().first).string(), (run / "manifest.json").string()},
         [&](std::string_view line) {
           if (line.starts_with(mark)) {
             if (options_.progress != nullptr) *options_.progress << line << std::endl;
@@ -166,6 +143,7 @@ class PackageCompiler {
   }
 
   PackageOptions options_;
+  CompileScript script_;
 };
 
 }  // namespace pace::subject

@@ -8,11 +8,11 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <c10/core/Device.h>
 #include <c10/util/hash.h>
 #include <torch/version.h>
 
 #include "pace/subject/device.hpp"
-#include "pace/subject/operator_call.hpp"
 
 namespace pace::subject {
 
@@ -50,14 +50,15 @@ inline constexpr std::string_view compile_script_body =
   return text;
 }
 
-/// One name for everything that the compiled code depends on; 40 hexadecimal digits (SHA-1).
-[[nodiscard]] inline std::string package_key(const OperatorCall& call, const InductorOptions& options) {
-  std::string text = "pace package 1\n" + call.signature() + '\n';
+/// One name for everything that the compiled code depends on; 40 hexadecimal digits (SHA-1). `subject` tells what is
+/// compiled, in full; `scripts` are all that compile it.
+[[nodiscard]] inline std::string package_key(const std::string& subject, const InductorOptions& options,
+                                             const c10::Device& device, const std::string& scripts) {
+  std::string text = "pace package 1\n" + subject + '\n';
   for (const auto& [name, value] : options) text += name + '=' + value + '\n';
   text += torch_version() + '\n' + at::get_cpu_capability() + '\n' + processor();
   text += std::to_string(at::get_num_threads()) + " threads\n";  // Inductor compiles the number in
-  if (!call.tensors().empty()) text += device_model(call.tensors().front().device()) + '\n';
-  text += compile_script_body;
+  text += device_model(device) + '\n' + scripts;
   return c10::sha1(text).str();
 }
 

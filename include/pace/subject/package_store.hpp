@@ -1,133 +1,83 @@
-// Compiled packages: found in given directories or in a cache, or compiled.
+// The packages of operator calls.
 #pragma once
 
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "pace/core/error.hpp"
+#include "pace/subject/case_store.hpp"
 #include "pace/subject/operator_call.hpp"
-#include "pace/subject/package_compiler.hpp"
+#include "pace/subject/package_case.hpp"
 #include "pace/subject/package_key.hpp"
 #include "pace/subject/package_options.hpp"
-#include "pace/subject/package_record.hpp"
+#include "pace/subject/tensor_metadata.hpp"
+#include "pace/subject/torchscript.hpp"
 
 namespace pace::subject {
 
-/// Finds, or makes, the AOTInductor package of an operator call.
-///
-/// A directory of packages holds, for each case, KEY.json (its record: status, reason, seconds, signature) and, if it
-/// could be compiled, KEY.pt2. KEY is a hash of the call's signature and of all that the code depends on: options,
-/// LibTorch, processor, number of threads, and the compile script.
+/// Finds, or makes, the AOTInductor package of an operator call; see CaseStore for how they are kept. Their key is a hash
+/// of the call's signature and of all that the code depends on: options, LibTorch, processor, number of threads, and the
+/// compile script.
 class PackageStore {
  public:
-  explicit PackageStore(PackageOptions options = {}) : options_(std::move(options)) {}
+  explicit PackageStore(PackageOptions options = {})
+      : store_(std::move(options), {{{"compile_packages.py", detail::compile_script()}}}) {}
 
-  [[nodiscard]] std::string key(const OperatorCall& call) const { return detail::package_key(call, options_.inductor); }
+  [[nodiscard]] std::string key(const OperatorCall& call) const {
+    return detail::package_key(call.signature(), store_.options().inductor, device(call),
+                               std::string(detail::compile_script_body));
+  }
 
   /// The package of the call, compiled now if there is none. Throws `Refused` with the reason when it cannot be.
-  [[nodiscard]] std::filesystem::path find(const OperatorCall& call) {
-    const std::string name = key(call);
-    if (const auto found = look_up(name)) return *found;
-    const OperatorCall* const calls[] = {&call};
-    compile_missing(calls, options_.cache);
-    if (const auto found = look_up(name)) return *found;
-    if (const auto problem = refused_.find(name); problem != refused_.end()) throw Refused(problem->second);
-    throw Refused("the compiler left no package for " + call.name());
-  }
+  [[nodiscard]] std::filesystem::path find(const OperatorCall& call) { return store_.find(describe(call)); }
 
   /// Compiles, in one process, what is not there yet. A case that fails says so when it is looked for.
-  void prepare_all(std::span<const OperatorCall* const> calls) {
-    std::vector<const OperatorCall*> missing;
-    for (const OperatorCall* call : calls) {
-      try {
-        if (!look_up(key(*call))) missing.push_back(call);
-      } catch (const Refused&) {  // compiled before, and failed
-      }
-    }
-    if (!missing.empty()) compile_missing(missing, options_.cache);
-  }
+  void prepare_all(std::span<const OperatorCall* const> calls) { store_.prepare_all(describe_all(calls)); }
 
-  /// Compiles all calls into `directory`, which then serves as one of `PackageOptions::directories` (a build output).
-  /// Cases that fail leave a record with the reason. Throws `Refused` when there is no Python to compile with, or it
-  /// does not get as far as compiling.
-  void export_and_compile(std::span<const OperatorCall* const> calls, const std::filesystem::path& directory) {
-    std::filesystem::create_directories(directory);
-    PackageCompiler(options_).compile(calls, directory);
+  /// See `CaseStore::export_and_compile`.
+  void export_and_compile(std::span<const OperatorCall* const> calls, const std::filesystem::path& directory) const {
+    store_.export_and_compile(describe_all(calls), directory);
   }
 
   /// Seconds that compiling the package took, as its record tells, if this store did it.
   [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) const {
-    const std::string name = key(call);
-    if (!attempted_.contains(name)) return std::nullopt;
-    const std::optional<PackageRecord> record = detail::read_record(options_.cache / (name + ".json"));
-    return record && record->ok ? std::optional(record->seconds) : std::nullopt;
+    return store_.compile_seconds(key(call));
   }
 
   /// Forgets a package that turned out not to load, so that the next `find` compiles it anew. False if that has been
   /// done already.
-  [[nodiscard]] bool discard(const OperatorCall& call) {
-    const std::string name = key(call);
-    if (!discarded_.insert(name).second) return false;
-    std::error_code ignored;
-    std::filesystem::remove(options_.cache / (name + ".json"), ignored);
-    return true;
-  }
+  [[nodiscard]] bool discard(const OperatorCall& call) { return store_.discard(key(call)); }
 
  private:
-  /// Throws `Refused` where it is recorded that the case cannot be compiled.
-  [[nodiscard]] std::optional<std::filesystem::path> look_up(const std::string& name) const {
-    std::vector<std::filesystem::path> places;
-    if (!discarded_.contains(name)) places = options_.directories;  // those cannot be made anew
-    places.push_back(options_.cache);
-    for (const std::filesystem::path& place : places) {
-      const std::filesystem::path record_path = place / (name + ".json");
-      const std::optional<PackageRecord> record = detail::read_record(record_path);
-      if (!record) continue;
-      if (record->ok) {
-        const std::filesystem::path package = place / (name + ".pt2");
-        std::error_code missing;
-        // The size tells a package that was cut short; its checksums, on loading, tell one that was damaged.
-        if (std::filesystem::file_size(package, missing) == record->package_bytes && !missing) return package;
-      } else if (!record->transient || attempted_.contains(name)) {
-        throw Refused(record->reason + " (recorded in " + record_path.string() + "; remove it to try again)");
-      }
-    }
-    return std::nullopt;
+  [[nodiscard]] static c10::Device device(const OperatorCall& call) {
+    return call.tensors().empty() ? c10::Device(c10::kCPU) : call.tensors().front().device();
   }
 
-  /// Compiles, but keeps what goes wrong for the `find` of each case.
-  void compile_missing(std::span<const OperatorCall* const> calls, const std::filesystem::path& directory) {
-    std::vector<const OperatorCall*> fresh;  // what failed as a whole once would take as long to fail again
-    for (const OperatorCall* call : calls) {
-      if (!refused_.contains(key(*call))) fresh.push_back(call);
-    }
-    if (fresh.empty()) return;
-    std::string problem;
-    try {
-      std::filesystem::create_directories(directory);
-      PackageCompiler(options_).compile(fresh, directory);
-    } catch (const std::exception& error) {  // Error, filesystem_error, bad_alloc
-      problem = error.what();
-    }
-    for (const OperatorCall* call : fresh) {
-      const std::string name = key(*call);
-      attempted_.insert(name);
-      if (!problem.empty()) refused_.insert({name, problem});
-    }
+  /// The call must outlive what this returns.
+  [[nodiscard]] PackageCase describe(const OperatorCall& call) const {
+    return {key(call), call.name(), call.signature(), device(call), [&call](const std::filesystem::path& script) {
+              nlohmann::json tensors = nlohmann::json::array();
+              for (const at::Tensor& tensor : call.tensors()) {
+                tensors.push_back(detail::to_json(detail::dense_metadata(tensor)));
+              }
+              to_torchscript(call).save(script.string());
+              return nlohmann::json{{"tensors", std::move(tensors)}};
+            }};
   }
 
-  PackageOptions options_;
-  /// Cases for which no attempt got as far as a record, with the reason.
-  std::unordered_map<std::string, std::string> refused_;
-  std::unordered_set<std::string> attempted_, discarded_;
+  [[nodiscard]] std::vector<PackageCase> describe_all(std::span<const OperatorCall* const> calls) const {
+    std::vector<PackageCase> cases;
+    for (const OperatorCall* call : calls) cases.push_back(describe(*call));
+    return cases;
+  }
+
+  CaseStore store_;
 };
 
 }  // namespace pace::subject

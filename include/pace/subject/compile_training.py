@@ -1,0 +1,376 @@
+R"""py(
+Compiles TorchScript functions of parameters and inputs into AOTInductor packages: of the forward alone, or of forward
+and backward as two models of one package, which exchange saved tensors as PyTorch's own autograd does.
+
+    python compile_training.py MANIFEST.json
+
+Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case also
+has `kind` (`inference` or `training`), `parameters` (how many of its tensors, the first, are differentiated by) and
+`differentiated` (the positions of the outputs that gradients come for). An `ok` record also tells the `layout`: how to
+call the models (see `describe`).
+
+The first line and the last make this file a C++ raw string literal as well, for training_compiler.hpp.
+"""
+
+import contextlib
+import os
+import time
+from unittest import mock
+
+import compile_packages
+
+
+def by_graph(script):
+    """Every node of the traced graph, called from Python."""
+    import torch
+
+    def convolution(*inputs):
+        """What `_convolution` calls. Inductor's optimisations look for this name."""
+        return torch.ops.aten.convolution.default(*inputs[:9])
+
+    def lstm(*inputs):
+        """PyTorch's decomposition gives the last states a dimension too many (2.11)."""
+        if not isinstance(inputs[1], list):
+            return torch.ops.aten.lstm.data(*inputs)
+        states = inputs[1]
+        output, *last = torch.ops.aten.lstm.input(*inputs)
+        return [output, *(state.reshape(first.shape) for state, first in zip(last, states))]
+
+    return compile_packages.graph_module(script, {"aten::_convolution": convolution, "aten::lstm": lstm})
+
+
+def by_script(script):
+    """TorchScript's interpreter, which also knows control flow."""
+    return script
+
+
+def output_node(graph):
+    return next(iter(reversed(graph.nodes)))
+
+
+def placeholders(graph):
+    return [node for node in graph.nodes if node.op == "placeholder"]
+
+
+def storage(node):
+    """What two nodes share when one is a view of the other."""
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    return StorageWeakRef(node.meta["val"].untyped_storage())
+
+
+class Capture:
+    """The graph of a case, without mutations: outputs, then new values of the inputs that are written to, then (when
+    training) one gradient or None for each parameter."""
+
+    def __init__(self, case, route, copy_outputs):
+        import torch
+        from torch._functorch.aot_autograd import aot_export_joint_simple
+        from torch._inductor.decomposition import select_decomp_table
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        self.training = case["kind"] == "training"
+        self.parameters = case["parameters"]
+        differentiated = set(case["differentiated"])
+        self.outputs = None  # how many
+        function = route(torch.jit.load(case["script"]))
+
+        def pure(*tensors):
+            # Inputs that are written to (running statistics) show as changed copies.
+            inputs = [tensor.clone() for tensor in tensors[self.parameters :]]
+            results = function(*tensors[: self.parameters], *inputs)
+            results = list(results) if isinstance(results, (tuple, list)) else [results]
+            self.outputs = len(results)
+            for i, result in enumerate(results):
+                if copy_outputs:
+                    results[i] = result = result.clone()
+                if not self.training or i not in differentiated:
+                    results[i] = result.detach()
+                elif not result.requires_grad:
+                    raise ValueError(f"output {i} does not depend on any parameter by a way that has a gradient")
+            return (*results, *inputs)
+
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            tensors = tuple(
+                torch.empty_strided(t["sizes"], t["strides"], dtype=getattr(torch, t["dtype"]), device=t["device"])
+                for t in case["tensors"]
+            )
+            for tensor in tensors[: self.parameters]:
+                tensor.requires_grad_(self.training)
+        # The backward of oneDNN's fused LSTM gets lost between AOTInductor and its kernel (2.11: "Expected IntList but
+        # got None" at run time), so an LSTM becomes its steps.
+        lstms = torch._decomp.decompositions
+        steps = mock.patch.object(lstms, "select_one_layer_lstm_function", lambda *_: lstms.one_layer_lstm)
+        with steps if self.training else contextlib.nullcontext():
+            self.module = aot_export_joint_simple(
+                pure, tensors, trace_joint=self.training, decompositions=select_decomp_table()
+            )
+        self.graph = self.module.graph
+        self.graph.set_codegen(torch.fx.graph.CodeGen())  # flat tensors in, a flat tuple out
+        self.fake_mode = placeholders(self.graph)[0].meta["val"].fake_mode
+        self._know_constants()
+        self._settle_inputs(len(case["tensors"]))
+
+    def _know_constants(self):
+        """Compiling needs the metadata of constants, too, which the export leaves out."""
+        from operator import attrgetter
+
+        for node in self.graph.nodes:
+            if node.op == "get_attr" and "val" not in node.meta:
+                constant = attrgetter(node.target)(self.module)
+                node.meta["val"] = self.fake_mode.from_tensor(constant, static_shapes=True)
+
+    def _settle_inputs(self, tensors):
+        """Drops the copies of inputs that nothing was written to."""
+        import torch
+
+        output = output_node(self.graph)
+        results = list(output.args[0])
+        operands = placeholders(self.graph)[:tensors]
+        self.written = []  # placeholders, whose new values follow the outputs
+        values = []
+        for operand, value in zip(operands[self.parameters :], results[self.outputs :]):
+            if value.target is torch.ops.aten.clone.default and value.args[0] is operand:
+                value.replace_all_uses_with(operand, delete_user_cb=lambda user: user is not output)
+            else:
+                self.written.append(operand.name)
+                values.append(value)
+        gradients = results[self.outputs + tensors - self.parameters :][: self.parameters]
+        output.args = ((*results[: self.outputs], *values, *gradients),)
+        output.meta.pop("desc", None)  # of outputs that are no longer there
+        self.graph.eliminate_dead_code()
+        self.module.recompile()
+
+
+def write_back(module, written, outputs):
+    """The new values of written inputs, which follow the outputs, are stored instead of being returned."""
+    import torch
+
+    graph, output = module.graph, output_node(module.graph)
+    operands = {node.name: node for node in placeholders(graph)}
+    results = list(output.args[0])
+    saved = results[outputs + len(written) :]
+    for name, value in zip(written, results[outputs:]):
+        operand = operands[name]
+        if operand in saved:  # the backward wants the old value
+            with graph.inserting_before(next(n for n in graph.nodes if n.op != "placeholder")):
+                old = graph.call_function(torch.ops.aten.clone.default, (operand,))
+                old.meta["val"] = operand.meta["val"]
+            saved = [old if node is operand else node for node in saved]
+        with graph.inserting_before(output):
+            stored = graph.call_function(torch.ops.aten.copy_.default, (operand, value))
+            stored.meta["val"] = operand.meta["val"]
+    output.args = ((*results[:outputs], *saved),)
+
+
+def take_out(module, keep):
+    """Drops outputs that need no code: those that are operands, given twice, or None. Returns where each is to be found
+    instead: {"operand": position}, {"output": position} or None. The first `keep` outputs stay."""
+    graph, output = module.graph, output_node(module.graph)
+    operands = placeholders(graph)
+    results, places = list(output.args[0]), []
+    kept = results[:keep]
+    for node in results[keep:]:
+        if node is None:
+            places.append(None)
+        elif node in operands:
+            places.append({"operand": operands.index(node)})
+        else:
+            if node not in kept:
+                kept.append(node)
+            places.append({"output": kept.index(node)})
+    output.args = (tuple(kept),)
+    return places
+
+
+def own_gradients(module):
+    """Gradients are written to later on, so they may share memory neither with what came in nor with each other."""
+    import torch
+
+    graph, output = module.graph, output_node(module.graph)
+    seen = {storage(node) for node in placeholders(graph)}
+    results = list(output.args[0])
+    for i, node in enumerate(results):
+        if node is None:
+            continue
+        if storage(node) in seen:
+            with graph.inserting_before(output):
+                copy = graph.call_function(torch.ops.aten.clone.default, (node,))
+                copy.meta["val"] = torch.ops.aten.clone.default(node.meta["val"])
+            results[i] = copy
+        else:
+            seen.add(storage(node))
+    output.args = (tuple(results),)
+
+
+def metadata(tensor):
+    return {
+        "sizes": list(tensor.shape),
+        "strides": list(tensor.stride()),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "device": str(tensor.device),
+    }
+
+
+def compile_graph(module, fake_mode, folder, backward, visible):
+    """The files of one model, and the strides that its outputs have (None where not known). Those of the first `visible`
+    outputs are those of the graph; Inductor may choose others for the rest."""
+    import torch
+    import torch._inductor.compile_fx as compile_fx
+    from torch._guards import TracingContext, tracing
+    from torch._inductor import config
+    from torch._inductor.virtualized import V
+
+    strides = []
+
+    class Lowering(compile_fx.GraphLowering):
+        def run(self, *inputs):
+            result = super().run(*inputs)
+            if self.graph_outputs is not None:
+                strides[:] = [strides_of(out) for out in self.graph_outputs]
+            return result
+
+    def strides_of(out):
+        try:
+            return [int(stride) for stride in out.get_stride()]
+        except Exception:  # such as an output that is no tensor
+            return None
+
+    module.recompile()
+    module.graph.lint()
+    inputs = [node.meta["val"] for node in placeholders(module.graph)]
+    output_node(module.graph).meta["user_visible_output_idxs"] = list(range(visible))
+    patches = {"cpp_wrapper": True, "aot_inductor.package": True, "aot_inductor.output_path": folder}
+    original = compile_fx.GraphLowering
+    compile_fx.GraphLowering = Lowering
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(config.patch(patches))
+            stack.enter_context(config.patch(compile_fx.get_cpp_wrapper_config()))
+            stack.enter_context(V.set_aot_compilation(True))
+            stack.enter_context(V.set_fake_mode(fake_mode))
+            stack.enter_context(V.set_real_inputs(inputs))
+            stack.enter_context(tracing(TracingContext(fake_mode)))
+            stack.enter_context(torch.no_grad())
+            compiled = compile_fx.compile_fx_inner(
+                module,
+                inputs,
+                static_input_idxs=list(range(len(inputs))),
+                cudagraphs=compile_fx.BoxedBool(False),
+                is_inference=not backward,
+                is_backward=backward,
+                cpp_wrapper=True,
+            )
+    finally:
+        compile_fx.GraphLowering = original
+    return compiled.filename, strides
+
+
+def optimise(capture):
+    import torch._inductor.compile_fx as compile_fx
+    from torch._inductor.virtualized import V
+
+    with V.set_fake_mode(capture.fake_mode):
+        compile_fx._recursive_joint_graph_passes(capture.module)
+
+
+def compile_inference(capture, folder):
+    optimise(capture)
+    module = capture.module
+    write_back(module, capture.written, capture.outputs)
+    files, _ = compile_graph(module, capture.fake_mode, folder + "/forward", False, capture.outputs)
+    return {"forward": files}, {"outputs": capture.outputs, "written": len(capture.written)}
+
+
+def compile_training(capture, folder):
+    """`layout` of the record. `saved`: what the backward takes first, each either {"operand": position}, an operand of the
+    forward, or {"output": position}, an output of the forward's model (the first `outputs` are the user's), with metadata.
+    `tangents`: metadata of the gradients that it takes next. `gradients`: for each parameter the position of its gradient
+    among the backward's outputs, or null where there is none."""
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    optimise(capture)
+    forward, backward = min_cut_rematerialization_partition(
+        capture.module, None, num_fwd_outputs=capture.outputs + len(capture.written), compiler="inductor"
+    )
+    returned = output_node(forward.graph).args[0]
+    names = [node.name for node in returned[capture.outputs + len(capture.written) :]]
+    write_back(forward, capture.written, capture.outputs)
+    saved = take_out(forward, capture.outputs)
+    own_gradients(backward)
+    gradients = take_out(backward, 0)
+    times = [time.monotonic()]
+    forward_files, strides = compile_graph(forward, capture.fake_mode, folder + "/forward", False, capture.outputs)
+    times.append(time.monotonic())
+    # The backward is compiled for the strides that Inductor has chosen for what is saved.
+    operands = placeholders(backward.graph)
+    assert [node.name for node in operands if not node.name.startswith("tangents")] == names
+    for place, node in zip(saved, operands):
+        position = place.get("output", -1)
+        if position >= capture.outputs and position < len(strides) and strides[position] is not None:
+            value = node.meta["val"]
+            if list(value.stride()) != strides[position]:
+                with capture.fake_mode:
+                    node.meta["val"] = value.as_strided(value.shape, strides[position])
+    count = len(output_node(backward.graph).args[0])
+    backward_files, _ = compile_graph(backward, capture.fake_mode, folder + "/backward", True, count)
+    times.append(time.monotonic())
+    described = [{**place, **metadata(node.meta["val"])} for place, node in zip(saved, operands)]
+    layout = {
+        "outputs": capture.outputs,
+        "written": len(capture.written),
+        "saved": described,
+        "tangents": [metadata(node.meta["val"]) for node in operands[len(saved) :]],
+        "gradients": [place and place["output"] for place in gradients],
+        "forward_seconds": round(times[1] - times[0], 2),
+        "backward_seconds": round(times[2] - times[1], 2),
+    }
+    return {"forward": forward_files, "backward": backward_files}, layout
+
+
+def compile_case(case, manifest, scratch):
+    """Writes the package; the rest of the record is the result."""
+    import torch
+    from torch._inductor import config
+    from torch._inductor.package import package_aoti
+
+    torch.set_num_threads(manifest["threads"])  # the number is compiled in
+    problems = []
+    waiting = [(by_graph, False)]
+    while waiting:
+        route, copy_outputs = waiting.pop()
+        capture, started = None, time.monotonic()
+        try:
+            torch._dynamo.reset()
+            with config.patch(manifest["options"]):  # some choose decompositions
+                capture = Capture(case, route, copy_outputs)
+                exported = time.monotonic()
+                folder = os.path.join(scratch, "package-of-" + case["key"])
+                compile_kind = compile_training if capture.training else compile_inference
+                files, layout = compile_kind(capture, folder)
+            temporary = os.path.join(scratch, "package.pt2")
+            package_aoti(temporary, files)
+            compiled = time.monotonic()
+            size = os.path.getsize(temporary)
+            compile_packages.put_in_place(temporary, manifest["out"], case["key"])
+            return {
+                "status": "ok",
+                "route": route.__name__,
+                "export_seconds": round(exported - started, 2),
+                "compile_seconds": round(compiled - exported, 2),
+                "package_bytes": size,
+                "layout": layout,
+            }
+        except Exception as error:  # a case that cannot be compiled is a result, whatever the compiler raised
+            problems.append(compile_packages.problem(error, route, "export" if capture is None else "compile"))
+            if capture is None and route is by_graph:
+                if isinstance(error, NotImplementedError):
+                    waiting.append((by_script, True))
+                elif not copy_outputs and "alias" in str(error):
+                    waiting.append((by_graph, True))  # outputs that are operands, or views of each other
+    return compile_packages.failure(problems)
+
+
+if __name__ == "__main__":
+    compile_packages.main(compile_case)
+#)""py"

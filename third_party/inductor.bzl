@@ -1,0 +1,46 @@
+"""Compiled AOTInductor packages as build outputs: made once, cached by Bazel, found by a bench in its runfiles."""
+
+load("@libtorch//:python.bzl", "PYTHON")
+
+def compiled_packages(ctx, compiler, arguments, inputs):
+    """A directory of packages that `compiler ARGUMENTS... DIRECTORY` writes.
+
+    Args:
+      ctx: of the rule whose output it is.
+      compiler: an executable.
+      arguments: its first arguments.
+      inputs: files that it reads.
+
+    Returns:
+      DefaultInfo with the directory, named as the target.
+    """
+    packages = ctx.actions.declare_directory(ctx.label.name)
+    if not PYTHON:
+        # The bench says for each row that there is no Python to compile with.
+        ctx.actions.run_shell(outputs = [packages], command = "mkdir -p '%s'" % packages.path)
+        return DefaultInfo(files = depset([packages]), runfiles = ctx.runfiles([packages]))
+    ctx.actions.run(
+        executable = compiler,
+        arguments = arguments + [packages.path],
+        inputs = inputs,
+        outputs = [packages],
+        # Inductor calls the C++ compiler, and keeps its caches in the folder for temporary files.
+        env = {"PACE_PYTHON": PYTHON, "PATH": "/usr/local/bin:/usr/bin:/bin"},
+        mnemonic = "InductorCompile",
+        progress_message = "Compiling AOTInductor packages for %s" % ctx.label,
+    )
+    return DefaultInfo(files = depset([packages]), runfiles = ctx.runfiles([packages]))
+
+def _definition_packages_impl(ctx):
+    return compiled_packages(ctx, ctx.executable.compiler, ctx.attr.arguments, ctx.files.data)
+
+definition_packages = rule(
+    doc = "Packages of the definitions that a program compiles (pace/subject/compile_definitions.hpp).",
+    implementation = _definition_packages_impl,
+    attrs = {
+        "arguments": attr.string_list(doc = "For the program, before the directory to write to."),
+        # In the target configuration: the bench has it compiled like that already.
+        "compiler": attr.label(executable = True, cfg = "target", mandatory = True),
+        "data": attr.label_list(allow_files = True, doc = "Files that the program reads."),
+    },
+)
