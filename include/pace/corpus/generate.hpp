@@ -46,6 +46,9 @@ struct GenerateOptions {
   /// Integer tensors (not b8) lie in [first, second) instead of the default range of their type: for operators that
   /// take them as indices. Must leave between 1 and 2^32 numbers once clamped to the type.
   std::optional<std::pair<std::int64_t, std::int64_t>> integer_range;
+  /// Tensors get no values and take no memory: they are on the `meta` device, with the dtype, sizes and strides that
+  /// they would have on `device`. Everything else is as it would be.
+  bool metadata_only = false;
 };
 
 /// Arguments as they were recorded: lists are lists of Any, tuples are tuples, dtypes, layouts and memory formats are
@@ -124,6 +127,7 @@ class Generator {
     const std::uint64_t seed = mix64(seed_ + ++tensors_);
     const std::int64_t elements = storage_elements(spec);
     try {
+      if (options_.metadata_only) return metadata(spec);
       if (options_.compat) return upstream_tensor(spec, elements, seed);
       at::Tensor out = allocate(spec, converted(spec.dtype, dtype_), options_.device);
       if (options_.device.is_cpu()) {
@@ -150,6 +154,14 @@ class Generator {
       fill_storage(out, elements, seed);
     }
     return out.to(at::TensorOptions().dtype(scalar_type(converted(spec.dtype, dtype_))).device(options_.device));
+  }
+
+  at::Tensor metadata(const TensorSpec& spec) {
+    if (!options_.compat) return allocate(spec, converted(spec.dtype, dtype_), at::kMeta);
+    // A copy closes the gaps that strides leave.
+    const auto converted_options = at::TensorOptions().dtype(scalar_type(converted(spec.dtype, dtype_)));
+    return allocate(spec, spec.dtype, at::kMeta).to(converted_options, /*non_blocking=*/false,
+                                                    /*copy=*/!options_.device.is_cpu());
   }
 
   static at::Tensor allocate(const TensorSpec& spec, DType dtype, at::Device device) {
@@ -213,7 +225,7 @@ class Generator {
 /// Makes the inputs of a call. The values depend on the call's text and `options.seed` only: a sample gets the same
 /// ones in every process. Floating values are uniform in [-9, 9) and never 0, b8 in [0, 2), u8 in [0, 10), signed
 /// integers in [-9, 10). Recorded strides are kept; where elements share memory the storage behind them is filled.
-/// Allocates input_bytes(): ask before, since Linux grants memory that it does not have. Throws Refused for what cannot
+/// Allocates input_bytes() (nothing for metadata only): ask before, since Linux grants memory that it does not have. Throws Refused for what cannot
 /// be made: too large, or a value that no operator takes.
 [[nodiscard]] inline Inputs generate(const Call& call, const GenerateOptions& options = {}) {
   detail::Generator generator(call, options);
