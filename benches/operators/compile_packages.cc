@@ -25,10 +25,11 @@ void compile(const std::string& corpus_directory, const std::string& set_file, c
   options.suite_dir = corpus_directory;
   pace::benches::choose_default_set(options, set_file);
   const auto corpus = pace::benches::load(options);
+  const auto generate = operators::generate_options(options, pace::Options().seed);
   std::vector<pace::subject::OperatorCall> calls;
   for (const auto& selected : operators::select(corpus, options, [](const std::string&) {}))
     for (const auto& sample : selected.samples)
-      calls.push_back(operators::make_call(selected.op->name, sample, options, pace::Options().seed, 1));
+      calls.push_back(operators::make_announced_call(selected.op->name, sample, generate, 1, options.channels_last));
   std::vector<const pace::subject::OperatorCall*> pointers;
   for (const auto& call : calls) pointers.push_back(&call);
   pace::subject::PackageStore().export_and_compile(pointers, out);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -103,6 +104,43 @@ TEST_CASE("a sample gets the same values in every process, other samples and see
   CHECK_FALSE(at::equal(two.args[0].toTensor(), two.args[1].toTensor()));
   // Another precision rounds the same values.
   CHECK((tensor("T([1000], f16)").sub(tensor("T([1000], f16)", in(at::kFloat)))).abs().max().item<double>() < 0.01);
+}
+
+TEST_CASE("half precision is single precision rounded, in tensors of any size, and stays below 9") {
+  for (const std::int64_t size : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{262144}, std::int64_t{600001}}) {
+    const std::string text = "T([" + std::to_string(size) + "], f16)";
+    const at::Tensor half = tensor(text), single = tensor(text, in(at::kFloat));
+    REQUIRE(half.scalar_type() == at::kHalf);
+    const auto* const halves = half.const_data_ptr<at::Half>();
+    const auto* const singles = single.const_data_ptr<float>();
+    std::int64_t different = 0;
+    for (std::int64_t i = 0; i < size; ++i)
+      different += halves[i].x != at::Half(std::min(singles[i], 8.9921875f)).x;
+    INFO(text);
+    CHECK(different == 0);
+  }
+}
+
+TEST_CASE("of metadata alone, tensors are on meta and everything else is as it would be") {
+  const std::string text =
+      "((T([2, 3], f16, stride=(100, 7)), [T([4], i64)], 2.5, 'floor'), {'device': 'cuda', 'dtype': f16})";
+  for (const bool compat : {false, true}) {
+    GenerateOptions options = in(at::kFloat, compat);
+    const Inputs with_values = generate_text(text, options);
+    options.metadata_only = true;
+    const Inputs without = generate_text(text, options);
+    const at::Tensor filled = with_values.args[0].toTensor(), bare = without.args[0].toTensor();
+    CHECK(bare.is_meta());
+    CHECK(bare.scalar_type() == at::kFloat);
+    CHECK(bare.sizes() == filled.sizes());
+    CHECK(bare.strides() == filled.strides());
+    CHECK(without.args[1].toListRef()[0].toTensor().is_meta());
+    CHECK(without.args[1].toListRef()[0].toTensor().scalar_type() == at::kLong);
+    CHECK(without.args[2].toDouble() == 2.5);
+    CHECK(without.args[3].isString() == with_values.args[3].isString());
+    CHECK(without.kwargs[0].second.toDevice() == at::Device(at::kCPU));  // not meta: it is compiled in
+    CHECK(without.kwargs[1].second.toInt() == code(at::kFloat));
+  }
 }
 
 TEST_CASE("sizes and strides are as recorded") {

@@ -61,15 +61,17 @@ class RandomBits {
   Lanes a_, b_, c_, counter_;
 };
 
-/// data[i] = make(32 random bits) for i < count.
+/// Numbers that fill() draws at a time: they stay in the first-level cache.
+inline constexpr std::int64_t drawn_at_once = 1024;
+
+/// data[i] = make(32 random bits) for i < count. Goes on where an earlier one with the same generator ended, if that
+/// filled a multiple of `drawn_at_once`.
 template <typename T, typename Make>
-void fill(T* data, std::int64_t count, std::uint64_t seed, Make make) {
-  constexpr std::int64_t chunk = 1024;  // stays in the first-level cache
-  std::uint32_t bits[chunk];
-  RandomBits random(seed);
-  for (std::int64_t start = 0; start < count; start += chunk) {
-    for (int i = 0; i < chunk; i += RandomBits::lanes) random.next(bits + i);
-    const std::int64_t size = std::min(chunk, count - start);
+void fill(T* data, std::int64_t count, RandomBits& random, Make make) {
+  std::uint32_t bits[drawn_at_once];
+  for (std::int64_t start = 0; start < count; start += drawn_at_once) {
+    for (int i = 0; i < drawn_at_once; i += RandomBits::lanes) random.next(bits + i);
+    const std::int64_t size = std::min(drawn_at_once, count - start);
     for (std::int64_t i = 0; i < size; ++i) data[start + i] = make(bits[i]);
   }
 }
@@ -101,9 +103,9 @@ struct IntegerBounds {
 }
 
 template <typename T>
-void fill_integers(T* data, std::int64_t count, std::uint64_t seed, IntegerBounds bounds) {
+void fill_integers(T* data, std::int64_t count, RandomBits& random, IntegerBounds bounds) {
   const auto range = static_cast<std::uint64_t>(bounds.high - bounds.low);
-  fill(data, count, seed, [=](std::uint32_t bits) {
+  fill(data, count, random, [=](std::uint32_t bits) {
     return static_cast<T>(bounds.low + static_cast<std::int64_t>((bits * range) >> 32));
   });
 }

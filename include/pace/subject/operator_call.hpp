@@ -15,6 +15,8 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/Device.h>
 
 #include "pace/core/error.hpp"
 #include "pace/corpus/generate.hpp"
@@ -79,12 +81,17 @@ class OperatorCall {
     return other;
   }
 
-  /// Gives up what the tensors hold, and keeps what they are, which is all that a compiler asks. The call cannot be run
-  /// any more, nor anything that shares memory with its tensors.
-  void release_memory() const {
-    for (const auto& tensor : tensors_)
-      if (tensor.has_storage())
-        tensor.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(c10::DataPtr(nullptr, tensor.device()));
+  /// The same call on tensors of the same dtypes, sizes and strides that are on `device` and hold no memory, which is
+  /// all that a compiler asks. It cannot be run.
+  [[nodiscard]] OperatorCall without_memory(c10::Device device) const {
+    std::vector<at::Tensor> tensors;
+    for (const auto& tensor : tensors_) {
+      // Memory that nobody touches costs next to nothing, and is given back before the next tensor's is taken.
+      tensors.push_back(at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(device)));
+      tensors.back().storage().unsafeGetStorageImpl()->set_data_ptr_noswap(
+          c10::DataPtr(nullptr, tensors.back().device()));
+    }
+    return with_tensors(std::move(tensors));
   }
 
   /// Replaces the contents of `stack` by the arguments, with these tensors, in schema order. Reusing one stack keeps

@@ -51,6 +51,20 @@ inline constexpr std::array<std::string_view, 20> index_parameters = {
   return std::nullopt;
 }
 
+/// What the tables of fixes know the operator by: `gather` for `aten::gather_`. Empty for those of other libraries.
+[[nodiscard]] inline std::string_view base_name(const OperatorCall& call) {
+  std::string_view name = call.schema().name();
+  constexpr std::string_view space = "aten::";
+  if (!name.starts_with(space)) return {};
+  name.remove_prefix(space.size());
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return name;
+}
+
+[[noreturn]] inline void refuse_inputs(const OperatorCall& call, const std::string& why) {
+  throw Refused("cannot run " + call.name() + ": " + why);
+}
+
 /// Sets what value_fixes() has for the operator. Where that is not possible, because the arguments do not fit each other
 /// or share memory, they keep their random values: if these will not do, the run says so.
 inline void fix_values(const OperatorCall& call, std::string_view base) {
@@ -71,34 +85,37 @@ inline void fix_values(const OperatorCall& call, std::string_view base) {
   return std::find(names.begin(), names.end(), call.schema().name()) != names.end();
 }
 
+/// Throws `Refused` with the reason for calls that can have no valid values, as far as the operator and the types of its
+/// arguments tell: an argument holds indices and pace does not know which are valid; the call gives its argument other
+/// memory. Looks at no tensor's values.
+inline void require_valid_inputs(const OperatorCall& call) {
+  if (const std::optional<std::string> why = detail::why_not_repeatable(call)) detail::refuse_inputs(call, *why);
+  const std::string_view base = detail::base_name(call);
+  if (base.empty() || detail::index_fixes().contains(base)) return;
+  if (const std::optional<std::string> index = detail::index_argument(call))
+    detail::refuse_inputs(call, "its argument '" + *index + "' holds indices, and pace does not know which are valid");
+}
+
 /// Makes the values of the call's own tensors such that a run is defined, and refuses calls that can have no such
 /// values. Indices become scattered numbers in range; what a forward call saves for its backward comes from there
 /// (indices of a pooling, statistics of a normalisation, outputs of a softmax); probabilities lie between 0 and 1;
-/// integers are not divided by 0. All other tensors keep their values.
-/// Throws `Refused` with the reason: a dimension of size 0 is indexed; an argument holds indices and pace does not know
-/// which are valid; the call gives its argument other memory.
+/// integers are not divided by 0. All other tensors keep their values, and all of them their metadata.
+/// Throws `Refused` as require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do not
+/// fit each other.
 inline void make_inputs_valid(const OperatorCall& call) {
-  const auto refuse = [&](const std::string& why) { throw Refused("cannot run " + call.name() + ": " + why); };
-  if (const std::optional<std::string> why = detail::why_not_repeatable(call)) refuse(*why);
-  std::string_view base = call.schema().name();
-  if (!base.starts_with("aten::")) return;
-  base.remove_prefix(std::string_view("aten::").size());
-  if (base.ends_with('_')) base.remove_suffix(1);
+  require_valid_inputs(call);
+  const std::string_view base = detail::base_name(call);
   const auto fix = detail::index_fixes().find(base);
-  if (fix == detail::index_fixes().end()) {
-    const std::optional<std::string> index = detail::index_argument(call);
-    if (index) refuse("its argument '" + *index + "' holds indices, and pace does not know which are valid");
-    return detail::fix_values(call, base);
-  }
+  if (fix == detail::index_fixes().end()) return detail::fix_values(call, base);
   try {
     fix->second(call);
     detail::fix_values(call, base);
   } catch (const Refused& refused) {
-    refuse(refused.what());
+    detail::refuse_inputs(call, refused.what());
   } catch (const c10::Error& error) {
-    refuse(std::string("no valid indices can be made: ") + error.what_without_backtrace());
+    detail::refuse_inputs(call, std::string("no valid indices can be made: ") + error.what_without_backtrace());
   } catch (const std::out_of_range&) {  // more dimensions are indexed than there are
-    refuse("no valid indices can be made: its arguments do not fit each other");
+    detail::refuse_inputs(call, "no valid indices can be made: its arguments do not fit each other");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "pace/core/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/generate.hpp"
+#include "pace/families/operators/channels_last.hpp"
 #include "pace/families/operators/options.hpp"
 #include "pace/subject/device.hpp"
 #include "pace/subject/memory.hpp"
@@ -17,17 +18,18 @@
 
 namespace pace::families::operators {
 
-/// Makes the inputs of a sample and binds them to its operator. Throws Refused or InputError, with operator, file and
-/// line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will hold.
-[[nodiscard]] inline subject::OperatorCall make_call(const std::string& op, const corpus::Sample& sample,
-                                                     const corpus::GenerateOptions& generate, std::size_t copies) {
+namespace detail {
+
+/// Binds the sample to its operator, and gives the call to `finish`, which returns the one that is wanted.
+template <class Finish>
+[[nodiscard]] subject::OperatorCall bind_sample(const std::string& op, const corpus::Sample& sample,
+                                                const corpus::GenerateOptions& generate, std::size_t copies,
+                                                Finish finish) {
   try {
     const corpus::Call parsed = corpus::parse_call(sample, op);
     subject::require_memory(corpus::input_bytes(parsed, generate.dtype) * static_cast<std::int64_t>(copies),
                             "the inputs", subject::available_memory_on(generate.device));
-    auto call = subject::OperatorCall::bind(op, corpus::generate(parsed, generate), sample.where);
-    subject::make_inputs_valid(call);
-    return call;
+    return finish(subject::OperatorCall::bind(op, corpus::generate(parsed, generate), sample.where));
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {
@@ -35,14 +37,37 @@ namespace pace::families::operators {
   }
 }
 
+}  // namespace detail
+
+/// Makes the inputs of a sample and binds them to its operator. Throws Refused or InputError, with operator, file and
+/// line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will hold.
 [[nodiscard]] inline subject::OperatorCall make_call(const std::string& op, const corpus::Sample& sample,
-                                                     const ReplayOptions& options, std::uint64_t seed,
-                                                     std::size_t copies) {
+                                                     const corpus::GenerateOptions& generate, std::size_t copies) {
+  return detail::bind_sample(op, sample, generate, copies, [](subject::OperatorCall call) {
+    subject::make_inputs_valid(call);
+    return call;
+  });
+}
+
+/// The same call for whoever compiles it, in channels-last memory format if it will be run in that: its tensors have no
+/// values and take no memory, and compilers see no difference (equal signatures). Throws as make_call() does, but does
+/// not find out that no valid values can be made for the shapes; that call is announced in vain.
+[[nodiscard]] inline subject::OperatorCall make_announced_call(const std::string& op, const corpus::Sample& sample,
+                                                               corpus::GenerateOptions generate, std::size_t copies,
+                                                               bool in_channels_last) {
+  generate.metadata_only = true;
+  return detail::bind_sample(op, sample, generate, copies, [&](const subject::OperatorCall& call) {
+    subject::require_valid_inputs(call);
+    return (in_channels_last ? channels_last(call) : call).without_memory(generate.device);
+  });
+}
+
+[[nodiscard]] inline corpus::GenerateOptions generate_options(const ReplayOptions& options, std::uint64_t seed) {
   corpus::GenerateOptions generate;
   generate.dtype = parse_dtype(options.dtype);
   generate.device = subject::parse_device(options.device);
   generate.seed = seed;
-  return make_call(op, sample, generate, copies);
+  return generate;
 }
 
 }  // namespace pace::families::operators

@@ -95,8 +95,7 @@ class Replay {
         if (is_known(name)) continue;
         const AtWork at_work(name);
         try {
-          calls.push_back(std::make_unique<subject::OperatorCall>(call_of(selected, offset, 1)));
-          calls.back()->release_memory();
+          calls.push_back(std::make_unique<subject::OperatorCall>(announced_call_of(selected, offset)));
         } catch (const Error&) {  // says so when its turn comes
         }
       }
@@ -128,7 +127,7 @@ class Replay {
     for (const auto& fate : fates)  // making the inputs ended an earlier process
       if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
     try {
-      return compare_backends(name, call_of(selected, offset, backends_.size() + 2), fates);
+      return compare_backends(name, call_of(selected, offset, copies()), fates);
     } catch (const std::exception& error) {
       return published(refusal(name, names_, error.what()));
     }
@@ -137,11 +136,27 @@ class Replay {
   [[nodiscard]] subject::OperatorCall call_of(const Selected& selected, std::size_t offset, std::size_t copies) {
     clock::WallClock clock;
     const Nanoseconds start = clock.now();
-    auto call = make_call(selected.op->name, selected.samples[offset], options_, run_context().options.seed, copies);
+    auto call = make_call(selected.op->name, selected.samples[offset], generate_options(), copies);
     if (options_.channels_last) call = channels_last(call);
     making_inputs_ += clock.now() - start;
     return call;
   }
+
+  [[nodiscard]] subject::OperatorCall announced_call_of(const Selected& selected, std::size_t offset) {
+    clock::WallClock clock;
+    const Nanoseconds start = clock.now();
+    auto call = make_announced_call(selected.op->name, selected.samples[offset], generate_options(), copies(),
+                                    options_.channels_last);
+    making_inputs_ += clock.now() - start;
+    return call;
+  }
+
+  [[nodiscard]] corpus::GenerateOptions generate_options() const {
+    return operators::generate_options(options_, run_context().options.seed);
+  }
+
+  /// Sets of inputs that a comparison holds: the call's, the ones to restore them from, one for each back end.
+  [[nodiscard]] std::size_t copies() const { return backends_.size() + 2; }
 
   /// How back ends ended earlier processes of this run on that sample, while they were loaded or run.
   [[nodiscard]] static std::vector<RunContext::Fate> fates_of(const std::string& name) {

@@ -115,8 +115,8 @@ class Flow {
       if (is_left_out(op->name)) continue;
       for (const auto& sample : selected(*op)) {
         try {
-          calls.push_back(make(op->name, sample));
-          calls.back()->release_memory();
+          calls.push_back(std::make_unique<subject::OperatorCall>(
+              make_announced_call(op->name, sample, generate_, 1, options_.channels_last)));
         } catch (const Error&) {  // says so when its turn comes
         }
       }
