@@ -45,6 +45,10 @@ struct CommandLine {
   std::string tf32 = "default";
   /// Where operators' inputs are recorded to. Empty: they are not.
   std::string log_operator_inputs;
+  /// Forwards alone.
+  bool inference = false;
+  /// Of compiled packages.
+  std::vector<std::string> packages;
 };
 
 /// Names of fastrnns' runners.
@@ -208,6 +212,13 @@ template <class Line>
   parser |= option("--tf32", "default|on|off",
                    "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
                    "alone (default)", "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
+  parser |= Catch::Clara::Opt(line.inference)["--inference"]("rnn: forwards alone, without gradients");
+  parser |= option("--packages", "directory",
+                   "rnn: packages compiled beforehand, for runners such as py_aot_inductor; again for another",
+                   "a folder's name", [&packages = line.packages](Text text) {
+                     packages.push_back(text);
+                     return !text.empty();
+                   });
   parser |= option("--log-operator-inputs", "directory",
                    "rnn: also records the operators of one step of each runner, into files that //benches/operators "
                    "replays", "a folder's name", [&directory = line.log_operator_inputs](Text text) {

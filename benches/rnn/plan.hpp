@@ -12,29 +12,30 @@
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
 #include "pace/core/error.hpp"
-#include "pace/training/graphed_step.hpp"
 
 namespace pace::rnn {
 
-/// A runner as it was asked for: by its name, or by that and `_graph`, its step as two CUDA graphs.
+/// A runner as it was asked for: by its name, or by that and `_aot_inductor`, its step compiled, or `_graph`, as two CUDA
+/// graphs, or both.
 struct Planned {
   std::string name;
   const Runner* runner = nullptr;
-  bool graphed = false;
-
-  [[nodiscard]] ModelDef make(const Sizes& sizes) const {
-    ModelDef model = runner->make(sizes);
-    if (graphed) model.step = graphed_step(sizes.device, std::move(model.step));
-    return model;
-  }
+  bool compiled = false, graphed = false;
 };
 
-inline constexpr std::string_view graph_suffix = "_graph";
-
-/// Throws InputError with all names if there is no such runner.
+/// Throws InputError with all names if there is no such runner. `aot_inductor` alone is the plain loop, compiled.
 [[nodiscard]] inline Planned find_planned(const std::string& name) {
-  if (!name.ends_with(graph_suffix)) return {name, &find_runner(name)};
-  return {name, &find_runner(name.substr(0, name.size() - graph_suffix.size())), true};
+  Planned planned{name};
+  std::string rest = name;
+  const auto take = [&rest](std::string_view suffix) {
+    if (!rest.ends_with(suffix)) return false;
+    rest.resize(rest.size() - suffix.size());
+    return true;
+  };
+  planned.graphed = take("_graph");
+  planned.compiled = rest == "aot_inductor" || take("_aot_inductor");
+  planned.runner = &find_runner(rest == "aot_inductor" ? "py" : rest);
+  return planned;
 }
 
 /// Runners of one kind: they give equal answers.
@@ -92,6 +93,9 @@ inline void check(const Planned& planned, const Sizes& sizes) {
   if (planned.graphed && !sizes.device.is_cuda())
     throw Refused("--device: " + planned.name + " is captured in CUDA graphs, which hold what a GPU does; expected "
                   "cuda, found " + sizes.device.str());
+  if (planned.compiled && planned.runner->name.find("jit") != std::string::npos)
+    throw InputError({}, "no runner is called '" + planned.name + "': TorchScript is not compiled a second time; expected "
+                         "a plain runner before _aot_inductor, such as py_aot_inductor");
 }
 
 }  // namespace pace::rnn

@@ -15,6 +15,7 @@
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/device_choice.hpp"
 #include "benches/rnn/fuser.hpp"
+#include "benches/rnn/make_models.hpp"
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/table.hpp"
@@ -69,9 +70,10 @@ void set_tf32() {
 
 /// One step of a runner, written as inputs of operators; nothing is timed meanwhile.
 void record(const Planned& planned) {
-  if (line.log_operator_inputs.empty() || planned.graphed) return;
-  ModelDef model = planned.make(sizes);
-  const at::AutoGradMode with_gradients(true);
+  if (line.log_operator_inputs.empty() || planned.graphed || planned.compiled) return;
+  ModelDef model = planned.runner->make(sizes);
+  if (line.inference) model.step.backward = {};
+  const at::AutoGradMode with_gradients(!line.inference);
   pace::corpus::Recorder recorder;
   const c10::IValue output = model.step.forward(model.inputs);
   if (model.step.backward) model.step.backward(model.step.backward_setup(output));
@@ -90,11 +92,17 @@ std::vector<float> milliseconds(const pace::ImplementationResult& row) {
   return times;
 }
 
+pace::rnn::ModelMaker model_maker() {
+  auto packages = pace::subject::definition_package_options();
+  for (const auto& directory : line.packages) packages.directories.emplace_back(pace::harness::user_path(directory));
+  return {sizes, line.inference, std::move(packages)};
+}
+
 /// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns tells of them.
-std::vector<BenchResult> compare(const Family& family) {
+std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& maker) {
   record(family.baseline);
   for (const Planned& candidate : family.candidates) record(candidate);
-  const ModelDef baseline = family.baseline.make(sizes);
+  const ModelDef baseline = maker.make(family.baseline);
   auto comparison = pace::compare(family.kind, baseline.inputs);
   auto options = pace::run_context().options;
   // So that a sample is a step, as in fastrnns' table.
@@ -105,7 +113,7 @@ std::vector<BenchResult> compare(const Family& family) {
   comparison.options(options).check(check_options()).baseline(family.baseline.name, baseline.step);
   for (const Planned& candidate : family.candidates) {
     try {
-      comparison.candidate(candidate.name, candidate.make(sizes).step);
+      comparison.candidate(candidate.name, maker.make(candidate).step);
     } catch (const pace::Refused& refusal) {
       comparison.refused(candidate.name, refusal.what());
     }
@@ -127,8 +135,16 @@ std::vector<BenchResult> compare(const Family& family) {
 /// One group's table, once all its runners are through.
 GroupResults measure(const Group& group) {
   GroupResults results{.group = group.key};
-  for (const auto& family : pace::rnn::plan_families(group.runners, line.baseline, sizes.device))
-    for (auto& each : compare(family)) results.models.push_back(std::move(each));
+  auto maker = model_maker();
+  const auto families = pace::rnn::plan_families(group.runners, line.baseline, sizes.device);
+  std::vector<Planned> all;
+  for (const auto& family : families) {
+    all.push_back(family.baseline);
+    all.insert(all.end(), family.candidates.begin(), family.candidates.end());
+  }
+  maker.prepare(all);
+  for (const auto& family : families)
+    for (auto& each : compare(family, maker)) results.models.push_back(std::move(each));
   if (quiet()) return results;
   std::cerr << "Benchmarking " << group.title << "s...\n" << pace::rnn::table_header(line.sep) << '\n';
   for (const auto& each : results.models) std::cerr << pace::rnn::table_line(each, line.sep) << '\n';
@@ -144,9 +160,10 @@ GroupResults loop(const Group& group) {
   options.compat = true;
   options.separator = line.sep;
   options.print_json = quiet();
+  auto maker = model_maker();
   std::vector<pace::rnn::Entry> entries;
   for (const auto& name : group.runners)
-    entries.push_back({name, [planned = pace::rnn::find_planned(name)] { return planned.make(sizes); }});
+    entries.push_back({name, [&maker, planned = pace::rnn::find_planned(name)] { return maker.make(planned); }});
   return pace::rnn::with_step_timer(sizes.device, [&](auto& timer) {
     return pace::rnn::bench_group(timer, group.title, group.key, entries, options, std::cerr).results;
   });

@@ -1,0 +1,80 @@
+// Models of planned runners: plain, compiled, or captured.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benches/rnn/compiled.hpp"
+#include "benches/rnn/model_def.hpp"
+#include "benches/rnn/plan.hpp"
+#include "benches/rnn/runners.hpp"
+#include "pace/core/error.hpp"
+#include "pace/subject/definition_store.hpp"
+#include "pace/training/graphed_step.hpp"
+
+namespace pace::rnn {
+
+/// What compiled runners are compiled from, all of them in one process, and where their packages are kept.
+class ModelMaker {
+ public:
+  /// `inference`: the forwards alone, without gradients.
+  ModelMaker(Sizes sizes, bool inference, subject::PackageOptions packages)
+      : sizes_(std::move(sizes)), inference_(inference), store_(std::move(packages)) {}
+
+  /// Traces and compiles what will be asked for. What cannot be says so when it is.
+  void prepare(const std::vector<Planned>& all) {
+    std::vector<subject::PackageRequest> requests;
+    for (const Planned& planned : all) {
+      if (!planned.compiled || compiled_.contains(planned.runner->name)) continue;
+      auto& entry = compiled_[planned.runner->name];
+      try {
+        entry.model = std::make_unique<CompiledModel>(planned.runner->name, plain(*planned.runner), sizes_.seed);
+        requests.push_back(entry.model->request());
+      } catch (const Refused& refusal) {
+        entry.refusal = refusal.what();
+      }
+    }
+    if (!requests.empty()) store_.prepare_all(requests);
+  }
+
+  /// Throws Refused with the reason if there is none.
+  [[nodiscard]] ModelDef make(const Planned& planned) {
+    ModelDef model = planned.compiled ? compiled(planned) : plain(*planned.runner);
+    if (planned.graphed) model.step = graphed_step(sizes_.device, std::move(model.step));
+    return model;
+  }
+
+ private:
+  struct Entry {
+    std::unique_ptr<CompiledModel> model;
+    std::string refusal;
+  };
+
+  [[nodiscard]] ModelDef plain(const Runner& runner) const {
+    ModelDef model = runner.make(sizes_);
+    if (inference_) {
+      model.step.backward = {};
+      model.step.backward_setup = {};
+      model.step.gradients = [] { return std::vector<at::Tensor>(); };
+    }
+    return model;
+  }
+
+  [[nodiscard]] ModelDef compiled(const Planned& planned) {
+    prepare({planned});
+    const Entry& entry = compiled_.at(planned.runner->name);
+    if (!entry.model) throw Refused(entry.refusal);
+    return entry.model->open(store_);
+  }
+
+  Sizes sizes_;
+  bool inference_;
+  subject::DefinitionStore store_;
+  std::map<std::string, Entry> compiled_;
+};
+
+}  // namespace pace::rnn
