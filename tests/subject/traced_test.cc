@@ -125,6 +125,14 @@ TEST_CASE("what cannot be traced is refused with the reason", "[subject][traced]
   REQUIRE_NOTHROW(trace(layer()));
 }
 
+TEST_CASE("a module may ask whether two of its operands are one", "[subject][traced]") {
+  auto definition = layer();
+  definition.forward = [](const Tensors& p, const Tensors& x) {
+    return Tensors{at::linear(x[0], p[0]), x[0].equal(x[0]) ? p[1] : p[0]};
+  };
+  REQUIRE(trace(definition).outputs == 2);
+}
+
 TEST_CASE("definitions that contradict themselves", "[subject][traced]") {
   auto definition = layer();
   const auto reason = [&] { return why([&] { (void)trace(definition); }); };
