@@ -39,6 +39,9 @@ TEST_CASE("figures keep three significant digits and a unit that fits") {
   CHECK(pace::format_percent(0.995) == "99.5 %");
   CHECK(pace::format_significant(std::numeric_limits<double>::quiet_NaN()) == "nan");
   CHECK(pace::format_significant(-std::numeric_limits<double>::infinity()) == "-inf");
+  CHECK(pace::format_fixed(2.0 / 3, 4) == "0.6667");
+  CHECK(pace::format_fixed(1e300, 0).size() == 301);
+  CHECK(pace::format_fixed(-std::numeric_limits<double>::quiet_NaN(), 4) == "nan");
   CHECK(pace::format_interval(pace::Interval<Nanoseconds>{Nanoseconds(950), Nanoseconds(1050), 0.95}) ==
         "[0.950, 1.05] us");
   CHECK(pace::format_interval(pace::Interval<double>{0.9, 1.1, 0.95}) == "[0.900x, 1.10x]");

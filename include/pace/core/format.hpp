@@ -20,6 +20,14 @@ namespace pace {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
+/// `value` with `decimals` digits after the point, as printf has it, but that NaN has no sign.
+[[nodiscard]] inline std::string format_fixed(double value, int decimals) {
+  if (math::isnan(value)) return "nan";
+  std::array<char, 400> text;  // the largest double has 309 digits before the point
+  const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
 /// A unit of time and how many nanoseconds it has.
 struct TimeUnit {
   const char* name;

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -23,6 +22,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/hand_over.hpp"
+#include "pace/harness/this_program.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/read_result.hpp"
 
@@ -162,13 +162,11 @@ class Continuation : public RunContext::Recollection {
 
   void execute() {
     if (!trouble_.empty()) throw Error(trouble_);
-    std::array<char, 4096> self{};
-    if (::readlink("/proc/self/exe", self.data(), self.size() - 1) <= 0)
-      throw Error("/proc/self/exe does not say which program this is");
+    const std::string self = this_program();
     ::setenv(continuation_variable, ("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), 1);
     ::setenv(continuing_variable, std::to_string(::getpid()).c_str(), 1);
-    ::execv(self.data(), arguments_);
-    throw Error("cannot execute " + std::string(self.data()) + ": " + std::strerror(errno));
+    ::execv(self.c_str(), arguments_);
+    throw Error("cannot execute " + self + ": " + std::strerror(errno));
   }
 
   char** const arguments_;

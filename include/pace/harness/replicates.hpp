@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +28,7 @@
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/hand_over.hpp"
 #include "pace/harness/replicate_sink.hpp"
+#include "pace/harness/this_program.hpp"
 #include "pace/report/replicates.hpp"
 
 extern char** environ;  // POSIX leaves its declaration to the program
@@ -87,10 +87,7 @@ namespace detail {
 /// code, or 128 and the signal. Throws Error if it cannot be started.
 [[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
                                   const std::string& output) {
-  std::array<char, 4096> self_path{};
-  if (::readlink("/proc/self/exe", self_path.data(), self_path.size() - 1) <= 0)
-    throw Error("--processes: /proc/self/exe does not say which program this is");
-  const std::string self = self_path.data();
+  const std::string self = this_program();
   words.insert(words.begin(), self);
   const auto arguments = pointers(words), variables = pointers(environment);
   posix_spawn_file_actions_t actions;

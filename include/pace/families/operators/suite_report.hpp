@@ -1,10 +1,8 @@
 // SuiteReport: operatorbench's lines and table, one row an operator, with what pace adds to them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -126,14 +124,14 @@ class SuiteReport final : public ReplayListener {
         return;
       }
       const auto found = quantiles(values);
-      for (const double each : {found.q20, found.q50, found.q80}) text += ',' + number("%.6f", each);
+      for (const double each : {found.q20, found.q50, found.q80}) text += ',' + format_fixed(each, 6);
     };
     for (std::size_t i = 1; i < summary.backends.size(); ++i) percentiles(summary.backends[i].speedups);
     if (pairs()) percentiles(summary.ratios);
-    text += ',' + number("%f", summary.elapsed.count() * 1e-9);
+    text += ',' + format_fixed(summary.elapsed.count() * 1e-9, 6);
     for (const auto& each : summary.backends) {
       const auto mean = each.mean_milliseconds();
-      text += ',' + (mean ? number("%.8f", *mean) : "");
+      text += ',' + (mean ? format_fixed(*mean, 8) : "");
     }
     text += ',' + std::to_string(summary.calls) + ',' + std::to_string(summary.samples);
     for (const auto& each : summary.backends) {
@@ -143,7 +141,7 @@ class SuiteReport final : public ReplayListener {
     }
     for (std::size_t i = 1; i < summary.backends.size(); ++i) {
       const auto weighted = summary.backends[i].weighted.speedup();
-      text += ',' + (weighted ? number("%.6f", *weighted) : "");
+      text += ',' + (weighted ? format_fixed(*weighted, 6) : "");
     }
     return text + ',' + report::csv_field(why) + '\n';
   }
@@ -154,13 +152,13 @@ class SuiteReport final : public ReplayListener {
     const auto factors = [&](const std::string& name, const std::vector<double>& values) {
       if (values.empty()) return;
       const auto found = quantiles(values);
-      text += name + '=' + number("%.4f", found.q50) + "x (" + number("%.4f", found.q20) + '-' +
-              number("%.4f", found.q80) + ") ";
+      text += name + '=' + format_fixed(found.q50, 4) + "x (" + format_fixed(found.q20, 4) + '-' +
+              format_fixed(found.q80, 4) + ") ";
     };
     for (std::size_t i = 1; i < summary.backends.size(); ++i)
       factors(summary.backends[i].name, summary.backends[i].speedups);
     if (pairs()) factors(pair_name(), summary.ratios);
-    text += "took " + number("%.0f", summary.elapsed.count() * 1e-9) + 's';
+    text += "took " + format_fixed(summary.elapsed.count() * 1e-9, 0) + 's';
     for (const auto& each : summary.backends)
       if (!each.others.empty()) text += ", " + each.name + ' ' + counts(each);
     return text;
@@ -178,12 +176,6 @@ class SuiteReport final : public ReplayListener {
   }
 
   [[nodiscard]] static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-  [[nodiscard]] static std::string number(const char* format, double value) {
-    std::array<char, 64> text;
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-  }
 
   /// `3 h 12 min`, `12 min`, `7 s`.
   [[nodiscard]] static std::string duration(Nanoseconds time) {

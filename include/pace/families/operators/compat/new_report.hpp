@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/format.hpp"
 #include "pace/families/operators/compat/error_text.hpp"
 #include "pace/families/operators/compat/options.hpp"
 #include "pace/families/operators/compat/report.hpp"
@@ -43,13 +44,13 @@ class NewReport final : public Report {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const bool is_ratio = compares_two_ && i == 2;
       const Quantiles of = is_ratio ? time_ratio(times, 1, 2) : speedup(times, i + 1);
-      line += columns_[i] + '=' + detail::fixed(of.q50, 4) + "x (" + detail::fixed(of.q20, 4) + '-' +
-              detail::fixed(of.q80, 4) + ") ";
-      for (const double quantile : {of.q20, of.q50, of.q80}) row += ',' + detail::fixed(quantile, 6);
+      line += columns_[i] + '=' + format_fixed(of.q50, 4) + "x (" + format_fixed(of.q20, 4) + '-' +
+              format_fixed(of.q80, 4) + ") ";
+      for (const double quantile : {of.q20, of.q50, of.q80}) row += ',' + format_fixed(quantile, 6);
     }
-    row += ',' + detail::fixed(elapsed_seconds, 6);
-    for (const double mean : mean_times(times)) row += ',' + detail::fixed(mean, 8);
-    out_ << line << "took " << detail::fixed(elapsed_seconds, 0) << "s" << std::endl;
+    row += ',' + format_fixed(elapsed_seconds, 6);
+    for (const double mean : mean_times(times)) row += ',' + format_fixed(mean, 8);
+    out_ << line << "took " << format_fixed(elapsed_seconds, 0) << "s" << std::endl;
     if (file_) file_->write(row + line_end);
   }
   void end() override {

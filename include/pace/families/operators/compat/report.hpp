@@ -1,10 +1,7 @@
 // What a compatible flow prints and writes, step by step.
 #pragma once
 
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <exception>
 #include <string>
 
@@ -28,17 +25,5 @@ class Report {
   /// After the last operator.
   virtual void end() = 0;
 };
-
-namespace detail {
-
-/// As Python's format `.Nf`: printf's, but that NaN has no sign.
-[[nodiscard]] inline std::string fixed(double value, int digits) {
-  if (std::isnan(value)) return "nan";
-  std::array<char, 400> text;  // the largest double has 309 digits before the point
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
-}
-
-}  // namespace detail
 
 }  // namespace pace::families::operators::compat
