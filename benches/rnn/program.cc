@@ -98,11 +98,20 @@ pace::rnn::ModelMaker model_maker() {
   return {sizes, line.inference, std::move(packages)};
 }
 
+/// Throws Error in LibTorch's own words without its stack.
+ModelDef make_baseline(const Planned& planned, pace::rnn::ModelMaker& maker) {
+  try {
+    return maker.make(planned);
+  } catch (const c10::Error&) {
+    throw pace::Error(planned.name + " cannot be made: " + pace::detail::current_message());
+  }
+}
+
 /// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns tells of them.
 std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& maker) {
   record(family.baseline);
   for (const Planned& candidate : family.candidates) record(candidate);
-  const ModelDef baseline = maker.make(family.baseline);
+  const ModelDef baseline = make_baseline(family.baseline, maker);
   auto comparison = pace::compare(family.kind, baseline.inputs);
   auto options = pace::run_context().options;
   // So that a sample is a step, as in fastrnns' table.
@@ -116,6 +125,8 @@ std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& ma
       comparison.candidate(candidate.name, maker.make(candidate).step);
     } catch (const pace::Refused& refusal) {
       comparison.refused(candidate.name, refusal.what());
+    } catch (...) {
+      comparison.refused(candidate.name, pace::detail::current_message(), pace::Outcome::threw);
     }
   }
   if (sizes.device.is_cuda() && at::globalContext().allowTF32CuDNN() != at::globalContext().allowTF32CuBLAS())

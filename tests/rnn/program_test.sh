@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# benches/rnn as a person uses it: what it prints and writes, and what it says to input that is wrong.
+#
+#   program_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=${TEST_TMPDIR:?}
+# The program under test is not the test that Bazel waits for.
+unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \
+  TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE
+failures=0
+
+# run OPTIONS...: sets output (stdout), errors (stderr) and code.
+run() {
+  "$program" --device cpu --seqLength 5 --input-size 4 --hidden_size 6 --miniBatch 3 --budget 0.05 --warm-up 0.001 "$@" \
+    >"$work/out" 2>"$work/err" </dev/null
+  code=$?
+  output=$(<"$work/out") errors=$(<"$work/err")
+}
+fails() { ((code != 0)) || complain "exit code 0"; }
+succeeds() { ((code == 0)) || complain "exit code $code"; }
+# Without white space, since lines are wrapped.
+squeezed() { tr -d ' \n' <<<"$1"; }
+prints() { [[ $(squeezed "$output") == *"$(squeezed "$1")"* ]] || complain "not printed: $1"; }
+says() { [[ $(squeezed "$errors$output") == *"$(squeezed "$1")"* ]] || complain "no message: $1"; }
+complain() {
+  printf '%s: %s\n%s\n%s\n\n' "$case" "$1" "$output" "$errors"
+  failures=$((failures + 1))
+}
+
+case="runners side by side, paired with aten, in both tables"
+run --group rnns --rnns jit py jit_simple --nloops 4 --json "$work/results.json"; succeeds
+prints "lstm/forward"; prints "lstm/backward"; prints "simple/backward"
+says "Benchmarking LSTMs..."
+for runner in aten jit py aten_simple jit_simple; do
+  grep -Eq "^ +$runner( +[0-9.e-]+){2} +None( +[0-9.e-]+){2} +None$" "$work/err" || complain "no line for $runner"
+done
+grep -q '"name": *"lstm/backward"' "$work/results.json" || complain "no backward in the result file"
+
+case="another baseline, which is in the list itself"
+run --group rnns --rnns py jit --baseline-runner py --nloops 4; succeeds;
+prints "jit over py"
+
+case="JSON alone on the standard output, one object"
+run --group rnns --rnns py jit --nloops 3 --print-json; succeeds
+[[ $output =~ ^\{\"lstm\":\ \{\"aten\":\ [0-9.e-]+,\ \"py\":\ [0-9.e-]+,\ \"jit\":\ [0-9.e-]+\},\ \"lstm-backward\":\ \{.*\}\}$ ]] ||
+  complain "not the JSON that fastrnns prints"
+
+case="JSON, a line for each time"
+run --group rnns --rnns py --nloops 3 --print-json pep; succeeds
+(($(grep -c '^Caffe2Observer {"type": "NET", "metric": "lstm-py", "unit": "ms", "value": "' "$work/out") >= 3)) ||
+  complain "fewer lines than steps"
+
+case="fastrnns' own loop: exactly so many steps, and nobody else's baseline"
+run --group rnns --rnns py --nloops 7 --warmup 1 --compat --print-json pep; succeeds
+(($(grep -c '^Caffe2Observer' "$work/out") == 14)) || complain "expected 7 lines forward and 7 backward"
+[[ $output != *aten* ]] || complain "a runner that nobody asked for"
+
+case="convolutional networks and sequences of different lengths"
+run --group cnns --cnns resnet18 resnet18_jit --images 2 --image-side 64 --nloops 2; succeeds; prints "resnet18_jit over resnet18"
+run --group none --variable-lstms --nloops 2; succeeds; says "vl_cudnn runs on a GPU only"; prints "vl_py over vl_aten"
+
+case="images that a runner cannot be made for: LibTorch's words, no stack"
+run --group cnns --cnns resnet18 resnet18_jit --images 1 --image-side 32 --nloops 2; fails
+says "Expected more than 1 value per channel when training"; [[ $output$errors != *"frame #1"* ]] || complain "a stack"
+
+case="forwards alone"
+run --group rnns --rnns py jit --inference --nloops 3; succeeds; prints "jit over aten"
+
+case="recorded operators"
+run --group rnns --rnns py --nloops 2 --log-operator-inputs "$work/recorded"; succeeds
+grep -q '^Operator: aten.mm.default$' "$work/recorded/py_training.txt" || complain "no products in py_training.txt"
+grep -q 'sigmoid_backward' "$work/recorded/py_training.txt" || complain "no backward in py_training.txt"
+
+case="unknown runner, before anything runs"
+run --rnns aten warp; fails; says "warp"; says "jit_premul_bias"; [[ $errors != *Benchmarking* ]] || complain "it ran"
+case="sizes of nothing"
+run --hiddenSize 0; fails; says "--hidden-size: '0' does not do; expected a whole number above 0"
+run --seq-length -3; fails; says "--seq-length: '-3' does not do; expected a whole number above 0"
+case="more layers than a runner has"
+run --group rnns --rnns aten jit --numLayers 2; fails; says "--numLayers: jit has 1 layer and no more; expected 1, found 2"
+run --group rnns --rnns jit_multilayer --num_layers 2 --nloops 2; succeeds; prints "jit_multilayer over aten"
+case="no GPU"
+run --group rnns --rnns cudnn; fails; says "cudnn runs on a GPU only; aten is the same module"
+run --group rnns --rnns py_graph; fails; says "captured in CUDA graphs"
+run --group rnns --device cuda:0; fails
+case="another word after --print-json"
+run --print-json xml; fails; says "--print-json: 'xml' does not do; expected oss or pep"
+case="a compiled runner of TorchScript"
+run --group rnns --rnns jit_aot_inductor; fails; says "expected a plain runner before _aot_inductor"
+case="a runner slower than it may be"
+run --group rnns --rnns py --nloops 400 --budget 3 --no-slower-than 0.01 --disturbance 1; fails; says "slower"
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))
