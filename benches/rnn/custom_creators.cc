@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -51,6 +52,13 @@ Drawn draw(const Sizes& sizes, const Create& create) {
   for (std::int64_t i = 0; i < 2 * sizes.layers; ++i)
     inputs.emplace_back(at::randn({sizes.batch, sizes.hidden}, at::kFloat).to(sizes.device));
   drawn.module = create();
+  {
+    // As torch::nn::LSTM has them. The original's are sqrt(hidden) times as large: gates that are open or shut, and states
+    // in which a rounding error grows with every step, so that no two orders of summing agree in the end.
+    const at::NoGradGuard values_alone;
+    for (at::Tensor& parameter : drawn.module->parameters())
+      if (parameter.dim() == 2) parameter.mul_(1 / std::sqrt(static_cast<double>(sizes.hidden)));
+  }
   drawn.module->to(sizes.device);
   Step& step = drawn.model.step;
   step.parameters = drawn.module->parameters();

@@ -56,7 +56,8 @@ struct Family {
   const Runner* found = nullptr;
   const auto rank = [&](const Runner& runner) {
     if (runner.compared_with != kind || (runner.needs_cuda && !device.is_cuda())) return 0;
-    return runner.needs_cuda ? 3 : is_module(runner.name) ? 2 : 1;
+    if (runner.needs_cuda) return 4;
+    return is_module(runner.name) ? 3 : runner.name.starts_with("py") ? 2 : 1;
   };
   for (const Runner& runner : runners())
     if (rank(runner) > (found == nullptr ? 0 : rank(*found))) found = &runner;
