@@ -39,6 +39,7 @@ ModelDef imagenet_cnn(Architecture architecture, const Sizes& sizes, bool trace,
   const std::shared_ptr<ResNet> net = architecture == Architecture::resnet18 ? resnet18() : resnet50();
   net->to(sizes.device);
   model.step.parameters = net->parameters();
+  model.buffers = net->buffers();
   if (trace) {
     model.step.forward = [script = traced(net, model.inputs[0])](Stack& inputs) { return script({inputs[0]}); };
   } else {

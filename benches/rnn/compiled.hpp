@@ -64,11 +64,19 @@ class CompiledModel {
       compiled.step = training_step(std::move(package), model_.step.parameters,
                                     [gradient = gradient_](const at::Tensor& output) { return gradient.of(output); },
                                     traced_.differentiated);
+      if (!model_.buffers.empty())
+        compiled.step.forward = [inner = std::move(compiled.step.forward), buffers = model_.buffers](Stack& inputs) {
+          Stack operands = inputs;
+          operands.insert(operands.end(), buffers.begin(), buffers.end());
+          return inner(operands);
+        };
     } else {
       auto package = std::make_shared<subject::InferencePackage>(subject::InferencePackage::open(store, traced_));
-      compiled.step.forward = [package, parameters = model_.step.parameters](Stack& inputs) -> c10::IValue {
+      compiled.step.forward = [package, parameters = model_.step.parameters,
+                               buffers = model_.buffers](Stack& inputs) -> c10::IValue {
         std::vector<at::Tensor> operands = parameters;
         for (const auto& tensor : tensors_of(inputs)) operands.push_back(tensor);
+        operands.insert(operands.end(), buffers.begin(), buffers.end());
         const auto outputs = package->run(operands);
         return c10::ivalue::Tuple::create(std::vector<c10::IValue>(outputs.begin(), outputs.end()));
       };
@@ -95,6 +103,7 @@ class CompiledModel {
     definition.name = name;
     definition.parameters = model_.step.parameters;
     definition.inputs = tensors_of(model_.inputs);
+    definition.inputs.insert(definition.inputs.end(), model_.buffers.begin(), model_.buffers.end());
     const Stack like = model_.inputs;
     definition.forward = [&](const std::vector<at::Tensor>&, const std::vector<at::Tensor>& inputs) {
       Stack stack;

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
@@ -29,6 +31,8 @@ struct ModelDef {
   /// What `step.forward` is called with. Equal, tensor by tensor, for all runners that are compared with each other.
   Stack inputs;
   Step step;
+  /// What `step.forward` reads and writes beside its inputs and parameters: running averages of batch norms.
+  std::vector<at::Tensor> buffers = {};
 };
 
 }  // namespace pace::rnn
