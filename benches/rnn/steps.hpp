@@ -69,9 +69,7 @@ inline void add_backward(Step& step, std::optional<std::uint64_t> seed, Differen
     at::Tensor start = gradient.of(tensor);
     return tuple(std::move(tensor), std::move(start));
   };
-  step.backward = [](const c10::IValue& prepared) {
-    part(prepared, 0).toTensor().backward(part(prepared, 1).toTensor());
-  };
+  step.backward = run_backward;
 }
 
 /// (output, (hy, cy)) as (output, hy, cy) with the states of the last layer, [1, batch, hidden]: a runner that goes

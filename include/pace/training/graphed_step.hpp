@@ -73,9 +73,8 @@ class GraphedStep {
       if (step_.backward) step_.backward(step_.backward_setup ? step_.backward_setup(output) : output);
     }
     device_.synchronise();
+    zero_gradients(step_.parameters);
     const at::NoGradGuard values_alone;
-    for (const auto& parameter : step_.parameters)
-      if (parameter.grad().defined()) parameter.mutable_grad().zero_();
     Entry entry{.key = std::move(key)};
     c10::IValue output;
     entry.forward.emplace(clock::capture(device_, side, [&] {

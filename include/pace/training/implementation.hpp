@@ -78,16 +78,10 @@ class TrainingImplementation final : public Implementation<Operands...> {
     output_ = {};
   }
 
-  void zero_gradients() {
-    const at::NoGradGuard values_alone;
-    for (const auto& parameter : step_.parameters)
-      if (parameter.grad().defined()) parameter.mutable_grad().zero_();
-  }
-
   void iterate(std::size_t set) {
     auto& operands = const_cast<std::tuple<Operands...>&>(operands_.sets[set]);
     forget();
-    zero_gradients();
+    zero_gradients(step_.parameters);
     const at::AutoGradMode with_gradients(static_cast<bool>(step_.backward));
     phases_.begin(0);
     output_ = std::apply(step_.forward, operands);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 
 namespace pace {
@@ -32,6 +33,13 @@ struct TrainingStep {
 };
 
 namespace detail {
+
+/// In place, so that their memory stays theirs; those that are not there yet stay away.
+inline void zero_gradients(const std::vector<at::Tensor>& parameters) {
+  const at::NoGradGuard values_alone;
+  for (const auto& parameter : parameters)
+    if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+}
 
 /// Of each iteration that makes a training step.
 [[nodiscard]] inline std::vector<std::string> training_phases() { return {"forward", "backward"}; }
