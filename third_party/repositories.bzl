@@ -32,7 +32,7 @@ def _bazel_repositories():
         _once(native.local_repository, name, path = _DEBIAN_BAZEL + "/" + folder)
 
 def pace_repositories():
-    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @boost_math, @benchmark and what Bazel needs."""
+    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark and what Bazel needs."""
     _bazel_repositories()
     _once(libtorch_repository, "libtorch")
     _once(cuda_repository, "cuda")
@@ -50,6 +50,14 @@ def pace_repositories():
         overlay = "nlohmann_json.BUILD",
         package = "nlohmann-json3-dev",
         headers = ["nlohmann/json.hpp"],
+    )
+    _once(
+        system_repository,
+        "yaml_cpp",
+        overlay = "yaml_cpp.BUILD",
+        package = "libyaml-cpp-dev",
+        headers = ["yaml-cpp/yaml.h"],
+        libraries = ["libyaml-cpp.so"],
     )
     _once(
         system_repository,

@@ -4,14 +4,16 @@
 
 #include <torch/csrc/jit/frontend/tracer.h>
 
+#include "benches/models/zoo/resnet.hpp"
 #include "benches/rnn/creators.hpp"
-#include "benches/rnn/resnet.hpp"
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
 namespace pace::rnn {
 
 namespace {
+
+using zoo::ResNet;
 
 /// A trace is as good as a script here: there is no loop, and no branch that depends on data. Parameters and buffers
 /// are inputs of the graph, which cannot have constants that require gradients, and must not copy running averages.
@@ -36,7 +38,7 @@ ModelDef imagenet_cnn(Architecture architecture, const Sizes& sizes, bool trace,
   const SeededScope scope(sizes.seed);
   ModelDef model;
   model.inputs = {at::randn({images.batch, 3, images.side, images.side}, at::kFloat).to(sizes.device)};
-  const std::shared_ptr<ResNet> net = architecture == Architecture::resnet18 ? resnet18() : resnet50();
+  const std::shared_ptr<ResNet> net = architecture == Architecture::resnet18 ? zoo::resnet18() : zoo::resnet50();
   net->to(sizes.device);
   model.step.parameters = net->parameters();
   model.buffers = net->buffers();

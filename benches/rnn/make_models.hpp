@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "benches/rnn/compiled.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/runners.hpp"
 #include "pace/core/error.hpp"
 #include "pace/subject/definition_store.hpp"
 #include "pace/training/graphed_step.hpp"
+#include "pace/training/traced_model.hpp"
 
 namespace pace::rnn {
 
@@ -32,7 +32,9 @@ class ModelMaker {
       if (!planned.compiled || compiled_.contains(planned.runner->name)) continue;
       auto& entry = compiled_[planned.runner->name];
       try {
-        entry.model = std::make_unique<CompiledModel>(planned.runner->name, plain(*planned.runner), sizes_.seed);
+        entry.model = std::make_unique<TracedModel>(
+            planned.runner->name, plain(*planned.runner),
+            gradient_of(sizes_.seed ? OutputGradient(*sizes_.seed) : OutputGradient()));
         requests.push_back(entry.model->request());
       } catch (const Refused& refusal) {
         entry.refusal = refusal.what();
@@ -48,9 +50,22 @@ class ModelMaker {
     return model;
   }
 
+  /// The plain model with all that it computes with in float64, for operands of that type.
+  [[nodiscard]] ModelDef make_in_float64(const Runner& runner) const {
+    ModelDef model = plain(runner);
+    const auto convert = [](const std::vector<at::Tensor>& tensors) {
+      // Inside the tensors, which modules hold, too.
+      for (at::Tensor tensor : tensors)
+        if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
+    };
+    convert(model.step.parameters);
+    convert(model.buffers);
+    return model;
+  }
+
  private:
   struct Entry {
-    std::unique_ptr<CompiledModel> model;
+    std::unique_ptr<TracedModel> model;
     std::string refusal;
   };
 
@@ -68,7 +83,7 @@ class ModelMaker {
     prepare({planned});
     const Entry& entry = compiled_.at(planned.runner->name);
     if (!entry.model) throw Refused(entry.refusal);
-    return entry.model->open(store_);
+    return entry.model->open_package(store_).model;
   }
 
   Sizes sizes_;

@@ -3,13 +3,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
-#include "pace/training/step.hpp"
+#include "pace/training/model_step.hpp"
 
 namespace pace::rnn {
 
@@ -26,13 +24,6 @@ struct Sizes {
 
 using Stack = torch::jit::Stack;
 using Step = TrainingStep<Stack>;
-
-struct ModelDef {
-  /// What `step.forward` is called with. Equal, tensor by tensor, for all runners that are compared with each other.
-  Stack inputs;
-  Step step;
-  /// What `step.forward` reads and writes beside its inputs and parameters: running averages of batch norms.
-  std::vector<at::Tensor> buffers = {};
-};
+using ModelDef = ModelStep;
 
 }  // namespace pace::rnn

@@ -13,7 +13,7 @@ block() {
 }
 
 problems=()
-examples=(tests/embedding/layer_norm_test.cc tests/embedding/train_step.cc tests/embedding/training_test.cc)
+examples=(tests/embedding/layer_norm_test.cc tests/embedding/train_step.cc tests/embedding/training_test.cc tests/embedding/kernels_test.cc)
 for i in "${!examples[@]}"; do
   diff <(block cpp $((i + 1))) "${examples[i]}" || problems+=("C++ example $((i + 1)) differs from ${examples[i]}")
 done

@@ -1,5 +1,5 @@
 // The residual networks: as large and as dear as the published ones; traced or not, the same step.
-#include "benches/rnn/resnet.hpp"
+#include "benches/models/zoo/resnet.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -17,6 +17,7 @@
 namespace {
 
 using namespace pace::rnn;
+using namespace pace::zoo;
 using pace::test::difference;
 
 std::int64_t count(const std::vector<at::Tensor>& tensors) {

@@ -255,3 +255,31 @@ TEST_CASE("gradients of outputs are drawn once, by a generator of their own") {
 }
 
 }  // namespace
+
+TEST_CASE("a float64 reference of a step with parameters of its own is a step of its own") {
+  FakeClock clock;
+  const auto step = [&](auto forward, at::ScalarType dtype) {
+    const at::Tensor w = at::ones({64}).mul_(4097.3).to(dtype).set_requires_grad(true);
+    return pace::training_step({w}, [forward, w, &clock](at::Tensor& x) {
+      clock.advance(Nanoseconds(100));
+      return forward(x, w);
+    });
+  };
+  // Loses digits where the other one does not.
+  const auto careless = [](at::Tensor& x, const at::Tensor& w) { return at::mul(x, w).sub(x.mul(4096)); };
+  const auto compare = [&](bool reference, double factor) {
+    const auto careful = [factor](at::Tensor& x, const at::Tensor& w) { return at::mul(x, w.sub(4096)).mul(factor); };
+    pace::check::CheckOptions check;
+    check.rtol = check.atol = 1e-6;
+    auto comparison = pace::compare("cancellation", at::randn({64}).add_(300));
+    comparison.options(few_rounds()).check(check).baseline("careless", step(careless, at::kFloat));
+    comparison.candidate("careful", step(careful, at::kFloat));
+    if (reference) comparison.float64_reference(step(careless, at::kDouble));
+    return comparison.run(clock);
+  };
+  CHECK(compare(false, 1)["careful"].outcome == Outcome::wrong);
+  const auto result = compare(true, 1);
+  CHECK(result["careful"].outcome == Outcome::measured);
+  CHECK(result.notes.empty());
+  CHECK(compare(true, 1.01)["careful"].outcome == Outcome::wrong);
+}

@@ -19,6 +19,7 @@ library_packages=(
   g++:/usr/bin/g++
   libcatch2-dev:/usr/include/catch2/catch_all.hpp
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp
+  libyaml-cpp-dev:/usr/include/yaml-cpp/yaml.h
   libboost-math-dev:/usr/include/boost/math/distributions.hpp
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
 )

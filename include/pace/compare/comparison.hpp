@@ -94,6 +94,13 @@ class Comparison {
     check_.method = check::CheckOptions::Method::float64_reference;
     return *this;
   }
+  /// Likewise, where the baseline has parameters of its own: `function` computes in float64 what the baseline does, and is
+  /// called with the operands converted. It is not measured.
+  template <class F>
+  Comparison& float64_reference(F function) {
+    reference_ = maker(std::move(function));
+    return float64_reference();
+  }
 
   /// What one iteration reads and writes, in bytes: gives GB/s.
   Comparison& bytes(double bytes) { bytes_ = bytes; return *this; }
@@ -135,7 +142,7 @@ class Comparison {
     activity()->watch(true);
     Options options = options_;
     options.device_counts = options.device_counts || counts_on_device_;
-    Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_);
+    Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_, reference_);
     for (auto& each : result.implementations) {
       each.bytes = bytes_;
       each.flops = flops_;
@@ -190,12 +197,17 @@ class Comparison {
     auto& added = plan_.emplace_back();
     added.name = std::move(name);
     added.is_baseline = is_baseline;
-    // Built only once the operand sets exist; copies of the callable make run() repeatable.
-    added.make = [function = std::move(function)](const detail::OperandSets<Operands...>& operands) mutable
-        -> std::unique_ptr<detail::Implementation<Operands...>> {
+    added.make = maker(std::move(function));
+    return *this;
+  }
+
+  /// Built only once the operand sets exist; copies of the callable make run() repeatable.
+  template <class F>
+  [[nodiscard]] static detail::MakeImplementation<Operands...> maker(F function) {
+    return [function = std::move(function)](const detail::OperandSets<Operands...>& operands) mutable
+               -> std::unique_ptr<detail::Implementation<Operands...>> {
       return std::make_unique<typename detail::ImplementationOf<F, Operands...>::type>(function, operands);
     };
-    return *this;
   }
 
   /// Whoever has ended an earlier process of this run does not get another chance.
@@ -242,6 +254,7 @@ class Comparison {
   std::string name_;
   std::tuple<Operands...> operands_;
   std::vector<detail::Planned<Operands...>> plan_;
+  detail::MakeImplementation<Operands...> reference_;
   /// Of each iteration; empty: they are timed as a whole.
   std::vector<std::string> phases_;
   std::vector<gate::Stated> stated_;

@@ -18,7 +18,8 @@
 
 namespace pace::detail {
 
-/// Adds the baseline's answer on `operands` converted to float64, if such a reference is asked for.
+/// Adds the answer of the baseline, or of who was named for it, on `operands` converted to float64, if such a reference
+/// is asked for.
 template <class... Operands>
 void add_reference(Roster<Operands...>& roster, Expected& expected, const std::tuple<Operands...>& operands) {
   if (roster.check.method != check::CheckOptions::Method::float64_reference) return;
@@ -29,11 +30,11 @@ void add_reference(Roster<Operands...>& roster, Expected& expected, const std::t
       if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
     roster.operands.sets.push_back(std::move(as_double));
     reset_random_state(roster.options.seed);
-    auto& baseline = *roster.implementations[roster.baseline];
-    expected.reference = check::clone_ivalue(baseline.call(roster.operands.sets.size() - 1));
+    auto& reference = roster.reference ? *roster.reference : *roster.implementations[roster.baseline];
+    expected.reference = check::clone_ivalue(reference.call(roster.operands.sets.size() - 1));
   } catch (...) {
     roster.check.method = check::CheckOptions::Method::allclose;
-    roster.result.notes.push_back("The baseline has no float64 reference, so outputs were compared directly: " +
+    roster.result.notes.push_back("There is no float64 reference, so outputs were compared directly: " +
                                   current_message());
   }
   // Without its tensors in roster.operands.tensors, the extra set was never part of the rounds.
@@ -100,6 +101,7 @@ void make_first_calls(C& clock, Roster<Operands...>& roster, Inspector<Operands.
     if (roster.result.lost_device.empty()) inspector.finish();
   };
   if (roster.implementations[roster.baseline]) first(roster.baseline);
+  roster.reference.reset();
   for (std::size_t index = 0; index < roster.implementations.size(); ++index) {
     if (index == roster.baseline || !roster.implementations[index]) continue;
     if (roster.row(roster.baseline).outcome == Outcome::measured) first(index);

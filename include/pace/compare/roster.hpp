@@ -21,13 +21,17 @@
 
 namespace pace::detail {
 
+/// Null if there is none.
+template <class... Operands>
+using MakeImplementation = std::function<std::unique_ptr<Implementation<Operands...>>(const OperandSets<Operands...>&)>;
+
 /// An implementation as the user named it.
 template <class... Operands>
 struct Planned {
   std::string name;
   bool is_baseline = false;
   /// Null if refused.
-  std::function<std::unique_ptr<Implementation<Operands...>>(const OperandSets<Operands...>&)> make;
+  MakeImplementation<Operands...> make;
   std::string refusal;
   /// Of one that was refused: how an earlier process of this run has seen it end, if it has.
   Outcome outcome = Outcome::refused;
@@ -53,6 +57,8 @@ struct Roster {
   /// As many as rows of the result; null if refused.
   std::vector<std::unique_ptr<Implementation<Operands...>>> implementations = {};
   std::size_t baseline = 0;
+  /// What computes in float64 if such a reference is asked for; null: the baseline. Gone after the first calls.
+  std::unique_ptr<Implementation<Operands...>> reference = {};
   /// Indices of the implementations that are correct so far, ascending.
   std::vector<std::size_t> running = {};
   /// Of the last rounds, if iterations have phases; each has as many vectors of samples as were running then.

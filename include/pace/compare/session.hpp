@@ -62,7 +62,8 @@ void summarize_phases(Roster<Operands...>& roster, const TimedHow& how) {
 template <clock::Clock C, class... Operands>
 [[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
                                  const std::vector<Planned<Operands...>>& plan, const Options& options,
-                                 const check::CheckOptions& check, View<gate::Stated> stated) {
+                                 const check::CheckOptions& check, View<gate::Stated> stated,
+                                 const MakeImplementation<Operands...>& reference) {
   Roster<Operands...> roster{.options = options, .check = check, .first = operands};
   roster.result.name = name;
   roster.result.clock = clock.name();
@@ -71,6 +72,10 @@ template <clock::Clock C, class... Operands>
   roster.result.seed = options.seed;
   if constexpr (requires { clock.available_memory(); }) roster.enroll(plan, clock.available_memory());
   else roster.enroll(plan, available_memory());
+  if (reference) {
+    roster.reference = reference(roster.operands);
+    roster.reference->index = roster.baseline;
+  }
   const ExitGuard no_exit(name);
   Inspector<Operands...> inspector(roster.operands, roster.first, options.seed);
   Auditor<C, Operands...> auditor(clock, roster, inspector);

@@ -11,14 +11,16 @@
 
 namespace pace::cuda {
 
-/// The driver's function of that name, as of CUDA 12.0. Throws Refused if the driver has none.
+/// The driver's function of that name, as of CUDA 12.0 or the version asked for (12030 is 12.3). Throws Refused if the
+/// driver has none.
 template <class Function>
-[[nodiscard]] Function driver_function(const char* name) {
+[[nodiscard]] Function driver_function(const char* name, unsigned int version = 12000) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status{};
-  check(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &status), "looking for the driver");
+  check(cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status), "looking for the driver");
   if (status != cudaDriverEntryPointSuccess || found == nullptr)
-    throw Refused(std::string("the driver has no ") + name + "; expected one of CUDA 12 or later");
+    throw Refused(std::string("the driver has no ") + name + "; expected one of CUDA " + std::to_string(version / 1000) + '.' +
+                  std::to_string(version % 1000 / 10) + " or later");
   return reinterpret_cast<Function>(found);
 }
 

@@ -18,7 +18,8 @@ inline constexpr auto all_pools = static_cast<std::size_t>(c10::CachingAllocator
 
 }  // namespace detail
 
-/// Blocks that LibTorch's allocator handed out on all GPUs since the program started, and their bytes.
+/// Blocks that LibTorch's allocator handed out on all GPUs since the program started, and the bytes that they were asked
+/// for: what it hands out is larger or not, as blocks happen to lie free.
 struct AllocationsSoFar {
   std::int64_t count = 0, bytes = 0;
 };
@@ -28,7 +29,7 @@ struct AllocationsSoFar {
   for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
     sum.count += stats.allocation[detail::all_pools].allocated;
-    sum.bytes += stats.allocated_bytes[detail::all_pools].allocated;
+    sum.bytes += stats.requested_bytes[detail::all_pools].allocated;
   }
   return sum;
 }

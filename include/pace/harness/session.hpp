@@ -25,6 +25,7 @@
 #include "pace/harness/replicates.hpp"
 #include "pace/harness/resume.hpp"
 #include "pace/harness/session_options.hpp"
+#include "pace/harness/steady_memory.hpp"
 #include "pace/harness/stored_baseline.hpp"
 #include "pace/harness/supervisor.hpp"
 #include "pace/harness/threads.hpp"
@@ -305,6 +306,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 /// Runs the tests of this program, and shows and stores every result that `run_context()` publishes meanwhile. Returns
 /// the exit code: 0 only if every test passed, every filter matched, and every result was written.
 inline int main(int argc, char** argv, const SessionConfig& config = {}) {
+  keep_freed_memory();
   try {
     return detail::run_session(argc, argv, config);
   } catch (const std::exception& error) {

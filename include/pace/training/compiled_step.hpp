@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,14 +14,12 @@
 
 #include "pace/core/error.hpp"
 #include "pace/subject/training_package.hpp"
+#include "pace/training/gradient.hpp"
 #include "pace/training/step.hpp"
 
 #if PACE_HAS_AOT_INDUCTOR
 
 namespace pace {
-
-/// Makes the gradient of an output, of the same shape; called between forward and backward.
-using GradientOf = std::function<at::Tensor(const at::Tensor& output)>;
 
 namespace detail {
 

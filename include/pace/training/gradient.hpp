@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 
 #include "pace/check/ivalue.hpp"
@@ -15,6 +18,9 @@
 #include "pace/core/random.hpp"
 
 namespace pace {
+
+/// Makes the gradient of an output, of the same shape; called between forward and backward.
+using GradientOf = std::function<at::Tensor(const at::Tensor& output)>;
 
 /// Gradients of outputs: normal, drawn once for each shape by a generator of their own, and kept. So all
 /// implementations start from equal ones, nobody's random numbers are disturbed, and a CUDA graph finds them in place.
@@ -52,6 +58,13 @@ class OutputGradient {
   std::uint64_t seed_;
   std::shared_ptr<std::vector<at::Tensor>> drawn_;
 };
+
+/// What a compiled backward starts from: 1 for a loss, else what OutputGradient draws.
+[[nodiscard]] inline GradientOf gradient_of(OutputGradient gradient = OutputGradient()) {
+  return [gradient = std::move(gradient)](const at::Tensor& output) {
+    return output.dim() == 0 ? at::ones_like(output) : gradient.of(output);
+  };
+}
 
 /// As TrainingStep::backward: goes backward from what OutputGradient prepared.
 inline void run_backward(const c10::IValue& prepared) {

@@ -52,10 +52,10 @@ class GraphedStep {
   using Graph = clock::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph>;
   struct Entry {
     std::vector<const void*> key;
-    c10::IValue output;
+    c10::IValue output = {};
     /// What the backward reads, which must stay where it is.
-    c10::IValue prepared;
-    std::optional<Graph> forward, backward;
+    c10::IValue prepared = {};
+    std::optional<Graph> forward = {}, backward = {};
   };
 
   void launch(std::optional<Graph>& graph) {

@@ -1,0 +1,155 @@
+// The checkers as one program: `check accuracy --actual A --expected E`, and so on.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "benches/models/option.hpp"
+#include "pace/core/error.hpp"
+#include "pace/families/models/driver/check_expected.hpp"
+#include "pace/families/models/driver/check_limits.hpp"
+#include "pace/report/output_file.hpp"
+
+namespace pace::benches {
+
+/// The path of a file that a person named.
+using UserPath = std::function<std::string(const std::string&)>;
+
+namespace detail {
+
+inline constexpr const char* check_usage =
+    "check accuracy --actual FILE --expected FILE [--flaky MODEL]...\n"
+    "check graph_breaks --actual FILE --expected FILE [--flaky MODEL]...\n"
+    "check csv -f FILE\n"
+    "check memory_compression_ratio --actual FILE --expected FILE\n"
+    "check perf_csv -f FILE -t THRESHOLD [-s SCALE] [--metric speedup|abs_latency] [--fail-on-improvement]\n"
+    "    [--generation 2.6|latest]\n"
+    "check noise --actual FILE --expected FILE [--new-expected FILE]\n"
+    "Each holds a file of results against another one or a limit, and ends with exit code 1 if something is not as it "
+    "should be.\n";
+
+struct CheckOptions {
+  std::string actual, expected, file, new_expected;
+  std::vector<std::string> flaky;
+  families::models::PerformanceLimit limit;
+  bool has_threshold = false;
+};
+
+[[nodiscard]] inline std::vector<OptionSpec> check_options(CheckOptions& to) {
+  const auto above_zero = [](double& number) {
+    return [&number](const std::string& text) { return read_number(text, number) && number > 0; };
+  };
+  return {
+      {{"-a", "--actual"}, "file", "results", "a file", into(to.actual)},
+      {{"-e", "--expected"}, "file", "what they should be", "a file", into(to.expected)},
+      {{"-f", "--file"}, "file", "results", "a file", into(to.file)},
+      {{"--flaky"}, "model", "may be better or worse; again for another", "a model", into(to.flaky)},
+      {{"-t", "--threshold"},
+       "number",
+       "least speed-up, or most milliseconds",
+       "a number above 0",
+       [&to, read = above_zero(to.limit.threshold)](const std::string& text) { return to.has_threshold = read(text); }},
+      {{"-s", "--threshold-scale"},
+       "share",
+       "how much of the threshold will do (defaults to 1)",
+       "a number above 0 and at most 1",
+       [&to, read = above_zero(to.limit.scale)](const std::string& text) { return read(text) && to.limit.scale <= 1; }},
+      {{"--metric"},
+       "name",
+       "speedup or abs_latency",
+       "speedup or abs_latency",
+       [&to](const std::string& text) {
+         to.limit.latency = text == "abs_latency";
+         return text == "speedup" || to.limit.latency;
+       }},
+      {{"--fail-on-improvement"}, nullptr, "what is too good fails, too", "", into(to.limit.fail_on_improvement)},
+      {{"--generation"},
+       "2.6|latest",
+       "which one's lines are printed (defaults to latest)",
+       "2.6 or latest",
+       [&to](const std::string& text) {
+         to.limit.generation =
+             text == "2.6" ? families::models::Generation::v2_6 : families::models::Generation::latest;
+         return text == "2.6" || text == "latest";
+       }},
+      {{"--new-expected"}, "file", "where what should be expected is written", "a file", into(to.new_expected)},
+  };
+}
+
+/// `--flaky` and the like do not go with every checker.
+inline void require_only(const std::vector<std::string>& given, const std::vector<OptionSpec>& options,
+                         const std::string& checker, const std::set<std::string>& allowed) {
+  for (const auto& word : in_one_spelling(given, options)) {
+    const auto name = word.substr(0, word.find('='));
+    for (const auto& each : options)
+      if (each.names.back() == name && !allowed.contains(name))
+        throw InputError({}, name + " does not go with '" + checker + "'\n" + check_usage);
+  }
+}
+
+[[nodiscard]] inline int run_check(const std::vector<std::string>& arguments, std::ostream& out, const UserPath& path) {
+  namespace models = families::models;
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+    out << check_usage;
+    return arguments.empty() ? 1 : 0;
+  }
+  const std::string checker = arguments[0];
+  const std::vector<std::string> given(arguments.begin() + 1, arguments.end());
+  CheckOptions to;
+  const auto options = check_options(to);
+  parse_options("check " + checker, given, options);
+  const auto file = [&](const std::string& name, const char* option) {
+    if (name.empty()) throw InputError({}, "check " + checker + ": expected " + option + " FILE\n" + check_usage);
+    return models::read_csv(path(name));
+  };
+  const auto actual = [&] { return file(to.actual, "--actual"); };
+  const auto expected = [&] { return file(to.expected, "--expected"); };
+  const auto only = [&](const std::set<std::string>& allowed) { require_only(given, options, checker, allowed); };
+  const std::set<std::string> flaky(to.flaky.begin(), to.flaky.end());
+  if (checker == "accuracy" || checker == "graph_breaks") {
+    only({"--actual", "--expected", "--flaky"});
+    return checker == "accuracy" ? models::check_accuracy(actual(), expected(), flaky, out)
+                                 : models::check_graph_breaks(actual(), expected(), flaky, out);
+  }
+  if (checker == "csv") return only({"--file"}), models::check_csv(file(to.file, "-f"), out);
+  if (checker == "memory_compression_ratio") {
+    only({"--actual", "--expected"});
+    return models::check_memory_compression_ratio(actual(), expected(), out);
+  }
+  if (checker == "perf_csv") {
+    only({"--file", "--threshold", "--threshold-scale", "--metric", "--fail-on-improvement", "--generation"});
+    if (!to.has_threshold) throw InputError({}, std::string("check perf_csv: expected -t THRESHOLD\n") + check_usage);
+    return models::check_performance(file(to.file, "-f"), to.limit, out);
+  }
+  if (checker == "noise") {
+    only({"--actual", "--expected", "--new-expected"});
+    std::string updated;
+    const int code = models::check_noise(actual(), expected(), out, updated);
+    if (to.new_expected.empty()) return code;
+    report::OutputFile written(path(to.new_expected), /*replaces=*/true);
+    written.append(updated);
+    written.close();
+    written.replace();
+    return code;
+  }
+  throw InputError({}, "there is no checker '" + checker + "'\n" + check_usage);
+}
+
+}  // namespace detail
+
+/// Returns the exit code: 1 for results that are not as they should be, and for what cannot be checked, which `errors`
+/// says.
+[[nodiscard]] inline int check(int argc, char** argv, std::ostream& out, std::ostream& errors, const UserPath& path) {
+  try {
+    return detail::run_check({argv + std::min(argc, 1), argv + argc}, out, path);
+  } catch (const std::exception& error) {
+    errors << "check: " << error.what() << '\n';
+    return 1;
+  }
+}
+
+}  // namespace pace::benches

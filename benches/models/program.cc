@@ -1,0 +1,75 @@
+// Whole models, as PyTorch's torchbench.py runs them: bazel run //benches/models -- --performance --inference -k resnet
+#include <cstddef>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <torch/version.h>
+
+#include "benches/models/run_program.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/families/models/model.hpp"
+#include "pace/families/models/run/compile_packages.hpp"
+#include "pace/families/models/run/run_model.hpp"
+#include "pace/harness/bazel.hpp"
+#include "pace/harness/this_program.hpp"
+#include "pace/report/machine.hpp"
+#include "pace/subject/fuser.hpp"
+
+namespace {
+
+namespace models = pace::families::models;
+
+[[nodiscard]] const models::ModelEntry& find_entry(const std::string& name) {
+  for (const auto& entry : models::registered_models())
+    if (entry.name == name) return entry;
+  throw pace::InputError({}, "no model is called '" + name + '\'');
+}
+
+void prepare(const pace::benches::CommandLine& line) {
+  pace::run_context().options = line.measuring;
+  pace::subject::use_fuser(pace::subject::parse_fuser(line.fuser));
+}
+
+std::size_t compile(const std::vector<std::string>& names, const std::vector<std::string>& devices,
+                    models::Settings settings, const models::Config& config, const std::string& folder,
+                    std::ostream& log) {
+  if (settings.threads) at::set_num_threads(*settings.threads);
+  models::PackageSet packages;
+  for (const auto& device : devices) {
+    settings.device = device;
+    for (const auto& name : names) packages.add(find_entry(name), settings, config, log);
+  }
+  packages.compile(folder, log);
+  return packages.failed();
+}
+
+[[nodiscard]] std::vector<std::string> default_devices() {
+  const auto& cuda = at::detail::getCUDAHooks();
+  return {cuda.hasCUDA() && cuda.deviceCount() > 0 ? "cuda" : "cpu"};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pace::benches::World world{.models = {},
+                             .run = [](const std::string& model, const models::Settings& settings,
+                                       const models::Config& config, std::ostream& log) {
+                               return models::run_model(find_entry(model), settings, config, log);
+                             }};
+  world.compile = compile;
+  for (const auto& entry : models::registered_models())
+    world.models.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
+  world.config_file = "benches/models/models.yaml";
+  world.default_devices = default_devices;
+  world.prepare = prepare;
+  world.identity = {{"LibTorch", TORCH_VERSION}, {"processor", pace::report::machine::cpu("")}};
+  world.user_path = pace::harness::user_path;
+  world.output_path = pace::harness::output_path;
+  world.is_test = pace::harness::under_bazel();
+  return pace::benches::run_program(pace::harness::this_program(), {argv + 1, argv + argc}, world, std::cout,
+                                    std::cerr);
+}

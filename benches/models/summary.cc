@@ -1,0 +1,9 @@
+// Sums up result files: bazel run //benches/models:summary -- print speedup_aot_inductor.csv
+#include <iostream>
+
+#include "benches/models/summary.hpp"
+#include "benches/models/user_path.hpp"
+
+int main(int argc, char** argv) {
+  return pace::benches::summary(argc, argv, std::cout, std::cerr, pace::benches::from_where_one_stands);
+}

@@ -1,0 +1,125 @@
+// Summaries as one program: `summary print F.csv`, `summary dashboard FOLDER`, and so on.
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "benches/models/option.hpp"
+#include "pace/core/error.hpp"
+#include "pace/families/models/driver/dashboard_report.hpp"
+#include "pace/families/models/driver/join.hpp"
+#include "pace/families/models/driver/summary.hpp"
+
+namespace pace::benches {
+
+namespace detail {
+
+inline constexpr const char* summary_usage =
+    "summary print FILE... [--compat] [--rows]         a line for each column of each file\n"
+    "summary perf FILE...                              a line for each file\n"
+    "summary join FILE... --field COLUMN [--output FILE]   one column of all files side by side\n"
+    "summary dashboard FOLDER [--previous FOLDER] [--output-dir FOLDER] [--include-slowdowns]\n"
+    "summary commands [--suites S]... [--dtypes T]... [--devices D]... [--compilers C]... [--training] [--inference]\n"
+    "    [--output-dir FOLDER] [--extra-args ARGUMENTS]    the commands whose files a dashboard is made of\n";
+
+struct SummaryArguments {
+  std::string field, output, previous, output_dir, extra_args;
+  std::vector<std::string> suites, dtypes, devices, compilers, modes;
+  bool compat = false, rows = false, include_slowdowns = false;
+};
+
+[[nodiscard]] inline std::vector<OptionSpec> summary_options(SummaryArguments& to) {
+  const auto mode = [&to](const char* name) {
+    return [&to, name](const std::string&) { return to.modes.emplace_back(name), true; };
+  };
+  return {
+      {{"--compat"}, nullptr, "as torchbench sums up", "", into(to.compat)},
+      {{"--rows"}, nullptr, "the rows, too", "", into(to.rows)},
+      {{"--field"}, "column", "the column to join", "a column", into(to.field)},
+      {{"--output"}, "file", "where the joined table goes", "a file", into(to.output)},
+      {{"--previous"}, "folder", "an earlier run's files", "a folder", into(to.previous)},
+      {{"--output-dir"}, "folder", "where files go", "a folder", into(to.output_dir)},
+      {{"--include-slowdowns"}, nullptr, "slow-downs count as they are", "", into(to.include_slowdowns)},
+      {{"--suites"}, "suite", "again for another", "a suite", into(to.suites)},
+      {{"--dtypes"}, "type", "again for another", "a type", into(to.dtypes)},
+      {{"--devices"}, "device", "again for another", "a device", into(to.devices)},
+      {{"--compilers"}, "back end", "again for another", "a back end", into(to.compilers)},
+      {{"--training"}, nullptr, "commands for training", "", mode("training")},
+      {{"--inference"}, nullptr, "commands for inference", "", mode("inference")},
+      {{"--extra-args"}, "arguments", "behind each command", "arguments", into(to.extra_args)},
+  };
+}
+
+[[nodiscard]] inline int run_summary(const std::vector<std::string>& arguments, std::ostream& out,
+                                     const std::function<std::string(const std::string&)>& path) {
+  namespace models = families::models;
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+    out << summary_usage;
+    return arguments.empty() ? 1 : 0;
+  }
+  const std::string what = arguments[0];
+  SummaryArguments to;
+  std::vector<std::string> names;
+  parse_options("summary " + what, {arguments.begin() + 1, arguments.end()}, summary_options(to),
+                Catch::Clara::Parser() | Catch::Clara::Arg(names, "file"));
+  const auto fail = [&](const std::string& message) { throw InputError({}, message + '\n' + summary_usage); };
+  if (what == "commands") {
+    models::DashboardCommands asked{.extra_args = to.extra_args};
+    const auto choose = [](auto& list, const auto& given) {
+      if (!given.empty()) list = given;
+    };
+    choose(asked.suites, to.suites), choose(asked.dtypes, to.dtypes), choose(asked.devices, to.devices);
+    choose(asked.compilers, to.compilers), choose(asked.modes, to.modes);
+    if (!to.output_dir.empty()) asked.folder = to.output_dir;
+    out << models::dashboard_commands(asked);
+    return 0;
+  }
+  if (what != "print" && what != "perf" && what != "join" && what != "dashboard")
+    fail("there is no summary '" + what + '\'');
+  if (names.empty()) fail("summary " + what + ": expected a " + (what == "dashboard" ? "folder" : "file"));
+  if (what == "dashboard") {
+    if (names.size() > 1) fail("summary dashboard: expected one folder, found " + std::to_string(names.size()));
+    std::optional<models::DashboardRuns> before;
+    if (!to.previous.empty()) before = models::read_dashboard(path(to.previous));
+    models::report_dashboard(models::read_dashboard(path(names[0])), before,
+                             {.include_slowdowns = to.include_slowdowns},
+                             path(to.output_dir.empty() ? names[0] : to.output_dir), out);
+    return 0;
+  }
+  std::vector<models::CsvTable> files;
+  for (const auto& name : names) files.push_back(models::read_csv(path(name)));
+  if (what == "perf") {
+    models::summarize_performance(files, out);
+  } else if (what == "join") {
+    if (to.field.empty()) fail("summary join: expected --field COLUMN");
+    const auto text = models::to_csv(models::join_results(files, to.field));
+    if (to.output.empty()) out << text;
+    else models::detail::write_text(path(to.output), text);
+  } else {
+    for (const auto& file : files) {
+      if (files.size() > 1) out << (&file == files.data() ? "" : "\n") << file.file << '\n';
+      models::print_summary(file, {}, {.compat = to.compat, .rows = to.rows}, out);
+    }
+  }
+  return 0;
+}
+
+}  // namespace detail
+
+/// Returns the exit code: 1 for what cannot be summed up, which `errors` says.
+[[nodiscard]] inline int summary(int argc, char** argv, std::ostream& out, std::ostream& errors,
+                                 const std::function<std::string(const std::string&)>& path) {
+  try {
+    return detail::run_summary({argv + std::min(argc, 1), argv + argc}, out, path);
+  } catch (const std::exception& error) {
+    errors << "summary: " << error.what() << '\n';
+    return 1;
+  }
+}
+
+}  // namespace pace::benches

@@ -1,0 +1,46 @@
+// What a program of models brings with it, and its exit codes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "benches/models/asked.hpp"
+#include "pace/families/models/driver/json_record.hpp"
+#include "pace/families/models/driver/known_model.hpp"
+#include "pace/families/models/driver/run_here.hpp"
+
+namespace pace::benches {
+
+/// What a program knows that this file does not.
+struct World {
+  std::vector<families::models::KnownModel> models;
+  families::models::RunModel run;
+  /// The YAML file where nobody names one; empty: none.
+  std::string config_file = {};
+  /// Devices where nobody names one.
+  std::function<std::vector<std::string>()> default_devices = [] { return std::vector<std::string>{"cpu"}; };
+  /// Of the process that runs a model, before it does.
+  std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
+  /// Compiles packages of these models on these devices, into a folder or, if it is empty, to where they are kept. Returns
+  /// how many could not be compiled.
+  using Compile = std::function<std::size_t(const std::vector<std::string>& models, const std::vector<std::string>& devices,
+                                     const families::models::Settings&, const families::models::Config&,
+                                     const std::string& folder, std::ostream& log)>;
+  Compile compile = {};
+  /// Of which one run must not go on from another: of LibTorch, of the processor.
+  families::models::Configuration identity = {};
+  /// Where a path leads that a person typed: of a file that is read, and of one that is written.
+  std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
+                                                 output_path = user_path;
+  /// Under `bazel test` every row is a gate.
+  bool is_test = false;
+};
+
+/// Of a gate that did not pass; 1 is of bad input and of rows that got lost, 255 torchbench's of a partition that is
+/// not there, 128 and more of a signal.
+inline constexpr int exit_gate_failed = 3, exit_bad_input = 1, exit_invalid_partition = 255, exit_signal = 128;
+
+}  // namespace pace::benches

@@ -1,0 +1,144 @@
+// KernelNode: a kernel of a captured graph, which can be asked what it is and launched again, alone.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/cuda/driver.hpp"
+#include "pace/cuda/error.hpp"
+
+namespace pace::cuda {
+
+/// What a launch of a kernel needs of the device.
+struct KernelFacts {
+  /// As the driver knows it: mangled, if it was C++.
+  std::string symbol;
+  std::array<std::uint32_t, 3> grid{}, block{}, cluster{1, 1, 1};
+  /// For each thread.
+  int registers = 0;
+  std::int64_t local_bytes = 0;
+  /// For each block.
+  std::int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  int blocks_per_multiprocessor = 0;
+  bool cooperative = false;
+};
+
+/// Valid as long as the graph that it is of: the arguments lie there.
+class KernelNode {
+ public:
+  /// Throws Refused if the driver does not tell which kernel it is.
+  explicit KernelNode(cudaGraphNode_t node) : node_(node) {
+    static const auto get = driver_function<GetParams>("cuGraphKernelNodeGetParams");
+    static const auto function_of = driver_function<GetFunction>("cuKernelGetFunction");
+    require(get(node_, &params_), "asking for a kernel's arguments");
+    if (params_.func == nullptr && params_.kern != nullptr)
+      require(function_of(&params_.func, params_.kern), "asking for a kernel's function");
+    if (params_.func == nullptr) throw Refused("the driver does not say which kernel this is");
+    read_attributes();
+  }
+
+  [[nodiscard]] KernelFacts facts() const {
+    static const auto name_of = driver_function<GetName>("cuFuncGetName", 12030);
+    static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
+    static const auto occupancy_of = driver_function<GetOccupancy>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    KernelFacts facts;
+    const char* name = nullptr;
+    require(name_of(&name, params_.func), "asking for a kernel's name");
+    facts.symbol = name;
+    facts.grid = {params_.gridDimX, params_.gridDimY, params_.gridDimZ};
+    facts.block = {params_.blockDimX, params_.blockDimY, params_.blockDimZ};
+    facts.cluster = cluster_;
+    facts.cooperative = cooperative_;
+    const auto attribute = [&](CUfunction_attribute which) {
+      int value = 0;
+      require(attribute_of(&value, which, params_.func), "asking for what a kernel needs");
+      return value;
+    };
+    facts.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    facts.local_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    facts.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    facts.dynamic_shared_bytes = params_.sharedMemBytes;
+    const auto threads = static_cast<int>(params_.blockDimX * params_.blockDimY * params_.blockDimZ);
+    require(occupancy_of(&facts.blocks_per_multiprocessor, params_.func, threads, params_.sharedMemBytes),
+            "asking how many blocks fit");
+    return facts;
+  }
+
+  /// Queues the kernel with the arguments, the shape and the attributes that it was captured with.
+  void launch(cudaStream_t stream) const {
+    static const auto launch_kernel = driver_function<LaunchKernel>("cuLaunchKernelEx");
+    std::vector<CUlaunchAttribute> attributes = attributes_;
+    CUlaunchConfig config{};
+    config.gridDimX = params_.gridDimX;
+    config.gridDimY = params_.gridDimY;
+    config.gridDimZ = params_.gridDimZ;
+    config.blockDimX = params_.blockDimX;
+    config.blockDimY = params_.blockDimY;
+    config.blockDimZ = params_.blockDimZ;
+    config.sharedMemBytes = params_.sharedMemBytes;
+    config.hStream = stream;
+    config.attrs = attributes.data();
+    config.numAttrs = static_cast<unsigned int>(attributes.size());
+    require(launch_kernel(&config, params_.func, params_.kernelParams, params_.extra), "launching a kernel alone");
+  }
+
+ private:
+  using GetParams = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
+  using GetFunction = CUresult (*)(CUfunction*, CUkernel);
+  using GetName = CUresult (*)(const char**, CUfunction);
+  using GetAttribute = CUresult (*)(int*, CUfunction_attribute, CUfunction);
+  using GetOccupancy = CUresult (*)(int*, CUfunction, int, std::size_t);
+  using GetNodeAttribute = CUresult (*)(CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*);
+  using LaunchKernel = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
+  using ErrorText = CUresult (*)(CUresult, const char**);
+
+  static void require(CUresult code, const char* what) {
+    if (code == CUDA_SUCCESS) return;
+    static const auto text_of = driver_function<ErrorText>("cuGetErrorString");
+    const char* text = nullptr;
+    if (text_of(code, &text) != CUDA_SUCCESS || text == nullptr) text = "an error that the driver has no words for";
+    throw Refused(std::string(what) + ": " + text);
+  }
+
+  /// Those without which a kernel cannot run, or not as fast. Not what orders it among its neighbours: alone it has none.
+  void read_attributes() {
+    static const auto get = driver_function<GetNodeAttribute>("cuGraphKernelNodeGetAttribute");
+    const auto read = [&](CUlaunchAttributeID id, CUlaunchAttributeValue& value) {
+      return get(node_, id, &value) == CUDA_SUCCESS;
+    };
+    const auto keep = [&](CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+      CUlaunchAttribute attribute{};
+      attribute.id = id;
+      attribute.value = value;
+      attributes_.push_back(attribute);
+    };
+    CUlaunchAttributeValue value{};
+    if (read(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value) && value.clusterDim.x > 0) {
+      cluster_ = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+      keep(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
+    }
+    value = {};
+    if (read(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, value) &&
+        value.clusterSchedulingPolicyPreference != CU_CLUSTER_SCHEDULING_POLICY_DEFAULT)
+      keep(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, value);
+    value = {};
+    if (read(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value) && value.cooperative != 0) {
+      cooperative_ = true;
+      keep(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
+    }
+  }
+
+  cudaGraphNode_t node_;
+  CUDA_KERNEL_NODE_PARAMS params_{};
+  std::array<std::uint32_t, 3> cluster_{1, 1, 1};
+  bool cooperative_ = false;
+  std::vector<CUlaunchAttribute> attributes_;
+};
+
+}  // namespace pace::cuda

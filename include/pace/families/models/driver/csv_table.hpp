@@ -1,0 +1,129 @@
+// CsvTable: a CSV file as rows of text, by the names of its columns.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/report/csv_field.hpp"
+
+namespace pace::families::models {
+
+struct CsvTable {
+  std::string file = {};
+  std::vector<std::string> header = {};
+  /// May be shorter than the header.
+  std::vector<std::vector<std::string>> rows = {};
+
+  [[nodiscard]] std::optional<std::size_t> column(std::string_view name) const {
+    const auto found = std::ranges::find(header, name);
+    if (found == header.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - header.begin());
+  }
+  /// Throws InputError that names the file and the columns that it has.
+  [[nodiscard]] std::size_t require_column(std::string_view name) const {
+    if (const auto found = column(name)) return *found;
+    std::string there;
+    for (const auto& each : header) there += (there.empty() ? "" : ", ") + each;
+    throw InputError({file}, "expected a column '" + std::string(name) + "'; there are " + there);
+  }
+  /// Empty where a row is too short.
+  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const {
+    return column < rows[row].size() ? rows[row][column] : std::string();
+  }
+  [[nodiscard]] std::string text(std::size_t row, std::string_view name) const {
+    const auto found = column(name);
+    return found ? text(row, *found) : std::string();
+  }
+  /// None where there is no number.
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::string_view name) const {
+    const std::string value = text(row, name);
+    char* end = nullptr;
+    const double number = std::strtod(value.c_str(), &end);
+    if (value.empty() || *end != '\0') return std::nullopt;
+    return number;
+  }
+  /// Throws InputError that names the file, the row and the text.
+  [[nodiscard]] double require_number(std::size_t row, std::string_view name) const {
+    (void)require_column(name);
+    if (const auto found = number(row, name)) return *found;
+    throw InputError({file}, "row " + std::to_string(row + 1) + ", column '" + std::string(name) +
+                                 "': expected a number, found '" + text(row, name) + '\'');
+  }
+};
+
+/// RFC 4180, and lines without anything are left out. The first line is the header. Throws InputError with the line of
+/// a quote that nothing ends.
+[[nodiscard]] inline CsvTable parse_csv(std::string_view text, const std::string& file) {
+  CsvTable table{.file = file};
+  std::vector<std::vector<std::string>> lines;
+  std::vector<std::string> fields;
+  std::string field;
+  bool quoted = false, any = false;
+  std::size_t line = 1, quote_line = 0;
+  const auto end_line = [&] {
+    if (any || !field.empty()) {
+      fields.push_back(std::move(field));
+      lines.push_back(std::move(fields));
+    }
+    fields.clear(), field.clear(), any = false;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\n') ++line;
+      if (c != '"') field += c;
+      else if (i + 1 < text.size() && text[i + 1] == '"') field += text[++i];
+      else quoted = false;
+    } else if (c == '"' && field.empty()) {
+      quoted = any = true, quote_line = line;
+    } else if (c == ',') {
+      fields.push_back(std::move(field));
+      field.clear(), any = true;
+    } else if (c == '\n') {
+      end_line(), ++line;
+    } else if (c != '\r' || (i + 1 < text.size() && text[i + 1] != '\n')) {
+      field += c;
+    }
+  }
+  if (quoted) throw InputError({file, quote_line}, "expected CSV: a quote begins here and never ends");
+  end_line();
+  if (lines.empty()) return table;
+  table.header = std::move(lines.front());
+  table.rows.assign(std::make_move_iterator(lines.begin() + 1), std::make_move_iterator(lines.end()));
+  return table;
+}
+
+/// Throws InputError if the file cannot be read.
+[[nodiscard]] inline CsvTable read_csv(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::error_code ignored;
+  if (!stream.is_open() || std::filesystem::is_directory(path, ignored))
+    throw InputError({path}, "cannot be read; expected a CSV file");
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  return parse_csv(text, path);
+}
+
+[[nodiscard]] inline std::string to_csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + report::csv_field(fields[i]);
+  return line + '\n';
+}
+
+[[nodiscard]] inline std::string to_csv(const CsvTable& table) {
+  std::string text = to_csv_line(table.header);
+  for (const auto& row : table.rows) text += to_csv_line(row);
+  return text;
+}
+
+}  // namespace pace::families::models

@@ -1,0 +1,116 @@
+// --resume: what an interrupted run has left in its files.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/families/models/driver/names.hpp"
+#include "pace/families/models/driver/result_files.hpp"
+
+namespace pace::families::models {
+
+class EarlierRun {
+ public:
+  /// Nothing where there are no files. Throws InputError if the records beside them were made with other options, or
+  /// are no records.
+  EarlierRun(const ResultFiles& files, const Settings& settings, const Configuration& configuration)
+      : backends_(candidates(settings)) {
+    for (const auto& backend : backends_) {
+      const std::string path = files.path_for(backend);
+      std::ifstream there(path);
+      if (!there) continue;
+      const auto records = ResultFiles::records_path(path);
+      read_records(records, configuration);
+      const CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : read_csv(path);
+      for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const auto own = table.text(i, "backend");
+        // Batch sizes are those of whichever device was asked for.
+        rows_.insert(
+            {table.column("dev") ? table.text(i, "dev") : "", table.text(i, "name"), own.empty() ? backend : own});
+      }
+    }
+  }
+
+  /// Whether the model has a row for each device and back end.
+  [[nodiscard]] bool has(const std::string& model, const std::vector<std::string>& devices) const {
+    for (const auto& device : devices)
+      for (const auto& backend : backends_)
+        if (!rows_.contains({device, model, backend}) && !rows_.contains({"", model, backend})) return false;
+    return true;
+  }
+
+  /// Whether a gate may pass for all rows of the model.
+  [[nodiscard]] bool passed(const std::string& model) const {
+    return std::ranges::none_of(failed_, [&](const auto& row) { return std::get<1>(row) == model; });
+  }
+
+ private:
+  /// Device, model, back end.
+  using Key = std::tuple<std::string, std::string, std::string>;
+
+  [[nodiscard]] static CsvTable sizes(const std::string& path) {
+    CsvTable table = read_csv(path);
+    table.rows.insert(table.rows.begin(), table.header);
+    table.header = {"name", "batch_size"};
+    return table;
+  }
+
+  void read_records(const std::string& path, const Configuration& configuration) {
+    std::ifstream file(path);
+    if (!file)
+      throw InputError({path},
+                       "--resume: cannot be read; expected the records of the earlier run, which tell its options");
+    std::size_t number = 0;
+    bool any = false;
+    for (std::string line; std::getline(file, line);) {
+      ++number;
+      const bool last = file.eof();
+      Json record;
+      try {
+        record = Json::parse(line);
+        const auto& extra = record.at("benchmark").at("extra_info");
+        require_equal(extra.at("args"), configuration, {path, number});
+        // The last record counts: the model may have been run again.
+        const auto& model = record.at("model");
+        const Key row{extra.at("device"), model.at("name"), model.at("backend")};
+        if (extra.at("passed").get<bool>()) failed_.erase(row);
+        else failed_.insert(row);
+        any = true;
+      } catch (const nlohmann::json::exception& error) {
+        if (last) break;  // cut off in the middle of the line
+        throw InputError({path, number},
+                         std::string("--resume: expected a record of the earlier run: ") + error.what());
+      }
+    }
+    if (!any) throw InputError({path}, "--resume: holds no record that tells the options of the earlier run");
+  }
+
+  static void require_equal(const Json& there, const Configuration& here, const Location& place) {
+    std::string differences;
+    const auto differ = [&](const std::string& name, const std::string& first, const std::string& second) {
+      differences += (differences.empty() ? "" : "; ") + name + ": " + first + " there, " + second + " here";
+    };
+    for (const auto& [name, value] : here) {
+      const auto found = there.find(name);
+      if (found == there.end()) differ(name, "nothing", '\'' + value + '\'');
+      else if (*found != value) differ(name, found->dump(), '\'' + value + '\'');
+    }
+    for (const auto& [name, value] : there.items())
+      if (!here.contains(name)) differ(name, value.dump(), "nothing");
+    if (!differences.empty())
+      throw InputError(place, "--resume: the earlier run had other options (" + differences +
+                                  "); give the same, or write to another file");
+  }
+
+  std::vector<std::string> backends_;
+  std::set<Key> rows_, failed_;
+};
+
+}  // namespace pace::families::models

@@ -1,0 +1,41 @@
+// Signals that somebody sends to end a run.
+#pragma once
+
+#include <signal.h>
+
+#include <array>
+#include <cstddef>
+
+namespace pace::families::models {
+
+namespace detail {
+
+inline volatile sig_atomic_t interrupting_signal = 0;
+
+}  // namespace detail
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP do not end the process, but are remembered.
+class Interrupts {
+ public:
+  Interrupts() {
+    detail::interrupting_signal = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int number) { detail::interrupting_signal = number; };
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &action, &before_[i]);
+  }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+  ~Interrupts() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
+  }
+
+  /// The last one that came; 0: none has.
+  [[nodiscard]] static int signal() { return detail::interrupting_signal; }
+
+  static constexpr std::array<int, 3> numbers{SIGINT, SIGTERM, SIGHUP};
+
+ private:
+  std::array<struct sigaction, 3> before_{};
+};
+
+}  // namespace pace::families::models

@@ -1,0 +1,204 @@
+// What a file of results amounts to: torchbench's line for each column, and speed-ups and pass rates by family.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/families/models/driver/known_model.hpp"
+#include "pace/families/models/driver/means.hpp"
+
+namespace pace::families::models {
+
+struct SummaryOptions {
+  /// As torchbench has it: a run that failed counts as a speed-up of 0, and there is nothing by family.
+  bool compat = false;
+  /// The rows themselves, too.
+  bool rows = false;
+};
+
+namespace detail {
+
+inline constexpr std::array<std::string_view, 5> columns_of_keys{"dev", "name", "batch_size", "tag", "backend"};
+inline constexpr std::array<std::string_view, 12> columns_of_counts{"graphs",
+                                                                    "graph_calls",
+                                                                    "captured_ops",
+                                                                    "total_ops",
+                                                                    "calls_captured",
+                                                                    "unique_graphs",
+                                                                    "graph_breaks",
+                                                                    "unique_graph_breaks",
+                                                                    "fallbacks_to_eager",
+                                                                    "autograd_captures",
+                                                                    "autograd_compiles",
+                                                                    "cudagraph_skips"};
+
+[[nodiscard]] inline bool is_one_of(const auto& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+[[nodiscard]] inline std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+/// pace's columns that say nothing on average, or are said otherwise.
+inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_low", "interval_high", "spread",
+                                                                      "p_value",      "tolerance",     "cosine"};
+
+/// What is behind a number that is no ratio; empty: it is one.
+[[nodiscard]] inline std::string unit_of(std::string_view column) {
+  if (column.ends_with("_latency") || column.ends_with("_ms")) return " ms";
+  if (column.ends_with("_mem")) return " GB";
+  if (column.ends_with("_seconds")) return " seconds";
+  return column.ends_with("_per_second") || column == "callers" || column == "iterations" ? " " : "";
+}
+
+/// A model that did not run has no speed-up.
+[[nodiscard]] inline bool did_not_run(const CsvTable& table, std::size_t row) {
+  return table.column("speedup") && table.number(row, "speedup").value_or(0) == 0;
+}
+
+/// What follows a column's name; empty where there is nothing to say of it.
+[[nodiscard]] inline std::string summary_of(const CsvTable& table, const std::string& column, bool compat) {
+  if (is_one_of(columns_of_keys, column) || table.rows.empty()) return {};
+  if (!compat && is_one_of(columns_without_mean, column)) return {};
+  std::vector<double> values;
+  std::size_t passed = 0;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (column == "accuracy") {
+      passed += table.text(i, column) == "pass" ? 1 : 0;
+      continue;
+    }
+    if (!compat && did_not_run(table, i)) continue;
+    const auto value = table.number(i, column);
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  const auto share = [&] { return 100 * static_cast<double>(passed) / static_cast<double>(table.rows.size()); };
+  if (column == "accuracy") return "pass_rate=" + format_fixed(share(), 2) + '%';
+  if (values.empty()) return {};
+  const double mean = mean_of(values);
+  if (column.starts_with("pct_")) return format_fixed(100 * mean, 3) + '%';
+  if (is_one_of(columns_of_counts, column)) return format_fixed(mean, 3);
+  if (column == "compilation_latency") return "mean=" + format_fixed(mean, 3) + " seconds";
+  if (column == "compression_ratio") return "mean=" + format_fixed(mean, 3) + 'x';
+  const bool nothing = std::ranges::all_of(values, [](double value) { return value == 0; });
+  // Parts of a step that nobody timed.
+  if (!compat && nothing && column.ends_with("_speedup")) return {};
+  std::string unit = compat ? "x" : unit_of(column);
+  if (unit.empty()) unit = "x";
+  if (unit == " ") unit.clear();
+  std::string text =
+      "gmean=" + format_fixed(geometric_mean_of(values), 2) + unit + " mean=" + format_fixed(mean, 3) + unit;
+  if (values.size() < table.rows.size())
+    text += " (" + std::to_string(values.size()) + " of " + std::to_string(table.rows.size()) + " ran)";
+  return text;
+}
+
+/// The rows that have `value` in `column`.
+[[nodiscard]] inline CsvTable rows_with(const CsvTable& table, std::string_view column, const std::string& value) {
+  CsvTable part{.file = table.file, .header = table.header};
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    if (table.text(i, column) == value) part.rows.push_back(table.rows[i]);
+  return part;
+}
+
+[[nodiscard]] inline CsvTable without(CsvTable table, std::string_view column) {
+  const auto at = static_cast<std::ptrdiff_t>(table.require_column(column));
+  table.header.erase(table.header.begin() + at);
+  for (auto& row : table.rows)
+    if (static_cast<std::ptrdiff_t>(row.size()) > at) row.erase(row.begin() + at);
+  return table;
+}
+
+inline void print_by_family(const CsvTable& table, const std::vector<KnownModel>& models, std::ostream& out) {
+  const bool accuracy = table.column("accuracy").has_value();
+  if (!accuracy && !table.column("speedup")) return;
+  std::map<std::string, std::vector<double>> values;
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    for (const auto& model : models)
+      if (model.name == table.text(i, "name"))
+        values[model.family].push_back(accuracy ? (table.text(i, "accuracy") == "pass" ? 1 : 0)
+                                                : table.number(i, "speedup").value_or(0));
+  if (values.empty()) return;
+  std::size_t width = 0;
+  for (const auto& [family, _] : values) width = std::max(width, family.size());
+  out << (accuracy ? "pass rate by family\n" : "geometric mean of speed-ups by family\n");
+  for (const auto& [family, all] : values) {
+    std::vector<double> good;
+    for (const double value : all)
+      if (value > 0) good.push_back(value);
+    const auto of = std::to_string(good.size()) + " of " + std::to_string(all.size());
+    const double share = 100 * static_cast<double>(good.size()) / static_cast<double>(all.size());
+    const std::string figure = accuracy       ? format_fixed(share, 2) + '%'
+                               : good.empty() ? "none"
+                                              : format_fixed(geometric_mean_of(good), 2) + 'x';
+    out << "  " << padded(family, width) << "  " << padded(figure, 8) << ' ' << of << (accuracy ? " pass\n" : " ran\n");
+  }
+}
+
+inline void print_table(const CsvTable& table, const std::vector<KnownModel>& models, const SummaryOptions& options,
+                        std::ostream& out) {
+  std::size_t width = 0;
+  for (const auto& column : table.header) width = std::max(width, column.size());
+  for (const auto& column : table.header)
+    if (const auto text = summary_of(table, column, options.compat); !text.empty())
+      out << padded(column, width) << ' ' << text << '\n';
+  if (!options.compat) print_by_family(table, models, out);
+}
+
+inline void print_rows(const CsvTable& table, std::ostream& out) {
+  std::vector<std::size_t> widths;
+  for (std::size_t column = 0; column < table.header.size(); ++column) {
+    widths.push_back(table.header[column].size());
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+      widths[column] = std::max(widths[column], table.text(i, column).size());
+  }
+  const auto line = [&](const auto& field) {
+    std::string text;
+    for (std::size_t column = 0; column < widths.size(); ++column) text += padded(field(column), widths[column]) + "  ";
+    out << text.substr(0, text.find_last_not_of(' ') + 1) << '\n';
+  };
+  line([&](std::size_t column) { return table.header[column]; });
+  for (std::size_t i = 0; i < table.rows.size(); ++i) line([&](std::size_t column) { return table.text(i, column); });
+}
+
+}  // namespace detail
+
+/// A line for each column that has something to summarise; of each tag, or each back end, on its own where there is a
+/// column for it. By default runs that failed are left out of means, and counted.
+inline void print_summary(const CsvTable& table, const std::vector<KnownModel>& models, const SummaryOptions& options,
+                          std::ostream& out) {
+  if (options.rows) detail::print_rows(table, out);
+  for (const char* column : {"tag", "backend"}) {
+    if (!table.column(column)) continue;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+      if (const auto value = table.text(i, column); !detail::is_one_of(values, value)) values.push_back(value);
+    for (const auto& value : values) {
+      const auto part = detail::rows_with(table, column, value);
+      out << "\nSummary for " << column << '=' << value << ":\n";
+      // Within a tag back ends are told apart, too.
+      const bool again = column == std::string_view("tag") && table.column("backend");
+      if (!again) {
+        detail::print_table(part, models, options, out);
+        continue;
+      }
+      print_summary(detail::without(part, column), models, {.compat = options.compat}, out);
+    }
+    return;
+  }
+  detail::print_table(table, models, options, out);
+}
+
+}  // namespace pace::families::models

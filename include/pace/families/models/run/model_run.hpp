@@ -1,0 +1,50 @@
+// ModelRun: what all modes of a run know, and the rows of back ends that have no figures.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/families/models/config.hpp"
+#include "pace/families/models/model.hpp"
+#include "pace/families/models/row.hpp"
+#include "pace/families/models/run/candidates.hpp"
+#include "pace/families/models/run/performance_row.hpp"
+#include "pace/families/models/run/plan.hpp"
+#include "pace/families/models/settings.hpp"
+
+namespace pace::families::models::detail {
+
+/// What the modes share.
+struct ModelRun {
+  const ModelEntry& entry;
+  const Settings& settings;
+  const Config& config;
+  const RunPlan& plan;
+  std::ostream& log;
+
+  [[nodiscard]] Row row(std::string backend) const {
+    return make_row(entry, settings, plan.instance.batch_size, std::move(backend));
+  }
+  /// The row of a back end that has no figures in this mode.
+  [[nodiscard]] Row status_row(const std::string& backend, const std::string& status, const std::string& message) const {
+    Row row = this->row(backend);
+    row.message = message;
+    row.passed = status.starts_with("pass");
+    switch (settings.mode) {
+      case Mode::performance: fill_performance(row, {.status = status}, nullptr); break;
+      case Mode::accuracy:
+      case Mode::batch_invariance: row.values.emplace_back("accuracy", status); break;
+      default: row.values.emplace_back("status", status);
+    }
+    return row;
+  }
+  [[nodiscard]] std::vector<Row> status_rows(const std::string& status, const std::string& message) const {
+    std::vector<Row> rows;
+    for (const auto& backend : rows_of(settings)) rows.push_back(status_row(backend, status, message));
+    return rows;
+  }
+};
+
+}  // namespace pace::families::models::detail

@@ -1,0 +1,200 @@
+// A performance run: all back ends of one model interleaved, paired with eager, checked, and judged.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include "pace/check/check_options.hpp"
+#include "pace/compare/comparison.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/families/models/run/candidates.hpp"
+#include "pace/families/models/run/compat_loop.hpp"
+#include "pace/families/models/run/performance_row.hpp"
+#include "pace/families/models/run/plan.hpp"
+#include "pace/gate/expectation.hpp"
+#include "pace/training/training.hpp"
+
+namespace pace::families::models {
+
+/// How far answers may be from eager's, as whole vectors: what kernels that sum in another order make of a deep network.
+/// The accuracy run is what tells more.
+[[nodiscard]] inline check::CheckOptions performance_check(const InstanceOptions& options) {
+  check::CheckOptions check;
+  check.method = check::CheckOptions::Method::cosine;
+  const auto type = options.autocast ? options.autocast : options.cast;
+  const bool half = type == at::kHalf || type == at::kBFloat16;
+  const bool tf32 = options.device.is_cuda() && at::globalContext().allowTF32CuDNN();
+  check.cosine_threshold = half ? 0.99 : tf32 ? 0.999 : 0.9999;
+  return check;
+}
+
+/// Options of a comparison whose samples are runs of `iterations_per_run`, `repeat` of them for each back end.
+[[nodiscard]] inline Options performance_options(const Settings& settings, c10::Device device) {
+  if (settings.repeat < 1 || settings.iterations_per_run < 1)
+    throw InputError({}, "--repeat and --iterations-per-run: expected at least 1 of each");
+  Options options = run_context().options;
+  options.seed = settings.seed;
+  options.max_rounds = static_cast<std::size_t>(settings.repeat);
+  options.max_iterations = settings.iterations_per_run;
+  // So long that no smaller count of iterations will do.
+  options.min_sample = std::chrono::hours(1);
+  options.budget = options.hard_limit = std::chrono::hours(8);
+  options.stop = StopPolicy::budget;
+  if (device.is_cuda()) {
+    // What a caller waits for, launches included; graphs of the baseline would hide what a CUDA graph gains.
+    options.clock = ClockChoice::wall;
+    options.figures = 0;
+    // Copies of all operands for everybody would be graphs of all models for everybody as well.
+    options.operands = OperandPolicy::shared;
+  }
+  return options;
+}
+
+namespace detail {
+
+/// As an implementation of a comparison in training: gradients count as a whole.
+[[nodiscard]] inline TrainingStep<torch::jit::Stack> compared_step(const Runnable& runnable) {
+  auto step = runnable.model.step;
+  step.gradients = [parameters = step.parameters] { return gradients_as_one(parameters); };
+  return step;
+}
+
+/// ... and in inference.
+[[nodiscard]] inline auto compared_call(const Runnable& runnable) {
+  return [step = runnable.model.step](torch::jit::Stack& inputs) -> c10::IValue {
+    const at::NoGradGuard values_alone;
+    const c10::IValue output = step.forward(inputs);
+    return step.answer ? step.answer(output) : output;
+  };
+}
+
+inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const Candidate& candidate, bool training,
+                               bool is_baseline) {
+  const Runnable& runnable = candidate.iterating->runnable;
+  const auto add = [&](auto function) {
+    if (is_baseline) comparison.baseline(candidate.name, std::move(function));
+    else comparison.candidate(candidate.name, std::move(function));
+  };
+  if (training) add(compared_step(runnable));
+  else add(compared_call(runnable));
+}
+
+[[nodiscard]] inline std::string status_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::measured: return "pass";
+    case Outcome::wrong: return "fail_accuracy";
+    case Outcome::out_of_memory: return "OOM";
+    case Outcome::timed_out: return "timeout";
+    default: return "fail_to_run";
+  }
+}
+
+[[nodiscard]] inline double milliseconds(const ImplementationResult& row) {
+  return row.time ? row.time->median.count() * 1e-6 : 0;
+}
+
+}  // namespace detail
+
+/// The comparison of eager with all usable candidates; where one fails, the others are compared without it.
+[[nodiscard]] inline Result compare_models(const std::string& name, const Candidate& eager,
+                                           const std::vector<Candidate>& candidates, const Settings& settings) {
+  const Instance& instance = eager.iterating->runnable.instance;
+  const torch::jit::Stack inputs = settings.randomize_input ? randomized(instance.model.inputs) : instance.model.inputs;
+  auto comparison = pace::compare(name, inputs);
+  auto check = performance_check(instance.options);
+  if (settings.skip_accuracy_check) check.method = check::CheckOptions::Method::none;
+  comparison.options(performance_options(settings, instance.options.device)).check(check).device(instance.options.device);
+  detail::add_implementation(comparison, eager, settings.training, true);
+  for (const auto& candidate : candidates)
+    if (candidate.usable()) detail::add_implementation(comparison, candidate, settings.training, false);
+  if (settings.no_slower_than) comparison.expect(NoSlowerThan(*settings.no_slower_than));
+  return comparison.run();
+}
+
+namespace detail {
+
+/// What the comparison found of one candidate.
+inline void take_figures(const Result& result, const std::string& name, Row& row, PerformanceFigures& figures) {
+  const auto& found = result[name];
+  figures.status = status_of(found.outcome);
+  figures.eager_latency = milliseconds(result.baseline());
+  figures.abs_latency = milliseconds(found);
+  if (found.time) figures.spread = found.time->spread;
+  if (found.is_baseline) figures.speedup = found.outcome == Outcome::measured ? 1 : 0;
+  if (found.speedup && found.outcome == Outcome::measured) {
+    figures.speedup = found.speedup->median;
+    figures.interval = found.speedup->interval;
+    const auto of_phase = [&](const char* phase) {
+      const auto& part = result.in_phase(phase)[name].speedup;
+      return part ? part->median : 0;
+    };
+    if (!result.phases.empty()) {
+      figures.forward_speedup = of_phase("forward");
+      figures.backward_speedup = of_phase("backward");
+    }
+  }
+  if (!found.judgements.empty()) {
+    figures.verdict = to_string(found.judgements.front().verdict);
+    row.message = found.judgements.front().message;
+  }
+  if (!found.message.empty()) row.message = found.message;
+  row.passed = found.acceptable();
+}
+
+}  // namespace detail
+
+/// Eager's first calls, the candidates', then the comparison. Failures are statuses. `eager` must be usable.
+[[nodiscard]] inline std::vector<Row> measure_performance(const ModelEntry& entry, const Settings& settings,
+                                                          Candidate& eager, std::vector<Candidate>& candidates,
+                                                          std::ostream& log) {
+  const auto batch_size = eager.iterating->runnable.instance.options.batch_size;
+  std::optional<Result> result;
+  std::string problem;
+  try {
+    result = compare_models(entry.name, eager, candidates, settings);
+  } catch (const InputError&) {
+    throw;
+  } catch (...) {
+    problem = current_failed().message;
+  }
+  if (result)
+    for (const auto& note : result->notes) log << entry.name << ": " << note << '\n';
+  std::vector<Row> rows;
+  for (const auto& name : rows_of(settings)) {
+    const Candidate& candidate = find_candidate(candidates, name, eager);
+    Row row = make_row(entry, settings, batch_size, name);
+    PerformanceFigures figures{.eager_peak_gigabytes = eager.warm_up.peak_gigabytes};
+    const Runnable* runnable = candidate.iterating ? &candidate.iterating->runnable : nullptr;
+    if (candidate.usable()) {
+      figures.peak_gigabytes = candidate.warm_up.peak_gigabytes;
+      if (&candidate != &eager)
+        figures.compilation_latency = candidate.make_seconds + candidate.warm_up.seconds - eager.warm_up.seconds;
+      figures.compile_seconds = runnable->compile_seconds.value_or(0);
+      figures.load_seconds = runnable->load_seconds;
+    }
+    if (!candidate.usable() || !result) {
+      figures.status = candidate.usable() ? "fail_to_run" : candidate.status;
+      row.message = candidate.usable() ? problem : candidate.message;
+      row.passed = false;
+    } else {
+      detail::take_figures(*result, name, row, figures);
+    }
+    fill_performance(row, figures, runnable);
+    if (figures.speedup > 0) row.message = speedup_text(figures) + (row.message.empty() ? "" : "; " + row.message);
+    if (runnable != nullptr)
+      for (const auto& note : runnable->notes) log << entry.name << ", " << name << ": " << note << '\n';
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace pace::families::models

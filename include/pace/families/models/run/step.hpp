@@ -1,0 +1,85 @@
+// An instance as a step: forward (with the loss, when training) and backward, in its precision.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/core/error.hpp"
+#include "pace/families/models/run/autocast.hpp"
+#include "pace/families/models/run/collect.hpp"
+#include "pace/families/models/run/instance.hpp"
+#include "pace/families/models/run/optimizer.hpp"
+#include "pace/training/gradient.hpp"
+#include "pace/training/model_step.hpp"
+
+namespace pace::families::models {
+
+/// What the model answers, in its precision, under the caller's grad mode.
+[[nodiscard]] inline c10::IValue forward_of(const Instance& instance, const torch::jit::Stack& inputs) {
+  std::optional<Autocast> autocast;
+  if (instance.options.autocast) autocast.emplace(instance.options.device.type(), *instance.options.autocast);
+  return instance.model.forward(inputs);
+}
+
+/// The model itself: in training its forward returns the loss alone, from which the backward starts; in inference what
+/// the model answers. With a scaler the backward starts from its scale.
+[[nodiscard]] inline ModelStep eager_step(const Instance& instance, const std::shared_ptr<GradScaler>& scaler = {}) {
+  ModelStep step{.inputs = instance.model.inputs, .step = {}, .buffers = fixed_tensors(instance)};
+  step.step.parameters = trained_parameters(instance);
+  if (!instance.options.training) {
+    step.step.forward = [instance](torch::jit::Stack& inputs) {
+      const at::NoGradGuard values_alone;
+      return forward_of(instance, inputs);
+    };
+    return step;
+  }
+  if (step.step.parameters.empty()) throw Refused(instance.name() + " has no parameters to train");
+  step.step.forward = [instance](torch::jit::Stack& inputs) -> c10::IValue {
+    std::optional<Autocast> autocast;
+    if (instance.options.autocast) autocast.emplace(instance.options.device.type(), *instance.options.autocast);
+    return loss_of(instance, instance.model.forward(inputs));
+  };
+  step.step.backward_setup = [name = instance.name(), scaler](const c10::IValue& output) -> c10::IValue {
+    const at::Tensor loss = output.toTensor();
+    if (!loss.requires_grad()) throw Error(name + ": its loss does not depend on any parameter that is trained");
+    return c10::ivalue::Tuple::create({loss, scaler ? scaler->gradient_for(loss) : at::Tensor()});
+  };
+  step.step.backward = run_backward;
+  return step;
+}
+
+/// What a compiled backward of such a step starts from.
+[[nodiscard]] inline GradientOf gradient_of_loss(const std::shared_ptr<GradScaler>& scaler) {
+  if (!scaler) return gradient_of();
+  return [scaler](const at::Tensor& loss) { return scaler->gradient_for(loss); };
+}
+
+/// All gradients of a step in one vector, in float32: what they are as a whole, in which a gradient that is nothing but
+/// rounding (that of a bias in front of a batch norm) counts for as little as it weighs.
+[[nodiscard]] inline std::vector<at::Tensor> gradients_as_one(const std::vector<at::Tensor>& parameters) {
+  const at::NoGradGuard values_alone;
+  std::vector<at::Tensor> flat;
+  for (const auto& parameter : parameters) {
+    const at::Tensor& gradient = parameter.grad();
+    flat.push_back((gradient.defined() ? gradient : at::zeros_like(parameter)).reshape(-1).to(at::kFloat));
+  }
+  return {at::cat(flat)};
+}
+
+[[nodiscard]] inline torch::jit::Stack clone_inputs(const torch::jit::Stack& inputs) {
+  torch::jit::Stack clones;
+  for (const auto& input : inputs) clones.emplace_back(check::clone_input(input.toTensor()));
+  return clones;
+}
+
+}  // namespace pace::families::models

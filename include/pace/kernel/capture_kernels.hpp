@@ -1,0 +1,215 @@
+// Captures a call into a CUDA graph, asks each kernel what it is, and times it alone.
+#pragma once
+
+#ifdef PACE_CUDA
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include "pace/clock/activity.hpp"
+#include "pace/clock/capture.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/clock/owned.hpp"
+#include "pace/cuda/device.hpp"
+#include "pace/cuda/error.hpp"
+#include "pace/cuda/graph_nodes.hpp"
+#include "pace/cuda/kernel_node.hpp"
+#include "pace/cuda/limits.hpp"
+#include "pace/kernel/match_activities.hpp"
+#include "pace/kernel/options.hpp"
+#include "pace/kernel/replay.hpp"
+#include "pace/kernel/report.hpp"
+
+namespace pace::kernel::detail {
+
+/// As people read it, and as the profiler tells it.
+[[nodiscard]] inline std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 && text ? text.get() : symbol;
+}
+
+/// Kernels that wait for other processes, or other GPUs: alone they would wait for ever.
+[[nodiscard]] inline bool waits_for_others(std::string_view symbol) {
+  return symbol.find("nccl") != std::string_view::npos || symbol.find("nvshmem") != std::string_view::npos;
+}
+
+[[nodiscard]] inline Launch launch_of(const cuda::KernelFacts& facts, const cuda::CudaDevice& device) {
+  const double threads = static_cast<double>(facts.block[0]) * facts.block[1] * facts.block[2];
+  return {.grid = facts.grid,
+          .block = facts.block,
+          .cluster = facts.cluster,
+          .registers = facts.registers,
+          .local_bytes = facts.local_bytes,
+          .static_shared_bytes = facts.static_shared_bytes,
+          .dynamic_shared_bytes = facts.dynamic_shared_bytes,
+          .blocks_per_multiprocessor = facts.blocks_per_multiprocessor,
+          .occupancy = threads * facts.blocks_per_multiprocessor / device.properties().maxThreadsPerMultiProcessor,
+          .cooperative = facts.cooperative};
+}
+
+/// A kernel as clock::measure_overhead wants it.
+[[nodiscard]] inline std::function<void()> short_kernel(const cuda::CudaDevice& device) {
+  const auto options = at::TensorOptions().device(device.torch_device()).dtype(at::kFloat);
+  const at::Tensor from = at::empty({1 << 20}, options).zero_();
+  const at::Tensor to = at::empty({1 << 20}, options);
+  return [from, to] {
+    at::Tensor out = to;
+    at::add_out(out, from, from);
+  };
+}
+
+/// What is copied or filled between the kernel at `place` and the one before it, as a rule for this kernel; empty if
+/// there is nothing.
+[[nodiscard]] inline std::function<void()> copies_before(const std::vector<cuda::GraphNode>& nodes, std::size_t place,
+                                                         const cuda::CudaDevice& device) {
+  std::size_t first = place;
+  while (first > 0 && nodes[first - 1].type != cudaGraphNodeTypeKernel) --first;
+  const auto moves = [](const cuda::GraphNode& node) {
+    return node.type == cudaGraphNodeTypeMemcpy || node.type == cudaGraphNodeTypeMemset;
+  };
+  const std::vector<cuda::GraphNode> between(nodes.begin() + static_cast<std::ptrdiff_t>(first),
+                                             nodes.begin() + static_cast<std::ptrdiff_t>(place));
+  if (std::ranges::none_of(between, moves)) return {};
+  return [between, &device] {
+    for (const auto& node : between) cuda::queue_copy_or_fill(node, device.current_stream().stream());
+  };
+}
+
+/// Throws Refused if it cannot be.
+[[nodiscard]] inline clock::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph> captured(
+    cuda::CudaDevice& device, const cuda::CudaDevice::Stream& stream, const std::string& name,
+    const std::function<void()>& call) {
+  try {
+    return clock::capture(device, stream, call);
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    throw Refused(name + ": " + text.substr(0, text.find('\n')) + "; " + cuda::cannot_be_captured);
+  } catch (const Refused& refusal) {
+    throw Refused(name + ": " + refusal.what());
+  }
+}
+
+inline constexpr std::size_t profiled_launches = 11;
+
+/// `restore` gives the operands their values.
+[[nodiscard]] inline KernelReport capture_kernels(const KernelsOptions& options, std::string name,
+                                                  const std::function<void()>& call,
+                                                  const std::function<void()>& restore) {
+  cuda::CudaDevice device(options.device);
+  KernelReport report{.name = std::move(name), .device = device.name()};
+  const auto stream = device.take_stream();
+  {
+    // Twice, as code that compiles itself, or looks for the best algorithm, needs it.
+    const clock::OnStream<cuda::CudaDevice> on(device, stream);
+    call();
+    call();
+    restore();
+  }
+  device.synchronise();
+  const auto graph = captured(device, stream, report.name, call);
+  const auto nodes = cuda::nodes_in_order(graph.get()->raw());
+  cuda::PartialGraph partial(graph.get()->raw(), nodes);
+
+  std::deque<cuda::KernelNode> replayable;  // operations point to them
+  std::vector<std::size_t> places, own;     // of each kernel: which node it is, and which of the replayable ones
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    report.copies += nodes[i].type == cudaGraphNodeTypeMemcpy;
+    report.fills += nodes[i].type == cudaGraphNodeTypeMemset;
+    if (nodes[i].type != cudaGraphNodeTypeKernel) continue;
+    Kernel kernel;
+    places.push_back(i);
+    own.push_back(replayable.size());
+    try {
+      const auto facts = replayable.emplace_back(nodes[i].node).facts();
+      kernel.symbol = facts.symbol;
+      kernel.name = demangled(facts.symbol);
+      kernel.launch = launch_of(facts, device);
+      apply_knowledge(options.providers, kernel);
+      if (waits_for_others(facts.symbol)) kernel.why_not_alone = "it waits for other GPUs";
+    } catch (const Refused& refusal) {
+      kernel.name = "(unknown)";
+      kernel.why_not_alone = refusal.what();
+    }
+    names.push_back(kernel.name);
+    report.kernels.push_back(std::move(kernel));
+  }
+  if (report.kernels.empty())
+    throw Refused(report.name + ": no kernel ran in this call on " + device.name() +
+                  "; expected operands on the GPU, and work on its current stream");
+
+  const auto launch_whole = [&] { device.launch(graph.get(), device.current_stream()); };
+  {
+    restore();
+    launch_whole();
+    const auto activities = clock::trace(device, [&] {
+      for (std::size_t i = 0; i < profiled_launches; ++i) launch_whole();
+    });
+    const auto times = match_activities(names, activities, profiled_launches);
+    for (std::size_t i = 0; i < times.size(); ++i) report.kernels[i].profiled = times[i];
+    if (activities.size() % profiled_launches == 0) {
+      const std::size_t each = activities.size() / profiled_launches;
+      std::vector<Nanoseconds> spans;
+      for (std::size_t i = 0; i < profiled_launches; ++i)
+        spans.push_back(clock::span_of(std::span(activities).subspan(i * each, each)));
+      report.profiled_span = clock::detail::upper_median(std::move(spans));
+    }
+  }
+
+  ReplayOptions replaying;
+  if (!options.cold) replaying.cold_launches = 0;
+  Replayer<cuda::CudaDevice> replayer(device, replaying);
+  replayer.calibrate(short_kernel(device));
+  report.gap = replayer.gap();
+  restore();
+  report.whole = replayer.whole_time(launch_whole);
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    Kernel& kernel = report.kernels[i];
+    if (!kernel.why_not_alone.empty()) continue;
+    const auto prepare = [&] {
+      restore();
+      partial.launch(places[i], device.current_stream().stream());
+      device.synchronise();
+    };
+    try {
+      const auto times = replayer.time(
+          prepare, [&node = replayable[own[i]], &device] { node.launch(device.current_stream().stream()); },
+          copies_before(nodes, places[i], device));
+      report.copying += times.help;
+      if (kernel.profiled && does_less_alone(times.hot.median, *kernel.profiled)) {
+        kernel.why_not_alone = "alone it does less, in " + format_time(times.hot.median) +
+                               ": it depends on what the nodes before it leave in memory";
+        continue;
+      }
+      kernel.hot = times.hot;
+      kernel.cold = times.cold;
+      kernel.hot_by_profiler = times.hot_by_profiler;
+    } catch (const Refused& refusal) {
+      kernel.why_not_alone = refusal.what();
+    }
+  }
+  if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
+  return report;
+}
+
+}  // namespace pace::kernel::detail
+
+#endif  // PACE_CUDA

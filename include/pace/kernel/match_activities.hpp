@@ -1,0 +1,37 @@
+// Which of a profiler's records belong to which kernel of a graph that was launched several times.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pace/clock/activity.hpp"
+
+namespace pace::kernel {
+
+/// Of each of `names`, the kernels of one launch in order, the middle one of the times that `launches` launches show.
+/// None where the records do not tell: a launch must show as many kernels of that name as it has. Kernels of one name
+/// are told apart by their order.
+[[nodiscard]] inline std::vector<std::optional<Nanoseconds>> match_activities(
+    std::span<const std::string> names, std::span<const clock::Activity> in_order_of_start, std::size_t launches) {
+  std::vector<std::optional<Nanoseconds>> times(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<Nanoseconds> seen;
+    for (const auto& each : in_order_of_start)
+      if (each.kind == clock::Activity::Kind::kernel && each.name == names[i]) seen.push_back(each.duration);
+    const auto namesakes = static_cast<std::size_t>(std::ranges::count(names, names[i]));
+    const auto before =
+        static_cast<std::size_t>(std::count(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]));
+    if (launches == 0 || seen.size() != launches * namesakes) continue;
+    std::vector<Nanoseconds> own;
+    for (std::size_t launch = 0; launch < launches; ++launch) own.push_back(seen[launch * namesakes + before]);
+    std::ranges::nth_element(own, own.begin() + static_cast<std::ptrdiff_t>(own.size() / 2));
+    times[i] = own[own.size() / 2];
+  }
+  return times;
+}
+
+}  // namespace pace::kernel

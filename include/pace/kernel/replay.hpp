@@ -1,0 +1,197 @@
+// Replay: a kernel launched alone, again and again, and timed by the clocks that time everything else.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "pace/clock/activity.hpp"
+#include "pace/clock/graph.hpp"
+#include "pace/clock/overhead.hpp"
+#include "pace/clock/profiler.hpp"
+#include "pace/core/units.hpp"
+#include "pace/kernel/kernel.hpp"
+#include "pace/measure/operation.hpp"
+
+namespace pace::kernel {
+
+struct ReplayOptions {
+  /// How long the launches of one sample take together, about, but for the least number.
+  Nanoseconds sample = std::chrono::microseconds(200);
+  std::int64_t least_launches = 4, most_launches = 256;
+  /// Of each kind. The middle of what they come from lies outside of eight with a probability of 0.8 %.
+  std::size_t samples = 8;
+  /// Launches with an empty cache, each a sample; 0: no such figure.
+  std::int64_t cold_launches = 8;
+};
+
+struct ReplayTimes {
+  KernelTime hot;
+  std::optional<KernelTime> cold;
+  /// None if the profiler missed some.
+  std::optional<Nanoseconds> hot_by_profiler;
+  /// What was taken away for what must come before each launch.
+  Nanoseconds help{};
+};
+
+/// Whether a kernel does less alone than in its place: one that finds a counter or a semaphore as its own last run left
+/// it may be done at once. A cache that is warmer alone makes a smaller difference (2.56 and 1.69 us).
+[[nodiscard]] inline bool does_less_alone(Nanoseconds alone, Nanoseconds in_its_place) {
+  return alone + std::chrono::nanoseconds(300) < 0.5 * in_its_place;
+}
+
+namespace detail {
+
+/// `clock_adds` is taken away from each; none falls below 0.
+[[nodiscard]] inline KernelTime time_of(std::vector<Nanoseconds> samples, Nanoseconds clock_adds) {
+  for (auto& each : samples) each = std::max(Nanoseconds{}, each - clock_adds);
+  const auto [least, most] = std::ranges::minmax(samples);
+  return {clock::detail::upper_median(std::move(samples)), least, most};
+}
+
+/// Something that can be queued, as an operation of the clocks.
+[[nodiscard]] inline measure::Operation operation_of(std::function<void()>& launch) {
+  return {&launch,
+          [](void* state, std::size_t, std::int64_t launches) {
+            const auto& queue = *static_cast<std::function<void()>*>(state);
+            for (std::int64_t i = 0; i < launches; ++i) queue();
+          },
+          nullptr};
+}
+
+}  // namespace detail
+
+/// The clocks that replay, and what they add.
+template <clock::TracesActivities D>
+class Replayer {
+ public:
+  explicit Replayer(D& device, ReplayOptions options = {})
+      : device_(device), options_(options), hot_(device, {.calls = options.most_launches}), cold_(device, {.cold = true}),
+        profiler_(device), cold_profiler_(device, {.cold = true}) {}
+
+  /// `short_kernel` as for clock::measure_overhead. Takes about a third of a second.
+  void calibrate(std::function<void()> short_kernel) {
+    short_kernel_ = std::move(short_kernel);
+    const auto operation = detail::operation_of(short_kernel_);
+    in_hot_ = clock::measure_overhead(hot_, profiler_, operation).per_kernel;
+    if (options_.cold_launches > 0)
+      in_cold_ = clock::measure_overhead(cold_, cold_profiler_, operation, 9, 12).per_call;
+    forget();
+  }
+  /// Between two kernels of a graph.
+  [[nodiscard]] Nanoseconds gap() const { return in_hot_; }
+
+  /// `prepare` makes the device's memory what it was when the kernel's turn came; `launch` queues it on the current
+  /// stream. `help`, if any, queues what must come before each launch, such as filling a counter with zeros; what that
+  /// adds is taken away. Call calibrate() first.
+  [[nodiscard]] ReplayTimes time(const std::function<void()>& prepare, const std::function<void()>& launch,
+                                 const std::function<void()>& help = {}) {
+    ReplayTimes times;
+    std::function<void()> both = launch;
+    if (help) {
+      prepare();
+      times.help = cost_of(help);
+      both = [&] {
+        help();
+        launch();
+      };
+    }
+    // In turns: what heats the device, or lets it cool, does so to both.
+    std::vector<Nanoseconds> hot, profiled;
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+      prepare();
+      for (const Nanoseconds each : hot_samples(both, (options_.samples + turns - 1) / turns)) hot.push_back(each);
+      prepare();
+      if (const auto each = profiled_time(both, help ? 2 : 1)) profiled.push_back(*each);
+    }
+    times.hot = detail::time_of(std::move(hot), in_hot_ + times.help);
+    if (profiled.size() == turns) times.hot_by_profiler = clock::detail::upper_median(std::move(profiled));
+    if (options_.cold_launches > 0) {
+      prepare();
+      times.cold = detail::time_of(cold_samples(both), in_cold_ + times.help);
+    }
+    forget();
+    return times;
+  }
+
+  /// Of one launch, with the gaps inside it and behind it.
+  [[nodiscard]] Nanoseconds whole_time(std::function<void()> launch) {
+    const Nanoseconds median = clock::detail::upper_median(hot_samples(launch, options_.samples));
+    forget();
+    return median;
+  }
+
+ private:
+  static constexpr std::size_t turns = 3;
+
+  /// What `help` adds to the kernel that follows: to the short one as to any. A fill alone overlaps with the next one,
+  /// which a kernel does not.
+  [[nodiscard]] Nanoseconds cost_of(const std::function<void()>& help) {
+    const Nanoseconds helped = whole_time([&] {
+      help();
+      short_kernel_();
+    });
+    return std::max(Nanoseconds{}, helped - whole_time(short_kernel_));
+  }
+
+  /// A device that has just been idle has another clock than one that has not: each kind of sample after the same rest.
+  static void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
+
+  /// Of one launch each, with the gap behind it.
+  [[nodiscard]] std::vector<Nanoseconds> hot_samples(std::function<void()>& launch, std::size_t count) {
+    const auto operation = detail::operation_of(launch);
+    const auto each = [&](std::int64_t launches) {
+      return hot_.sample(operation, 0, launches) / static_cast<double>(launches);
+    };
+    const Nanoseconds about = std::max(each(options_.least_launches), Nanoseconds(100));
+    const auto launches = std::clamp(static_cast<std::int64_t>(options_.sample / about), options_.least_launches,
+                                     options_.most_launches);
+    static_cast<void>(each(launches));  // the graph comes to the device with it
+    rest();
+    std::vector<Nanoseconds> samples;
+    for (std::size_t i = 0; i < count; ++i) samples.push_back(each(launches));
+    return samples;
+  }
+
+  /// With what the pair of events adds.
+  [[nodiscard]] std::vector<Nanoseconds> cold_samples(std::function<void()>& launch) {
+    const auto operation = detail::operation_of(launch);
+    // The graph comes to the device with the first.
+    for (int sample = 0; sample < 2; ++sample) static_cast<void>(cold_.sample(operation, 0, options_.cold_launches));
+    return {cold_.last_times().begin(), cold_.last_times().end()};
+  }
+
+  /// The kernel is the last of `nodes` things in each launch, at least.
+  [[nodiscard]] std::optional<Nanoseconds> profiled_time(const std::function<void()>& launch, std::size_t nodes) {
+    constexpr std::size_t launches = 32;
+    rest();
+    const auto activities = clock::trace(device_, [&] {
+      for (std::size_t i = 0; i < launches; ++i) launch();
+    });
+    const std::size_t each = activities.size() / launches;
+    if (activities.size() % launches != 0 || each < nodes) return std::nullopt;
+    std::vector<Nanoseconds> times;
+    for (std::size_t i = each; i <= activities.size(); i += each) times.push_back(activities[i - 1].duration);
+    return clock::detail::upper_median(std::move(times));
+  }
+
+  /// Graphs of kernels whose turn is over.
+  void forget() {
+    hot_.forget();
+    cold_.forget();
+  }
+
+  D& device_;
+  ReplayOptions options_;
+  clock::GraphClock<D> hot_, cold_;
+  clock::ProfilerClock<D> profiler_, cold_profiler_;
+  std::function<void()> short_kernel_;
+  Nanoseconds in_hot_{}, in_cold_{};
+};
+
+}  // namespace pace::kernel

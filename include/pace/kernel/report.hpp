@@ -1,0 +1,51 @@
+// KernelReport: all kernels of one call of something, and how far they explain the time that it takes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "pace/core/units.hpp"
+#include "pace/kernel/kernel.hpp"
+
+namespace pace::kernel {
+
+struct KernelReport {
+  std::string name;
+  std::string device;
+  /// In the order in which they run.
+  std::vector<Kernel> kernels;
+  /// Nodes of the graph that are none: copies and fills of memory.
+  std::size_t copies = 0, fills = 0;
+  /// What copies and fills add to the kernels that follow them.
+  Nanoseconds copying{};
+  /// One launch of the whole as a graph, without the host.
+  Nanoseconds whole{};
+  /// What lies between two kernels of a graph, by a short kernel that writes some megabytes (see clock::Overhead). Alone,
+  /// kernels are told without it.
+  Nanoseconds gap{};
+  /// By the profiler, from the first kernel's start to the last one's end.
+  Nanoseconds profiled_span{};
+  /// Bytes per second of this device's memory at most, measured; 0: not measured.
+  double peak_bandwidth = 0;
+
+  /// Kernels alone, or by the profiler where they cannot be.
+  [[nodiscard]] Nanoseconds sum() const {
+    Nanoseconds total{};
+    for (const Kernel& kernel : kernels) total += kernel.time().value_or(Nanoseconds{});
+    return total;
+  }
+  /// One behind each kernel.
+  [[nodiscard]] Nanoseconds gaps() const { return gap * static_cast<double>(kernels.size()); }
+  /// Which share of the whole the kernels, the copies and the gaps are.
+  [[nodiscard]] double explained() const {
+    return whole.count() > 0 ? (sum() + copying + gaps()).count() / whole.count() : 0;
+  }
+  /// Which share of the sum of all kernels this one takes.
+  [[nodiscard]] double share_of(const Kernel& kernel) const {
+    const double total = sum().count();
+    return total > 0 ? kernel.time().value_or(Nanoseconds{}).count() / total : 0;
+  }
+};
+
+}  // namespace pace::kernel

@@ -1,0 +1,94 @@
+#include "pace/kernel/expectations.hpp"
+
+#include "pace/kernel/knowledge.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using pace::Verdict;
+using pace::kernel::Kernel;
+using pace::kernel::KernelReport;
+using pace::kernel::KernelTime;
+
+namespace {
+
+KernelReport report() {
+  KernelReport made;
+  for (const char* name : {"add", "softmax"}) {
+    auto& kernel = made.kernels.emplace_back();
+    kernel.name = kernel.symbol = name;
+    kernel.launch.registers = 32;
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
+  KernelReport made = report();
+  CHECK_THAT(made, pace::kernel::NoSpills());
+  CHECK_THAT(made, pace::kernel::RegistersAtMost(32));
+  CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
+  made.kernels[1].launch.local_bytes = 8;
+  made.kernels[1].launch.registers = 255;
+  const pace::kernel::NoSpills no_spills;
+  CHECK_FALSE(no_spills.match(made));
+  CHECK_THAT(no_spills.toString(), ContainsSubstring("was expected to have no spills\nfailed: softmax has 2 spills"));
+  CHECK(pace::kernel::SpillsAtMost(2).match(made));
+  CHECK_FALSE(pace::kernel::SpillsAtMost(1).match(made));
+  CHECK(pace::kernel::RegistersAtMost(254).judge(made).message == "softmax has 255 registers");
+  const auto judgement = pace::kernel::KernelsAtMost(1).judge(made);
+  CHECK(judgement.verdict == Verdict::failed);
+  CHECK(judgement.message == "it has 2: add; softmax");
+}
+
+TEST_CASE("what is not known passes nothing") {
+  KernelReport made = report();
+  made.kernels[0].symbol.clear();
+  CHECK(pace::kernel::NoSpills().judge(made).verdict == Verdict::invalid);
+  CHECK_FALSE(pace::kernel::NoSpills().match(made));
+  CHECK(pace::kernel::NoSpills().judge(KernelReport()).verdict == Verdict::invalid);
+}
+
+TEST_CASE("bandwidth is judged by all samples of all kernels whose bytes are known") {
+  KernelReport made = report();
+  const pace::kernel::BandwidthAtLeast most(0.7);
+  CHECK(most.judge(made).message == "the peak was not measured");
+  made.peak_bandwidth = 1e12;  // bytes per second: 1000 a nanosecond
+  CHECK(most.judge(made).verdict == Verdict::invalid);
+  made.kernels[0].bytes = 8e6;
+  made.kernels[0].hot = KernelTime{1us, 1us, 1us};
+  made.kernels[0].cold = KernelTime{10us, 9us, 11us};
+  CHECK_THAT(made, most);
+  made.kernels[0].cold = KernelTime{11us, 10us, 12us};
+  CHECK(most.judge(made).verdict == Verdict::undecided);
+  CHECK_FALSE(most.match(made));
+  made.kernels[0].cold = KernelTime{16us, 15us, 17us};
+  CHECK(most.judge(made).verdict == Verdict::failed);
+  CHECK_THAT(most.judge(made).message, ContainsSubstring("add reaches 50"));
+  CHECK_THROWS_AS(pace::kernel::BandwidthAtLeast(70), pace::Error);
+}
+
+TEST_CASE("the first provider that knows a kernel is believed") {
+  using pace::kernel::Category;
+  using pace::kernel::Knowledge;
+  Kernel kernel;
+  kernel.symbol = "triton_poi_fused_add_0";
+  const pace::kernel::Provider none = [](const Kernel&) { return std::nullopt; };
+  const pace::kernel::Provider mine = [](const Kernel& asked) -> std::optional<Knowledge> {
+    if (asked.symbol != "triton_poi_fused_add_0") return std::nullopt;
+    return Knowledge{Category::template_, 12.0};
+  };
+  const pace::kernel::Provider late = [](const Kernel&) { return Knowledge{Category::foreach, 1.0}; };
+  apply_knowledge({none}, kernel);
+  CHECK(kernel.category == Category::pointwise);
+  CHECK_FALSE(kernel.bytes);
+  apply_knowledge({none, mine, late}, kernel);
+  CHECK(kernel.category == Category::template_);
+  CHECK(kernel.bytes == 12.0);
+  kernel.symbol = "sgemm";
+  apply_knowledge({mine}, kernel);
+  CHECK(kernel.category == Category::unknown);
+}

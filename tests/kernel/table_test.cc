@@ -1,0 +1,84 @@
+#include "pace/kernel/table.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <sstream>
+#include <string>
+
+using namespace std::chrono_literals;
+using pace::kernel::Kernel;
+using pace::kernel::KernelReport;
+using pace::kernel::KernelTime;
+
+namespace {
+
+KernelReport report() {
+  KernelReport made;
+  made.name = "block";
+  made.device = "a GPU";
+  made.whole = 60us;
+  made.gap = 500ns;
+  made.fills = 1;
+  made.copying = 1us;
+  made.peak_bandwidth = 4e12;
+  auto& add = made.kernels.emplace_back();
+  add.name = "triton_poi_fused_add_0";
+  add.category = pace::kernel::Category::pointwise;
+  add.launch = {.grid = {4096, 1, 1}, .block = {128, 1, 1}, .registers = 32, .local_bytes = 8, .occupancy = 1};
+  add.hot = KernelTime{20us, 19us, 21us};
+  add.cold = KernelTime{25us, 24us, 26us};
+  add.bytes = 75e6;
+  auto& product = made.kernels.emplace_back();
+  product.name = std::string(80, 'g');
+  product.launch = {.grid = {16, 8, 2}, .block = {256, 1, 1}, .registers = 254, .static_shared_bytes = 16,
+                    .dynamic_shared_bytes = 2048, .occupancy = 0.125};
+  product.profiled = 30us;
+  product.why_not_alone = "it waits for other GPUs";
+  return made;
+}
+
+}  // namespace
+
+/// With one blank where there are several.
+std::string squeezed(const std::string& text) {
+  std::string made;
+  for (const char c : text)
+    if (c != ' ' || made.empty() || made.back() != ' ') made += c;
+  return made;
+}
+
+TEST_CASE("a report as a table") {
+  std::ostringstream out;
+  pace::kernel::print_table(report(), out);
+  CHECK(squeezed(out.str()) ==
+        "block on a GPU: 2 kernels, 0 copies, 1 fills; as a graph 60.0 us = kernels 50.0 us + copies and fills 1.00 us + "
+        "gaps 1.00 us (86.67 %)\n"
+        " kernel kind hot cold share GB/s of peak regs spills shared grid block occupancy\n"
+        " triton_poi_fused_add_0 POI 20.0 us 25.0 us 40 % 3000 75 % 32 2 0 4096 128 100 %\n"
+        " ggggggggggggggggggggggggggggggggggggggggggggggggggggggggg... UNK [30.0 us] 60 % 254 0 2064 16x8x2 256 12.5 %\n" +
+            std::string(80, 'g') + " is not replayed alone: it waits for other GPUs\n");
+}
+
+TEST_CASE("what is slow is red") {
+  KernelReport made = report();
+  made.kernels[0].bytes = 40e6;
+  std::ostringstream plain, coloured;
+  pace::kernel::print_table(made, plain);
+  pace::kernel::print_table(made, coloured, true);
+  CHECK(plain.str().find("\033[31m") == std::string::npos);
+  CHECK(coloured.str().find("\033[31mtriton_poi_fused_add_0") != std::string::npos);
+  CHECK(coloured.str().find("\033[31mggg") == std::string::npos);
+}
+
+TEST_CASE("slow is what moves bytes at less than half of what memory can, for long enough") {
+  Kernel kernel;
+  kernel.bytes = 20e6;
+  kernel.hot = KernelTime{10us, 10us, 10us};
+  CHECK_FALSE(pace::kernel::is_slow(kernel, 4e12));  // short
+  kernel.hot = KernelTime{13us, 13us, 13us};
+  CHECK(pace::kernel::is_slow(kernel, 4e12));
+  CHECK_FALSE(pace::kernel::is_slow(kernel, 3e12));
+  CHECK_FALSE(pace::kernel::is_slow(kernel, 0));
+  kernel.bytes.reset();
+  CHECK_FALSE(pace::kernel::is_slow(kernel, 4e12));
+}

@@ -1,0 +1,209 @@
+// The checkers: what they print, and their exit codes.
+#include <catch2/catch_test_macros.hpp>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "benches/models/check.hpp"
+#include "tests/models/scratch.hpp"
+
+namespace {
+
+using pace::tests::Scratch;
+
+struct Ran {
+  int code = -1;
+  std::string out, errors;
+};
+
+const Scratch scratch;
+
+Ran run(std::vector<std::string> words) {
+  words.insert(words.begin(), "check");
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  std::ostringstream out, errors;
+  Ran ran;
+  ran.code = pace::benches::check(static_cast<int>(argv.size()), argv.data(), out, errors,
+                                  [](const std::string& path) { return scratch / path; });
+  ran.out = out.str(), ran.errors = errors.str();
+  return ran;
+}
+
+Ran compare(const std::string& checker, const std::string& actual, const std::string& expected,
+            std::vector<std::string> more = {}) {
+  (void)scratch.write("a.csv", actual);
+  (void)scratch.write("e.csv", expected);
+  std::vector<std::string> words{checker, "--actual", "a.csv", "--expected", "e.csv"};
+  words.insert(words.end(), more.begin(), more.end());
+  return run(words);
+}
+
+TEST_CASE("accuracy: what is as expected passes") {
+  // Blank lines between rows are torchbench's way to avoid conflicts of merges.
+  const auto ran = compare("accuracy", "dev,name,batch_size,accuracy\ncpu,a,4,pass\ncpu,b,4,fail_to_run\n",
+                           "name,accuracy,graph_breaks\n\na,pass,0\n\n\nb,fail_to_run,1\n\n");
+  CHECK(ran.code == 0);
+  CHECK(ran.out ==
+        "a                                   PASS      accuracy=pass, expected=pass\n"
+        "b                                   XFAIL     accuracy=fail_to_run, expected=fail_to_run\n");
+  CHECK(ran.errors.empty());
+}
+
+TEST_CASE("accuracy: worse and better both fail, unless the model is flaky") {
+  const std::string expected = "name,accuracy\na,pass\nb,fail_accuracy\nc,fail_to_run\n";
+  const auto worse = compare("accuracy", "name,accuracy\na,fail_accuracy\n", expected);
+  CHECK(worse.code == 1);
+  CHECK(worse.out ==
+        "a                                   FAIL:     accuracy=fail_accuracy, expected=pass\n"
+        "\n1 models have a worse accuracy status:\n    a\nIf that is meant to be, put the new values into " +
+            (scratch / "e.csv") + "\n");
+  const auto better = compare("accuracy", "name,accuracy\nb,pass\n", expected);
+  CHECK(better.code == 1);
+  CHECK(better.out.find("IMPROVED: accuracy=pass, expected=fail_accuracy\n\n1 models have a better accuracy status:") !=
+        std::string::npos);
+  // Another way to fail is not better.
+  const auto other = compare("accuracy", "name,accuracy\nc,OOM\nnew,OOM\n", expected);
+  CHECK(other.code == 1);
+  CHECK(other.out.find("FAIL:     accuracy=OOM, expected=None") != std::string::npos);
+  const auto flaky = compare("accuracy", "name,accuracy\na,OOM\nb,pass\n", expected, {"--flaky", "a", "--flaky=b"});
+  CHECK(flaky.code == 0);
+  CHECK(flaky.out ==
+        "a                                   FAIL_BUT_FLAKY: accuracy=OOM, expected=pass\n"
+        "b                                   PASS_BUT_FLAKY: accuracy=pass, expected=fail_accuracy\n");
+}
+
+TEST_CASE("graph breaks: more and fewer both fail") {
+  const std::string expected = "name,graph_breaks\na,2\n";
+  CHECK(compare("graph_breaks", "name,graph_breaks\na,2\n", expected).out ==
+        "a                                   PASS      graph_breaks=2, expected=2\n");
+  const auto more = compare("graph_breaks", "name,graph_breaks\na,3\n", expected);
+  CHECK(more.code == 1);
+  CHECK(more.out.find("FAIL:     graph_breaks=3, expected=2") != std::string::npos);
+  const auto fewer = compare("graph_breaks", "name,graph_breaks\na,0\n", expected);
+  CHECK(fewer.code == 1);
+  CHECK(fewer.out.find("IMPROVED: graph_breaks=0, expected=2") != std::string::npos);
+  CHECK(compare("graph_breaks", "name,graph_breaks\na,3\n", expected, {"--flaky=a"}).code == 0);
+  const auto unknown = compare("graph_breaks", "name,graph_breaks\nb,3\n", expected);
+  CHECK(unknown.code == 1);
+  CHECK(unknown.errors ==
+        "check: " + (scratch / "e.csv") + ": expected a row for 'b', which " + (scratch / "a.csv") + " has\n");
+}
+
+TEST_CASE("csv: every status must have pass in it") {
+  (void)scratch.write("c.csv", "dev,name,accuracy\ncpu,a,pass\ncpu,b,pass_due_to_skip\n");
+  CHECK(run({"csv", "-f", "c.csv"}).out ==
+        "a                                  pass\nb                                  pass_due_to_skip\n");
+  CHECK(run({"csv", "-f", "c.csv"}).code == 0);
+  (void)scratch.write("c.csv", "dev,name,accuracy\ncpu,a,pass\ncpu,b,OOM\n");
+  const auto ran = run({"csv", "--file=c.csv"});
+  CHECK(ran.code == 1);
+  CHECK(ran.out.find("\n1 models did not pass:\n    b\n") != std::string::npos);
+}
+
+TEST_CASE("memory: 95 % of what is expected will do") {
+  const std::string expected = "name,compression_ratio\na,1.0\n";
+  const auto enough = compare("memory_compression_ratio", "name,compression_ratio\na,0.95\nnew,0.1\n", expected);
+  CHECK(enough.code == 0);
+  CHECK(enough.out ==
+        "a                                  PASS  compression_ratio=0.950, expected=1.000\n"
+        "new                                skipped: " + (scratch / "e.csv") + " has no such model\n");
+  const auto too_little = compare("memory_compression_ratio", "name,compression_ratio\na,0.949\n", expected);
+  CHECK(too_little.code == 1);
+  CHECK(too_little.out.find("FAIL: compression_ratio=0.949") != std::string::npos);
+}
+
+const std::string performance =
+    "name,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem\n"
+    "a,1.500000,10.000000,5.0,0.5,1.0,2.0\nb,2.000000,20.000000,6.0,1.0,1.0,1.0\n";
+
+TEST_CASE("performance: the speed-up of today's and of the old generation") {
+  (void)scratch.write("p.csv", performance);
+  const auto fine = run({"perf_csv", "-f", "p.csv", "-t", "1.5"});
+  CHECK(fine.code == 0);
+  CHECK(fine.out ==
+        "a                                  speedup=1.500x, latency=10.000 ms, compile=5.000 s, mem_ratio=2.000x "
+        "(eager=1.000 GB, dynamo=2.000 GB)\n"
+        "b                                  speedup=2.000x, latency=20.000 ms, compile=6.000 s, mem_ratio=1.000x "
+        "(eager=1.000 GB, dynamo=1.000 GB)\n");
+  const auto slow = run({"perf_csv", "-f", "p.csv", "-t", "1.6", "--generation", "2.6"});
+  CHECK(slow.code == 1);
+  CHECK(slow.out ==
+        "a                                  1.500000\nb                                  2.000000\n"
+        "\n1 models have a speed-up below 1.600x:\n    a\n");
+  CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1.6", "-s", "0.9"}).code == 0);  // 1.44
+  CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1.5", "-s", "0.8", "--fail-on-improvement"}).code == 1);  // 1.875 < 2
+  CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1.5", "-s", "0.7", "--fail_on_improvement"}).code == 0);  // 2.14
+}
+
+TEST_CASE("performance: latency") {
+  (void)scratch.write("p.csv", performance);
+  const auto at = [](const char* threshold, const char* scale, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"perf_csv", "-f", "p.csv", "--metric=abs_latency", "-t", threshold, "-s", scale};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  CHECK(at("20", "1").code == 0);
+  CHECK(at("19", "1").code == 1);
+  CHECK(at("19", "0.9").code == 0);  // up to 21.1
+  CHECK(at("20", "0.6", {"--fail-on-improvement"}).code == 1);  // from 12
+  CHECK(at("20", "0.5", {"--fail-on-improvement"}).code == 0);
+  (void)scratch.write("p.csv", "name,abs_latency\na,0.0\n");
+  CHECK(at("20", "1", {"--generation=2.6"}).code == 1);  // it did not run
+  (void)scratch.write("p.csv", "name,speedup\na,nan\n");
+  CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1", "--generation=2.6"}).code == 1);
+}
+
+TEST_CASE("noise: the least of several runs, within the share that may be") {
+  const std::string expected = "add,instructions,1000,0.015\nmul,instructions,2000,0.1\n";
+  const auto fine = compare("noise", "add,instructions,1015\nadd,instructions,5000\nmul,instructions,1800\n", expected);
+  CHECK(fine.code == 0);
+  CHECK(fine.out ==
+        "PASS: add, instructions: 1015, expected 1000 ± 1.50 % (+1.50 %)\n"
+        "PASS: mul, instructions: 1800, expected 2000 ± 10.00 % (-10.00 %)\n");
+  const auto both =
+      compare("noise", "name,metric,value\nadd,instructions,1016.4\nmul,instructions,1234567\nsub,instructions,77777\n",
+              expected, {"--new-expected=n.csv"});
+  CHECK(both.code == 1);
+  CHECK(both.out.find("REGRESSION: add") != std::string::npos);
+  CHECK(both.out.find("UNEXPECTED: sub, instructions: nothing is expected of it\n") != std::string::npos);
+  CHECK(scratch.read("n.csv") ==
+        "add,instructions,1016,0.015\nmul,instructions,1235000,0.1\nsub,instructions,77780,0.015\n");
+  const auto win = compare("noise", "add,instructions,984\nmul,instructions,2000\n", expected);
+  CHECK(win.code == 1);
+  CHECK(win.out.starts_with("WIN: add, instructions: 984, expected 1000 ± 1.50 % (-1.60 %)\n"));
+  const auto missing = compare("noise", "add,instructions,1000\n", expected);
+  CHECK(missing.code == 1);
+  CHECK(missing.out.find("MISSING: mul, instructions: there is no result\n") != std::string::npos);
+  CHECK(compare("noise", "add,instructions,1000\nx,y\n", expected).errors ==
+        "check: " + (scratch / "a.csv") + ":2: expected name,metric,value\n");
+}
+
+TEST_CASE("what cannot be checked does not pass") {
+  CHECK(compare("accuracy", "name,accuracy\n", "name,accuracy\n").code == 1);
+  CHECK(compare("accuracy", "name,accuracy\n", "name,accuracy\n").errors ==
+        "check: " + (scratch / "a.csv") + ": holds no results; there is nothing to check\n");
+  CHECK(compare("accuracy", "name\na\n", "name,accuracy\n").code == 1);
+  CHECK(compare("noise", "", "a,b,1,1\n").code == 1);
+  const auto is_bad = [](const std::vector<std::string>& words, const std::string& says) {
+    const auto ran = run(words);
+    CAPTURE(words, ran.errors);
+    CHECK(ran.code == 1);
+    CHECK(ran.errors.starts_with("check: " + says));
+  };
+  CHECK(run({}).code == 1);
+  CHECK(run({"--help"}).code == 0);
+  is_bad({"speed"}, "there is no checker 'speed'\ncheck accuracy --actual");
+  is_bad({"csv"}, "check csv: expected -f FILE\n");
+  is_bad({"csv", "-f", "none.csv"}, (scratch / "none.csv") + ": cannot be read; expected a CSV file\n");
+  is_bad({"accuracy", "--actual", "a.csv"}, "check accuracy: expected --expected FILE\n");
+  is_bad({"perf_csv", "-f", "p.csv"}, "check perf_csv: expected -t THRESHOLD\n");
+  is_bad({"perf_csv", "-f", "p.csv", "-t", "0"}, "--threshold: '0' does not do; expected a number above 0\n");
+  is_bad({"perf_csv", "-f", "p.csv", "-t", "1", "-s", "1.1"}, "--threshold-scale: '1.1' does not do");
+  is_bad({"csv", "-f", "p.csv", "-t", "1"}, "--threshold does not go with 'csv'\n");
+  is_bad({"csv", "--nonsense"}, "Unrecognised token: --nonsense");
+  is_bad({"csv", "-f"}, "Expected argument following --file");
+}
+
+}  // namespace

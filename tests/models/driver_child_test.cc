@@ -1,0 +1,90 @@
+// A program run to its end, and what its driver calls it with.
+#include <catch2/catch_test_macros.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "pace/families/models/driver/driver.hpp"
+#include "tests/models/scratch.hpp"
+
+namespace {
+
+using namespace pace::families::models;
+using Strings = std::vector<std::string>;
+
+ChildEnd shell(const std::string& script, const ChildLimits& limits = {}) {
+  return run_child({"/bin/sh", "-c", script}, limits);
+}
+
+TEST_CASE("how a program ends") {
+  CHECK(shell("exit 0").status.ok());
+  CHECK(shell("exit 9").status.code == 9);
+  CHECK(shell("kill -SEGV $$").status.signal == SIGSEGV);
+  CHECK(run_child({"/no/such/program"}, {}).status.code == 127);
+}
+
+TEST_CASE("one that takes too long is killed") {
+  const auto end = shell("sleep 1000", {.timeout = 0.1});
+  CHECK(end.timed_out);
+  CHECK(end.status.signal == SIGKILL);
+  CHECK_FALSE(shell("exit 0", {.timeout = 1e300}).timed_out);
+}
+
+TEST_CASE("what it has started ends with it") {
+  const pace::tests::Scratch scratch;
+  CHECK(shell("sleep 1000 & echo $! > " + (scratch / "pid")).status.ok());
+  const std::string pid = scratch.read("pid");
+  REQUIRE(pid.size() > 1);
+  CHECK(pace::tests::ends(pid));
+}
+
+TEST_CASE("it reads nothing, has a limit to its memory, and does not ignore signals") {
+  CHECK(shell("! read line").status.ok());
+  const pace::tests::Scratch scratch;
+  CHECK(shell("ulimit -d > " + (scratch / "limit"), {.memory = 64 << 20}).status.ok());
+  CHECK(scratch.read("limit") == "65536\n");  // KiB
+  const Interrupts interrupts;
+  CHECK(shell("kill -TERM $$; sleep 1000", {.timeout = 60}).status.signal == SIGTERM);
+}
+
+TEST_CASE("a signal to its parent ends it") {
+  const Interrupts interrupts;
+  const auto end = shell("kill -INT $PPID; sleep 1000", {.timeout = 60});
+  CHECK(end.interrupted == SIGINT);
+  CHECK(end.status.signal == SIGKILL);
+  CHECK_FALSE(end.timed_out);
+}
+
+TEST_CASE("what a model's process is called with") {
+  CHECK(child_arguments({"/p", "--accuracy"}, "m", "/f", false) ==
+        Strings{"/p", "--accuracy", "--only=m", "--rows-to=/f"});
+  CHECK(child_arguments({"/p"}, "m", "/f", true) ==
+        Strings{"/p", "--only=m", "--rows-to=/f", "--repeat=1", "--disable-output"});
+}
+
+TEST_CASE("what is handed over, but for a line that was cut off") {
+  const pace::tests::Scratch scratch;
+  const auto path = scratch / "rows";
+  CHECK(read_handed_over(path).rows.empty());
+  hand_over(path, Row{.name = "a"});
+  hand_over(path, Row{.name = "b"});
+  hand_over(path, to_line({.name = "c"}).substr(0, 20));
+  const auto handed = read_handed_over(path);
+  REQUIRE(handed.rows.size() == 2);
+  CHECK(handed.rows[1].name == "b");
+  CHECK_FALSE(handed.bad_input);
+  hand_over_bad_input(scratch / "bad", "it is \"wrong\"");
+  CHECK(read_handed_over(scratch / "bad").bad_input == "it is \"wrong\"");
+  CHECK_THROWS_AS(hand_over("/proc/nothing", Row{}), pace::Error);
+}
+
+TEST_CASE("the line of a model") {
+  CHECK(model_line("cpu", true, "resnet18") == "cpu  train resnet18                           ");
+  CHECK(model_line("cuda", false, "m", "t") ==
+        "cuda eval  m                                  t                          ");
+}
+
+}  // namespace

@@ -1,0 +1,377 @@
+// The options of the models' bench: each into its setting, what does not go together, and what is refused.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benches/models/command_line.hpp"
+
+namespace {
+
+using namespace pace::benches;
+using namespace pace::families::models;
+using Strings = std::vector<std::string>;
+using Catch::Matchers::Message;
+using Catch::Matchers::MessageMatches;
+using Catch::Matchers::StartsWith;
+
+/// Beside what every command line needs.
+CommandLine parse(Strings words) {
+  words.insert(words.begin(), {"--performance", "--inference"});
+  return parse_command_line(words);
+}
+
+CommandLine parse_accuracy(Strings words) {
+  words.insert(words.begin(), {"--accuracy", "--inference"});
+  return parse_command_line(words);
+}
+
+void refuses(const Strings& words, const std::string& message) {
+  CAPTURE(words);
+  CHECK_THROWS_MATCHES(parse_command_line(words), pace::InputError, MessageMatches(StartsWith(message)));
+}
+
+TEST_CASE("modes: exactly one, and one direction") {
+  CHECK(parse({}).settings.mode == Mode::performance);
+  CHECK_FALSE(parse({}).settings.training);
+  CHECK(parse_command_line({"--accuracy", "--training"}).settings.mode == Mode::accuracy);
+  CHECK(parse_command_line({"--accuracy", "--training"}).settings.training);
+  CHECK(parse_command_line({"--tolerance", "--inference"}).settings.mode == Mode::tolerance);
+  CHECK(parse_command_line({"--throughput", "--inference"}).settings.mode == Mode::throughput);
+  CHECK(parse_command_line({"--accuracy", "--batch-invariant", "--inference"}).settings.mode == Mode::batch_invariance);
+  CHECK(parse_command_line({"--find-batch-sizes", "--training"}).settings.mode == Mode::find_batch_size);
+  CHECK(parse_command_line({"--performance", "--find-batch-sizes", "--training"}).settings.mode ==
+        Mode::find_batch_size);
+  refuses({}, "expected one of --performance, --accuracy, --tolerance, --throughput");
+  refuses({"--performance"}, "expected one of --training, --inference");
+  refuses({"--performance", "--accuracy", "--training"}, "expected at most one of --performance, --accuracy");
+  refuses({"--performance", "--training", "--inference"}, "expected at most one of --training, --inference");
+  refuses({"--performance", "--batch-invariant", "--inference"}, "--batch-invariant: expected --accuracy beside it");
+  refuses({"--find-batch-sizes", "--log-operator-inputs", "--inference"}, "expected at most one of --find-batch-sizes");
+}
+
+TEST_CASE("every spelling: underscores, equal signs, letters, and flags twice") {
+  const Strings k{"resnet"};
+  for (const Strings& words : {Strings{"-k", "resnet"}, Strings{"-kresnet"}, Strings{"-k=resnet"},
+                               Strings{"--filter", "resnet"}, Strings{"--filter=resnet"}}) {
+    CAPTURE(words);
+    CHECK(parse(words).selection.filters == k);
+  }
+  CHECK(parse({"-k", "a", "-k", "b"}).selection.filters == Strings{"a", "b"});
+  CHECK(parse({"-x", "-v1$"}).selection.excluded == Strings{"-v1$"});
+  CHECK(parse({"--iterations_per_run=3"}).settings.iterations_per_run == 3);
+  CHECK(parse({"--per_process_memory_fraction", "0.5"}).settings.memory_fraction == 0.5);
+  CHECK(parse({"--randomize_input", "--randomize-input"}).settings.randomize_input);
+  CHECK(parse({"--repeat", "3", "--repeat", "4"}).settings.repeat == 4);
+  CHECK(parse({"--performance", "--inference"}).settings.mode == Mode::performance);
+  // An underscore in a value stays.
+  CHECK(parse({"--only=a_b"}).only == "a_b");
+}
+
+TEST_CASE("each option has an effect") {
+  const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> cases{
+      {{"--exclude-exact", "m"}, [](const auto& l) { return l.selection.excluded_exactly.contains("m"); }},
+      {{"--suite", "timm"}, [](const auto& l) { return l.selection.suite == Suite::timm; }},
+      {{"--total-partitions=3"}, [](const auto& l) { return l.selection.partitions == 3; }},
+      {{"--partition-id", "-1"}, [](const auto& l) { return l.selection.partition == -1; }},
+      {{"-f"}, [](const auto& l) { return l.selection.fast; }},
+      {{"--no-skip"}, [](const auto& l) { return l.selection.no_skip; }},
+      {{"--config=c.yaml"}, [](const auto& l) { return l.config_file == "c.yaml"; }},
+      {{"-d", "cpu", "--device=cuda:1", "--devices", "a,b"},
+       [](const auto& l) {
+         return l.devices == Strings{"cpu", "cuda:1", "a", "b"};
+       }},
+      {{"--device-index=1"}, [](const auto& l) { return l.device_index == "1"; }},
+      {{"--backend", "eager,torchscript", "--backend=cuda_graph"},
+       [](const auto& l) {
+         return l.settings.backends == Strings{"eager", "torchscript", "cuda_graph"};
+       }},
+      {{"--inductor"},
+       [](const auto& l) {
+         return l.settings.backends == Strings{"aot_inductor"} && l.output.experiment_file == "inductor.csv";
+       }},
+      {{"--export-aot-inductor"}, [](const auto& l) { return l.settings.backends == Strings{"aot_inductor"}; }},
+      {{"--torchscript-jit-trace"},
+       [](const auto& l) {
+         return l.settings.backends == Strings{"torchscript"} &&
+                l.output.experiment_file == "torchscript_jit_trace.csv";
+       }},
+      {{"--nothing"},
+       [](const auto& l) {
+         return l.settings.backends == Strings{"eager"} && l.output.experiment_file == "nothing.csv";
+       }},
+      {{"--small"}, [](const auto& l) { return l.settings.small; }},
+      {{"--batch-size=8"}, [](const auto& l) { return l.settings.batch_size == 8; }},
+      {{"--batch-size-file=f"}, [](const auto& l) { return l.batch_size_file == "f"; }},
+      {{"--float32"}, [](const auto& l) { return l.settings.precision == Precision::float32; }},
+      {{"--float16"}, [](const auto& l) { return l.settings.precision == Precision::float16; }},
+      {{"--bfloat16"}, [](const auto& l) { return l.settings.precision == Precision::bfloat16; }},
+      {{"--amp", "--amp-dtype=float16"},
+       [](const auto& l) { return l.settings.precision == Precision::amp && l.settings.amp_dtype == "float16"; }},
+      {{"--optimizer-on-cpu"}, [](const auto& l) { return l.settings.optimizer_on_cpu; }},
+      {{"--use-eval-mode"}, [](const auto& l) { return l.settings.use_eval_mode == true; }},
+      {{"--channels-last"}, [](const auto& l) { return l.settings.channels_last; }},
+      {{"--dynamic-batch-only"}, [](const auto& l) { return l.settings.dynamic_batch; }},
+      {{"-t", "2"}, [](const auto& l) { return l.settings.threads == 2; }},
+      {{"--seed=7"}, [](const auto& l) { return l.settings.seed == 7; }},
+      {{"-n", "5"}, [](const auto& l) { return l.settings.repeat == 5; }},
+      {{"--warm-up-iterations=2"}, [](const auto& l) { return l.settings.warm_up_iterations == 2; }},
+      {{"--use-warm-peak-memory"}, [](const auto& l) { return l.settings.warm_peak_memory; }},
+      {{"--dashboard"}, [](const auto& l) { return l.settings.warm_peak_memory; }},
+      {{"--collect-outputs"}, [](const auto& l) { return l.settings.collect_outputs; }},
+      {{"--deterministic"}, [](const auto& l) { return l.settings.deterministic; }},
+      {{"--no-slower-than=1.1"}, [](const auto& l) { return l.settings.no_slower_than == 1.1; }},
+      {{"--confidence=0.9"}, [](const auto& l) { return l.measuring.confidence == 0.9; }},
+      {{"--alpha=0.1"}, [](const auto& l) { return l.measuring.alpha == 0.1; }},
+      {{"--beta=0.2"}, [](const auto& l) { return l.measuring.beta == 0.2; }},
+      {{"--disturbance=1"}, [](const auto& l) { return l.measuring.disturbance == 1; }},
+      {{"--callers=2"}, [](const auto& l) { return l.settings.callers == 2; }},
+      {{"--iterations=3"}, [](const auto& l) { return l.settings.iterations == 3; }},
+      {{"--cosine"}, [](const auto& l) { return l.settings.cosine; }},
+      {{"--skip-accuracy-check"}, [](const auto& l) { return l.settings.skip_accuracy_check; }},
+      {{"--force-max-multiplier"}, [](const auto& l) { return l.settings.force_max_multiplier; }},
+      {{"--generation=2.6"}, [](const auto& l) { return l.settings.generation == Generation::v2_6; }},
+      {{"--save-model-outputs-to=s"}, [](const auto& l) { return l.settings.save_outputs_to == "s"; }},
+      {{"--compare-model-outputs-with=s"}, [](const auto& l) { return l.settings.compare_outputs_with == "s"; }},
+      {{"-c", "max_autotune=True", "-c", "cpp.simdlen=0"},
+       [](const auto& l) {
+         return l.settings.inductor_config == Strings{"max_autotune=true", "cpp.simdlen=0"};
+       }},
+      {{"--freezing"},
+       [](const auto& l) { return l.selection.freezing && l.settings.inductor_config == Strings{"freezing=true"}; }},
+      {{"--inductor-compile-mode=max-autotune-no-cudagraphs"},
+       [](const auto& l) {
+         return l.settings.inductor_config == Strings{"max_autotune=true", "coordinate_descent_tuning=true"};
+       }},
+      {{"--disable-split-reductions"},
+       [](const auto& l) { return l.settings.inductor_config == Strings{"split_reductions=false"}; }},
+      {{"--disable-persistent-reductions"},
+       [](const auto& l) { return l.settings.inductor_config == Strings{"triton.persistent_reductions=false"}; }},
+      {{"--disable-divisible-by-16"},
+       [](const auto& l) { return l.settings.inductor_config == Strings{"triton.divisible_by_16=false"}; }},
+      {{"--packages=p", "--packages=q"},
+       [](const auto& l) {
+         return l.settings.packages == Strings{"p", "q"};
+       }},
+      {{"--cold-start-latency"}, [](const auto& l) { return l.packages == Packages::cold; }},
+      {{"--warm-start-latency"}, [](const auto& l) { return l.packages == Packages::warm; }},
+      {{"--ci"}, [](const auto& l) { return l.packages == Packages::cold && l.settings.repeat == 30; }},
+      {{"--nnc"}, [](const auto& l) { return l.fuser == "nnc"; }},
+      {{"--fuser=none"}, [](const auto& l) { return l.fuser == "none"; }},
+      {{"--output=o.csv"}, [](const auto& l) { return l.output.file == "o.csv"; }},
+      {{"--output=o.csv", "--inductor"}, [](const auto& l) { return l.output.experiment_file.empty(); }},
+      {{"--output=o.csv", "--output-directory=d"}, [](const auto& l) { return l.output.file == "d/o.csv"; }},
+      {{"--output-directory=d"}, [](const auto& l) { return l.output.directory == "d"; }},
+      {{"--disable-output"}, [](const auto& l) { return l.output.disabled; }},
+      {{"--retain-output"}, [](const auto& l) { return l.retain; }},
+      {{"--resume"}, [](const auto& l) { return l.resume; }},
+      {{"--baseline=b"}, [](const auto& l) { return l.output.baseline == "b"; }},
+      {{"--tag=t"}, [](const auto& l) { return l.output.tag == "t"; }},
+      {{"--dump-raw-metrics"}, [](const auto& l) { return l.output.raw_timings; }},
+      {{"--export-profiler-trace", "--output=d/o.csv"},
+       [](const auto& l) { return l.settings.profiler_trace == "d/traces"; }},
+      {{"--export-profiler-trace", "--profiler-trace-name=n"},
+       [](const auto& l) { return l.settings.profiler_trace == "n"; }},
+      {{"--snapshot-memory", "--output=d/o.csv"},
+       [](const auto& l) { return l.settings.memory_snapshot == "d/o_memory"; }},
+      {{"--snapshot-memory"}, [](const auto& l) { return l.settings.memory_snapshot == "memory"; }},
+      {{"--print-memory"}, [](const auto& l) { return l.print_memory; }},
+      {{"--print-compilation-time"}, [](const auto& l) { return l.print_compilation_time; }},
+      {{"--print-dataframe-summary"}, [](const auto& l) { return l.print_rows; }},
+      {{"--timeout=2.5"}, [](const auto& l) { return l.timeout == 2.5; }},
+      {{"--memory-limit=0"}, [](const auto& l) { return l.memory_limit == 0; }},
+      {{"--progress"}, [](const auto& l) { return l.progress; }},
+      {{"-v"}, [](const auto& l) { return l.verbose && !l.quiet; }},
+      {{"-q"}, [](const auto& l) { return l.quiet && !l.verbose; }},
+      {{"--compat"}, [](const auto& l) { return l.settings.compat; }},
+      {{"--gate"}, [](const auto& l) { return l.gate; }},
+      {{"--compile-only"}, [](const auto& l) { return l.compile_only && l.compile_to.empty(); }},
+      {{"--compile-to=folder"}, [](const auto& l) { return l.compile_only && l.compile_to == "folder"; }},
+      {{"--rows-to=r"}, [](const auto& l) { return l.rows_to == "r"; }},
+  };
+  const CommandLine nothing = parse({});
+  std::set<std::string> tested{"--performance",
+                               "--accuracy",
+                               "--tolerance",
+                               "--throughput",
+                               "--find-batch-sizes",
+                               "--log-operator-inputs",
+                               "--batch-invariant",
+                               "--training",
+                               "--inference",
+                               "--list",
+                               "--help",
+                               "--filter",
+                               "--exclude",
+                               "--only",
+                               "--iterations-per-run",
+                               "--per-process-memory-fraction",
+                               "--randomize-input",
+                               "--grad-scaler"};
+  CommandLine line;
+  Groups groups;
+  const auto options = model_options(line, groups);
+  for (const auto& [words, is_so] : cases) {
+    CAPTURE(words);
+    CHECK(is_so(parse(words)));
+    // Fails for an option that does nothing; these two are about what is so without them.
+    if (words != Strings{"--export-aot-inductor"} && words != Strings{"--output=o.csv", "--inductor"})
+      CHECK_FALSE(is_so(nothing));
+    for (const auto& word : in_one_spelling(words, options)) tested.insert(word.substr(0, word.find('=')));
+  }
+  for (const auto& option : options) {
+    CAPTURE(option.names.back());
+    CHECK(tested.contains(option.names.back()));
+  }
+  CHECK(parse_command_line({"--amp", "--grad-scaler", "--training", "--performance"}).settings.grad_scaler);
+  CHECK(parse_accuracy({"--ci"}).settings.repeat == 2);
+  const auto inputs = parse_command_line({"--log-operator-inputs", "--inference", "--output=d/o.csv"});
+  CHECK(inputs.settings.mode == Mode::operator_inputs);
+  CHECK(inputs.settings.log_operator_inputs == "d");
+}
+
+TEST_CASE("without any it is torchbench's, on AOTInductor") {
+  const auto line = parse({});
+  CHECK(line.settings.backends == Strings{"aot_inductor"});
+  CHECK(line.settings.repeat == 30);
+  CHECK(line.settings.iterations == 2);
+  CHECK(line.settings.precision == Precision::as_made);
+  CHECK(line.timeout == 2000);
+  CHECK(line.selection.filters.empty());
+  CHECK(line.packages == Packages::kept);
+  CHECK_FALSE(line.memory_limit.has_value());
+}
+
+TEST_CASE("what does not go together") {
+  const auto bad = [](Strings words, const std::string& message) {
+    words.insert(words.begin(), {"--performance", "--inference"});
+    refuses(words, message);
+  };
+  bad({"--float16", "--amp"}, "expected at most one of --float16, --amp");
+  bad({"--cold-start-latency", "--warm-start-latency"}, "expected at most one of --cold-start-latency");
+  bad({"--cold-start-latency", "--packages=p"}, "--cold-start-latency does not go with --packages");
+  bad({"--inductor", "--nothing"}, "expected at most one of --inductor, --nothing");
+  bad({"--inductor", "--backend=eager"}, "expected at most one of --inductor, --backend");
+  bad({"--verbose", "--quiet"}, "expected at most one of --verbose, --quiet");
+  bad({"--batch-size=1", "--batch-size-file=f"}, "expected at most one of --batch-size, --batch-size-file");
+  bad({"--resume", "--retain-output"}, "expected at most one of --resume, --retain-output");
+  bad({"--resume", "--disable-output"}, "--resume does not go with --disable-output");
+  bad({"--grad-scaler", "--amp"}, "--grad-scaler: expected --amp and --training beside it");
+  bad({"--profiler-trace-name=n"}, "--profiler-trace-name: expected --export-profiler-trace beside it");
+  bad({"--compat", "--no-slower-than=1"}, "--no-slower-than does not go with --compat");
+  refuses({"--accuracy", "--inference", "--no-slower-than=1"}, "--no-slower-than: expected --performance beside it");
+  refuses({"--accuracy", "--inference", "--snapshot-memory"}, "--snapshot-memory: expected --performance beside it");
+  refuses({"--performance", "--training", "--freezing"}, "--freezing: expected --inference");
+  refuses({"--log-operator-inputs", "--inference"}, "--log-operator-inputs: expected --output or --output-directory");
+  refuses({"--performance", "--inference", "--compile-only", "--backend=torchscript"}, "--compile-only: expected --backend aot_inductor");
+}
+
+TEST_CASE("values that will not do") {
+  const auto bad = [](const std::string& word, const std::string& message) {
+    refuses({"--performance", "--inference", word}, message);
+  };
+  bad("--batch-size=0", "--batch-size: '0' does not do; expected a whole number above 0");
+  bad("--batch-size=many", "--batch-size: 'many' does not do");
+  bad("--repeat=0", "--repeat: '0' does not do");
+  bad("--iterations=-1", "--iterations: '-1' does not do");
+  bad("--suite=tim", "no suite is called 'tim'; expected torchbench, huggingface or timm");
+  bad("--amp-dtype=float64", "--amp-dtype: 'float64' does not do; expected bfloat16 or float16");
+  bad("--devices=cpu,,cuda", "--devices: 'cpu,,cuda' does not do");
+  bad("--inductor-config=max_autotune", "--inductor-config: 'max_autotune' does not do; expected key=value");
+  bad("--inductor-compile-mode=reduce-overhead", "--inductor-compile-mode: 'reduce-overhead' does not do");
+  bad("--alpha=0.5", "--alpha: '0.5' does not do; expected a number between 0 and 0.5");
+  bad("--disturbance=0", "--disturbance: '0' does not do");
+  bad("--timeout=0", "--timeout: '0' does not do");
+  bad("--timeout=inf", "--timeout: 'inf' does not do");
+  bad("--per-process-memory-fraction=1.5", "--per-process-memory-fraction: '1.5' does not do");
+  bad("--only=path:/a/b.py,class:C", "--only=path:... loads Python");
+  bad("--frobnicate", "Unrecognised token: --frobnicate");
+  bad("stray", "Unrecognised token: stray");
+}
+
+TEST_CASE("torchbench's other options are refused with a reason, or said to be needless") {
+  for (const auto& [name, reason] : refused_options()) {
+    CAPTURE(name);
+    refuses({"--performance", "--inference", std::string(name)}, std::string(name) + " is refused: " + reason);
+    refuses({"--performance", "--inference", std::string(name) + "=1"}, std::string(name) + " is refused: ");
+  }
+  refuses({"--optimize_ddp_mode", "x"}, "--optimize-ddp-mode is refused: ");
+  for (const auto& [name, what] : needless_options()) {
+    const auto line = parse({std::string(name)});
+    CHECK(line.notes == Strings{std::string(name) + " has no effect: " + what});
+  }
+  // None is in two lists.
+  CommandLine line;
+  Groups groups;
+  for (const auto& option : model_options(line, groups))
+    for (const char* name : option.names) {
+      CHECK_FALSE(refused_options().contains(name));
+      CHECK_FALSE(needless_options().contains(name));
+    }
+}
+
+TEST_CASE("every option of torchbench's is accepted, refused or said to be needless") {
+  CommandLine line;
+  Groups groups;
+  std::set<std::string> known;
+  for (const auto& option : model_options(line, groups)) known.insert(option.names.begin(), option.names.end());
+  for (const auto& [name, reason] : refused_options()) known.insert(std::string(name));
+  for (const auto& [name, what] : needless_options()) known.insert(std::string(name));
+  for (const char* name : {
+      "--accuracy", "--amp", "--amp-dtype", "--aot-precompile", "--backend", "--baseline", "--batch-invariant",
+      "--batch-size", "--batch-size-file", "--bfloat16", "--caching-precompile", "--channels-last", "--ci",
+      "--cold-start-latency", "--collect-outputs", "--compare-backed-unbacked", "--compare-model-outputs-with",
+      "--compiled-autograd", "--cosine", "--coverage", "--dashboard", "--ddp", "--deterministic", "--device",
+      "--device-index", "--devices", "--diff-branch", "--disable-cudagraphs", "--disable-divisible-by-16",
+      "--disable-output", "--disable-persistent-reductions", "--disable-split-reductions",
+      "--distributed-master-port", "--dump-raw-metrics", "--dynamic-batch-only", "--dynamic-shapes", "--dynamo-onnx",
+      "--enable-activation-checkpointing", "--exclude", "--exclude-exact", "--explain", "--export",
+      "--export-aot-inductor", "--export-nativert", "--export-perfdoctor", "--export-profiler-trace", "--fast",
+      "--filter", "--find-batch-sizes", "--float16", "--float32", "--freezing", "--fsdp",
+      "--generate-aot-autograd-stats", "--inductor", "--inductor-compile-mode", "--inductor-config",
+      "--inductor-settings", "--inference", "--iterations", "--iterations-per-run", "--log-conv-args",
+      "--log-graph-breaks", "--log-operator-inputs", "--minify", "--multiprocess", "--nnc", "--no-skip",
+      "--no-translation-validation", "--nopython", "--nothing", "--nvfuser", "--only", "--optimize-ddp-mode",
+      "--optimus", "--output", "--output-directory", "--overhead", "--part", "--partition-id",
+      "--per-process-memory-fraction", "--performance", "--prims-nvfuser", "--print-aten-ops",
+      "--print-compilation-time", "--print-dataframe-summary", "--print-fx", "--print-graph-breaks", "--print-memory",
+      "--profile-details", "--profile-dynamo-cache-lookup", "--profiler-trace-name", "--progress",
+      "--propagate-real-tensors", "--quantization", "--quiet", "--randomize-input", "--recompile-profiler",
+      "--repeat", "--retain-output", "--save-model-outputs-to", "--skip-accuracy-check", "--skip-fp64-check",
+      "--snapshot-memory", "--specialize-int", "--speedup-dynamo-ts", "--speedup-fx2trt", "--speedup-fx2trt-fp16",
+      "--stats", "--suppress-errors", "--tag", "--threads", "--timeout", "--timing", "--tolerance",
+      "--torch-onnx-patch", "--torchscript-jit-trace", "--torchscript-onnx", "--total-partitions", "--trace-on-xla",
+      "--training", "--unbacked-batch-only", "--use-eval-mode", "--use-warm-peak-memory", "--verbose",
+      "--warm-start-latency", "--xla", "--xla-tolerance"}) {
+    CAPTURE(name);
+    CHECK(known.contains(name));
+  }
+}
+
+TEST_CASE("help names every option") {
+  const std::string help = help_of_models();
+  CommandLine line;
+  Groups groups;
+  for (const auto& option : model_options(line, groups))
+    for (const char* name : option.names) CHECK(help.find(name) != std::string::npos);
+  CHECK(help.find("--ddp: each model is run by one process on one device") != std::string::npos);
+  CHECK(parse_command_line({"--help"}).help);
+  CHECK(parse_command_line({"-h"}).help);
+}
+
+TEST_CASE("a configuration is what results depend on") {
+  const auto of = [](const Strings& words) { return parse(words).configuration; };
+  CHECK(of({"-n", "5", "--amp", "-k", "x", "--output=o", "--backend=a", "--backend", "b"}) ==
+        Configuration{
+            {"--performance", ""}, {"--inference", ""}, {"--repeat", "5"}, {"--amp", ""}, {"--backend", "a,b"}});
+  CHECK(of({"--progress", "--timeout=3", "--partition-id=0", "--resume"}) == of({}));
+}
+
+}  // namespace

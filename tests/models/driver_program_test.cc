@@ -1,0 +1,361 @@
+// The models' bench as a program, with models that hang, crash and eat memory: rows, messages and exit codes.
+#include <catch2/catch_test_macros.hpp>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/families/models/driver/json_record.hpp"
+#include "pace/subject/process.hpp"
+#include "tests/models/scratch.hpp"
+
+namespace {
+
+using namespace pace::families::models;
+using pace::tests::Scratch;
+using Strings = std::vector<std::string>;
+
+struct Variable {
+  Variable(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
+  Variable(const Variable&) = delete;
+  ~Variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+struct Bench {
+  Scratch scratch;
+  int code = -1;
+  /// What it and its processes printed, in whatever order both streams came.
+  std::string printed;
+
+  /// Results go into r.csv unless told otherwise.
+  int run(Strings words, bool into_one = true) {
+    if (into_one) words.push_back("--output=" + (scratch / "r.csv"));
+    const char* const program = std::getenv("FAKE_MODELS");
+    words.insert(words.begin(), program == nullptr ? "tests/models/fake_models" : program);
+    printed.clear();
+    const auto status =
+        pace::subject::detail::run_process(words, [&](std::string_view line) { printed += std::string(line) + '\n'; });
+    CAPTURE(printed);
+    REQUIRE(status.signal == 0);
+    return code = status.code;
+  }
+  int performance(Strings words, bool into_one = true) {
+    words.insert(words.begin(), {"--performance", "--inference"});
+    return run(words, into_one);
+  }
+  int accuracy(Strings words) {
+    words.insert(words.begin(), {"--accuracy", "--inference"});
+    return run(words);
+  }
+  [[nodiscard]] bool says(const std::string& text) const {
+    UNSCOPED_INFO("expected: " << text << "\nprinted:\n" << printed);
+    return printed.find(text) != std::string::npos;
+  }
+  [[nodiscard]] std::string csv() const { return scratch.read("r.csv"); }
+  /// Lines of the log that the fake models write.
+  [[nodiscard]] Strings log() const {
+    std::istringstream lines(scratch.read("log"));
+    Strings all;
+    for (std::string line; std::getline(lines, line);) all.push_back(line);
+    return all;
+  }
+};
+
+const std::string header =
+    "dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,"
+    "dynamo_peak_mem,status\n";
+const std::string good_figures = ",4,2.000000,10.000000,3.000000,0.500000,1.000000,2.000000,pass\n";
+
+TEST_CASE("each model has a process, a line and a row") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "good|better", "--progress", "--print-memory", "--print-compilation-time"}) == 0);
+  CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures);
+  CHECK(bench.says("Running model 1/2\ncpu  eval  better                             "));
+  CHECK(bench.says("2.000x\nmemory: eager: 1.00 GB, dynamo: 2.00 GB, ratio: 0.50\nCompilation time: 3.00\n"));
+  CHECK(bench.says("Running model 2/2\ncpu  eval  good                               "));
+  CHECK(bench.says("speedup             gmean=2.00x mean=2.000x\n"));
+  CHECK(bench.says("compilation_latency mean=3.000 seconds\n"));
+  CHECK(bench.says("  cnn    2.00x    1 of 1 ran\n  other  2.00x    1 of 1 ran\n"));
+  CHECK(bench.says("log of good\n"));
+  // What an earlier run left is gone, unless it is to stay.
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  CHECK(bench.csv() == header + "cpu,good" + good_figures);
+  CHECK(bench.performance({"-k", "better", "--retain-output", "--quiet"}) == 0);
+  CHECK(bench.csv() == header + "cpu,good" + good_figures + "cpu,better" + good_figures);
+  CHECK_FALSE(bench.says("log of better"));
+}
+
+TEST_CASE("several back ends have a file each, and several devices a row each") {
+  Bench bench;
+  const auto folder = "--output-directory=" + (bench.scratch / "new");
+  CHECK(bench.performance(
+            {"-k^good$", "--backend=torchscript,aot_inductor", "--device=cpu,cuda", "--dump-raw-metrics", folder},
+            false) == 0);
+  CHECK(bench.scratch.read("new/speedup_aot_inductor.csv") ==
+        header + "cpu,good" + good_figures + "cuda,good" + good_figures);
+  CHECK(read_csv(bench.scratch / "new/speedup_torchscript.csv").number(0, "speedup") == 1);
+  CHECK(bench.scratch.has("new/speedup_torchscript.json"));
+  CHECK(bench.scratch.has("new/speedup_torchscript-raw_timings-good-cuda.npy"));
+  CHECK(bench.says("cuda eval  good                               aot_inductor: 2.000x\n"));
+  CHECK(bench.performance({"-k^good$", "--backend=torchscript,aot_inductor", "--tag=t"}) == 0);
+  CHECK(bench.csv().find(",pass,aot_inductor\n") != std::string::npos);
+  CHECK(bench.says("Summary for tag=t:\n\nSummary for backend=torchscript:\n"));
+}
+
+TEST_CASE("a model that hangs is ended, with all that it has started") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "hangs", "--timeout=0.3", "--device=cuda,cpu"}) == 0);
+  CHECK(bench.csv() == header + "cuda,hangs" + good_figures + "cpu,hangs,0,0.000000,0.000000,0,0,0,0,timeout\n");
+  CHECK(bench.says("pace: hangs: timed out after 0.300 s\n"));
+
+  const Variable pid("FAKE_MODELS_PID", bench.scratch / "pid");
+  CHECK(bench.performance({"-k", "forks", "--timeout=0.5"}) == 0);
+  CHECK(pace::tests::ends(bench.scratch.read("pid")));
+
+  CHECK(bench.accuracy({"-k", "hangs", "--timeout=0.3", "--gate"}) == 3);
+  CHECK(bench.csv() == "dev,name,batch_size,accuracy\ncpu,hangs,0,timeout\n");
+}
+
+TEST_CASE("one that crashes, ends, vanishes or is killed has a row that says so") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "crashes|exits|vanishes|is_killed|good"}) == 0);
+  CHECK(bench.csv() == header + "cpu,crashes,0,0.000000,0.000000,0,0,0,0,fail_to_run\n" +
+                           "cpu,exits,0,0.000000,0.000000,0,0,0,0,fail_to_run\n" + "cpu,good" + good_figures +
+                           "cpu,is_killed,0,0.000000,0.000000,0,0,0,0,OOM\n" +
+                           "cpu,vanishes,0,0.000000,0.000000,0,0,0,0,fail_to_run\n");
+  CHECK(bench.says("pace: crashes: its process was killed by signal 11 (Segmentation fault)\n"));
+  CHECK(bench.says("pace: exits: its process ended with exit code 7\n"));
+  CHECK(bench.says("pace: vanishes: its process ended without a result\n"));
+  CHECK(bench.says(
+      "pace: is_killed: its process was killed by signal 9 (Killed), as the system does when memory runs out\n"));
+  // The reason is in the records.
+  CHECK(bench.scratch.read("r.json").find("\"message\":\"its process ended with exit code 7\"") != std::string::npos);
+  CHECK(bench.performance({"-k", "crashes|good", "--gate"}) == 3);
+  CHECK(bench.says("pace: 1 row failed\n"));
+}
+
+TEST_CASE("memory is limited, and what runs out of it is a row") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "eats|runs_out|throws", "--memory-limit=0.3"}) == 0);
+  CHECK(bench.csv() ==
+        "dev,name,batch_size,speedup,abs_latency,status\ncpu,eats,0,0.000000,0.000000,OOM\n"
+        "cpu,runs_out,0,0.000000,0.000000,OOM\ncpu,throws,0,0.000000,0.000000,fail_to_run\n");
+  CHECK(bench.says("cpu  eval  eats                               no memory was left\n"));
+  CHECK(bench.says("cpu  eval  throws                             it throws\n"));
+}
+
+TEST_CASE("with --compat there are torchbench's columns, and no row of a process that failed") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "crashes|hangs", "--compat", "--timeout=0.3"}) == 0);
+  CHECK(bench.csv() == "dev,name,batch_size,speedup,abs_latency\ncpu,hangs,0,0.000000,0.000000\n");
+  CHECK(bench.says("pace: crashes: its process was killed by signal 11"));
+  CHECK(bench.run({"--tolerance", "--inference", "-k", "hangs", "--compat", "--timeout=0.3"}) == 0);
+  CHECK(bench.csv() == "dev,name,batch_size,max\ncpu,hangs,0,0.000000\n");
+  CHECK(bench.accuracy({"-k", "differs", "--compat"}) == 0);
+  CHECK(bench.csv() == "dev,name,batch_size,accuracy\ncpu,differs,4,fail_accuracy\n");
+}
+
+TEST_CASE("tolerances") {
+  Bench bench;
+  CHECK(bench.run({"--tolerance", "--inference", "-k", "good|hangs", "--device=cuda", "--quiet"}) == 0);
+  CHECK(bench.csv() == "dev,name,batch_size,max,mean,std\ncuda,good,4,0.500000,0.250000,0.125000\n"
+                       "cuda,hangs,4,0.500000,0.250000,0.125000\n");
+  CHECK(bench.says("cuda eval  good                               max=0.500000, mean=0.250000, std=0.125000\n"));
+}
+
+TEST_CASE("gates: accuracy always, performance where it is asked for") {
+  Bench bench;
+  CHECK(bench.accuracy({"-k", "good"}) == 0);
+  CHECK(bench.csv() == "dev,name,batch_size,accuracy\ncpu,good,4,pass\n");
+  CHECK(bench.accuracy({"-k", "differs"}) == 3);
+  CHECK(bench.accuracy({"--only=differs"}) == 3);
+  const auto expected =
+      bench.scratch.write("m.yaml", "expected:\n  differs:\n    inference: {status: fail_accuracy, reason: r}\n");
+  CHECK(bench.accuracy({"-k", "differs", "--config=" + expected}) == 0);
+  CHECK(bench.performance({"-k", "throws"}) == 0);
+  CHECK(bench.performance({"-k", "throws", "--gate"}) == 3);
+  CHECK(bench.performance({"-k", "throws", "--no-slower-than=2"}) == 3);
+  const Variable test("FAKE_TEST", "1");
+  CHECK(bench.performance({"-k", "throws"}) == 3);
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  CHECK(bench.performance({"--only=half"}) == 3);
+}
+
+TEST_CASE("--only runs in this process and adds to the file") {
+  Bench bench;
+  CHECK(bench.performance({"--only=good"}) == 0);
+  CHECK(bench.performance({"--only", "better", "--batch-size=2"}) == 0);
+  CHECK(bench.csv() == header + "cpu,good" + good_figures +
+                           "cpu,better,2,2.000000,10.000000,3.000000,0.500000,1.000000,2.000000,pass\n");
+  CHECK_FALSE(bench.says("gmean"));
+  CHECK(bench.performance({"--only=nobody"}) == 1);
+  CHECK(bench.says("pace: no model is called 'nobody'; there are better, crashes,"));
+  CHECK(bench.performance({"--only=throws"}) == 0);
+  CHECK(bench.csv().ends_with("cpu,throws,0,0.000000,0.000000,0,0,0,0,fail_to_run\n"));
+}
+
+TEST_CASE("a run goes on from an interrupted one") {
+  Bench bench;
+  const Variable log("FAKE_MODELS_LOG", bench.scratch / "log");
+  const Strings all{"-k", "better|good|interrupts|throws"};
+  CHECK(bench.performance(all) == 128 + 2);
+  CHECK(bench.says("pace: interrupted; the rows so far are in " + (bench.scratch / "r.csv") +
+                   ", and --resume goes on\n"));
+  CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures);
+  CHECK(bench.log().size() == 3);
+
+  CHECK(bench.performance({"-k", "better|good|throws", "--resume"}) == 0);
+  CHECK(bench.says("pace: 2 models of the earlier run kept\n"));
+  CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures +
+                           "cpu,throws,0,0.000000,0.000000,0,0,0,0,fail_to_run\n");
+  CHECK(bench.log().size() == 4);
+  // One that failed then fails a gate now, without being run again.
+  CHECK(bench.performance({"-k", "good|throws", "--resume", "--gate"}) == 3);
+  CHECK(bench.log().size() == 4);
+  CHECK(bench.performance({"-k", "good", "--resume", "--gate"}) == 0);
+
+  CHECK(bench.performance({"-k", "good", "--resume", "--repeat=7"}) == 1);
+  CHECK(bench.says(
+      "r.json:1: --resume: the earlier run had other options (--repeat: nothing there, '7' here); give the same, "
+      "or write to another file\n"));
+  CHECK(bench.performance({"-k", "good", "--resume", "--device=cuda"}) == 1);
+  CHECK(bench.says("(--devices: \"cpu\" there, 'cuda' here)"));
+  {
+    const Variable machine("FAKE_MACHINE", "another");
+    CHECK(bench.performance({"-k", "good", "--resume"}) == 1);
+    CHECK(bench.says("machine: \"mine\" there, 'another' here"));
+  }
+  // What was cut off in the middle of a line does no harm; what is no record at all does.
+  const std::string records = bench.scratch.read("r.json");
+  (void)bench.scratch.write("r.json", records.substr(0, records.size() - 9));
+  CHECK(bench.performance({"-k", "good", "--resume"}) == 0);
+  (void)bench.scratch.write("r.json", "{}\n" + records);
+  CHECK(bench.performance({"-k", "good", "--resume"}) == 1);
+  CHECK(bench.says("r.json:1: --resume: expected a record of the earlier run: "));
+  ::unlink((bench.scratch / "r.json").c_str());
+  CHECK(bench.performance({"-k", "good", "--resume"}) == 1);
+  CHECK(bench.says("r.json: --resume: cannot be read; expected the records of the earlier run"));
+  CHECK(bench.log().size() == 4);
+  // Where there is nothing yet, everything is run.
+  ::unlink((bench.scratch / "r.csv").c_str());
+  CHECK(bench.performance({"-k", "good", "--resume"}) == 0);
+  CHECK(bench.log().size() == 5);
+}
+
+/// The folder of packages that a line of the log tells of.
+std::string cache_of(const std::string& line) { return line.substr(line.find("cache=") + 6); }
+
+TEST_CASE("cold start: packages of one's own for each model; warm start: twice on the same") {
+  Bench bench;
+  const Variable log("FAKE_MODELS_LOG", bench.scratch / "log");
+  CHECK(bench.performance({"-k", "good|better", "--cold-start-latency"}) == 0);
+  auto lines = bench.log();
+  REQUIRE(lines.size() == 2);
+  CHECK_FALSE(cache_of(lines[0]).empty());
+  CHECK(cache_of(lines[0]) != cache_of(lines[1]));
+  CHECK_FALSE(std::filesystem::exists(std::filesystem::path(cache_of(lines[0])).parent_path()));
+
+  ::unlink((bench.scratch / "log").c_str());
+  for (const Strings& words : {Strings{"-k", "good"}, Strings{"--only=good"}}) {
+    CHECK(bench.performance({words[0], words.back(), "--warm-start-latency"}) == 0);
+    lines = bench.log();
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].starts_with("good cpu repeat=1 "));
+    CHECK(lines[1].starts_with("good cpu repeat=30 "));
+    CHECK(cache_of(lines[0]) == cache_of(lines[1]));
+    CHECK(bench.csv() == header + "cpu,good" + good_figures);
+    ::unlink((bench.scratch / "log").c_str());
+    ::unlink((bench.scratch / "r.csv").c_str());
+  }
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  CHECK(cache_of(bench.log().at(0)).empty());
+}
+
+TEST_CASE("batch sizes from a file") {
+  Bench bench;
+  const auto file = bench.scratch.write("b.csv", "other,3\ngood,16\nbetter,-1\nexits,x\n");
+  CHECK(bench.performance({"-k^good$", "--batch-size-file=" + file}) == 0);
+  CHECK(bench.csv().find("cpu,good,16,") != std::string::npos);
+  CHECK(bench.performance({"-k^hangs$", "--device=cuda", "--batch-size-file=" + file}) == 0);
+  CHECK(bench.says("b.csv: no batch size for hangs; its own is taken\n"));
+  CHECK(bench.performance({"-k^better$", "--batch-size-file=" + file}) == 1);
+  CHECK(bench.says("b.csv:3: no batch size was found for 'better' when the file was made\n"));
+  CHECK(bench.performance({"-k^exits$", "--batch-size-file=" + file}) == 1);
+  CHECK(bench.says("b.csv:4: expected 'name,size', a size above 0; found 'exits,x'\n"));
+  std::filesystem::create_directory(bench.scratch / "benchmarks");
+  (void)bench.scratch.write("benchmarks/b.csv", "good,64\n");
+  CHECK(bench.performance({"-k^good$", "--batch-size-file=" + file}) == 0);
+  CHECK(bench.csv().find("cpu,good,64,") != std::string::npos);
+  // What --find-batch-sizes writes is such a file.
+  CHECK(bench.run({"--find-batch-sizes", "--inference", "-k", "good|crashes", "--batch-size=32"}) == 0);
+  CHECK(bench.csv() == "good,32\n");
+}
+
+TEST_CASE("an older file gives a line and two columns more") {
+  Bench bench;
+  const auto old = bench.scratch.write("old.csv", "dev,name,speedup\ncpu,good,1.0\n");
+  CHECK(bench.performance({"-k", "good", "--baseline=" + old}) == 0);
+  CHECK(bench.says("1.000x -> 2.000x [2.000x]\n"));
+  CHECK(bench.csv().starts_with(
+      "dev,name,batch_size,speedup,abs_latency,baseline,speedup_vs_baseline,compilation_latency"));
+  CHECK(bench.csv().find("cpu,good,4,2.000000,10.000000,1.000000,2.000000,") != std::string::npos);
+}
+
+TEST_CASE("bad input ends the run, with what is wrong") {
+  Bench bench;
+  CHECK(bench.performance({"--total-partitions=2", "--partition-id=2"}) == 255);
+  CHECK(bench.says("pace: Invalid partition id: expected 0 to 1 of 2 partitions, found 2\n"));
+  CHECK(bench.performance({"-k", "zebra"}) == 1);
+  CHECK(bench.says("pace: no model matches the filters; there are better, crashes, "));
+  CHECK(bench.performance({"-k", "good|makes_no_sense|throws"}) == 1);
+  CHECK(bench.says("pace: nothing can be run like that\n"));
+  CHECK_FALSE(bench.says("it throws"));
+  CHECK(bench.csv() == header + "cpu,good" + good_figures);
+  CHECK(bench.performance({"--config=" + bench.scratch.write("bad.yaml", "skip:\n  all: good\n")}) == 1);
+  CHECK(bench.says("bad.yaml:2: section 'skip.all': expected a list of models, found 'good'\n"));
+  CHECK(bench.performance({"-k", "good", "--baseline=/nowhere.csv"}) == 1);
+  CHECK(bench.says("pace: /nowhere.csv: cannot be read; expected a CSV file\n"));
+  CHECK(bench.performance({"--ddp"}) == 1);
+  CHECK(bench.says("pace: --ddp is refused: "));
+  CHECK(bench.performance({"-k", "good", "--output=/proc/nothing/r.csv"}, false) == 1);
+  CHECK(bench.says("pace: good: cannot make the folder '/proc/nothing'"));
+}
+
+TEST_CASE("what the YAML file says is heeded and told") {
+  Bench bench;
+  const auto config = "--config=" + bench.scratch.write("m.yaml", "skip:\n  all: [better, zebra]\n");
+  CHECK(bench.performance({"-k", "good|better", config, "--nopython"}) == 0);
+  CHECK(bench.says("m.yaml:2: section 'skip.all': no model is called 'zebra'\n"));
+  CHECK(bench.says("pace: 1 model is skipped by " + (bench.scratch / "m.yaml") +
+                   "; --verbose tells which, --no-skip runs them\n"));
+  CHECK(bench.says("pace: --nopython has no effect: "));
+  CHECK(bench.csv() == header + "cpu,good" + good_figures);
+  CHECK(bench.performance({"-k", "good|better", config, "--verbose"}) == 0);
+  CHECK(bench.says("pace: better is skipped by skip.all\n"));
+  CHECK(bench.performance({"-k", "good|better", config, "--no-skip", "--quiet"}) == 0);
+  CHECK(read_csv(bench.scratch / "r.csv").rows.size() == 2);
+  CHECK_FALSE(bench.says("zebra"));
+  CHECK(bench.performance({"--total-partitions=15", "--partition-id=0", "-k^good$"}) == 0);
+  CHECK(bench.says("pace: this partition holds none of the models that are asked for\n"));
+}
+
+TEST_CASE("lists and help need nothing else") {
+  Bench bench;
+  CHECK(bench.run({"--list"}, false) == 0);
+  CHECK(bench.says("good            timm   cnn     1               1\n"));
+  CHECK(bench.run({"--help"}, false) == 0);
+  CHECK(bench.says("bazel run //benches/models -- MODE DIRECTION OPTIONS"));
+}
+
+}  // namespace

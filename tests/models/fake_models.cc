@@ -1,0 +1,118 @@
+// The models' bench with models that hang, crash and eat memory.
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <list>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "benches/models/run_program.hpp"
+#include "pace/core/error.hpp"
+
+namespace {
+
+using namespace pace::families::models;
+
+[[noreturn]] void sleep_forever() {
+  for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+/// Memory that is really used, until there is no more, and at most 8 GB.
+void eat() {
+  constexpr std::size_t piece = 16 << 20;
+  std::list<std::unique_ptr<char[]>> eaten;
+  for (std::size_t all = 0; all < std::size_t{8} << 30; all += piece) {
+    eaten.emplace_back(new char[piece]);
+    std::memset(eaten.back().get(), 1, piece);
+  }
+}
+
+Row good(const Settings& settings, const std::string& model, const std::string& backend) {
+  Row row{.device = settings.device, .name = model, .batch_size = settings.batch_size.value_or(4), .backend = backend};
+  if (has_statuses(settings.mode)) {
+    row.values = {{"accuracy", "pass"}};
+  } else if (settings.mode == Mode::performance) {
+    row.values = {{"speedup", backend == "torchscript" ? 1.0 : 2.0},
+                  {"abs_latency", 10.0},
+                  {"compilation_latency", 3.0},
+                  {"compression_ratio", 0.5},
+                  {"eager_peak_mem", 1.0},
+                  {"dynamo_peak_mem", 2.0},
+                  {"status", "pass"}};
+    row.message = backend == "torchscript" ? "1.000x" : "2.000x";
+    row.raw_timings = {{2.0, 1.0}};
+  } else if (settings.mode == Mode::tolerance) {
+    row.values = {{"max", 0.5}, {"mean", 0.25}, {"std", 0.125}};
+  }
+  return row;
+}
+
+/// Where models leave a line each time they run, if somebody wants to know.
+void tell(const std::string& text) {
+  if (const char* path = std::getenv("FAKE_MODELS_LOG")) std::ofstream(path, std::ios::app) << text << '\n';
+}
+
+std::vector<Row> run(const std::string& model, const Settings& settings, const Config& config, std::ostream& log) {
+  const char* cache = std::getenv("PACE_PACKAGE_CACHE");
+  tell(model + ' ' + settings.device + " repeat=" + std::to_string(settings.repeat) + " cache=" + (cache ? cache : ""));
+  if (model == "hangs" && settings.device == "cpu") sleep_forever();
+  if (model == "forks" && ::fork() == 0) {
+    // Something that the model has started, and that outlives it unless somebody ends it.
+    if (const char* path = std::getenv("FAKE_MODELS_PID")) std::ofstream(path) << ::getpid() << std::flush;
+    sleep_forever();
+  }
+  if (model == "forks") sleep_forever();
+  if (model == "crashes") ::raise(SIGSEGV);
+  if (model == "exits") ::_exit(7);
+  if (model == "vanishes") ::_exit(0);
+  if (model == "is_killed") ::raise(SIGKILL);
+  if (model == "eats") eat();
+  if (model == "throws") throw std::runtime_error("it throws");
+  if (model == "runs_out") throw std::runtime_error("CUDA out of memory. Tried to allocate 2 GB");
+  if (model == "makes_no_sense") throw pace::InputError({}, "nothing can be run like that");
+  if (model == "interrupts") {
+    ::kill(::getppid(), SIGINT);
+    sleep_forever();
+  }
+  log << "log of " << model << '\n';
+  std::vector<Row> rows;
+  for (const auto& backend : candidates(settings)) rows.push_back(good(settings, model, backend));
+  if (model == "differs") {
+    for (auto& row : rows) {
+      row.values = {{"accuracy", "fail_accuracy"}};
+      row.passed = config.expected.contains(model);
+    }
+  }
+  if (model == "half") {
+    rows.pop_back();
+    rows.push_back(good(settings, model, candidates(settings).back()));
+    rows.back().passed = false;
+  }
+  return rows;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pace::benches::World world{.models = {}, .run = run};
+  for (const char* name : {"good", "better", "hangs", "forks", "crashes", "exits", "vanishes", "is_killed", "eats",
+                           "throws", "runs_out", "makes_no_sense", "interrupts", "differs", "half"})
+    world.models.push_back(
+        {.name = name, .suite = Suite::timm, .family = name == std::string("good") ? "cnn" : "other"});
+  world.identity["machine"] = std::getenv("FAKE_MACHINE") ? std::getenv("FAKE_MACHINE") : "mine";
+  world.is_test = std::getenv("FAKE_TEST") != nullptr;
+  char path[4096] = {};
+  if (::readlink("/proc/self/exe", path, sizeof path - 1) <= 0) return 1;
+  return pace::benches::run_program(path, {argv + 1, argv + argc}, world, std::cout, std::cerr);
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# benches/models as a person uses it, on small models: what it prints and writes, and what it says to wrong input.
+#
+#   program_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=${TEST_TMPDIR:?}
+# The program under test is not the test that Bazel waits for.
+unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \
+  TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_SRCDIR
+failures=0
+
+# run OPTIONS...: sets output (stdout), errors (stderr) and code.
+run() {
+  "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
+  code=$?
+  output=$(<"$work/out") errors=$(<"$work/err")
+}
+# model OPTIONS...: as run, of models for a CPU, with results in $work.
+model() { run --small --device cpu --output-directory "$work" "$@"; }
+ends_with() { ((code == $1)) || complain "exit code $code"; }
+prints() { [[ $output == *"$1"* ]] || complain "not printed: $1"; }
+says() { [[ $errors == *"$1"* ]] || complain "no message: $1"; }
+has_row() { grep -Eq "$2" "$work/$1" || complain "no row $2 in $1: $(cat "$work/$1")"; }
+complain() {
+  printf '%s: %s\n%s\n%s\n\n' "$case" "$1" "$output" "$errors"
+  failures=$((failures + 1))
+}
+
+case="the models"
+run --list; ends_with 0
+prints "resnet18 "; prints "torchbench"
+
+case="the project's YAML file is about models that there are"
+model --performance --inference --nothing -k '^dlrm$' -k '^resnet18$' --repeat 3 --progress; ends_with 0
+[[ $errors != *"no model is called"* && $errors != *"there is no section"* ]] || complain "it warns"
+prints "Running model 2/2"; prints "cpu  eval  dlrm "; prints "cpu  eval  resnet18 "
+has_row nothing.csv '^dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,'
+has_row nothing.csv '^cpu,dlrm,[0-9]+,[0-9.]+,.*,pass$'
+has_row nothing.csv '^cpu,resnet18,[0-9]+,[0-9.]+,.*,pass$'
+prints "geometric mean of speed-ups by family"
+(($(wc -l <"$work/nothing.csv") == 3)) || complain "expected two rows"
+
+case="accuracy, in this process"
+model --accuracy --training --backend torchscript --only dlrm; ends_with 0
+has_row accuracy_torchscript.csv '^cpu,dlrm,[0-9]+,pass'
+
+case="operators and their inputs"
+model --log-operator-inputs --inference --only dlrm; ends_with 0
+[[ -s $work/dlrm_eval.txt ]] || complain "nothing was recorded"
+
+case="throughput"
+model --throughput --inference --backend eager --only dlrm --repeat 2 --callers 2; ends_with 0
+has_row throughput_eager.csv '^cpu,dlrm,[0-9]+,2,4,'
+
+case="what cannot be"
+run --performance; ends_with 1; says "expected one of --training, --inference"
+model --performance --inference -k zebra; ends_with 1; says "no model matches the filters; there are "
+model --performance --inference --only zebra; ends_with 1; says "no model is called 'zebra'"
+model --performance --inference --total-partitions 2 --partition-id 2; ends_with 255; says "Invalid partition id"
+model --performance --inference -k dlrm --backend nobody; ends_with 1; says "no back end is called 'nobody'"
+model --performance --inference -k dlrm --device teapot; ends_with 1; says "no device is called 'teapot'"
+model --performance --inference --batch-size 0; ends_with 1; says "--batch-size: '0' does not do"
+model --performance --inference --ddp; ends_with 1; says "--ddp is refused"
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))

@@ -1,0 +1,100 @@
+// --compat: torchbench's loop, its medians, its p-values and its words.
+#include "pace/families/models/run/compat_loop.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+
+#include "pace/families/models/run/warm_up.hpp"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using namespace pace::families::models;
+using Catch::Approx;
+
+/// A clock that moves when it is told to, and remembers what happened.
+struct FakeWorld {
+  double seconds = 0;
+  std::string story;
+  CompatWorld world{[this] { return seconds; }, [this] { happen("s", 0.25); }, [this] { happen("r", 100); }};
+
+  void happen(const std::string& what, double takes) {
+    story += what;
+    seconds += takes;
+  }
+};
+
+TEST_CASE("a run is the time of its calls and of the last wait; random states are put back untimed", "[models]") {
+  FakeWorld fake;
+  REQUIRE(timed(fake.world, 3, [&] { fake.happen("c", 2); }) == Approx(3 * 2 + 0.25));
+  REQUIRE(fake.story == "srcrcrcs");
+}
+
+TEST_CASE("eager and compiled take turns on the same inputs", "[models]") {
+  FakeWorld fake;
+  std::vector<at::Tensor> seen;
+  const torch::jit::Stack inputs{at::ones({3}), at::arange(3)};
+  const auto side = [&](const char* name, double takes) {
+    return [&, name, takes](const torch::jit::Stack& given) {
+      seen.push_back(given[0].toTensor());
+      REQUIRE(given[1].toTensor().equal(at::arange(3)));
+      fake.happen(name, takes);
+    };
+  };
+  const auto timings = speedup_experiment(fake.world, {.repeat = 2}, inputs, side("E", 3), side("C", 1));
+  REQUIRE(fake.story == "srEssrCssrEssrCs");
+  REQUIRE(timings.eager == std::vector<double>{3.25, 3.25});
+  REQUIRE(timings.compiled == std::vector<double>{1.25, 1.25});
+  for (const auto& each : seen) REQUIRE(each.equal(at::ones({3})));
+
+  seen.clear();
+  (void)speedup_experiment(fake.world, {.repeat = 2, .randomize_input = true}, inputs, side("E", 3), side("C", 1));
+  REQUIRE(seen[0].equal(seen[1]));  // both sides of a repeat
+  REQUIRE_FALSE(seen[0].equal(seen[2]));
+  REQUIRE_FALSE(seen[0].equal(at::ones({3})));
+  REQUIRE_THROWS_AS(speedup_experiment(fake.world, {.repeat = 0}, inputs, side("E", 3), side("C", 1)), pace::InputError);
+}
+
+TEST_CASE("random inputs: normal floats, integers as they are, nothing else", "[models]") {
+  const auto drawn = randomized({at::ones({4}).to(at::kDouble), at::arange(4)});
+  REQUIRE(drawn[0].toTensor().scalar_type() == at::kDouble);
+  REQUIRE_FALSE(drawn[0].toTensor().equal(at::ones({4}).to(at::kDouble)));
+  REQUIRE(drawn[1].toTensor().equal(at::arange(4)));
+  REQUIRE_THROWS_WITH(randomized({at::ones({4}).to(at::kHalf)}),
+                      Catch::Matchers::ContainsSubstring("randomize_input need support tensor of type Half"));
+}
+
+TEST_CASE("Student's test and medians, against numbers worked out by integration", "[models]") {
+  REQUIRE(t_test_p_value({1.0, 1.1, 0.9, 1.05}, {0.8, 0.85, 0.9, 0.7}) == Approx(0.0161581154).epsilon(1e-8));
+  REQUIRE(t_test_p_value({1.0, 1.2, 1.1}, {1.05, 1.15, 1.0}) == Approx(0.6701799733).epsilon(1e-8));
+  REQUIRE(std::isnan(t_test_p_value({1}, {1, 2})));
+  REQUIRE(std::isnan(t_test_p_value({1, 1}, {1, 1})));
+  REQUIRE(t_test_p_value({1, 1}, {2, 2}) == 0);
+  REQUIRE(median_of({3, 1, 2}) == 2);
+  REQUIRE(median_of({4, 1, 2, 3}) == 2.5);
+}
+
+TEST_CASE("how speed-ups are written", "[models]") {
+  REQUIRE(format_speedup(1.5, 0.02) == "1.500x p=0.02");
+  REQUIRE(format_speedup(1.5, 0.1) == "1.500x p=0.10");
+  REQUIRE(format_speedup(1.01234, 0.11) == "1.012x SAME");
+  REQUIRE(format_speedup(3, 0, false) == "ERROR");
+  REQUIRE(compression_ratio(3, 2) == 1.5);
+  REQUIRE(compression_ratio(3, 0) == 0);
+}
+
+TEST_CASE("memory of the process", "[models]") {
+  const double before = resident_gigabytes();
+  REQUIRE(before > 0);
+  const at::Tensor tensor = at::ones({64 << 20});  // 256 MiB
+  REQUIRE(resident_gigabytes() > before + 0.2);
+}
+
+}  // namespace

@@ -1,0 +1,111 @@
+// Models compiled by AOTInductor, for inference and for training: slow (minutes on two cores, once).
+#include "pace/families/models/run/run_model.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pace/subject/files.hpp"
+#include "pace/subject/package_options.hpp"
+#include "tests/models/run_rows.hpp"
+#include "tests/models/run_samples.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using namespace pace::families::models;
+using Catch::Matchers::ContainsSubstring;
+using pace::test::cell;
+using pace::test::run;
+namespace fs = std::filesystem;
+
+/// Packages go into a cache of the test's own.
+struct Cache {
+  fs::path path = pace::subject::detail::make_folder_in(fs::temp_directory_path());
+  Cache() { ::setenv("PACE_PACKAGE_CACHE", path.c_str(), 1); }
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+  ~Cache() {
+    ::unsetenv("PACE_PACKAGE_CACHE");
+    pace::subject::detail::remove_tree(path);
+  }
+};
+
+TEST_CASE("compiled models do what eager does, forward, backward and step after step", "[models]") {
+  const Cache cache;
+  if (pace::subject::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
+  const auto entry = pace::test::small_net();
+
+  // In train mode: dropout draws eager's numbers, batch norm's averages are written to, Adam goes on from there.
+  Settings accuracy;
+  accuracy.mode = Mode::accuracy;
+  accuracy.backends = {"aot_inductor"};
+  accuracy.training = true;
+  accuracy.use_eval_mode = false;
+  accuracy.optimizer_on_cpu = true;
+  accuracy.iterations = 3;
+  for (const auto precision : {Precision::float32, Precision::amp}) {
+    accuracy.precision = precision;
+    const auto rows = run(entry, accuracy);
+    INFO("precision " << static_cast<int>(precision) << ": " << rows[0].message);
+    REQUIRE(cell<std::string>(rows[0], "accuracy") == "pass");
+    REQUIRE(cell<std::int64_t>(rows[0], "cosine") == 0);
+  }
+
+  // The same definition, with a batch of the same size: found compiled, timed, and right.
+  Settings performance;
+  performance.backends = {"aot_inductor", "torchscript"};
+  performance.training = true;
+  performance.precision = Precision::float32;
+  performance.repeat = 12;
+  performance.warm_up_iterations = 2;
+  std::string log;
+  auto rows = run(entry, performance, &log);
+  INFO(rows[0].message << '\n' << log);
+  REQUIRE(cell<std::string>(rows[0], "status") == "pass");
+  REQUIRE(cell<double>(rows[0], "speedup") > 0);
+  REQUIRE(cell<double>(rows[0], "compile_seconds") == 0);
+  REQUIRE(cell<double>(rows[0], "load_seconds") > 0);
+  REQUIRE(cell<std::int64_t>(rows[0], "autograd_compiles") == 1);
+  REQUIRE(cell<double>(rows[0], "forward_speedup") > 0);
+  REQUIRE(cell<double>(rows[0], "backward_speedup") > 0);
+  REQUIRE(cell<std::string>(rows[1], "status") == "pass");
+  REQUIRE_THAT(log, ContainsSubstring("compiled with fallback_random"));
+
+  // Inductor's own random numbers are others: their answers are not eager's, and get no number.
+  performance.backends = {"aot_inductor"};
+  performance.inductor_config = {"fallback_random=false"};
+  rows = run(entry, performance);
+  REQUIRE(cell<std::string>(rows[0], "status") == "fail_accuracy");
+  REQUIRE(cell<double>(rows[0], "speedup") == 0);
+
+  // Inference, compiled now; then by several callers, each with a loaded package of its own.
+  performance.inductor_config = {};
+  performance.training = false;
+  rows = run(entry, performance);
+  INFO(rows[0].message);
+  REQUIRE(cell<std::string>(rows[0], "status") == "pass");
+  REQUIRE(cell<double>(rows[0], "compile_seconds") > 0);
+  performance.mode = Mode::throughput;
+  performance.callers = 3;
+  rows = run(entry, performance);
+  INFO(rows[0].message);
+  REQUIRE(cell<std::int64_t>(rows[0], "iterations") == 36);
+
+  // Packages of one run serve another, which has no compiler: as --packages.
+  performance.mode = Mode::performance;
+  performance.packages = {cache.path.string()};
+  const Cache empty;
+  ::setenv("PACE_PYTHON", "/no/such/python", 1);
+  REQUIRE(cell<std::string>(run(entry, performance)[0], "status") == "pass");
+  performance.batch_size = 3;
+  rows = run(entry, performance);
+  REQUIRE(cell<std::string>(rows[0], "status") == "fail_to_run");
+  REQUIRE_THAT(rows[0].message, ContainsSubstring("/no/such/python"));
+}
+
+}  // namespace

@@ -1,0 +1,263 @@
+// Performance runs: what stands in their rows, and what becomes of models and back ends that fail.
+#include "pace/families/models/run/run_model.hpp"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "tests/models/run_fakes.hpp"
+#include "tests/models/run_rows.hpp"
+#include "tests/models/run_samples.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using namespace pace::families::models;
+using Catch::Matchers::ContainsSubstring;
+using pace::test::AddedBackend;
+using pace::test::eager_but;
+using pace::test::run;
+
+double number(const Row& row, const std::string& column) {
+  for (const auto& [name, cell] : row.values)
+    if (name == column) {
+      if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
+      return std::get<double>(cell);
+    }
+  throw std::runtime_error("no column " + column);
+}
+std::string text(const Row& row, const std::string& column) { return pace::test::cell<std::string>(row, column); }
+std::vector<std::string> columns(const Row& row) {
+  std::vector<std::string> names;
+  for (const auto& [name, cell] : row.values) names.push_back(name);
+  return names;
+}
+
+Settings quick(std::vector<std::string> backends, bool training = false) {
+  Settings settings;
+  settings.backends = std::move(backends);
+  settings.training = training;
+  settings.repeat = 12;
+  settings.warm_up_iterations = 2;
+  return settings;
+}
+
+TEST_CASE("inference: a row for each back end, in the order asked for", "[models]") {
+  const auto entry = pace::test::small_net();
+  const auto rows = run(entry, quick({"torchscript", "eager", "cuda_graph"}));
+  REQUIRE(rows.size() == 3);
+  for (const auto& row : rows) {
+    REQUIRE(row.device == "cpu");
+    REQUIRE(row.name == "small_net");
+    REQUIRE(row.batch_size == 2);
+    REQUIRE(columns(row) == columns(rows[0]));
+  }
+  const auto names = columns(rows[0]);
+  const std::vector<std::string> first{"speedup", "abs_latency", "compilation_latency", "compression_ratio",
+                                       "eager_peak_mem", "dynamo_peak_mem", "calls_captured", "unique_graphs",
+                                       "graph_breaks", "unique_graph_breaks", "autograd_captures", "autograd_compiles",
+                                       "cudagraph_skips"};
+  REQUIRE(std::vector<std::string>(names.begin(), names.begin() + 13) == first);
+
+  REQUIRE(rows[0].backend == "torchscript");
+  REQUIRE(rows[0].passed);
+  REQUIRE(text(rows[0], "status") == "pass");
+  REQUIRE(number(rows[0], "speedup") > 0);
+  REQUIRE(number(rows[0], "abs_latency") > 0);
+  REQUIRE(number(rows[0], "eager_latency") > 0);
+  REQUIRE(number(rows[0], "interval_low") <= number(rows[0], "interval_high"));
+  REQUIRE(number(rows[0], "unique_graphs") == 1);
+  REQUIRE(number(rows[0], "autograd_captures") == 0);
+  REQUIRE(number(rows[0], "calls_captured") >= 5);
+  REQUIRE(number(rows[0], "compression_ratio") > 0);
+  REQUIRE_THAT(rows[0].message, ContainsSubstring("x"));
+
+  REQUIRE(number(rows[1], "speedup") == 1);
+  REQUIRE(text(rows[1], "status") == "pass");
+
+  REQUIRE(rows[2].backend == "cuda_graph");
+  REQUIRE_FALSE(rows[2].passed);
+  REQUIRE(text(rows[2], "status") == "fail_to_run");
+  REQUIRE(number(rows[2], "speedup") == 0);
+}
+
+TEST_CASE("training: the step's phases are timed apart, with dropout and batch norm", "[models]") {
+  auto settings = quick({"torchscript"}, true);
+  settings.no_slower_than = 1e6;
+  std::string log;
+  const auto rows = run(pace::test::small_net(), settings, &log);
+  REQUIRE(rows.size() == 1);
+  INFO(rows[0].message);
+  REQUIRE(text(rows[0], "status") == "pass");
+  REQUIRE(rows[0].batch_size == 4);
+  REQUIRE(number(rows[0], "forward_speedup") > 0);
+  REQUIRE(number(rows[0], "backward_speedup") > 0);
+  REQUIRE(number(rows[0], "autograd_captures") == 1);
+  REQUIRE(number(rows[0], "autograd_compiles") == 0);
+  REQUIRE(text(rows[0], "verdict") != "none");
+  REQUIRE_THAT(log, ContainsSubstring("draws random numbers"));
+}
+
+TEST_CASE("in every precision", "[models]") {
+  for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::amp}) {
+    for (const bool training : {false, true}) {
+      auto settings = quick({"torchscript"}, training);
+      settings.precision = precision;
+      settings.repeat = 4;
+      settings.grad_scaler = training;
+      const auto rows = run(pace::test::mlp(), settings);
+      INFO(rows[0].message);
+      REQUIRE(text(rows[0], "status") == "pass");
+    }
+  }
+}
+
+TEST_CASE("--compat: torchbench's figures, with its optimiser", "[models]") {
+  auto settings = quick({"torchscript", "eager", "cuda_graph"}, true);
+  settings.compat = true;
+  settings.optimizer_on_cpu = true;
+  const auto rows = run(pace::test::small_net(), settings);
+  REQUIRE(rows.size() == 3);
+  REQUIRE(text(rows[0], "status") == "pass");
+  REQUIRE(number(rows[0], "speedup") == number(rows[0], "eager_latency") / number(rows[0], "abs_latency"));
+  REQUIRE(number(rows[0], "p_value") >= 0);
+  REQUIRE(number(rows[0], "p_value") <= 1);
+  REQUIRE((rows[0].message.find("x SAME") != std::string::npos || rows[0].message.find("x p=") != std::string::npos));
+  REQUIRE(rows[1].backend == "eager");
+  REQUIRE(text(rows[2], "status") == "fail_to_run");
+}
+
+TEST_CASE("back ends that fail, each in its own way, and leave the others alone", "[models]") {
+  const AddedBackend unmade("unmade", [](Instance, const MakeOptions&) -> Runnable {
+    throw pace::Refused("it is Sunday");
+  });
+  const AddedBackend greedy("greedy", [](Instance, const MakeOptions&) -> Runnable { pace::test::run_out_of_memory(); });
+  const AddedBackend cold("cold", eager_but([](int call) {
+                            if (call == 2) throw std::runtime_error("the second call is one too many");
+                          }));
+  const AddedBackend late("late", eager_but([](int call) {
+                            if (call == 6) throw std::runtime_error("tired");
+                          }));
+  const AddedBackend wrong("wrong", eager_but([](int) {}, [](c10::IValue value) {
+                             return c10::IValue(value.toTensor() * -1);
+                           }));
+  const auto rows = run(pace::test::small_net(), quick({"unmade", "greedy", "cold", "late", "wrong", "torchscript"}));
+  REQUIRE(rows.size() == 6);
+  const std::vector<std::string> statuses{"fail_to_run", "OOM", "warmup_failed", "fail_to_run", "fail_accuracy", "pass"};
+  const std::vector<std::string> messages{"it is Sunday", "no memory is left", "one too many", "tired", "output", "x"};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    INFO(rows[i].backend << ": " << rows[i].message);
+    REQUIRE(text(rows[i], "status") == statuses[i]);
+    REQUIRE_THAT(rows[i].message, ContainsSubstring(messages[i]));
+    REQUIRE(rows[i].passed == (i == 5));
+    REQUIRE((number(rows[i], "speedup") > 0) == (i == 5));
+  }
+}
+
+TEST_CASE("models that fail", "[models]") {
+  auto entry = pace::test::mlp();
+  entry.make = [](const ModelRequest&) -> Model {
+    throw c10::NotImplementedError({__func__, __FILE__, __LINE__}, "not in this size");
+  };
+  auto rows = run(entry, quick({"torchscript", "eager"}));
+  REQUIRE(rows.size() == 2);
+  REQUIRE(text(rows[1], "status") == "model_fail_to_load");
+  REQUIRE_THAT(rows[0].message, ContainsSubstring("not in this size"));
+  REQUIRE_FALSE(rows[0].passed);
+
+  entry = pace::test::mlp();
+  const auto make = entry.make;
+  entry.make = [make](const ModelRequest& request) {
+    auto model = make(request);
+    model.loss = [](const c10::IValue& output) { return output.toTupleRef().elements()[0].toTensor(); };
+    return model;
+  };
+  rows = run(entry, quick({"torchscript"}, true));
+  REQUIRE(text(rows[0], "status") == "eager_fail_to_run");
+  REQUIRE_THAT(rows[0].message, ContainsSubstring("expected a loss that is a scalar, found a tensor with sizes [4, 3]"));
+  REQUIRE(text(run(entry, quick({"torchscript"}))[0], "status") == "pass");  // inference needs none
+
+  // The first forward checks the model; those of the warm-up come next.
+  entry.make = [make, calls = std::make_shared<int>(0)](const ModelRequest& request) {
+    auto model = make(request);
+    model.forward = [calls, forward = model.forward](const torch::jit::Stack& inputs) {
+      if (++*calls > 1) throw std::runtime_error("once and never again");
+      return forward(inputs);
+    };
+    return model;
+  };
+  rows = run(entry, quick({"torchscript"}));
+  REQUIRE(text(rows[0], "status") == "warmup_failed");
+  REQUIRE_THAT(rows[0].message, ContainsSubstring("never again"));
+}
+
+TEST_CASE("settings that make no sense", "[models]") {
+  const auto entry = pace::test::small_net();
+  const auto complaint = [&](const std::function<void(Settings&)>& change) -> std::string {
+    auto settings = quick({"torchscript"});
+    change(settings);
+    try {
+      (void)run(entry, settings);
+    } catch (const pace::InputError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  REQUIRE_THAT(complaint([](Settings& s) { s.batch_size = 0; }), ContainsSubstring("batch size of at least 1, found 0"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.backends = {"inductor"}; }),
+               ContainsSubstring("expected one of eager, torchscript, cuda_graph, aot_inductor"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.backends = {}; }), ContainsSubstring("expected at least one"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.device = "toaster"; }), ContainsSubstring("no device is called 'toaster'"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.device = "mps"; }), ContainsSubstring("not on 'mps'"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.repeat = 0; }), ContainsSubstring("--repeat"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.threads = 0; }), ContainsSubstring("--threads"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.inductor_config = {"max_autotune"}; s.inductor_config.push_back("what"); }),
+               ContainsSubstring("found 'what'"));
+  REQUIRE_THAT(complaint([](Settings& s) {
+                 s.precision = Precision::amp;
+                 s.amp_dtype = "int8";
+               }),
+               ContainsSubstring("--amp-dtype"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.memory_fraction = 1.5; }), ContainsSubstring("at most 1, found 1.5"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.memory_fraction = 0.5; }), ContainsSubstring("--device cuda"));
+  auto nowhere = quick({"torchscript"});
+  nowhere.device = "cuda:77";
+  const auto rows = run(entry, nowhere);
+  REQUIRE(text(rows[0], "status") == "fail_to_run");
+  REQUIRE_THAT(rows[0].message, ContainsSubstring("there is no device cuda:77"));
+}
+
+TEST_CASE("what is asked for beside the figures", "[models]") {
+  auto settings = quick({"torchscript"});
+  settings.dynamic_batch = true;
+  REQUIRE_THAT(run(pace::test::small_net(), settings)[0].message, ContainsSubstring("--dynamic-batch"));
+  settings = quick({"torchscript"});
+  settings.randomize_input = true;
+  settings.warm_peak_memory = true;
+  settings.deterministic = true;
+  settings.iterations_per_run = 3;
+  settings.threads = 1;
+  const auto rows = run(pace::test::small_net(), settings);
+  REQUIRE(text(rows[0], "status") == "pass");
+  REQUIRE_FALSE(at::globalContext().deterministicAlgorithms());
+  const auto options = performance_options(settings, c10::kCPU);
+  REQUIRE(options.max_rounds == 12);
+  REQUIRE(options.max_iterations == 3);
+  REQUIRE(options.seed == 1337);
+  REQUIRE(performance_options(settings, c10::Device("cuda:0")).clock == pace::ClockChoice::wall);
+
+  Config config;
+  config.dtype.fp32_only_models = {"small_net"};
+  settings = quick({"torchscript"});
+  settings.precision = Precision::bfloat16;
+  std::string log;
+  REQUIRE(text(run(pace::test::small_net(), settings, &log, config)[0], "status") == "pass");
+  REQUIRE_THAT(log, ContainsSubstring("warning: small_net supports float32 only"));
+}
+
+}  // namespace

@@ -1,0 +1,85 @@
+// Small models for tests of how models are run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/relu.h>
+
+#include "pace/families/models/model.hpp"
+
+namespace pace::test {
+
+namespace models = families::models;
+
+/// A convolution, batch norm, dropout and a linear layer: what has buffers and draws random numbers when it trains.
+struct SmallNet : torch::nn::Module {
+  explicit SmallNet(double drop) : dropout(drop) {
+    register_module("conv", conv);
+    register_module("norm", norm);
+    register_module("dropout", dropout);
+    register_module("head", head);
+  }
+  at::Tensor forward(const at::Tensor& x) {
+    const auto y = at::relu(norm->forward(conv->forward(x)));
+    return head->forward(dropout->forward(y.mean({2, 3})));
+  }
+  torch::nn::Conv2d conv{torch::nn::Conv2dOptions(3, 8, 3).padding(1)};
+  torch::nn::BatchNorm2d norm{8};
+  torch::nn::Dropout dropout;
+  torch::nn::Linear head{8, 4};
+};
+
+inline models::ModelEntry small_net(double dropout = 0.5, std::string name = "small_net") {
+  return {.name = std::move(name),
+          .suite = models::Suite::torchbench,
+          .family = "cnn",
+          .training_batch = 4,
+          .inference_batch = 2,
+          .make = [dropout](const models::ModelRequest& request) {
+            return models::make_model(std::make_shared<SmallNet>(dropout), at::randn({request.batch_size, 3, 8, 8}));
+          }};
+}
+
+/// Two linear layers, with an input of integers beside the one that is multiplied, a buffer of integers, and a loss.
+struct Mlp : torch::nn::Module {
+  Mlp() {
+    register_module("first", first);
+    register_module("second", second);
+    steps = register_buffer("steps", at::randint(0, 9, {3}, at::kLong));
+  }
+  std::pair<at::Tensor, at::Tensor> forward(const at::Tensor& x, const at::Tensor& index) {
+    const auto hidden = at::relu(first->forward(x));
+    return {second->forward(hidden).index_select(0, index), hidden};
+  }
+  torch::nn::Linear first{6, 16}, second{16, 3};
+  at::Tensor steps;
+};
+
+inline models::ModelEntry mlp(std::string name = "mlp") {
+  return {.name = std::move(name),
+          .suite = models::Suite::huggingface,
+          .family = "mlp",
+          .training_batch = 4,
+          .inference_batch = 4,
+          .make = [](const models::ModelRequest& request) {
+            auto model = models::make_model(std::make_shared<Mlp>(), at::randn({request.batch_size, 6}),
+                                            at::randint(0, request.batch_size, {request.batch_size}, at::kLong));
+            model.loss = [](const c10::IValue& output) {
+              return output.toTupleRef().elements()[0].toTensor().square().mean();
+            };
+            return model;
+          }};
+}
+
+}  // namespace pace::test
