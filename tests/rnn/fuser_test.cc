@@ -83,19 +83,20 @@ TEST_CASE("The executor overrides the fuser's choice") {
 
 TEST_CASE("Scripted LSTMs answer the same under every fuser and executor") {
   using pace::test::difference;
+  using pace::test::in_float64;
   for (const std::string name : {"simple", "multilayer"}) {
-    ModelDef plain = find_runner("py_" + name).make(pace::test::small());
+    ModelDef plain = in_float64(find_runner("py_" + name).make(pace::test::small()));
     const pace::test::StepResult expected = pace::test::one_step(plain);
     for (const char* fuser : {"te", "old", "none"}) {
       for (const char* executor : {"default", "profiling", "legacy", "simple"}) {
         INFO(name << ", " << fuser << ", " << executor);
         const FuserGuard guard;
         set_fuser(fuser, executor);
-        ModelDef scripted = find_runner("jit_" + name).make(pace::test::small());
+        ModelDef scripted = in_float64(find_runner("jit_" + name).make(pace::test::small()));
         for (int step = 0; step < 3; ++step) {
           const pace::test::StepResult actual = pace::test::one_step(scripted);
-          REQUIRE(difference(actual.answer, expected.answer, 1e-5) == "");
-          REQUIRE(difference(actual.gradients, expected.gradients, 1e-5) == "");
+          REQUIRE(difference(actual.answer, expected.answer, 1e-10) == "");
+          REQUIRE(difference(actual.gradients, expected.gradients, 1e-10) == "");
         }
       }
     }

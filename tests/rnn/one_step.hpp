@@ -53,6 +53,24 @@ inline at::Tensor start_of(rnn::ModelDef& model) {
   return prepared.toTupleRef().elements()[1].toTensor();
 }
 
+namespace detail {
+inline c10::IValue value_in_float64(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().to(at::kDouble);
+  if (!value.isTensorList()) return value;
+  std::vector<at::Tensor> list = value.toTensorVector();
+  for (at::Tensor& tensor : list) tensor = tensor.to(at::kDouble);
+  return list;
+}
+}  // namespace detail
+
+/// The model with the same numbers in float64. What rounding makes of a recurrence depends on the processor (a layer
+/// norm of six values may divide by nearly nothing); in float64 it stays far below what any mistake does.
+inline rnn::ModelDef in_float64(rnn::ModelDef model) {
+  for (at::Tensor& parameter : model.step.parameters) parameter.set_data(parameter.detach().to(at::kDouble));
+  for (c10::IValue& input : model.inputs) input = detail::value_in_float64(input);
+  return model;
+}
+
 /// Empty if each tensor equals its partner within `tolerance`, absolutely; else what differs.
 inline std::string difference(const std::vector<at::Tensor>& actual, const std::vector<at::Tensor>& expected,
                               double tolerance) {

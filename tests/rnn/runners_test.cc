@@ -1,10 +1,12 @@
-// Every runner that runs on the CPU against torch::nn::LSTM with the same weights: outputs, states, gradients.
+// Every runner that runs on the CPU against torch::nn::LSTM with the same weights: outputs, states, gradients. In
+// float64, so that what remains between the two is the same on every processor.
 #include "benches/rnn/runners.hpp"
 
 #include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -18,18 +20,21 @@ namespace {
 
 using namespace pace::rnn;
 using pace::test::difference;
+using pace::test::in_float64;
 using pace::test::one_step;
 using pace::test::small;
 using pace::test::start_of;
 using pace::test::StepResult;
 
-constexpr double tolerance = 1e-5;
+constexpr double tolerance = 1e-10;
 
-/// torch::nn::LSTM with copies of the model's weights.
-torch::nn::LSTM module_of(const ModelDef& model, const Sizes& sizes) {
+/// torch::nn::LSTM with copies of `weights`, which came from float32.
+torch::nn::LSTM module_of(std::vector<at::Tensor> weights, const Sizes& sizes) {
   LstmData data;
-  data.weights = model.step.parameters;
-  return nn_lstm(data, sizes);
+  data.weights = std::move(weights);
+  torch::nn::LSTM module = nn_lstm(data, sizes);
+  module->to(at::kDouble);
+  return module;
 }
 
 std::vector<at::Tensor> gradients(torch::nn::LSTM& module) {
@@ -40,7 +45,7 @@ std::vector<at::Tensor> gradients(torch::nn::LSTM& module) {
 
 /// Kind "lstm", and "simple" if `last_state`. The gradient is the model's own.
 StepResult reference(ModelDef& model, const Sizes& sizes, bool last_state) {
-  torch::nn::LSTM module = module_of(model, sizes);
+  torch::nn::LSTM module = module_of(model.step.parameters, sizes);
   const auto [output, states] =
       module->forward(model.inputs[0].toTensor(), std::tuple(model.inputs[1].toTensor(), model.inputs[2].toTensor()));
   const auto [hy, cy] = states;
@@ -59,7 +64,7 @@ StepResult reference(ModelDef& model, const Sizes& sizes, bool last_state) {
 
 void require_equal(const Runner& runner, const Sizes& sizes) {
   INFO(runner.name << ", " << sizes.layers << " layers, hidden " << sizes.hidden);
-  ModelDef model = runner.make(sizes);
+  ModelDef model = in_float64(runner.make(sizes));
   const StepResult expected = reference(model, sizes, runner.compared_with == "simple");
   // TorchScript profiles the first call and compiles at the second.
   for (int step = 0; step < 3; ++step) {
@@ -94,10 +99,10 @@ TEST_CASE("Sequences of many lengths go through the LSTM as they would alone") {
     INFO(runner.name);
     Sizes sizes = small();
     sizes.sequence = 1;  // plays no part
-    ModelDef model = runner.make(sizes);
+    ModelDef model = in_float64(runner.make(sizes));
     const std::vector<at::Tensor> sequences = model.inputs[0].toTensorVector();
     REQUIRE(sequences.size() == 3);
-    torch::nn::LSTM module = module_of(model, sizes);
+    torch::nn::LSTM module = module_of(model.step.parameters, sizes);
     const at::Tensor start = start_of(model);
     std::vector<at::Tensor> outputs, hys, cys;
     std::int64_t longest = 0;
@@ -113,7 +118,7 @@ TEST_CASE("Sequences of many lengths go through the LSTM as they would alone") {
       hys.push_back(std::get<0>(states).detach());
       cys.push_back(std::get<1>(states).detach());
     }
-    at::Tensor padded = at::zeros({longest, 3, sizes.hidden});
+    at::Tensor padded = at::zeros({longest, 3, sizes.hidden}, at::kDouble);
     for (std::int64_t b = 0; b < 3; ++b) {
       const at::Tensor& output = outputs[static_cast<std::size_t>(b)];
       padded.narrow(0, 0, output.size(0)).select(1, b).copy_(output);
@@ -132,7 +137,7 @@ TEST_CASE("Layer-norm LSTMs are what their formula says") {
   for (const Runner& runner : list) {
     INFO(runner.name);
     const double epsilon = runner.compared_with == "layernorm" ? 1e-5 : 0;
-    ModelDef model = runner.make(small());
+    ModelDef model = in_float64(runner.make(small()));
     // w_ih, w_hh, then weight and bias of the norms of input, hidden and cell; ones and zeros would hide a mix-up.
     REQUIRE(model.step.parameters.size() == 8);
     std::vector<at::Tensor> w;
@@ -179,12 +184,7 @@ TEST_CASE("Dropout LSTMs are one-layer LSTMs with dropout between them") {
   for (const Runner& runner : list) {
     for (const std::int64_t layers : {1, 3}) {
       INFO(runner.name << ", " << layers << " layers");
-      ModelDef model = runner.make(small(layers));
-      // At least what goes through the recurrence must not leave 1e-5 for float32's own reasons.
-      {
-        const at::NoGradGuard no_gradients;
-        for (const at::Tensor& parameter : model.step.parameters) parameter.mul_(0.4);
-      }
+      ModelDef model = in_float64(runner.make(small(layers)));
       std::vector<torch::nn::LSTM> modules;
       const at::Tensor start = start_of(model);
       at::Tensor output = model.inputs[0].toTensor();
@@ -194,9 +194,8 @@ TEST_CASE("Dropout LSTMs are one-layer LSTMs with dropout between them") {
         Sizes sizes = small();
         if (layer > 0) sizes.input = sizes.hidden;
         const auto index = static_cast<std::size_t>(layer);
-        LstmData data;
-        for (std::size_t i = 0; i < 4; ++i) data.weights.push_back(model.step.parameters[4 * index + i]);
-        modules.push_back(nn_lstm(data, sizes));
+        const auto first = model.step.parameters.begin() + 4 * layer;
+        modules.push_back(module_of({first, first + 4}, sizes));
         const auto state = [&](std::size_t which) {
           return model.inputs[1 + 2 * index + which].toTensor().unsqueeze(0);
         };
@@ -222,22 +221,24 @@ TEST_CASE("Dropout LSTMs are one-layer LSTMs with dropout between them") {
 
 TEST_CASE("The bound for layer norm is an LSTM whose cell state was normalised once per step; it has no backward") {
   const Sizes sizes = small();
-  ModelDef model = find_runner("cudnn_layernorm").make(sizes);
+  ModelDef model = find_runner("cudnn_layernorm").make(sizes);  // its norm has weights of its own, of float32
   REQUIRE_FALSE(model.step.backward);
-  torch::nn::LSTM module = module_of(model, sizes);
+  LstmData data;
+  data.weights = model.step.parameters;
+  torch::nn::LSTM module = nn_lstm(data, sizes);
   const auto [output, states] =
       module->forward(model.inputs[0].toTensor(), std::tuple(model.inputs[1].toTensor(), model.inputs[2].toTensor()));
   at::Tensor cy = std::get<1>(states);
   for (int step = 0; step < 6; ++step) cy = at::layer_norm(cy, {6});
-  REQUIRE(difference(one_step(model).answer, {output.detach(), std::get<0>(states).detach(), cy.detach()}, tolerance) ==
+  REQUIRE(difference(one_step(model).answer, {output.detach(), std::get<0>(states).detach(), cy.detach()}, 1e-5) ==
           "");
 }
 
 TEST_CASE("The scripted text says what the plain functions say") {
   for (const char* name : {"", "_premul", "_premul_bias", "_simple", "_multilayer", "_layernorm", "_layernorm_decom"}) {
     INFO(name);
-    ModelDef scripted = find_runner(std::string("jit") + name).make(small());
-    ModelDef plain = find_runner(std::string("py") + name).make(small());
+    ModelDef scripted = in_float64(find_runner(std::string("jit") + name).make(small()));
+    ModelDef plain = in_float64(find_runner(std::string("py") + name).make(small()));
     const StepResult expected = one_step(plain);
     double largest = 1;
     for (const at::Tensor& gradient : expected.gradients)
