@@ -2,6 +2,7 @@
 // two cores), a package that announces what was recorded of it.
 #include "pace/subject/package_facts.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -104,6 +105,24 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[s
   }
 }
 
+constexpr const char* configuration = R"({"config": {"XBLOCK": 1024, "num_warps": 4}, "file": "net.cubins/a-0.cubin", "symbol":
+  "a", "grid": [7, 2, 1], "warps": 4, "shared_bytes": 64, "chosen": true})";
+
+TEST_CASE("configurations of a kernel, whose files are found from the package's folder", "[subject]") {
+  const Beside beside(with_kernel(R"({"name": "a", "kind": "triton", "configurations": [)" + std::string(configuration) + "]}"));
+  const auto facts = subject::read_package_facts(beside.package());
+  REQUIRE(facts);
+  REQUIRE(facts->kernels.at(0).configurations.size() == 1);
+  const auto& read = facts->kernels[0].configurations[0];
+  CHECK(read.text == "XBLOCK 1024, num_warps 4");
+  CHECK(read.file == beside.package().parent_path() / "net.cubins/a-0.cubin");
+  CHECK(read.symbol == "a");
+  CHECK(read.grid == std::array<std::uint32_t, 3>{7, 2, 1});
+  CHECK(read.warps == 4);
+  CHECK(read.shared_bytes == 64);
+  CHECK(read.chosen);
+}
+
 TEST_CASE("where nothing is kept there is nothing", "[subject]") {
   CHECK_FALSE(subject::read_package_facts("/no/such/model.pt2"));
   const Beside others(R"({"architectures": ["GPT2"]})");
@@ -156,6 +175,17 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[subj
   CHECK_THAT(field(R"("arguments": [1])"), EndsWith("kernels[0].arguments: expected a list of names, or null, found [1]"));
   CHECK_THAT(field(R"("category": 1)"), EndsWith("kernels[0].category: expected a text or null, found 1"));
   CHECK_THAT(why(R"({"inputs": [], "kernels": [], "problem": [1]})"), EndsWith("problem: expected a text or null, found [1]"));
+  const auto of_configuration = [&](const std::string& was, const std::string& is) {
+    std::string text = configuration;
+    text.replace(text.find(was), was.size(), is);
+    return field(R"("configurations": [)" + text + "]");
+  };
+  CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 2]"), EndsWith("configurations[0].grid: expected three numbers of blocks, found [7,2]"));
+  CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 0, 1]"), EndsWith("grid: expected three numbers of blocks, found [7,0,1]"));
+  CHECK_THAT(of_configuration("\"warps\": 4", "\"warps\": 33"), EndsWith("warps: expected 1 to 32 warps, found 33"));
+  CHECK_THAT(of_configuration("64", "-1"), EndsWith("shared_bytes: expected a number of bytes, found -1"));
+  CHECK_THAT(of_configuration("true", "1"), EndsWith("chosen: expected true or false, found 1"));
+  CHECK_THAT(of_configuration("\"symbol\"", "\"symbols\""), EndsWith("symbol: expected a text, found no such field"));
 }
 
 /// The outermost ranges that the profiler hears of, less the number of the graph.

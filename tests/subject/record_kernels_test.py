@@ -1,4 +1,4 @@
-"""What record_kernels.py records, by hand-worked figures. Run by record_kernels_test.sh, which tells where the module is.
+"""What record_kernels.py records, by hand-worked figures. Run by inductor_script_test.sh, which tells where the module is.
 
 Code for the CPU is generated, and in one test compiled. For a GPU it is generated only: what asks the driver is replaced, so
 that no GPU is needed.

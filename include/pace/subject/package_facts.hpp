@@ -2,6 +2,8 @@
 // its kernels.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -16,12 +18,27 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/core/error.hpp"
+#include "pace/subject/facts_object.hpp"
 #include "pace/subject/tensor_metadata.hpp"
 
 namespace pace::subject {
 
 /// One kernel that Inductor wrote, or one call of an operator that it left to LibTorch.
 struct PackageKernel {
+  /// One of those that Inductor chose among, as a binary of its own.
+  struct Configuration {
+    /// What it sets: `XBLOCK 1024, num_warps 4`.
+    std::string text;
+    /// A cubin, and the kernel's name in it.
+    std::filesystem::path file;
+    std::string symbol;
+    /// Blocks, for the operands that the kernel was tuned with.
+    std::array<std::uint32_t, 3> grid{1, 1, 1};
+    /// Of each block, of 32 threads each; and dynamic shared memory in bytes.
+    std::uint32_t warps = 1, shared_bytes = 0;
+    bool chosen = false;
+  };
+
   /// As the profiler and the driver tell it: `triton_poi_fused_add_0`, `cpp_fused_add_0`; of a call of LibTorch the
   /// operator, `aten::addmm`.
   std::string name;
@@ -39,6 +56,8 @@ struct PackageKernel {
   /// What a package that was compiled with `cpp.enable_kernel_profile` announces to the profiler on the CPU, where
   /// `graph_N_` may stand before it: `cpp_fused_add_0`, `aoti_torch_cpu_addmm_out`. Empty: nothing, or not known.
   std::string range = {};
+  /// In the order of the attempts. Empty: not kept (record_configurations.py keeps them).
+  std::vector<Configuration> configurations = {};
 };
 
 /// Of KEY.json beside KEY.pt2, or MODEL.json beside MODEL.pt2.
@@ -53,68 +72,6 @@ struct PackageFacts {
 
 namespace detail {
 
-/// One JSON object of a file of facts, which knows where it stands there, for messages.
-class FactsObject {
- public:
-  /// Throws `Error` if it is no object.
-  FactsObject(std::string where, const nlohmann::json& json) : where_(std::move(where)), json_(json) {
-    if (!json.is_object()) fail("", "an object", json);
-  }
-
-  [[nodiscard]] bool has(const std::string& field) const { return json_.contains(field) && !json_.at(field).is_null(); }
-
-  /// Throws `Error` if there is no such field, or it is no `T`: `expected` says what that is for people.
-  template <class T>
-  [[nodiscard]] T get(const std::string& field, const char* expected) const {
-    const nlohmann::json& value = at(field, expected);
-    try {
-      return value.get<T>();
-    } catch (const nlohmann::json::exception&) {
-      fail(field, expected, value);
-    }
-  }
-
-  /// What is null, or not there, is as it was.
-  template <class T>
-  void get_if_known(const std::string& field, const char* expected, T& to) const {
-    if (has(field)) to = get<T>(field, expected);
-  }
-
-  /// `read` makes an element of where it stands and its JSON. Null is an empty list, a field that is not there an error.
-  template <class Read>
-  [[nodiscard]] auto list(const std::string& field, const char* expected, Read read) const {
-    std::vector<decltype(read(where_, json_))> elements;
-    const nlohmann::json& value = at(field, expected);
-    if (value.is_null()) return elements;
-    if (!value.is_array()) fail(field, expected, value);
-    for (std::size_t i = 0; i < value.size(); ++i)
-      elements.push_back(read(inside(field) + '[' + std::to_string(i) + ']', value[i]));
-    return elements;
-  }
-
-  [[noreturn]] void fail(const std::string& field, const char* expected, const nlohmann::json& found) const {
-    constexpr std::size_t most = 60;  // characters of what was found
-    std::string text = found.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    if (text.size() > most) text = text.substr(0, most) + "...";
-    throw Error((field.empty() ? where_ : inside(field)) + ": expected " + expected + ", found " + text);
-  }
-
- private:
-  /// The place within the file follows the file's name and a colon.
-  [[nodiscard]] std::string inside(const std::string& field) const {
-    return where_ + (where_.ends_with(".json") ? ": " : ".") + field;
-  }
-
-  [[nodiscard]] const nlohmann::json& at(const std::string& field, const char* expected) const {
-    const auto found = json_.find(field);
-    if (found == json_.end()) throw Error(inside(field) + ": expected " + expected + ", found no such field");
-    return *found;
-  }
-
-  std::string where_;
-  const nlohmann::json& json_;
-};
-
 [[nodiscard]] inline TensorMetadata read_input(const std::string& where, const nlohmann::json& json) {
   const FactsObject object(where, json);
   try {
@@ -122,6 +79,36 @@ class FactsObject {
   } catch (const std::exception&) {  // Error, c10::Error, nlohmann::json::exception
     object.fail("", "an object with `sizes`, `strides`, `dtype` and `device`", json);
   }
+}
+
+/// `{"XBLOCK": 1024, "num_warps": 4}` as `XBLOCK 1024, num_warps 4`, in the order of the names.
+[[nodiscard]] inline std::string settings_text(const nlohmann::json& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings.items()) text += (text.empty() ? "" : ", ") + name + ' ' + value.dump();
+  return text;
+}
+
+[[nodiscard]] inline PackageKernel::Configuration read_configuration(const std::string& where, const nlohmann::json& json) {
+  const FactsObject object(where, json);
+  PackageKernel::Configuration configuration;
+  const auto settings = object.get<nlohmann::json>("config", "an object");
+  if (!settings.is_object()) object.fail("config", "an object", settings);
+  configuration.text = settings_text(settings);
+  configuration.file = object.get<std::string>("file", "a path");
+  configuration.symbol = object.get<std::string>("symbol", "a text");
+  const auto grid = object.get<std::vector<std::int64_t>>("grid", "three numbers of blocks");
+  if (grid.size() != 3 || std::ranges::any_of(grid, [](auto blocks) { return blocks < 1 || blocks > UINT32_MAX; }))
+    object.fail("grid", "three numbers of blocks", grid);
+  for (std::size_t i = 0; i < 3; ++i) configuration.grid[i] = static_cast<std::uint32_t>(grid[i]);
+  const auto number = [&](const std::string& field, const char* expected, std::int64_t least, std::int64_t most) {
+    const auto value = object.get<std::int64_t>(field, expected);
+    if (value < least || value > most) object.fail(field, expected, value);
+    return static_cast<std::uint32_t>(value);
+  };
+  configuration.warps = number("warps", "1 to 32 warps", 1, 32);
+  configuration.shared_bytes = number("shared_bytes", "a number of bytes", 0, UINT32_MAX);
+  configuration.chosen = object.get<bool>("chosen", "true or false");
+  return configuration;
 }
 
 [[nodiscard]] inline PackageKernel read_kernel(const std::string& where, const nlohmann::json& json) {
@@ -142,6 +129,8 @@ class FactsObject {
   kernel.calls = 0;
   object.get_if_known("calls", "a number or null", kernel.calls);
   if (kernel.calls < 0) object.fail("calls", "a number of calls, or null", kernel.calls);
+  if (object.has("configurations"))
+    kernel.configurations = object.list("configurations", "a list of configurations, or null", read_configuration);
   return kernel;
 }
 
@@ -167,13 +156,19 @@ class FactsObject {
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) throw Error(path.string() + ": expected JSON, as pace writes it beside a package");
   const detail::FactsObject object(path.string(), json);
+  const auto read = [&](const std::string& where, const nlohmann::json& facts_json) {
+    PackageFacts facts = detail::read_facts(where, facts_json);
+    for (PackageKernel& kernel : facts.kernels)
+      for (auto& configuration : kernel.configurations) configuration.file = path.parent_path() / configuration.file;
+    return facts;
+  };
   const auto no_such_model = [&](const std::string& found) {
     return Error(path.string() + ": the package has no model `" + model + "`, but " + found);
   };
   if (!json.contains("models")) {
     if (!json.contains("inputs") && !json.contains("kernels")) return std::nullopt;
     if (model != "model") throw no_such_model("only one, `model`");
-    return detail::read_facts(path.string(), json);
+    return read(path.string(), json);
   }
   const auto& models = json.at("models");
   if (!models.is_object()) object.fail("models", "an object", models);
@@ -184,7 +179,7 @@ class FactsObject {
     for (const auto& [name, ignored] : models.items()) names += (names.empty() ? "`" : ", `") + name + '`';
     throw no_such_model(names.empty() ? "none at all" : names);
   }
-  return detail::read_facts(path.string() + ": models." + asked.key(), *asked);
+  return read(path.string() + ": models." + asked.key(), *asked);
 }
 
 }  // namespace pace::subject
