@@ -5,7 +5,8 @@ Compiles TorchScript modules into AOTInductor packages, many in one go.
 
 The manifest names an output directory and the cases; each case has a key, a TorchScript file and the metadata of its
 input tensors. For each case this writes KEY.json (a record: status, seconds, route, reason) and, when the status is
-`ok`, before it KEY.pt2. Lines on standard output that start with `pace: ` are for the person who waits.
+`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py, which must stand beside this
+file, tells of the package. Lines of output that start with `pace: ` are for the person who waits.
 
 The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
 expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
@@ -25,6 +26,8 @@ import sys
 import tempfile
 import time
 import traceback
+
+import record_kernels
 
 
 def say(text):
@@ -206,9 +209,10 @@ def compile_case(case, manifest, scratch):
             program = route(torch.jit.load(case["script"]), case["tensors"])
             exported = time.monotonic()
             temporary = os.path.join(scratch, "package.pt2")
-            torch._inductor.aoti_compile_and_package(
-                program, package_path=temporary, inductor_configs=manifest["options"]
-            )
+            with record_kernels.recorded() as recording:
+                torch._inductor.aoti_compile_and_package(
+                    program, package_path=temporary, inductor_configs=manifest["options"]
+                )
             compiled = time.monotonic()
             size = os.path.getsize(temporary)
             put_in_place(temporary, manifest["out"], case["key"])
@@ -218,6 +222,8 @@ def compile_case(case, manifest, scratch):
                 "export_seconds": round(exported - started, 2),
                 "compile_seconds": round(compiled - exported, 2),
                 "package_bytes": size,
+                "inputs": case["tensors"],
+                **recording.facts(),
             }
         except Exception as error:  # a case that cannot be compiled is a result, whatever the compiler raised
             problems.append(problem(error, route, "export" if program is None else "compile"))

@@ -7,7 +7,8 @@ and backward as two models of one package, which exchange saved tensors as PyTor
 Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case also
 has `kind` (`inference` or `training`), `parameters` (how many of its tensors, the first, are differentiated by) and
 `differentiated` (the positions of the outputs that gradients come for). An `ok` record also tells the `layout`: how to
-call the models (see `describe`).
+call the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
+record_kernels.py tells of each.
 
 The first line and the last make this file a C++ raw string literal as well, for training_compiler.hpp.
 """
@@ -18,6 +19,7 @@ import time
 from unittest import mock
 
 import compile_packages
+import record_kernels
 
 
 def by_graph(script):
@@ -203,18 +205,9 @@ def own_gradients(module):
     output.args = (tuple(results),)
 
 
-def metadata(tensor):
-    return {
-        "sizes": list(tensor.shape),
-        "strides": list(tensor.stride()),
-        "dtype": str(tensor.dtype).removeprefix("torch."),
-        "device": str(tensor.device),
-    }
-
-
 def compile_graph(module, fake_mode, folder, backward, visible):
-    """The files of one model, and the strides that its outputs have (None where not known). Those of the first `visible`
-    outputs are those of the graph; Inductor may choose others for the rest."""
+    """The files of one model, the strides that its outputs have (None where not known), and what is recorded of it. The
+    strides of the first `visible` outputs are those of the graph; Inductor may choose others for the rest."""
     import torch
     import torch._inductor.compile_fx as compile_fx
     from torch._guards import TracingContext, tracing
@@ -252,6 +245,7 @@ def compile_graph(module, fake_mode, folder, backward, visible):
             stack.enter_context(V.set_real_inputs(inputs))
             stack.enter_context(tracing(TracingContext(fake_mode)))
             stack.enter_context(torch.no_grad())
+            recording = stack.enter_context(record_kernels.recorded())
             compiled = compile_fx.compile_fx_inner(
                 module,
                 inputs,
@@ -263,7 +257,8 @@ def compile_graph(module, fake_mode, folder, backward, visible):
             )
     finally:
         compile_fx.GraphLowering = original
-    return compiled.filename, strides
+    facts = {"inputs": [record_kernels.metadata(value) for value in inputs], **recording.facts()}
+    return compiled.filename, strides, facts
 
 
 def optimise(capture):
@@ -278,8 +273,8 @@ def compile_inference(capture, folder):
     optimise(capture)
     module = capture.module
     write_back(module, capture.written, capture.outputs)
-    files, _ = compile_graph(module, capture.fake_mode, folder + "/forward", False, capture.outputs)
-    return {"forward": files}, {"outputs": capture.outputs, "written": len(capture.written)}
+    files, _, facts = compile_graph(module, capture.fake_mode, folder + "/forward", False, capture.outputs)
+    return {"forward": files}, {"outputs": capture.outputs, "written": len(capture.written)}, {"forward": facts}
 
 
 def compile_training(capture, folder):
@@ -300,7 +295,9 @@ def compile_training(capture, folder):
     own_gradients(backward)
     gradients = take_out(backward, 0)
     times = [time.monotonic()]
-    forward_files, strides = compile_graph(forward, capture.fake_mode, folder + "/forward", False, capture.outputs)
+    forward_files, strides, forward_facts = compile_graph(
+        forward, capture.fake_mode, folder + "/forward", False, capture.outputs
+    )
     times.append(time.monotonic())
     # The backward is compiled for the strides that Inductor has chosen for what is saved.
     operands = placeholders(backward.graph)
@@ -313,19 +310,22 @@ def compile_training(capture, folder):
                 with capture.fake_mode:
                     node.meta["val"] = value.as_strided(value.shape, strides[position])
     count = len(output_node(backward.graph).args[0])
-    backward_files, _ = compile_graph(backward, capture.fake_mode, folder + "/backward", True, count)
+    backward_files, _, backward_facts = compile_graph(
+        backward, capture.fake_mode, folder + "/backward", True, count
+    )
     times.append(time.monotonic())
-    described = [{**place, **metadata(node.meta["val"])} for place, node in zip(saved, operands)]
+    described = [{**place, **record_kernels.metadata(node.meta["val"])} for place, node in zip(saved, operands)]
     layout = {
         "outputs": capture.outputs,
         "written": len(capture.written),
         "saved": described,
-        "tangents": [metadata(node.meta["val"]) for node in operands[len(saved) :]],
+        "tangents": [record_kernels.metadata(node.meta["val"]) for node in operands[len(saved) :]],
         "gradients": [place and place["output"] for place in gradients],
         "forward_seconds": round(times[1] - times[0], 2),
         "backward_seconds": round(times[2] - times[1], 2),
     }
-    return {"forward": forward_files, "backward": backward_files}, layout
+    files = {"forward": forward_files, "backward": backward_files}
+    return files, layout, {"forward": forward_facts, "backward": backward_facts}
 
 
 def compile_case(case, manifest, scratch):
@@ -347,7 +347,7 @@ def compile_case(case, manifest, scratch):
                 exported = time.monotonic()
                 folder = os.path.join(scratch, "package-of-" + case["key"])
                 compile_kind = compile_training if capture.training else compile_inference
-                files, layout = compile_kind(capture, folder)
+                files, layout, models = compile_kind(capture, folder)
             temporary = os.path.join(scratch, "package.pt2")
             package_aoti(temporary, files)
             compiled = time.monotonic()
@@ -360,6 +360,7 @@ def compile_case(case, manifest, scratch):
                 "compile_seconds": round(compiled - exported, 2),
                 "package_bytes": size,
                 "layout": layout,
+                "models": models,
             }
         except Exception as error:  # a case that cannot be compiled is a result, whatever the compiler raised
             problems.append(compile_packages.problem(error, route, "export" if capture is None else "compile"))

@@ -46,9 +46,9 @@ inline constexpr std::string_view training_script_body =
     ;
 
 [[nodiscard]] inline CompileScript definition_script() {
-  return {{{"compile_packages.py", compile_script()},
-           {"compile_training.py", "R\"\"\"py(" + std::string(training_script_body)}},
-          std::int64_t{3} << 30};  // graphs of thousands of nodes
+  auto files = compile_script_files();
+  files.emplace_back("compile_training.py", whole_script(training_script_body));
+  return {std::move(files), std::int64_t{3} << 30};  // graphs of thousands of nodes
 }
 
 }  // namespace detail
@@ -62,7 +62,7 @@ class DefinitionStore {
 
   [[nodiscard]] std::string key(const Traced& traced, PackageKind kind) const {
     return detail::package_key(describe_fully(traced, kind), store_.options().inductor, traced.parameters.front().device,
-                               std::string(detail::compile_script_body) + std::string(detail::training_script_body));
+                               detail::compile_script_text() + std::string(detail::training_script_body));
   }
 
   /// The package, compiled now if there is none. Throws `Refused` with the reason when it cannot be.

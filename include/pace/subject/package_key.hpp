@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -21,13 +23,27 @@ using InductorOptions = std::map<std::string, std::string>;
 
 namespace detail {
 
-/// The program that compiles. The file is a Python script and, between its first line and its last, a raw string.
+/// The program that compiles. Each file is a Python script and, between its first line and its last, a raw string.
 inline constexpr std::string_view compile_script_body =
 #include "pace/subject/compile_packages.py"
     ;
+inline constexpr std::string_view record_script_body =
+#include "pace/subject/record_kernels.py"
+    ;
 
-/// As the script stands in the file, without the last line (a comment in Python).
-[[nodiscard]] inline std::string compile_script() { return "R\"\"\"py(" + std::string(compile_script_body); }
+/// As a script stands in its file, without the last line (a comment in Python).
+[[nodiscard]] inline std::string whole_script(std::string_view body) { return "R\"\"\"py(" + std::string(body); }
+
+/// What all compiling starts from: name and text of each file, the program last.
+[[nodiscard]] inline std::vector<std::pair<std::string, std::string>> compile_script_files() {
+  return {{"record_kernels.py", whole_script(record_script_body)},
+          {"compile_packages.py", whole_script(compile_script_body)}};
+}
+
+/// For keys.
+[[nodiscard]] inline std::string compile_script_text() {
+  return std::string(record_script_body) + std::string(compile_script_body);
+}
 
 /// The LibTorch that this program was compiled with: `2.11.0`.
 [[nodiscard]] inline std::string torch_version() {

@@ -27,11 +27,11 @@ namespace pace::subject {
 class PackageStore {
  public:
   explicit PackageStore(PackageOptions options = {})
-      : store_(std::move(options), {{{"compile_packages.py", detail::compile_script()}}}) {}
+      : store_(std::move(options), {detail::compile_script_files()}) {}
 
   [[nodiscard]] std::string key(const OperatorCall& call) const {
     return detail::package_key(call.signature(), store_.options().inductor, device(call),
-                               std::string(detail::compile_script_body));
+                               detail::compile_script_text());
   }
 
   /// The package of the call, compiled now if there is none. Throws `Refused` with the reason when it cannot be.

@@ -1,0 +1,81 @@
+// A provider that tells of a package's kernels what Inductor knew when it compiled them.
+//
+//   const auto facts = pace::subject::read_package_facts("model.pt2");
+//   if (facts) options.providers.push_back(pace::kernel::package_provider(*facts));
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/kernel/category.hpp"
+#include "pace/kernel/kernel.hpp"
+#include "pace/kernel/knowledge.hpp"
+#include "pace/subject/package_facts.hpp"
+
+namespace pace::kernel {
+
+namespace detail {
+
+[[nodiscard]] inline std::optional<Category> category_named(std::string_view name) {
+  const auto found = std::ranges::find(category_names, name);
+  if (found == category_names.end()) return std::nullopt;
+  return static_cast<Category>(found - category_names.begin());
+}
+
+/// Less the `graph_N_` that Inductor puts before names that it announces to the profiler.
+[[nodiscard]] constexpr std::string_view without_graph(std::string_view name) {
+  constexpr std::string_view prefix = "graph_";
+  if (!name.starts_with(prefix)) return name;
+  const std::size_t end = name.find_first_not_of("0123456789", prefix.size());
+  const bool numbered = end != std::string_view::npos && end > prefix.size() && name[end] == '_';
+  return numbered ? name.substr(end + 1) : name;
+}
+
+/// Whether the driver's or the profiler's name is that of what is recorded.
+[[nodiscard]] inline bool is_called(const subject::PackageKernel& recorded, std::string_view name) {
+  return name == recorded.name || (!recorded.range.empty() && name == recorded.range);
+}
+
+/// A Triton kernel with something behind its name, such as `triton_poi_fused_add_1_0d1d2de` of `triton_poi_fused_add_1`,
+/// which `triton_poi_fused_add_10` is not.
+[[nodiscard]] inline bool begins_as(const subject::PackageKernel& recorded, std::string_view name) {
+  return recorded.kind == subject::PackageKernel::Kind::triton && name.starts_with(recorded.name) &&
+         name.substr(recorded.name.size()).starts_with('_');
+}
+
+/// What holds of all of them.
+[[nodiscard]] inline Knowledge common_knowledge(const std::vector<const subject::PackageKernel*>& kernels) {
+  Knowledge knowledge{category_named(kernels.front()->category), kernels.front()->bytes};
+  for (const subject::PackageKernel* kernel : kernels) {
+    if (category_named(kernel->category) != knowledge.category) knowledge.category.reset();
+    if (kernel->bytes != knowledge.bytes) knowledge.bytes.reset();
+  }
+  return knowledge;
+}
+
+}  // namespace detail
+
+/// Finds a kernel by its symbol or its name, whichever is recorded: Inductor's own, and on the CPU, where LibTorch's
+/// operators are steps that have names, those as well. What several calls of one operator do not have in common is not told.
+[[nodiscard]] inline Provider package_provider(subject::PackageFacts facts) {
+  return [facts = std::move(facts)](const Kernel& kernel) -> std::optional<Knowledge> {
+    std::vector<const subject::PackageKernel*> found;
+    for (const std::string_view name : {detail::without_graph(kernel.symbol), detail::without_graph(kernel.name)}) {
+      for (const auto& recorded : facts.kernels)
+        if (detail::is_called(recorded, name)) found.push_back(&recorded);
+      if (!found.empty()) return detail::common_knowledge(found);
+    }
+    for (const auto& recorded : facts.kernels) {
+      if (!detail::begins_as(recorded, kernel.symbol)) continue;
+      if (!found.empty() && found.front()->name.size() > recorded.name.size()) continue;  // the longest name is its own
+      found = {&recorded};
+    }
+    return found.empty() ? std::nullopt : std::optional(detail::common_knowledge(found));
+  };
+}
+
+}  // namespace pace::kernel
