@@ -95,6 +95,16 @@ TEST_CASE("a report by ranges tells the spread of each kernel, and what recordin
         " aten::mm UNK 18.0 us 17.0 us 19.0 us 33.33 %\n");
 }
 
+TEST_CASE("lines of some kernels, with totals and shares of all") {
+  std::ostringstream out;
+  pace::kernel::print_table(report(), out, false, 60,
+                            [](const Kernel& kernel) { return kernel.name.starts_with("triton"); });
+  const std::string text = squeezed(out.str());
+  CHECK(text.find("block on a GPU: 2 kernels") == 0);
+  CHECK(text.find("triton_poi_fused_add_0 POI 20.0 us 25.0 us 40 %") != std::string::npos);
+  CHECK(text.find("ggg") == std::string::npos);
+}
+
 TEST_CASE("what is slow is red") {
   KernelReport made = report();
   made.kernels[0].bytes = 40e6;

@@ -21,6 +21,12 @@
 
 namespace pace::kernel {
 
+/// See RangeEvent::frame.
+[[nodiscard]] inline bool is_frame(at::RecordScope scope) {
+  return scope != at::RecordScope::FUNCTION && scope != at::RecordScope::USER_SCOPE &&
+         scope != at::RecordScope::STATIC_RUNTIME_OP;
+}
+
 /// While it lives; one at a time. Notes go to memory that is kept from call to call: some tens of nanoseconds a range.
 class RangeRecorder {
  public:
@@ -121,11 +127,6 @@ class RangeRecorder {
         [](const at::RecordFunction&, at::ObserverContext*) {
           if (RangeRecorder* const recorder = current().load()) recorder->end();
         }));
-  }
-
-  static bool is_frame(at::RecordScope scope) {
-    return scope != at::RecordScope::FUNCTION && scope != at::RecordScope::USER_SCOPE &&
-           scope != at::RecordScope::STATIC_RUNTIME_OP;
   }
 
   void begin(const at::RecordFunction& range) {

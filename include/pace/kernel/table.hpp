@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <ostream>
@@ -83,9 +84,9 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
 
 /// A line of totals, then one for each kernel in the order in which they run: its times; share of the sum; GB/s and share of
 /// the measured peak (what lies in a cache may have more than all of it); what the driver says of the launch. Long names
-/// are cut to `longest_name`.
+/// are cut to `longest_name`. With `shown`, lines of those kernels alone; totals and shares are always of all.
 inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
-                        std::size_t longest_name = 60) {
+                        std::size_t longest_name = 60, const std::function<bool(const Kernel&)>& shown = {}) {
   using report::Cell;
   using report::Colour;
   const std::size_t count = report.kernels.size();
@@ -103,6 +104,7 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   report::StreamingTable table(std::move(columns), colour);
   std::vector<std::vector<Cell>> rows;
   for (const Kernel& kernel : report.kernels) {
+    if (shown && !shown(kernel)) continue;
     const auto bandwidth = kernel.bandwidth();
     std::vector<Cell> row{{kernel.name.size() > longest_name ? kernel.name.substr(0, longest_name - 3) + "..." : kernel.name},
                           {std::string(abbreviation(kernel.category))}};
@@ -119,7 +121,8 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   out << table.header_if_due(rows.size());
   for (const auto& row : rows) out << table.line(row);
   for (const Kernel& kernel : report.kernels)
-    if (!kernel.why_not_alone.empty()) out << kernel.name << " is not replayed alone: " << kernel.why_not_alone << '\n';
+    if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
+      out << kernel.name << " is not replayed alone: " << kernel.why_not_alone << '\n';
 }
 
 }  // namespace pace::kernel
