@@ -111,6 +111,8 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
         name = name,
         srcs = srcs,
         copts = _UNIT + copts,
+        # A library that a program uses as well would be compiled a second time for a test that loads it.
+        linkstatic = kwargs.pop("linkstatic", True),
         size = size,
         deps = deps + ["@catch2//:catch2_main"],
         **kwargs

@@ -1,6 +1,7 @@
 // Real packages, compiled by Inductor in one process: the one slow test here (about 40 s on two cores).
 #include "pace/subject/aot_inductor.hpp"
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 
 #include "pace/check/clone_input.hpp"
 #include "pace/subject/files.hpp"
+#include "pace/subject/package_facts.hpp"
 #include "tests/subject/inputs.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -96,6 +98,12 @@ TEST_CASE("packages give what the operator gives", "[subject][aot_inductor]") {
   for (const auto& call : calls) {
     CAPTURE(call.signature());
     const auto executable = reader.prepare(call);
+    const auto facts = pace::subject::read_package_facts(reader.store().find(call));
+    REQUIRE(facts);
+    CHECK(facts->problem.empty());
+    CHECK(facts->kernels.empty() == (call.name() == "aten.split.Tensor"));  // which only makes views
+    REQUIRE(facts->inputs.size() == call.tensors().size());
+    for (std::size_t i = 0; i < facts->inputs.size(); ++i) CHECK(facts->inputs[i].fits(call.tensors()[i]));
     for (int run = 0; run < 2; ++run) {
       const auto here = copies(call), there = copies(call);
       const auto expected = parts(call.run(here)), actual = parts(executable->run(there));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <ATen/ops/randn_like.h>
 
 #include "pace/subject/files.hpp"
+#include "pace/subject/package_facts.hpp"
 #include "pace/training/compiled_step.hpp"
 #include "tests/subject/definitions.hpp"
 
@@ -186,6 +188,29 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][tr
   REQUIRE(close(inputs[1], eager.inputs_after[1], 1e-5));
   REQUIRE_THAT(why([&] { (void)inference.run(inputs); }),
                ContainsSubstring("the compiled inference of convolution was compiled for 7 operands, but called with 3"));
+
+  // What is kept of each model of a package.
+  const auto described = store.find(traced[0], PackageKind::training);
+  const auto forward_facts = subject::read_package_facts(described, "forward");
+  const auto backward_facts = subject::read_package_facts(described, "backward");
+  REQUIRE(forward_facts.has_value());
+  REQUIRE(backward_facts.has_value());
+  REQUIRE(forward_facts->inputs.size() == 5);
+  REQUIRE(forward_facts->inputs[4].fits(definitions[0].inputs[0]));
+  REQUIRE(backward_facts->inputs.back().sizes == std::vector<std::int64_t>{4, 8});  // the gradient that comes in
+  // Two products of operands 4x16, 32x16 and 4x32, 8x32; their gradients by weights and by what lies between.
+  const auto products = [](const subject::PackageFacts& facts) {
+    return std::ranges::count(facts.kernels, subject::PackageKernel::Kind::external, &subject::PackageKernel::kind);
+  };
+  REQUIRE(products(*forward_facts) == 2);
+  REQUIRE(products(*backward_facts) == 3);
+  for (const auto& facts : {*forward_facts, *backward_facts}) {
+    REQUIRE(facts.problem.empty());
+    for (const auto& kernel : facts.kernels) REQUIRE(kernel.bytes.has_value());
+  }
+  REQUIRE_THAT(why([&] { (void)subject::read_package_facts(described); }),
+               ContainsSubstring("has no model `model`, but `backward`, `forward`"));
+  REQUIRE(subject::read_package_facts(store.find(traced[2], PackageKind::inference))->inputs.size() == 7);
 
   // Compiled code trusts its operands, so others must not reach it.
   auto package = subject::TrainingPackage::open(store, traced[0]);

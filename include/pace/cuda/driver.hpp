@@ -24,4 +24,14 @@ template <class Function>
   return reinterpret_cast<Function>(found);
 }
 
+/// Throws Refused with the driver's words for what is no success. `what`: was being done.
+inline void require(CUresult code, const std::string& what) {
+  if (code == CUDA_SUCCESS) return;
+  using ErrorText = CUresult (*)(CUresult, const char**);
+  static const auto text_of = driver_function<ErrorText>("cuGetErrorString");
+  const char* text = nullptr;
+  if (text_of(code, &text) != CUDA_SUCCESS || text == nullptr) text = "an error that the driver has no words for";
+  throw Refused(what + ": " + text);
+}
+
 }  // namespace pace::cuda

@@ -15,6 +15,12 @@
 
 namespace pace::cuda {
 
+/// How many blocks of how many threads, and bytes of dynamic shared memory for each block.
+struct LaunchShape {
+  std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::uint32_t dynamic_shared_bytes = 0;
+};
+
 /// What a launch of a kernel needs of the device.
 struct KernelFacts {
   /// As the driver knows it: mangled, if it was C++.
@@ -43,49 +49,69 @@ class KernelNode {
     read_attributes();
   }
 
-  [[nodiscard]] KernelFacts facts() const {
+  [[nodiscard]] KernelFacts facts() const { return facts(params_.func, shape()); }
+
+  /// Of another build of this kernel, launched in this one's place.
+  [[nodiscard]] KernelFacts facts(CUfunction function, const LaunchShape& shape) const {
     static const auto name_of = driver_function<GetName>("cuFuncGetName", 12030);
     static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
     static const auto occupancy_of = driver_function<GetOccupancy>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
     KernelFacts facts;
     const char* name = nullptr;
-    require(name_of(&name, params_.func), "asking for a kernel's name");
+    require(name_of(&name, function), "asking for a kernel's name");
     facts.symbol = name;
-    facts.grid = {params_.gridDimX, params_.gridDimY, params_.gridDimZ};
-    facts.block = {params_.blockDimX, params_.blockDimY, params_.blockDimZ};
+    facts.grid = shape.grid;
+    facts.block = shape.block;
     facts.cluster = cluster_;
     facts.cooperative = cooperative_;
     const auto attribute = [&](CUfunction_attribute which) {
       int value = 0;
-      require(attribute_of(&value, which, params_.func), "asking for what a kernel needs");
+      require(attribute_of(&value, which, function), "asking for what a kernel needs");
       return value;
     };
     facts.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
     facts.local_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     facts.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-    facts.dynamic_shared_bytes = params_.sharedMemBytes;
-    const auto threads = static_cast<int>(params_.blockDimX * params_.blockDimY * params_.blockDimZ);
-    require(occupancy_of(&facts.blocks_per_multiprocessor, params_.func, threads, params_.sharedMemBytes),
+    facts.dynamic_shared_bytes = shape.dynamic_shared_bytes;
+    const auto threads = static_cast<int>(shape.block[0] * shape.block[1] * shape.block[2]);
+    require(occupancy_of(&facts.blocks_per_multiprocessor, function, threads, shape.dynamic_shared_bytes),
             "asking how many blocks fit");
     return facts;
   }
 
   /// Queues the kernel with the arguments, the shape and the attributes that it was captured with.
-  void launch(cudaStream_t stream) const {
+  void launch(cudaStream_t stream) const { launch(params_.func, shape(), stream); }
+
+  /// Queues another build of this kernel with this one's arguments. See check_same_parameters().
+  void launch(CUfunction function, const LaunchShape& shape, cudaStream_t stream) const {
     static const auto launch_kernel = driver_function<LaunchKernel>("cuLaunchKernelEx");
     std::vector<CUlaunchAttribute> attributes = attributes_;
     CUlaunchConfig config{};
-    config.gridDimX = params_.gridDimX;
-    config.gridDimY = params_.gridDimY;
-    config.gridDimZ = params_.gridDimZ;
-    config.blockDimX = params_.blockDimX;
-    config.blockDimY = params_.blockDimY;
-    config.blockDimZ = params_.blockDimZ;
-    config.sharedMemBytes = params_.sharedMemBytes;
+    config.gridDimX = shape.grid[0];
+    config.gridDimY = shape.grid[1];
+    config.gridDimZ = shape.grid[2];
+    config.blockDimX = shape.block[0];
+    config.blockDimY = shape.block[1];
+    config.blockDimZ = shape.block[2];
+    config.sharedMemBytes = shape.dynamic_shared_bytes;
     config.hStream = stream;
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned int>(attributes.size());
-    require(launch_kernel(&config, params_.func, params_.kernelParams, params_.extra), "launching a kernel alone");
+    require(launch_kernel(&config, function, params_.kernelParams, params_.extra), "launching a kernel alone");
+  }
+
+  /// Throws Refused unless another build takes parameters of the same sizes: this one's arguments are what it gets.
+  void check_same_parameters(CUfunction function, const std::string& name) const {
+    const auto own = parameters_of(params_.func), other = parameters_of(function);
+    if (own == other) return;
+    throw Refused(name + " takes " + std::to_string(other.size()) + " parameters, the kernel that ran " +
+                  std::to_string(own.size()) + ", or they have other sizes");
+  }
+
+  [[nodiscard]] LaunchShape shape() const {
+    return {{params_.gridDimX, params_.gridDimY, params_.gridDimZ},
+            {params_.blockDimX, params_.blockDimY, params_.blockDimZ},
+            params_.sharedMemBytes};
   }
 
  private:
@@ -96,14 +122,15 @@ class KernelNode {
   using GetOccupancy = CUresult (*)(int*, CUfunction, int, std::size_t);
   using GetNodeAttribute = CUresult (*)(CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*);
   using LaunchKernel = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
-  using ErrorText = CUresult (*)(CUresult, const char**);
+  using GetParameter = CUresult (*)(CUfunction, std::size_t, std::size_t*, std::size_t*);
 
-  static void require(CUresult code, const char* what) {
-    if (code == CUDA_SUCCESS) return;
-    static const auto text_of = driver_function<ErrorText>("cuGetErrorString");
-    const char* text = nullptr;
-    if (text_of(code, &text) != CUDA_SUCCESS || text == nullptr) text = "an error that the driver has no words for";
-    throw Refused(std::string(what) + ": " + text);
+  /// Sizes of a kernel's parameters, in bytes.
+  [[nodiscard]] static std::vector<std::size_t> parameters_of(CUfunction function) {
+    static const auto get = driver_function<GetParameter>("cuFuncGetParamInfo", 12040);
+    std::vector<std::size_t> sizes;
+    std::size_t offset = 0, size = 0;
+    while (get(function, sizes.size(), &offset, &size) == CUDA_SUCCESS) sizes.push_back(size);
+    return sizes;
   }
 
   /// Those without which a kernel cannot run, or not as fast. Not what orders it among its neighbours: alone it has none.

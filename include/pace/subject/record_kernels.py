@@ -134,19 +134,27 @@ def bytes_of_nodes(nodes):
     from torch._inductor.virtualized import V
 
     nodes = [part for node in nodes for part in node.get_nodes()]
-    inside, made, accesses = {node.get_name() for node in nodes}, set(), {}
+    inside, made, seen, accesses = {node.get_name() for node in nodes}, set(), set(), {}
+
+    def access(dependency, how):
+        """What writes to a buffer in place gives it another name."""
+        name = V.graph.scheduler.mutation_real_name.get(dependency.name, dependency.name)
+        if how == "written" or not (name in made or isinstance(dependency, WeakDep)):
+            accesses.setdefault((name, how), set()).add(dependency)
+        return name
+
     for node in nodes:
         for dependency in node.read_writes.reads:
-            if dependency.name not in made and not isinstance(dependency, WeakDep):
-                accesses.setdefault((dependency.name, "read"), set()).add(dependency)
+            access(dependency, "read")
         for dependency in node.read_writes.writes:
-            made.add(dependency.name)
+            made.add(access(dependency, "written"))
             users = V.graph.scheduler.name_to_buf[dependency.name].users
             if any(user.node.get_name() not in inside for user in users):
-                accesses.setdefault((dependency.name, "written"), set()).add(dependency)
+                seen.add(access(dependency, "written"))
     return sum(
         V.graph.get_dtype(name).itemsize * min(int(V.graph.get_numel(name)), sum(map(elements, dependencies)))
-        for (name, _), dependencies in accesses.items()
+        for (name, how), dependencies in accesses.items()
+        if how == "read" or name in seen
     )
 
 
