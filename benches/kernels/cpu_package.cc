@@ -14,6 +14,7 @@
 #include "pace/kernel/table.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 
 TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are known", "[kernels]") {
   const at::NoGradGuard values_alone;
