@@ -54,12 +54,12 @@ TEST_CASE("a user's kernel: name, shape, registers, memory, times and bytes", "[
   const auto& kernel = report.kernels[0];
   CHECK_THAT(kernel.name, ContainsSubstring("scale_kernel(float const*, float*, float, long)"));
   CHECK_THAT(kernel.symbol, ContainsSubstring("scale_kernel"));
-  CHECK(kernel.launch.grid == std::array<std::uint32_t, 3>{3907, 1, 1});
-  CHECK(kernel.launch.block == std::array<std::uint32_t, 3>{256, 1, 1});
-  CHECK(kernel.launch.registers > 0);
-  CHECK(kernel.launch.local_bytes == 0);
-  CHECK(kernel.launch.shared_bytes() == 0);
-  CHECK(kernel.launch.occupancy == 1);
+  CHECK(kernel.launch->grid == std::array<std::uint32_t, 3>{3907, 1, 1});
+  CHECK(kernel.launch->block == std::array<std::uint32_t, 3>{256, 1, 1});
+  CHECK(kernel.launch->registers > 0);
+  CHECK(kernel.launch->local_bytes == 0);
+  CHECK(kernel.launch->shared_bytes() == 0);
+  CHECK(kernel.launch->occupancy == 1);
   CHECK(kernel.category == pace::kernel::Category::pointwise);
   CHECK(kernel.why_not_alone.empty());
   REQUIRE(kernel.hot);
@@ -114,10 +114,27 @@ TEST_CASE("kernels come in the order of the calls, cuBLAS's among them", "[gpu]"
 TEST_CASE("what has no kernel, or cannot be captured, is refused in words", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor on_cpu = at::ones({8}), x = at::ones({8}, on_cuda());
-  CHECK_THROWS_MATCHES(pace::kernels("host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu), pace::Refused,
+  auto options = quickly();
+  options.on = c10::DeviceType::CUDA;
+  CHECK_THROWS_MATCHES(pace::kernels(options, "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu), pace::Refused,
                        MessageMatches(ContainsSubstring("host: no kernel ran in this call on")));
   CHECK_THROWS_MATCHES(pace::kernels("waits", [](at::Tensor& x) { return x.sum().item<float>(); }, x), pace::Refused,
                        MessageMatches(ContainsSubstring("cannot be captured")));
   // And the device is as usable as before.
   CHECK(pace::kernels(quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x).kernels.size() == 1);
+}
+
+TEST_CASE("a call whose operands are on the CPU is listed there, unless the GPU is asked for", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor on_cpu = at::ones({8}), hidden = at::ones({8}, on_cuda());
+  const auto report = pace::kernels(quickly(), "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu);
+  CHECK(report.by_ranges);
+  REQUIRE(report.kernels.size() == 1);
+  CHECK(report.kernels[0].name == "aten::add");
+  auto options = quickly();
+  options.on = c10::DeviceType::CUDA;
+  const auto on_gpu = pace::kernels(options, "no operands", [&] { return at::add(hidden, hidden); });
+  CHECK_FALSE(on_gpu.by_ranges);
+  REQUIRE(on_gpu.kernels.size() == 1);
+  CHECK(on_gpu.kernels[0].launch);
 }

@@ -19,7 +19,7 @@ KernelReport report() {
   for (const char* name : {"add", "softmax"}) {
     auto& kernel = made.kernels.emplace_back();
     kernel.name = kernel.symbol = name;
-    kernel.launch.registers = 32;
+    kernel.launch.emplace().registers = 32;
   }
   return made;
 }
@@ -31,8 +31,8 @@ TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
   CHECK_THAT(made, pace::kernel::NoSpills());
   CHECK_THAT(made, pace::kernel::RegistersAtMost(32));
   CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
-  made.kernels[1].launch.local_bytes = 8;
-  made.kernels[1].launch.registers = 255;
+  made.kernels[1].launch->local_bytes = 8;
+  made.kernels[1].launch->registers = 255;
   const pace::kernel::NoSpills no_spills;
   CHECK_FALSE(no_spills.match(made));
   CHECK_THAT(no_spills.toString(), ContainsSubstring("was expected to have no spills\nfailed: softmax has 2 spills"));
@@ -46,9 +46,14 @@ TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
 
 TEST_CASE("what is not known passes nothing") {
   KernelReport made = report();
-  made.kernels[0].symbol.clear();
+  made.kernels[0].launch.reset();
   CHECK(pace::kernel::NoSpills().judge(made).verdict == Verdict::invalid);
   CHECK_FALSE(pace::kernel::NoSpills().match(made));
+  CHECK(pace::kernel::NoSpills().judge(made).message == "the driver does not tell what add is");
+  made.by_ranges = true;
+  CHECK(pace::kernel::NoSpills().judge(made).message == "add runs on the CPU, where no launch tells of spills");
+  CHECK(pace::kernel::RegistersAtMost(255).judge(made).verdict == Verdict::invalid);
+  CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
   CHECK(pace::kernel::NoSpills().judge(KernelReport()).verdict == Verdict::invalid);
 }
 
@@ -68,6 +73,11 @@ TEST_CASE("bandwidth is judged by all samples of all kernels whose bytes are kno
   made.kernels[0].cold = KernelTime{16us, 15us, 17us};
   CHECK(most.judge(made).verdict == Verdict::failed);
   CHECK_THAT(most.judge(made).message, ContainsSubstring("add reaches 50"));
+  made.kernels[0].hot.reset();
+  made.kernels[0].cold.reset();
+  CHECK(most.judge(made).verdict == Verdict::invalid);
+  made.kernels[0].profiled = KernelTime{10us, 9us, 11us};  // on the CPU: in its place
+  CHECK_THAT(made, most);
   CHECK_THROWS_AS(pace::kernel::BandwidthAtLeast(70), pace::Error);
 }
 

@@ -24,7 +24,7 @@ TEST_CASE("kernels, copies and gaps explain the whole") {
   KernelReport report;
   report.kernels = {kernel(10us), kernel(25us)};
   Kernel in_place;
-  in_place.profiled = 5us;
+  in_place.profiled = KernelTime{5us, 4us, 6us};
   in_place.why_not_alone = "it waits";
   report.kernels.push_back(in_place);
   report.fills = 1;
@@ -50,7 +50,7 @@ TEST_CASE("bandwidth is of the time that memory takes") {
   made.cold.reset();
   made.hot.reset();
   CHECK_FALSE(made.bandwidth());
-  made.profiled = 4us;
+  made.profiled = KernelTime{4us, 3us, 5us};
   CHECK_THAT(*made.bandwidth(), WithinRel(2.5e11));
 }
 

@@ -194,7 +194,7 @@ inline constexpr std::size_t profiled_launches = 11;
           prepare, [&node = replayable[own[i]], &device] { node.launch(device.current_stream().stream()); },
           copies_before(nodes, places[i], device));
       report.copying += times.help;
-      if (kernel.profiled && does_less_alone(times.hot.median, *kernel.profiled)) {
+      if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median)) {
         kernel.why_not_alone = "alone it does less, in " + format_time(times.hot.median) +
                                ": it depends on what the nodes before it leave in memory";
         continue;

@@ -45,9 +45,11 @@ template <class Number>
   std::string offenders;
   std::size_t count = 0;
   for (const Kernel& kernel : report.kernels) {
-    if (kernel.symbol.empty())
-      return judgement(std::move(expectation), Verdict::invalid, "the driver does not tell what one of them is");
-    const std::int64_t found = number(kernel);
+    if (!kernel.launch)
+      return judgement(std::move(expectation), Verdict::invalid,
+                       report.by_ranges ? kernel.name + " runs on the CPU, where no launch tells of " + unit
+                                        : "the driver does not tell what " + kernel.name + " is");
+    const std::int64_t found = number(*kernel.launch);
     if (found <= limit) continue;
     offenders += (count++ == 0 ? "" : "; ") + kernel.name + " has " + std::to_string(found) + ' ' + unit;
   }
@@ -82,7 +84,7 @@ class SpillsAtMost : public detail::ReportMatcher<SpillsAtMost> {
   explicit SpillsAtMost(std::int64_t limit) : limit_(limit) {}
   [[nodiscard]] Judgement judge(const KernelReport& report) const {
     return detail::judge_each(report, limit_ == 0 ? "no spills" : "at most " + std::to_string(limit_) + " spills a thread",
-                              limit_, "spills", [](const Kernel& kernel) { return kernel.launch.spills(); });
+                              limit_, "spills", [](const Launch& launch) { return launch.spills(); });
   }
 
  private:
@@ -99,7 +101,7 @@ class RegistersAtMost : public detail::ReportMatcher<RegistersAtMost> {
   explicit RegistersAtMost(std::int64_t limit) : limit_(limit) {}
   [[nodiscard]] Judgement judge(const KernelReport& report) const {
     return detail::judge_each(report, "at most " + std::to_string(limit_) + " registers a thread", limit_, "registers",
-                              [](const Kernel& kernel) { return std::int64_t{kernel.launch.registers}; });
+                              [](const Launch& launch) { return std::int64_t{launch.registers}; });
   }
 
  private:
@@ -121,7 +123,7 @@ class BandwidthAtLeast : public detail::ReportMatcher<BandwidthAtLeast> {
     std::size_t known = 0;
     std::string slow, unsure;
     for (const Kernel& kernel : report.kernels) {
-      const auto& time = kernel.cold ? kernel.cold : kernel.hot;
+      const auto time = kernel.memory_times();
       if (!kernel.bytes || !time) continue;
       ++known;
       const auto share_in = [&](Nanoseconds took) { return *kernel.bytes / took.count() * 1e9 / report.peak_bandwidth; };

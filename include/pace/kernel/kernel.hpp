@@ -1,17 +1,19 @@
-// Kernel: one kernel of something that was captured, and all that is known of it, as values.
+// Kernel: one kernel of a call, and all that is known of it, as values.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pace/core/units.hpp"
 #include "pace/kernel/category.hpp"
 
 namespace pace::kernel {
 
-/// What the driver says of a launch.
+/// What the driver says of a launch on a GPU.
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   /// Blocks of a cluster; all 1 if there are no clusters.
@@ -38,13 +40,20 @@ struct KernelTime {
   Nanoseconds median{}, least{}, most{};
 };
 
+/// The upper one of two in the middle. There is one sample or more.
+[[nodiscard]] inline KernelTime summary_of(std::vector<Nanoseconds> samples) {
+  std::ranges::sort(samples);
+  return {samples[samples.size() / 2], samples.front(), samples.back()};
+}
+
 struct Kernel {
-  /// As people know it, and as the driver does.
+  /// As people know it, and as the driver does, or on the CPU the profiler.
   std::string name, symbol;
   Category category = Category::unknown;
-  Launch launch;
-  /// One run in the whole, by the profiler.
-  std::optional<Nanoseconds> profiled;
+  /// None on the CPU, and where the driver does not tell.
+  std::optional<Launch> launch;
+  /// One run in the whole, by the profiler; on the CPU by the ranges that the profiler is told of.
+  std::optional<KernelTime> profiled;
   /// One run alone, again and again with everything in the cache; and with an empty cache.
   std::optional<KernelTime> hot, cold;
   /// One run alone as in `hot`, by the profiler: another clock for the same runs.
@@ -55,9 +64,16 @@ struct Kernel {
   std::optional<double> bytes;
 
   /// Hot if it was replayed alone, else by the profiler.
-  [[nodiscard]] std::optional<Nanoseconds> time() const { return hot ? hot->median : profiled; }
+  [[nodiscard]] std::optional<Nanoseconds> time() const {
+    const auto& times = hot ? hot : profiled;
+    return times ? std::optional(times->median) : std::nullopt;
+  }
   /// The time in which memory serves it: with an empty cache if that was measured, for a cache serves more.
-  [[nodiscard]] std::optional<Nanoseconds> memory_time() const { return cold ? cold->median : time(); }
+  [[nodiscard]] std::optional<KernelTime> memory_times() const { return cold ? cold : hot ? hot : profiled; }
+  [[nodiscard]] std::optional<Nanoseconds> memory_time() const {
+    const auto times = memory_times();
+    return times ? std::optional(times->median) : std::nullopt;
+  }
   /// In bytes per second.
   [[nodiscard]] std::optional<double> bandwidth() const {
     const auto took = memory_time();

@@ -6,18 +6,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/clock/activity.hpp"
+#include "pace/kernel/kernel.hpp"
 
 namespace pace::kernel {
 
-/// Of each of `names`, the kernels of one launch in order, the middle one of the times that `launches` launches show.
+/// Of each of `names`, the kernels of one launch in order, the times that `launches` launches show.
 /// None where the records do not tell: a launch must show as many kernels of that name as it has. Kernels of one name
 /// are told apart by their order.
-[[nodiscard]] inline std::vector<std::optional<Nanoseconds>> match_activities(
+[[nodiscard]] inline std::vector<std::optional<KernelTime>> match_activities(
     std::span<const std::string> names, std::span<const clock::Activity> in_order_of_start, std::size_t launches) {
-  std::vector<std::optional<Nanoseconds>> times(names.size());
+  std::vector<std::optional<KernelTime>> times(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::vector<Nanoseconds> seen;
     for (const auto& each : in_order_of_start)
@@ -28,8 +30,7 @@ namespace pace::kernel {
     if (launches == 0 || seen.size() != launches * namesakes) continue;
     std::vector<Nanoseconds> own;
     for (std::size_t launch = 0; launch < launches; ++launch) own.push_back(seen[launch * namesakes + before]);
-    std::ranges::nth_element(own, own.begin() + static_cast<std::ptrdiff_t>(own.size() / 2));
-    times[i] = own[own.size() / 2];
+    times[i] = summary_of(std::move(own));
   }
   return times;
 }

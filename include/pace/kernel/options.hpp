@@ -1,19 +1,29 @@
 // What is asked of pace::kernels.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
+#include <c10/core/DeviceType.h>
+
+#include "pace/core/units.hpp"
 #include "pace/kernel/knowledge.hpp"
 
 namespace pace {
 
 struct KernelsOptions {
-  /// Its number.
+  /// Where the kernels run: CUDA or CPU. None: on CUDA if an operand is there, else on the CPU.
+  std::optional<c10::DeviceType> on = {};
+  /// The GPU's number.
   int device = 0;
-  /// The time of each kernel with an empty cache, too.
+  /// The time of each kernel with an empty cache, too; of a GPU's kernels.
   bool cold = true;
-  /// What memory can do, for shares of it: a tenth of a second.
+  /// What memory can do, for shares of it: a tenth of a second, or half a second on the CPU.
   bool peak_bandwidth = true;
+  /// On the CPU, how long the call is repeated, and how often at least and at most; half of the calls are recorded.
+  Nanoseconds budget = std::chrono::milliseconds(400);
+  std::size_t least_calls = 10, most_calls = 400;
   /// Who knows kernels' bytes and categories; asked in this order.
   std::vector<kernel::Provider> providers = {};
 };

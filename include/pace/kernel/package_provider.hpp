@@ -14,6 +14,7 @@
 #include "pace/kernel/category.hpp"
 #include "pace/kernel/kernel.hpp"
 #include "pace/kernel/knowledge.hpp"
+#include "pace/kernel/ranges.hpp"
 #include "pace/subject/package_facts.hpp"
 
 namespace pace::kernel {
@@ -24,15 +25,6 @@ namespace detail {
   const auto found = std::ranges::find(category_names, name);
   if (found == category_names.end()) return std::nullopt;
   return static_cast<Category>(found - category_names.begin());
-}
-
-/// Less the `graph_N_` that Inductor puts before names that it announces to the profiler.
-[[nodiscard]] constexpr std::string_view without_graph(std::string_view name) {
-  constexpr std::string_view prefix = "graph_";
-  if (!name.starts_with(prefix)) return name;
-  const std::size_t end = name.find_first_not_of("0123456789", prefix.size());
-  const bool numbered = end != std::string_view::npos && end > prefix.size() && name[end] == '_';
-  return numbered ? name.substr(end + 1) : name;
 }
 
 /// Whether the driver's or the profiler's name is that of what is recorded.
@@ -64,7 +56,7 @@ namespace detail {
 [[nodiscard]] inline Provider package_provider(subject::PackageFacts facts) {
   return [facts = std::move(facts)](const Kernel& kernel) -> std::optional<Knowledge> {
     std::vector<const subject::PackageKernel*> found;
-    for (const std::string_view name : {detail::without_graph(kernel.symbol), detail::without_graph(kernel.name)}) {
+    for (const std::string_view name : {without_graph(kernel.symbol), without_graph(kernel.name)}) {
       for (const auto& recorded : facts.kernels)
         if (detail::is_called(recorded, name)) found.push_back(&recorded);
       if (!found.empty()) return detail::common_knowledge(found);

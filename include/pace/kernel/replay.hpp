@@ -50,8 +50,7 @@ namespace detail {
 /// `clock_adds` is taken away from each; none falls below 0.
 [[nodiscard]] inline KernelTime time_of(std::vector<Nanoseconds> samples, Nanoseconds clock_adds) {
   for (auto& each : samples) each = std::max(Nanoseconds{}, each - clock_adds);
-  const auto [least, most] = std::ranges::minmax(samples);
-  return {clock::detail::upper_median(std::move(samples)), least, most};
+  return summary_of(std::move(samples));
 }
 
 /// Something that can be queued, as an operation of the clocks.

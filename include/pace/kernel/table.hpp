@@ -1,10 +1,16 @@
 // A KernelReport as a table for people.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/core/format.hpp"
@@ -36,43 +42,77 @@ namespace detail {
 
 }  // namespace detail
 
-/// A line of totals, then one for each kernel in the order in which they run: times alone (hot) or, in brackets, by the
-/// profiler; with an empty cache (cold); share of the sum; GB/s and share of the measured peak; what the driver says of the
-/// launch. Long names are cut to `longest_name`.
-inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
-                        std::size_t longest_name = 60) {
-  using report::Cell;
-  using report::Colour;
-  const std::size_t count = report.kernels.size();
-  out << report.name << " on " << report.device << ": " << count << (count == 1 ? " kernel" : " kernels");
+namespace detail {
+
+/// Of a report that a GPU's driver and replays made.
+inline void print_totals(const KernelReport& report, std::ostream& out) {
   if (report.copies + report.fills > 0) out << ", " << report.copies << " copies, " << report.fills << " fills";
   out << "; as a graph " << format_time(report.whole) << " = kernels " << format_time(report.sum());
   if (report.copying.count() > 0) out << " + copies and fills " << format_time(report.copying);
   out << " + gaps " << format_time(report.gaps()) << " (" << format_percent(report.explained()) << ")\n";
+}
+
+/// Of one by ranges.
+inline void print_range_totals(const KernelReport& report, std::ostream& out) {
+  out << "; " << format_time(report.whole) << " a call, of which kernels " << format_time(report.sum()) << " ("
+      << format_percent(report.explained()) << "), without the " << format_time(report.recording)
+      << " that recording them adds\n";
+  if (report.elsewhere > 0)
+    out << report.elsewhere << " ranges of other threads are not among them: they run at the same time\n";
+}
+
+[[nodiscard]] inline std::vector<report::Cell> launch_cells(const std::optional<Launch>& launch) {
+  if (!launch) return std::vector<report::Cell>(6);
+  return {{std::to_string(launch->registers)},  {std::to_string(launch->spills())},
+          {std::to_string(launch->shared_bytes())}, {dimensions(launch->grid)},
+          {dimensions(launch->block)},          {format_percent(launch->occupancy)}};
+}
+
+/// On the CPU: the middle, the least and the most of a kernel's times in its place. On a GPU: alone (hot) or, in
+/// brackets, by the profiler; with an empty cache (cold).
+[[nodiscard]] inline std::vector<report::Cell> time_cells(const KernelReport& report, const Kernel& kernel) {
+  const auto& place = kernel.profiled;
+  if (report.by_ranges && place)
+    return {{format_time(place->median)}, {format_time(place->least)}, {format_time(place->most)}};
+  if (report.by_ranges) return std::vector<report::Cell>(3);
+  std::string hot = kernel.hot ? format_time(kernel.hot->median) : "";
+  if (!kernel.hot && place) hot = '[' + format_time(place->median) + ']';
+  return {{hot}, {kernel.cold ? format_time(kernel.cold->median) : ""}};
+}
+
+}  // namespace detail
+
+/// A line of totals, then one for each kernel in the order in which they run: its times; share of the sum; GB/s and share of
+/// the measured peak (what lies in a cache may have more than all of it); what the driver says of the launch. Long names
+/// are cut to `longest_name`. With `shown`, lines of those kernels alone; totals and shares are always of all.
+inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
+                        std::size_t longest_name = 60, const std::function<bool(const Kernel&)>& shown = {}) {
+  using report::Cell;
+  using report::Colour;
+  const std::size_t count = report.kernels.size();
+  out << report.name << " on " << report.device << ": " << count << (count == 1 ? " kernel" : " kernels");
+  if (report.by_ranges) detail::print_range_totals(report, out);
+  else detail::print_totals(report, out);
 
   const auto left = report::Align::left;
-  report::StreamingTable table({{"kernel", 0, left}, {"kind", 0, left}, {"hot"}, {"cold"}, {"share"}, {"GB/s"},
-                                {"of peak"}, {"regs"}, {"spills"}, {"shared"}, {"grid"}, {"block"}, {"occupancy"}},
-                               colour);
+  std::vector<report::Column> columns{{"kernel", 0, left}, {"kind", 0, left}};
+  if (report.by_ranges) columns.insert(columns.end(), {{"time"}, {"least"}, {"most"}});
+  else columns.insert(columns.end(), {{"hot"}, {"cold"}});
+  columns.insert(columns.end(), {{"share"}, {"GB/s"}, {"of peak"}});
+  if (!report.by_ranges)
+    columns.insert(columns.end(), {{"regs"}, {"spills"}, {"shared"}, {"grid"}, {"block"}, {"occupancy"}});
+  report::StreamingTable table(std::move(columns), colour);
   std::vector<std::vector<Cell>> rows;
   for (const Kernel& kernel : report.kernels) {
-    const auto& launch = kernel.launch;
+    if (shown && !shown(kernel)) continue;
     const auto bandwidth = kernel.bandwidth();
-    std::string hot = kernel.hot ? format_time(kernel.hot->median) : "";
-    if (!kernel.hot && kernel.profiled) hot = '[' + format_time(*kernel.profiled) + ']';
     std::vector<Cell> row{{kernel.name.size() > longest_name ? kernel.name.substr(0, longest_name - 3) + "..." : kernel.name},
-                          {std::string(abbreviation(kernel.category))},
-                          {hot},
-                          {kernel.cold ? format_time(kernel.cold->median) : ""},
-                          {format_percent(report.share_of(kernel))},
-                          {bandwidth ? format_significant(*bandwidth * 1e-9) : ""},
-                          {bandwidth && report.peak_bandwidth > 0 ? format_percent(*bandwidth / report.peak_bandwidth) : ""},
-                          {std::to_string(launch.registers)},
-                          {std::to_string(launch.spills())},
-                          {std::to_string(launch.shared_bytes())},
-                          {detail::dimensions(launch.grid)},
-                          {detail::dimensions(launch.block)},
-                          {format_percent(launch.occupancy)}};
+                          {std::string(abbreviation(kernel.category))}};
+    std::ranges::move(detail::time_cells(report, kernel), std::back_inserter(row));
+    row.push_back({format_percent(report.share_of(kernel))});
+    row.push_back({bandwidth ? format_significant(*bandwidth * 1e-9) : ""});
+    row.push_back({bandwidth && report.peak_bandwidth > 0 ? format_percent(*bandwidth / report.peak_bandwidth) : ""});
+    if (!report.by_ranges) std::ranges::move(detail::launch_cells(kernel.launch), std::back_inserter(row));
     if (is_slow(kernel, report.peak_bandwidth))
       for (Cell& cell : row) cell.colour = Colour::red;
     rows.push_back(std::move(row));
@@ -81,7 +121,8 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   out << table.header_if_due(rows.size());
   for (const auto& row : rows) out << table.line(row);
   for (const Kernel& kernel : report.kernels)
-    if (!kernel.why_not_alone.empty()) out << kernel.name << " is not replayed alone: " << kernel.why_not_alone << '\n';
+    if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
+      out << kernel.name << " is not replayed alone: " << kernel.why_not_alone << '\n';
 }
 
 }  // namespace pace::kernel

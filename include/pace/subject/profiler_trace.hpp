@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
@@ -34,14 +35,15 @@ class TraceRange {
 class ProfilerTrace {
  public:
   /// Starts. There is one recording at a time. Throws Refused if there is one, or LibTorch was built without Kineto.
-  ProfilerTrace() {
+  /// `with_shapes`: of each operator's operands.
+  explicit ProfilerTrace(bool with_shapes = false) {
     namespace profiler = torch::autograd::profiler;
     // It would take a second recording without a word, and lose the first.
     if (torch::profiler::impl::profilerEnabled())
       throw Refused("LibTorch's profiler is recording already; expected one trace at a time");
     std::set<Activity> activities{Activity::CPU};
     if (at::detail::getCUDAHooks().hasCUDA()) activities.insert(Activity::CUDA);
-    const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
+    const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO, with_shapes);
     try {
       profiler::prepareProfiler(config, activities);
       profiler::enableProfiler(config, activities);
@@ -61,18 +63,19 @@ class ProfilerTrace {
     }
   }
 
-  /// Ends the recording and writes it, into a folder that exists; once. Throws Error naming the file if it cannot be
-  /// written.
-  void save(const std::filesystem::path& path) {
+  /// Ends the recording and writes it, into a folder that exists; once. What was recorded is the result. Throws Error
+  /// naming the file if it cannot be written.
+  std::unique_ptr<torch::autograd::profiler::ProfilerResult> save(const std::filesystem::path& path) {
     if (!recording_) throw Error("the trace " + path.string() + " was saved already; expected one save()");
     wait_for_gpus();  // what is still queued there belongs to it
     recording_ = false;
-    const auto result = torch::autograd::profiler::disableProfiler();
+    auto result = torch::autograd::profiler::disableProfiler();
     result->save(path.string());
     // The profiler logs what goes wrong instead of reporting it.
     std::error_code missing;
     if (std::filesystem::file_size(path, missing) == 0 || missing)
       throw Error("the trace '" + path.string() + "' cannot be written; expected a folder with room for it");
+    return result;
   }
 
  private:

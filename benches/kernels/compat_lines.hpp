@@ -1,0 +1,65 @@
+// Kernels of a package, each with the line that wrapper_benchmark has for it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "pace/kernel/compat/info_line.hpp"
+#include "pace/kernel/package_provider.hpp"
+#include "pace/kernel/ranges.hpp"
+#include "pace/kernel/report.hpp"
+#include "pace/subject/package_facts.hpp"
+
+namespace pace::benches {
+
+/// What is printed where there is no kernel.
+inline constexpr const char* no_kernels =
+    "No kernel with benchmark functionality found. Make sure you run inductor with config.benchmark_kernel being True";
+
+/// What Inductor kept of a kernel that it wrote itself; null: it is none of those.
+[[nodiscard]] inline const subject::PackageKernel* written_by_inductor(const kernel::Kernel& kernel,
+                                                                       const subject::PackageFacts& facts) {
+  const auto symbol = kernel::without_graph(kernel.symbol);
+  const subject::PackageKernel* longest = nullptr;
+  for (const auto& known : facts.kernels) {
+    if (known.kind == subject::PackageKernel::Kind::external) continue;
+    if (kernel::detail::is_called(known, symbol)) return &known;
+    const bool longer = longest == nullptr || longest->name.size() < known.name.size();
+    if (longer && kernel::detail::begins_as(known, symbol)) longest = &known;
+  }
+  return longest;
+}
+
+/// A line for each kernel that Inductor wrote, once, in the order in which they run; with an empty cache where that was
+/// measured, since the original empties it. Of a kernel whose bytes nobody knows, `complaints` says so instead. Returns
+/// how many lines there are; without one it prints what the original says then.
+inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const subject::PackageFacts& facts,
+                                      bool colour, std::ostream& out, std::ostream& complaints) {
+  std::vector<const subject::PackageKernel*> told;
+  for (const auto& kernel : report.kernels) {
+    const auto* const known = written_by_inductor(kernel, facts);
+    const auto took = kernel.memory_time();
+    if (known == nullptr || !took || std::ranges::find(told, known) != told.end()) continue;
+    if (!kernel.bytes) {
+      complaints << kernel.name << " has no line: how many bytes it moves is not known\n";
+      continue;
+    }
+    told.push_back(known);
+    kernel::compat::InfoLine info{.milliseconds = took->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9};
+    if (const auto& launch = kernel.launch) {
+      info.registers = launch->registers;
+      info.spills = launch->spills();
+      info.shared_bytes = launch->shared_bytes();
+    }
+    const auto prefix = kernel::compat::description(report.name, kernel.category, known->key) + ' ';
+    out << kernel::compat::info_line(info, prefix, {}, colour) << '\n';
+  }
+  if (told.empty()) out << no_kernels << '\n';
+  return told.size();
+}
+
+}  // namespace pace::benches

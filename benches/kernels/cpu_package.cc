@@ -1,0 +1,47 @@
+// The kernels of a package that was compiled for the CPU: all of them are found, and they are what the package does.
+#include <algorithm>
+#include <iostream>
+#include <string>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include "benches/kernels/package.hpp"
+#include "pace/kernel/expectations.hpp"
+#include "pace/kernel/kernels.hpp"
+#include "pace/kernel/package_provider.hpp"
+#include "pace/kernel/ranges.hpp"
+#include "pace/kernel/table.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+
+TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are known", "[kernels]") {
+  const at::NoGradGuard values_alone;
+  at::set_num_threads(1);
+  pace::benches::Package package("benches/kernels/packages/block.pt2", "model", "", "cpu");
+  REQUIRE(package.facts());
+  pace::KernelsOptions options;
+  options.budget = std::chrono::seconds(2);
+  options.providers.push_back(pace::kernel::package_provider(*package.facts()));
+  const auto report = pace::kernels(
+      options, "block", [&](const std::vector<at::Tensor>&) { return package.run(); }, package.operands());
+  pace::kernel::print_table(report, std::cout);
+
+  // As many as Inductor says that it made, and no more than a product with what can be fused around it.
+  std::size_t known = 0;
+  for (const auto& kernel : package.facts()->kernels) known += static_cast<std::size_t>(kernel.calls);
+  CHECK(report.kernels.size() == known);
+  CHECK_THAT(report, pace::kernel::KernelsAtMost(4));
+  CHECK(std::ranges::any_of(report.kernels, [](const auto& each) { return pace::kernel::is_call_of_libtorch(each.symbol); }));
+  CHECK(report.peak_bandwidth > 0);
+  for (const auto& kernel : report.kernels) {
+    if (!pace::kernel::is_compiled(kernel.symbol)) continue;
+    INFO(kernel.name);
+    REQUIRE(kernel.bandwidth());
+    CHECK(*kernel.bandwidth() > 0);
+  }
+  // What is left is the package's own host code: microseconds of a call that takes milliseconds.
+  CHECK(report.explained() > 0.8);
+  CHECK(report.explained() < 1.1);
+}

@@ -1,0 +1,66 @@
+// What a package is called with.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/parse.hpp"
+#include "pace/corpus/scalar_type.hpp"
+#include "pace/corpus/text.hpp"
+#include "pace/subject/rand_strided.hpp"
+#include "pace/subject/tensor_metadata.hpp"
+
+namespace pace::benches {
+
+/// Of tensors without strides in `sizes`: the last dimension is dense.
+[[nodiscard]] inline std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> strides(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(sizes[i], 1);
+  return strides;
+}
+
+namespace detail {
+
+[[nodiscard]] inline corpus::Call parse_tuple(const std::string& text) {
+  try {
+    // A recorded call without keyword arguments.
+    return corpus::parse_call('(' + text + ", {})", Location{});
+  } catch (const Error& error) {
+    throw InputError({}, "--inputs '" + text + "': " + error.what() + "; expected a tuple such as (T([4, 8], f32),)");
+  }
+}
+
+}  // namespace detail
+
+/// `(T([4, 8], f32), T([8], f32, stride=(2,)))`, in the notation of recorded operators. Throws InputError.
+[[nodiscard]] inline std::vector<subject::TensorMetadata> parse_inputs(const std::string& text, c10::Device device) {
+  const auto call = detail::parse_tuple(text);
+  std::vector<subject::TensorMetadata> inputs;
+  for (const auto& value : call.args) {
+    const auto* const tensor = value.get_if<corpus::TensorSpec>();
+    if (tensor == nullptr)
+      throw InputError({"--inputs"}, "expected tensors such as T([4, 8], f32), found " + corpus::to_text(value) +
+                                         " as operand " + std::to_string(inputs.size()));
+    inputs.push_back({corpus::scalar_type(tensor->dtype), device, tensor->sizes,
+                      tensor->strides ? *tensor->strides : dense_strides(tensor->sizes)});
+  }
+  return inputs;
+}
+
+/// Values as Inductor's generated benchmarks have them: normal numbers from seed 1337, zeros for integers.
+[[nodiscard]] inline std::vector<at::Tensor> make_inputs(const std::vector<subject::TensorMetadata>& metadata) {
+  subject::reset_rng_state();
+  std::vector<at::Tensor> inputs;
+  for (const auto& each : metadata)
+    inputs.push_back(subject::rand_strided(each.sizes, each.strides, each.dtype, each.device));
+  return inputs;
+}
+
+}  // namespace pace::benches

@@ -1,0 +1,176 @@
+// Every kernel of a compiled module: bazel run //benches/kernels -- --package FILE.pt2 --benchmark-kernels
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+
+#include "benches/kernels/package.hpp"
+#include "benches/kernels/run_program.hpp"
+#include "pace/harness/bazel.hpp"
+#include "pace/harness/this_program.hpp"
+#include "pace/kernel/kernels.hpp"
+#include "pace/kernel/package_provider.hpp"
+#include "pace/report/colour.hpp"
+#include "pace/subject/files.hpp"
+#include "pace/subject/process.hpp"
+#include "pace/subject/profiler_trace.hpp"
+
+#ifdef PACE_CUDA
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <torch/csrc/cuda/memory_snapshot.h>
+#endif
+
+namespace {
+
+using pace::Nanoseconds;
+using pace::benches::KernelsLine;
+using pace::benches::Package;
+
+std::unique_ptr<Package> package;
+
+void synchronise() {
+  if (package->device().is_cuda()) at::detail::getCUDAHooks().deviceSynchronize(package->device().index());
+}
+
+pace::benches::OpenPackage open_package(const KernelsLine& line) {
+  if (line.threads > 0) at::set_num_threads(line.threads);
+  package = std::make_unique<Package>(line.package, line.model, line.inputs, line.device);
+  pace::benches::OpenPackage opened;
+  opened.device = package->device().is_cuda() ? "cuda" : "cpu";
+  opened.facts = package->facts();
+  opened.call = [] { static_cast<void>(package->run()); };
+  opened.synchronise = synchronise;
+  opened.set_seed = pace::subject::reset_rng_state;
+  return opened;
+}
+
+pace::kernel::KernelReport list(const std::string& name) {
+  pace::KernelsOptions options;
+  if (package->device().is_cuda()) {
+    options.on = c10::DeviceType::CUDA;
+    options.device = package->device().has_index() ? package->device().index() : 0;
+  }
+  if (package->facts()) options.providers.push_back(pace::kernel::package_provider(*package->facts()));
+  return pace::kernels(options, name, [](const std::vector<at::Tensor>&) { return package->run(); }, package->operands());
+}
+
+/// `[4, 8], []` of two operands.
+std::string shapes_of(const torch::autograd::profiler::KinetoEvent& event) {
+  std::string text;
+  if (!event.hasShapes()) return text;
+  for (const auto& sizes : event.shapes()) {
+    std::string one;
+    for (const auto size : sizes) one += (one.empty() ? "" : ", ") + std::to_string(size);
+    text += (text.empty() ? "[" : ", [") + one + ']';
+  }
+  return text;
+}
+
+pace::benches::Profile record(const std::function<void()>& body, const std::string& trace) {
+  const char* const around = "pace: the module";
+  pace::subject::ProfilerTrace recording(/*with_shapes=*/true);
+  {
+    const pace::subject::TraceRange range(around);
+    body();
+  }
+  const auto result = recording.save(trace);
+  pace::benches::Profile profile;
+  const auto origin = static_cast<std::int64_t>(result->trace_start_ns());
+  for (const auto& event : result->events()) {
+    if (event.name() == around) {
+      profile.thread = event.startThreadId();
+      continue;
+    }
+    const auto scope = static_cast<at::RecordScope>(event.scope());
+    profile.events.push_back({.name = event.name(),
+                              .shapes = shapes_of(event),
+                              .thread = event.startThreadId(),
+                              .start = Nanoseconds(static_cast<double>(static_cast<std::int64_t>(event.startNs()) - origin)),
+                              .duration = Nanoseconds(static_cast<double>(event.durationNs())),
+                              .on_device = event.deviceType() != c10::DeviceType::CPU,
+                              .frame = pace::kernel::is_frame(scope)});
+  }
+  return profile;
+}
+
+std::string spawn(const std::vector<std::string>& command) {
+  const auto status = pace::subject::detail::run_process(
+      command, [](std::string_view line) { std::cerr << line << '\n'; });
+  return status.ok() ? "" : command.front() + ' ' + status.to_string();
+}
+
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::localtime_r(&now, &parts);
+  std::string text(32, '\0');
+  text.resize(std::strftime(text.data(), text.size(), "%Y%m%d_%H%M%S", &parts));
+  return text;
+}
+
+#ifdef PACE_CUDA
+void add_cuda(pace::benches::World& world) {
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  const auto device = [] {
+    const auto index = package->device().index();
+    return index < 0 ? c10::DeviceIndex(0) : index;
+  };
+  world.reset_peak = [device] { allocator::resetPeakStats(device()); };
+  world.peak_bytes = [device] {
+    constexpr auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return static_cast<double>(allocator::getDeviceStats(device()).allocated_bytes[all].peak);
+  };
+  world.snapshot = [](const std::function<void()>& body, const std::string& path) {
+    constexpr std::size_t entries = 100000;
+    torch::cuda::_record_memory_history("all", "all", "all", entries);
+    body();
+    const std::string text = torch::cuda::_memory_snapshot_pickled();
+    torch::cuda::_record_memory_history(std::nullopt);
+    pace::subject::detail::write_file(path, text);
+  };
+}
+#endif
+
+void settle(KernelsLine& line, pace::benches::World& world) {
+  namespace harness = pace::harness;
+  line.package = harness::user_path(line.package);
+  line.csv = line.csv.empty() ? "" : harness::output_path(line.csv);
+  line.json = line.json.empty() ? "" : harness::output_path(line.json);
+  if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
+  world.temporary_folder = line.output_directory.empty() ? std::filesystem::temp_directory_path().string()
+                                                         : harness::output_path(line.output_directory);
+  std::filesystem::create_directories(world.temporary_folder);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const at::NoGradGuard values_alone;
+  pace::benches::World world;
+  world.open = open_package;
+  world.kernels = list;
+  world.profile = record;
+  world.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); };
+  world.spawn = spawn;
+  world.date = date;
+  world.program = pace::harness::this_program();
+  world.colour = pace::report::wants_colour(STDOUT_FILENO);
+#ifdef PACE_CUDA
+  add_cuda(world);
+#endif
+  const int code = pace::benches::run_program({argv + 1, argv + argc}, world, std::cout, std::cerr,
+                                              [&](KernelsLine& line) { settle(line, world); });
+  package.reset();
+  return code;
+}

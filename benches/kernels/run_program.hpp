@@ -1,0 +1,268 @@
+// The kernels' bench, but for what needs a package, a profiler or a GPU, which its world supplies.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "benches/kernels/asked.hpp"
+#include "benches/kernels/compat_lines.hpp"
+#include "benches/kernels/ncu.hpp"
+#include "benches/kernels/profile.hpp"
+#include "pace/clock/compatible/timed.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/kernel/compat/profile_report.hpp"
+#include "pace/kernel/expectations.hpp"
+#include "pace/kernel/report.hpp"
+#include "pace/kernel/table.hpp"
+#include "pace/kernel/write_report.hpp"
+#include "pace/report/output_file.hpp"
+#include "pace/subject/package_facts.hpp"
+
+namespace pace::benches {
+
+/// A package that was opened.
+struct OpenPackage {
+  /// `cpu` or `cuda`.
+  std::string device = "cpu";
+  std::optional<subject::PackageFacts> facts = {};
+  std::function<void()> call = {};
+  /// Until the device is idle; before each reading, the seed of random numbers.
+  std::function<void()> synchronise = {}, set_seed = {};
+};
+
+struct World {
+  std::function<OpenPackage(const KernelsLine&)> open;
+  std::function<kernel::KernelReport(const std::string& name)> kernels;
+  /// Runs `body` under the profiler, and writes its trace.
+  std::function<Profile(const std::function<void()>& body, const std::string& trace)> profile;
+  std::function<Nanoseconds()> now;
+  /// Bytes of the GPU's memory at most since the reset; not set in programs without CUDA.
+  std::function<void()> reset_peak = {};
+  std::function<double()> peak_bytes = {};
+  /// Runs `body` while memory's history is recorded, and writes it; likewise.
+  std::function<void(const std::function<void()>& body, const std::string& file)> snapshot = {};
+  /// Runs a program, which prints for itself; what is wrong with it, or nothing.
+  std::function<std::string(const std::vector<std::string>&)> spawn;
+  /// `20240131_235959`.
+  std::function<std::string()> date;
+  std::string program;
+  std::string temporary_folder;
+  bool colour = false;
+};
+
+namespace detail {
+
+struct FunctionClock {
+  const std::function<Nanoseconds()>& read;
+  [[nodiscard]] Nanoseconds now() const { return read(); }
+};
+
+class Bench {
+ public:
+  Bench(const KernelsLine& line, const World& world, std::ostream& out, std::ostream& log)
+      : line_(line), world_(world), out_(out), log_(log) {}
+
+  int run() {
+    // Files first: that one cannot be written must not be found out after the measurement.
+    if (!line_.csv.empty()) csv_ = std::make_unique<report::OutputFile>(line_.csv);
+    if (!line_.json.empty()) json_ = std::make_unique<report::OutputFile>(line_.json);
+    if (line_.ncu && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
+    package_ = world_.open(line_);
+    if (line_.memory_snapshot && (!world_.snapshot || package_.device == "cpu"))
+      throw Refused("--cuda-memory-snapshot: " + line_.package + " runs on the CPU; expected a package for a GPU, in a "
+                    "program built with --config=cuda");
+    return line_.benchmark_kernels ? list_kernels() : run_whole();
+  }
+
+ private:
+  int no_ncu() {
+    const char* const why = "there is no `ncu` in PATH; expected NVIDIA's Nsight Compute to be installed";
+    if (line_.compat) out_ << "NCU profiling failed with error: " << why << '\n';
+    throw Refused(std::string("--ncu: ") + why);
+  }
+
+  int list_kernels() {
+    const auto report = world_.kernels(line_.name);
+    std::function<bool(const kernel::Kernel&)> shown;
+    if (!line_.filter.empty())
+      shown = [filter = std::regex(line_.filter)](const auto& kernel) { return std::regex_search(kernel.name, filter); };
+    int code = 0;
+    if (line_.compat) {
+      const auto lines = print_kernel_lines(report, package_.facts.value_or(subject::PackageFacts{}), world_.colour, out_, log_);
+      code = lines > 0 ? 0 : 1;
+    } else {
+      kernel::print_table(report, out_, world_.colour, 60, shown);
+      warn_of_silence(report);
+    }
+    if (csv_) {
+      csv_->append(kernel::csv_header());
+      for (const auto& kernel : report.kernels)
+        if (!shown || shown(kernel)) csv_->append(kernel::csv_row(report, kernel));
+    }
+    if (json_) json_->append(kernel::to_json(report, shown).dump(1) + '\n');
+    return judge(report) ? code : 1;
+  }
+
+  /// Without the option, what LibTorch announces inside of its calls is all that is heard of a package.
+  void warn_of_silence(const kernel::KernelReport& report) const {
+    if (!report.by_ranges) return;
+    for (const auto& kernel : report.kernels)
+      if (kernel::is_compiled(kernel.symbol) || kernel::is_call_of_libtorch(kernel.symbol)) return;
+    log_ << line_.package << " announces none of its kernels: compile it with Inductor's option cpp.enable_kernel_profile "
+         << "to see them\n";
+  }
+
+  /// Whether every limit holds.
+  bool judge(const kernel::KernelReport& report) const {
+    std::vector<Judgement> judgements;
+    if (line_.kernels_at_most)
+      judgements.push_back(kernel::KernelsAtMost(static_cast<std::size_t>(*line_.kernels_at_most)).judge(report));
+    if (line_.spills_at_most) judgements.push_back(kernel::SpillsAtMost(*line_.spills_at_most).judge(report));
+    if (line_.registers_at_most) judgements.push_back(kernel::RegistersAtMost(*line_.registers_at_most).judge(report));
+    if (line_.bandwidth_at_least) judgements.push_back(kernel::BandwidthAtLeast(*line_.bandwidth_at_least).judge(report));
+    bool fine = true;
+    for (const auto& each : judgements) {
+      (each.acceptable ? out_ : log_) << to_string(each.verdict) << ": " << each.expectation << "; " << each.message << '\n';
+      fine = fine && each.acceptable;
+    }
+    return fine;
+  }
+
+  /// As Inductor's generated benchmarks do it; seconds of one call.
+  double time(int times, int repeat, std::ostream& out) {
+    FunctionClock clock{world_.now};
+    return clock::compatible::print_performance(clock, package_.call,
+                                                {.times = times,
+                                                 .repeat = repeat,
+                                                 .set_seed = package_.set_seed,
+                                                 .synchronise = package_.synchronise},
+                                                out);
+  }
+  /// Printed only where the original does.
+  double timed(int times, int repeat) {
+    std::ostringstream nowhere;
+    return time(times, repeat, line_.compat ? out_ : nowhere);
+  }
+
+  int run_whole() {
+    const bool on_gpu = package_.device != "cpu" && world_.peak_bytes;
+    if (on_gpu) world_.reset_peak();
+    const double seconds = timed(line_.times, line_.repeat);
+    if (!line_.compat)
+      out_ << line_.name << " on " << package_.device << ": " << format_time(Nanoseconds(seconds * 1e9))
+           << " a call, the lower median of " << line_.repeat << " readings of " << line_.times << " calls\n";
+    std::optional<double> peak;
+    if (on_gpu) {
+      peak = world_.peak_bytes();
+      out_ << "Peak GPU memory usage " << format_fixed(*peak / 1e6, 3) << " MB\n";
+    }
+    write_whole(seconds, peak);
+    if (line_.memory_snapshot) take_snapshot();
+    if (line_.profile) profile(seconds);
+    return line_.ncu ? run_ncu() : 0;
+  }
+
+  void write_whole(double seconds, std::optional<double> peak) {
+    const std::vector<std::pair<const char*, nlohmann::ordered_json>> fields{
+        {"benchmark", line_.name},       {"device", package_.device}, {"seconds_per_call", seconds},
+        {"times", line_.times},          {"repeat", line_.repeat},
+        {"peak_gpu_bytes", peak ? nlohmann::ordered_json(*peak) : nlohmann::ordered_json(nullptr)}};
+    nlohmann::ordered_json json;
+    std::string header, row;
+    for (const auto& [name, value] : fields) {
+      json[name] = value;
+      header += (header.empty() ? "" : ",") + std::string(name);
+      row += (&name == &fields.front().first ? "" : ",") +
+             (value.is_string() ? report::csv_field(value.get<std::string>()) : value.is_null() ? "" : value.dump());
+    }
+    if (csv_) csv_->append(header + '\n' + row + '\n');
+    if (json_) json_->append(json.dump(1) + '\n');
+  }
+
+  [[nodiscard]] std::string file(const std::string& name) const { return world_.temporary_folder + '/' + name; }
+
+  void take_snapshot() {
+    const std::string path = file("memory_snapshot.pickle");
+    world_.snapshot([&] { static_cast<void>(timed(10, 1)); }, path);
+    out_ << "The collect memory snapshot has been written to " << path << '\n';
+  }
+
+  void profile(double seconds) {
+    const std::string path = file("compiled_module_profile.json");
+    const auto recorded = world_.profile([&] { static_cast<void>(timed(line_.times, line_.repeat)); }, path);
+    out_ << "Profiling result for a compiled module of benchmark " << line_.name << ":\n"
+         << "Chrome trace for the profile is written to " << path << '\n';
+    print_key_averages(key_averages(recorded.events), out_);
+    const bool on_cpu = package_.device == "cpu";
+    kernel::compat::ProfileReport report{.benchmark = line_.name,
+                                         .wall_milliseconds = seconds * 1e3,
+                                         .runs = static_cast<std::size_t>(line_.times) * static_cast<std::size_t>(line_.repeat),
+                                         .device = package_.device,
+                                         .original = line_.as_of() == Generation::original};
+    // The original drops what runs on the CPU.
+    if (on_cpu && line_.compat) report.device.clear();
+    kernel::compat::print_profile_report(report, profiled_kernels(recorded, on_cpu && !line_.compat), out_);
+  }
+
+  int run_ncu() {
+    const std::string path = file("ncu_output_" + world_.date() + ".ncu-rep");
+    const auto problem = world_.spawn(ncu_command(line_, path, once_command(world_.program, line_)));
+    if (!problem.empty()) {
+      out_ << "NCU profiling failed with error: " << problem << '\n';
+      return 1;
+    }
+    out_ << "\nNCU profiling results for benchmark " << line_.name << ":\nNCU report has been written to " << path << '\n';
+    return 0;
+  }
+
+  const KernelsLine& line_;
+  const World& world_;
+  std::ostream &out_, &log_;
+  std::unique_ptr<report::OutputFile> csv_, json_;
+  OpenPackage package_;
+};
+
+}  // namespace detail
+
+/// `settle` makes paths of what a person typed, once all is read. Returns the exit code: 0 if all went well and every limit
+/// holds; 1 otherwise, with what is wrong on `log`.
+[[nodiscard]] inline int run_program(const std::vector<std::string>& words, World& world, std::ostream& out,
+                                     std::ostream& log, const std::function<void(KernelsLine&)>& settle = {}) {
+  KernelsLine line;
+  const auto options = kernels_options(line);
+  try {
+    try {
+      parse_options("kernels", words, options);
+    } catch (const InputError& error) {
+      const std::string text = error.what();
+      const bool unknown = text.starts_with("Unrecognised");
+      throw InputError({}, unknown ? text + "; the options are\n" + help_of(options) : text);
+    }
+    if (line.help) {
+      out << "kernels --package FILE.pt2 [OPTIONS]: how long a compiled module takes, and each of its kernels\n"
+          << help_of(options);
+      return 0;
+    }
+    check(line);
+    if (settle) settle(line);
+    return detail::Bench(line, world, out, log).run();
+  } catch (const std::exception& error) {
+    log << "kernels: " << error.what() << '\n';
+    return 1;
+  }
+}
+
+}  // namespace pace::benches

@@ -1,0 +1,127 @@
+// A KernelReport as files for machines.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "pace/kernel/report.hpp"
+#include "pace/report/csv_field.hpp"
+
+namespace pace::kernel {
+
+/// RFC 4180 with `\n`, as pace::report::CsvSink has it: a figure that does not exist leaves its field empty. Times are
+/// nanoseconds: alone (hot, cold) and in the whole (in_place); sizes are bytes, bandwidths bytes per second.
+[[nodiscard]] inline std::string_view csv_header() {
+  return "call,device,whole_ns,explained,peak_bytes_per_s,kernel,symbol,category,share,in_place_ns,in_place_least_ns,"
+         "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,registers,"
+         "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone\n";
+}
+
+namespace detail {
+
+class CsvRow {
+ public:
+  CsvRow& text(std::string_view value) { return field(report::csv_field(value)); }
+  template <class Number>
+  CsvRow& number(Number value) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return field({digits.data(), static_cast<std::size_t>(end - digits.data())});
+  }
+  template <class Number>
+  CsvRow& maybe(const std::optional<Number>& value) {
+    return value ? number(*value) : field("");
+  }
+  CsvRow& times(const std::optional<KernelTime>& times) {
+    if (!times) return field("").field("").field("");
+    return number(times->median.count()).number(times->least.count()).number(times->most.count());
+  }
+  CsvRow& field(std::string_view value) {
+    if (!line_.empty() || started_) line_ += ',';
+    started_ = true;
+    line_ += value;
+    return *this;
+  }
+  [[nodiscard]] std::string line() const { return line_ + '\n'; }
+
+ private:
+  std::string line_;
+  bool started_ = false;
+};
+
+[[nodiscard]] inline nlohmann::ordered_json times_json(const std::optional<KernelTime>& times) {
+  if (!times) return nullptr;
+  return {{"median_ns", times->median.count()}, {"least_ns", times->least.count()}, {"most_ns", times->most.count()}};
+}
+
+}  // namespace detail
+
+/// One row; `kernel` is one of the report's.
+[[nodiscard]] inline std::string csv_row(const KernelReport& report, const Kernel& kernel) {
+  detail::CsvRow row;
+  row.text(report.name).text(report.device).number(report.whole.count()).number(report.explained());
+  row.maybe(report.peak_bandwidth > 0 ? std::optional(report.peak_bandwidth) : std::nullopt);
+  row.text(kernel.name).text(kernel.symbol).text(to_string(kernel.category)).number(report.share_of(kernel));
+  row.times(kernel.profiled).times(kernel.hot).times(kernel.cold).maybe(kernel.bytes).maybe(kernel.bandwidth());
+  if (const auto& launch = kernel.launch) {
+    row.number(launch->registers).number(launch->spills()).number(launch->shared_bytes());
+    for (const auto& sizes : {launch->grid, launch->block})
+      for (const auto size : sizes) row.number(size);
+    row.number(launch->occupancy);
+  } else {
+    for (int i = 0; i < 10; ++i) row.field("");
+  }
+  return row.text(kernel.why_not_alone).line();
+}
+
+/// With the kernels for which `shown` is true, or all; shares are always of all. What is not known is null.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const KernelReport& report,
+                                                    const std::function<bool(const Kernel&)>& shown = {}) {
+  using Json = nlohmann::ordered_json;
+  const auto maybe = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  Json json{{"call", report.name},
+            {"device", report.device},
+            {"by_ranges", report.by_ranges},
+            {"whole_ns", report.whole.count()},
+            {"kernels_ns", report.sum().count()},
+            {"copies", report.copies},
+            {"fills", report.fills},
+            {"copying_ns", report.copying.count()},
+            {"gap_ns", report.gap.count()},
+            {"recording_ns", report.recording.count()},
+            {"explained", report.explained()},
+            {"peak_bytes_per_s", report.peak_bandwidth > 0 ? Json(report.peak_bandwidth) : Json(nullptr)},
+            {"kernels", Json::array()}};
+  for (const Kernel& kernel : report.kernels) {
+    if (shown && !shown(kernel)) continue;
+    Json each{{"name", kernel.name},
+              {"symbol", kernel.symbol},
+              {"category", to_string(kernel.category)},
+              {"share", report.share_of(kernel)},
+              {"in_place", detail::times_json(kernel.profiled)},
+              {"hot", detail::times_json(kernel.hot)},
+              {"cold", detail::times_json(kernel.cold)},
+              {"bytes", maybe(kernel.bytes)},
+              {"bytes_per_s", maybe(kernel.bandwidth())},
+              {"launch", nullptr},
+              {"why_not_alone", kernel.why_not_alone.empty() ? Json(nullptr) : Json(kernel.why_not_alone)}};
+    if (const auto& launch = kernel.launch)
+      each["launch"] = {{"grid", launch->grid},
+                        {"block", launch->block},
+                        {"registers", launch->registers},
+                        {"spills", launch->spills()},
+                        {"shared_bytes", launch->shared_bytes()},
+                        {"occupancy", launch->occupancy}};
+    json["kernels"].push_back(std::move(each));
+  }
+  return json;
+}
+
+}  // namespace pace::kernel

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# benches/kernels as a person uses it, on packages for the CPU: what it prints and writes, and what it says to wrong input.
+#
+#   bench_test.sh PROGRAM PACKAGES
+set -uo pipefail
+program=$1 packages=$2
+work=${TEST_TMPDIR:?}
+# The program under test is not the test that Bazel waits for.
+unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \
+  TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_SRCDIR
+failures=0
+
+# run OPTIONS...: sets output (stdout), errors (stderr) and code.
+run() {
+  "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
+  code=$?
+  output=$(<"$work/out") errors=$(<"$work/err")
+}
+# block OPTIONS...: as run, of the package that announces its kernels.
+block() { run --package "$packages/block.pt2" --threads 1 --output-directory "$work" "$@"; }
+ends_with() { ((code == $1)) || complain "exit code $code"; }
+prints() { [[ $output == *"$1"* ]] || complain "not printed: $1"; }
+says() { [[ $errors == *"$1"* ]] || complain "no message: $1"; }
+has_line() { grep -Eq "$1" "$work/out" || complain "no line $1"; }
+complain() {
+  printf '%s: %s\n%s\n%s\n\n' "$case" "$1" "$output" "$errors"
+  failures=$((failures + 1))
+}
+
+case="the module's time"
+block --times 3 --repeat 2; ends_with 0
+prints "block on cpu: "; prints " a call, the lower median of 2 readings of 3 calls"
+[[ $output != *"GPU memory"* ]] || complain "memory of a GPU"
+block --compat --times 2 --repeat 2; ends_with 0
+has_line '^[0-9]+\.[0-9]{6}$'; (($(wc -l <"$work/out") == 1)) || complain "more than one line"
+
+case="every kernel, as a table and as files"
+block -k --csv "$work/k.csv" --json "$work/k.json" --kernels-at-most 4; ends_with 0
+prints "block on "; has_line '^ +cpp_fused_0 +POI .* [0-9.]+ us .* [0-9.]+ +[0-9.]+ %$'
+has_line '^ +aoti_torch_cpu_addmm_out +UNK '; has_line '^ +cpp_fused_1 +RED '
+prints "passed: at most 4 kernels"
+(($(wc -l <"$work/k.csv") == 4)) || complain "expected a header and three rows"
+grep -q '"symbol": "graph_[0-9]*_cpp_fused_0"\|"symbol": "cpp_fused_0"' "$work/k.json" || complain "no symbol in k.json"
+block -k --kernel addmm; ends_with 0; prints ": 3 kernels"; [[ $output != *cpp_fused* ]] || complain "kernels that do not match"
+block -k --kernels-at-most 2; ends_with 1; says "failed: at most 2 kernels; it has 3"
+block -k --registers-at-most 9; ends_with 1; says "runs on the CPU, where no launch tells of registers"
+
+case="every kernel that Inductor wrote, as the original has it"
+block -k --compat --benchmark-name mine; ends_with 0
+has_line '^mine                 POI [0-9a-z]{10} [0-9]+\.[0-9]{3}ms    	0\.001 GB 	 +[0-9]+\.[0-9]{2}GB/s$'
+has_line '^mine                 RED '; (($(wc -l <"$work/out") == 2)) || complain "expected two lines"
+
+case="a profile"
+block -p --times 2 --repeat 2; ends_with 0
+prints "Profiling result for a compiled module of benchmark block:"
+prints "Chrome trace for the profile is written to $work/compiled_module_profile.json"
+grep -q cpp_fused_0 "$work/compiled_module_profile.json" || complain "no kernel in the trace"
+prints "Self CPU TIME (ms)"; prints "Percent of time when CPU is busy: "; prints "Output for tabulate: block, 0.00%,"
+block -p --compat --times 2 --repeat 2; ends_with 0; prints "No device detected"
+
+case="Nsight Compute, around one run of the same program"
+mkdir -p "$work/bin"
+cat >"$work/bin/ncu" <<'FAKE'
+#!/usr/bin/env bash
+for word; do echo "$word"; done >"$NCU_WORDS"
+while [[ $1 != */kernels* ]]; do shift; done
+exec "$@"
+FAKE
+chmod +x "$work/bin/ncu"
+export NCU_WORDS=$work/words
+PATH=$work/bin:$PATH block --ncu --ncu-metrics a,b --times 3 --repeat 2; ends_with 0
+prints "NCU profiling results for benchmark block:"; prints "NCU report has been written to $work/ncu_output_20"
+says "block on cpu: "; says "the lower median of 1 readings of 1 calls"
+diff <(tr '\n' ' ' <"$NCU_WORDS" | sed -E "s#--export [^ ]*#--export R#; s# /[^ ]*/kernels[^ ]* # PROGRAM #; s#--package [^ ]*#--package P#") \
+  <(printf '%s ' --target-processes all --replay-mode kernel --kernel-name-base function --print-units base \
+    --import-source yes --force-overwrite --export R --metrics a,b PROGRAM --package P --benchmark-name block --threads 1 \
+    --times 1 --repeat 1) || complain "another command line"
+printf '#!/bin/sh\nexit 3\n' >"$work/bin/ncu"
+PATH=$work/bin:$PATH block --ncu --times 1 --repeat 1; ends_with 1; prints "NCU profiling failed with error: ncu ended with exit code 3"
+
+case="what is no package, or not one for this"
+run --package "$0"; ends_with 1; says "this is no package; expected an archive (.pt2) that AOTInductor wrote"
+run --package "$work/none.pt2"; ends_with 1; says "none.pt2: no such file"
+block --device cuda; ends_with 1; says "the package was compiled for cpu; --device asks for cuda"
+block --model zebra; ends_with 1; says "the package has no model 'zebra'; expected --model with one of forward"
+block --cuda-memory-snapshot; ends_with 1; says "runs on the CPU; expected a package for a GPU"
+
+case="operands that it was not compiled for"
+block --inputs "(T([512, 512], f32),)"; ends_with 1; says "was compiled for 5 operands, but called with 1"
+operands="T([512, 512], f32), T([512], f32), T([512], f32), T([512], f32)"
+block --inputs "($operands, T([256, 513], f32))"; ends_with 1
+says "was compiled for float32[256, 512] with strides [512, 1] on cpu as operand 4, but called with float32[256, 513]"
+block --inputs "(T([4], f32)"; ends_with 1; says "expected a tuple such as (T([4, 8], f32),)"
+cp "$packages/block.pt2" "$work/alone.pt2"
+run --package "$work/alone.pt2"; ends_with 1; says "what it was compiled for is not kept beside it; expected --inputs"
+run --package "$work/alone.pt2" --inputs "($operands, T([256, 513], f32))"; ends_with 1; says "unmatched dim value at 1, expected: 512, but got: 513"
+run --package "$work/alone.pt2" --inputs "($operands, T([256, 512], f32))" --times 1 --repeat 1; ends_with 0
+
+case="a package whose run fails"
+run --package "$packages/out_of_range.pt2"; ends_with 1; says "out_of_range.pt2: its run failed"
+
+case="a package of which no kernel is heard"
+run --package "$packages/silent.pt2" -k; ends_with 1; says "no kernel ran in this call on the CPU"; says "cpp.enable_kernel_profile"
+run --package "$packages/silent.pt2" --times 1 --repeat 1; ends_with 0
+
+case="options"
+block -c; ends_with 1; says "--benchmark-all-configs (-c) goes together with --benchmark-kernels (-k)"
+block -c -k; ends_with 1; says "--benchmark-all-configs is refused: a package holds the configuration that was chosen"
+block --zebra; ends_with 1; says "--zebra"; says "--benchmark-kernels"
+block --times 0; ends_with 1; says "--times: '0' does not do; expected a whole number above 0"
+block --repeat 0; ends_with 1; says "--repeat: '0' does not do; expected a whole number above 0"
+run; ends_with 1; says "expected --package FILE.pt2; --help tells all options"
+run --help; ends_with 0; prints "--ncu-kernel-regex <REGEX>"
+PATH=/nowhere block --ncu; ends_with 1; says 'there is no `ncu` in PATH'
+block --csv "$work/nowhere/k.csv"; ends_with 1; says "nowhere/k.csv"
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))
