@@ -252,6 +252,11 @@ TEST_CASE("fail_accuracy", "[models]") {
   REQUIRE(found.status == "fail_accuracy");
   REQUIRE(found.passed);
   REQUIRE_THAT(found.message, ContainsSubstring("expected: it is a test"));
+  expecting.expected["small_net"]["inference"].backend = "far";
+  REQUIRE(check(pace::test::small_net(), accuracy(false, "far"), expecting).passed);
+  expecting.expected["small_net"]["inference"].backend = "near";
+  REQUIRE_FALSE(check(pace::test::small_net(), accuracy(false, "far"), expecting).passed);
+  expecting.expected["small_net"]["inference"].backend = {};
   expecting.expected["small_net"]["inference/float32"] = {"OOM", "another"};
   REQUIRE_FALSE(check(pace::test::small_net(), accuracy(false, "far"), expecting).passed);
 }

@@ -1,13 +1,10 @@
 // --dynamic-batch-only: who may run another batch than the one that it was made for.
 #include "pace/families/models/run/run_model.hpp"
 
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
 #include <ATen/ops/add.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
@@ -38,24 +35,6 @@ Settings any_batch(std::string backend, bool training = false) {
 
 std::string status(const Row& row) { return cell<std::string>(row, "status"); }
 
-/// Three weights, and whatever is made of them and of inputs [batch, 3] from then on.
-struct Weights : torch::nn::Module {
-  Weights() { weight = register_parameter("weight", at::full({3}, 2.0)); }
-  at::Tensor weight;
-};
-template <class Forward>
-ModelEntry of_weights(Forward forward) {
-  return {.name = "weights", .suite = Suite::torchbench, .family = "other", .training_batch = 4, .inference_batch = 4,
-          .make = [forward](const ModelRequest& request) {
-            const auto module = std::make_shared<Weights>();
-            Model model{.module = module, .inputs = {at::randn({request.batch_size, 3})}, .forward = {}};
-            model.forward = [module, forward](const torch::jit::Stack& inputs) -> c10::IValue {
-              return forward(inputs[0].toTensor(), module->weight);
-            };
-            return model;
-          }};
-}
-
 TEST_CASE("a trace runs any batch, unless something made a number of it", "[models]") {
   for (const bool training : {false, true}) {
     for (const auto& entry : {pace::test::small_net(), pace::test::mlp()}) {
@@ -73,16 +52,16 @@ TEST_CASE("a trace runs any batch, unless something made a number of it", "[mode
     return row.message;
   };
   // Sizes are numbers in C++, and constants of the trace.
-  CHECK_THAT(refused(of_weights([](const at::Tensor& x, const at::Tensor& w) {
+  CHECK_THAT(refused(pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
                return at::mul(x, w).view({x.size(0) * 3});
              })),
              ContainsSubstring("made for a batch of 4, it is not right for one of 5: ") && ContainsSubstring("shape"));
   // It runs, and is wrong.
-  CHECK_THAT(refused(of_weights([](const at::Tensor& x, const at::Tensor& w) {
+  CHECK_THAT(refused(pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
                return at::mul(at::mul(x, w), static_cast<double>(x.size(0)));
              })),
              ContainsSubstring("output 0 is off by"));
-  CHECK_THAT(refused(of_weights([](const at::Tensor& x, const at::Tensor& w) {
+  CHECK_THAT(refused(pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
                return at::add(at::mul(x, w).sum(0, /*keepdim=*/true), at::zeros({x.size(0), 1}));
              })),
              ContainsSubstring("output 0 has sizes [4, 3], eager's has [5, 3]"));
@@ -95,7 +74,7 @@ TEST_CASE("what packages for any batch are not made of", "[models]") {
   settings.batch_size = 1;
   CHECK_THAT(run(pace::test::small_net(), settings)[0].message, ContainsSubstring("a --batch-size of at least 2"));
 
-  auto entry = of_weights([](const at::Tensor& x, const at::Tensor& w) { return at::mul(x, w); });
+  auto entry = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return at::mul(x, w); });
   settings.batch_size = 4;
   const auto make = entry.make;
   entry.make = [make](const ModelRequest&) { return make({.batch_size = 4}); };
