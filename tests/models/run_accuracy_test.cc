@@ -1,4 +1,5 @@
 // Accuracy runs: every status, provoked by models and back ends that go wrong in one way each.
+// One file of more than 300 lines, so that the list of statuses stands in one place; compiling a second one takes longer.
 #include "pace/families/models/run/run_model.hpp"
 
 #include <cstdint>
