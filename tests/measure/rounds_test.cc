@@ -94,6 +94,26 @@ TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
   CHECK(asked == std::vector<std::size_t>{2, 4, 6});
 }
 
+TEST_CASE("each round starts with what is to be done before it, untimed") {
+  FakeClock clock;
+  std::vector<Call> log;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);
+  const std::array<Operation, 2> operations{a.operation(), a.operation()};
+  Schedule schedule(2, OperandPolicy::crossover, 1);
+  Options options = budget(1e9);
+  options.max_rounds = 4;
+  std::vector<std::size_t> started, calls;
+  const auto rounds =
+      measure::run_rounds(clock, operations, 1, schedule, 1, options, measure::SpendTheBudget(), [&](std::size_t round) {
+        started.push_back(round);
+        calls.push_back(log.size());
+        clock.advance(Nanoseconds(1000));
+      });
+  CHECK(started == std::vector<std::size_t>{0, 1, 2, 3});
+  CHECK(calls == std::vector<std::size_t>{0, 2, 4, 6});
+  for (const auto sample : rounds.samples[1]) CHECK_THAT(sample.count(), WithinAbs(5, 1e-9));
+}
+
 TEST_CASE("crossover cancels what placement does to identical code; fixed operands do not") {
   const auto bias = [](OperandPolicy policy) {
     FakeClock clock;

@@ -117,10 +117,12 @@ TEST_CASE("anchors stand in lists; slow holds the very slow ones") {
 
 TEST_CASE("what is expected, and why") {
   const Read read("expected:\n  a:\n    training/amp: {status: fail_accuracy, reason: momentum is chaotic}\n"
-                  "    inference: {status: OOM, reason: large}\n");
+                  "    inference: {status: OOM, reason: large, backend: torchscript}\n");
   CHECK(read.config.expected.at("a").at("training/amp").status == "fail_accuracy");
   CHECK(read.config.expected.at("a").at("training/amp").reason == "momentum is chaotic");
+  CHECK(read.config.expected.at("a").at("training/amp").backend.empty());
   CHECK(read.config.expected.at("a").at("inference").status == "OOM");
+  CHECK(read.config.expected.at("a").at("inference").backend == "torchscript");
 }
 
 TEST_CASE("nothing is a file, too") {
@@ -163,7 +165,9 @@ TEST_CASE("what is wrong is told with its line") {
           "m.yaml:3: section 'expected', 'a': expected training or inference, or one of them with a precision, such as "
           "training/amp; found 'training/half'");
   refuses("expected:\n  a:\n    training: {status: x}\n",
-          "m.yaml:3: section 'expected', 'a', 'training': expected {status: ..., reason: ...}");
+          "m.yaml:3: section 'expected', 'a', 'training': expected {status: ..., reason: ...}, and perhaps a backend");
+  refuses("expected:\n  a:\n    training: {status: x, reason: y, backend: [a, b]}\n",
+          "m.yaml:3: section 'expected', 'a', 'training': expected {status: ..., reason: ...}, and perhaps a backend");
   refuses("slow: &S\n  - *S\n", "m.yaml:1: section 'slow': lists within lists without end");
   CHECK_THROWS_MATCHES(Read("slow:\n  - a\n - b: [\n"), pace::InputError,
                        Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:3: expected YAML: ")));

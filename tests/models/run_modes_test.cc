@@ -129,6 +129,24 @@ TEST_CASE("batch invariance mode", "[models]") {
   REQUIRE((status == "pass" || status.starts_with("fail_batch_invariance_at_")));
   REQUIRE(rows[0].passed == (status == "pass"));
   REQUIRE(cell<std::string>(rows[1], "accuracy") == "fail_to_run");
+
+  // Whose fault it is: of a back end that answers by the batch, or of what eager calls as well.
+  const AddedBackend by_batch("by_batch", eager_but([](int) {}, [](c10::IValue value) {
+                                const at::Tensor x = value.toTensor();
+                                return c10::IValue(x + 0.25 * static_cast<double>(x.size(0)));
+                              }));
+  const auto told = [](const char* backend, const ModelEntry& entry) {
+    return run(entry, in_mode(Mode::batch_invariance, {backend}))[0].message;
+  };
+  const auto exact = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return x * 0 + w; });
+  REQUIRE(told("torchscript", exact).empty());
+  REQUIRE(told("by_batch", exact) == "output 0 of 4 samples differs by up to 1; eager is batch invariant");
+  const auto inexact = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
+    return x * 0 + w * static_cast<double>(x.size(0));
+  });
+  REQUIRE(told("eager", inexact) == "output 0 of 4 samples differs by up to 8");
+  REQUIRE(told("torchscript", inexact) == "output 0 of 4 samples differs by up to 8; so does eager's");
+
   auto training = in_mode(Mode::batch_invariance, {"eager"});
   training.training = true;
   REQUIRE_THROWS_AS(run(pace::test::small_net(), training), pace::InputError);

@@ -234,9 +234,6 @@ TEST_CASE("settings that make no sense", "[models]") {
 
 TEST_CASE("what is asked for beside the figures", "[models]") {
   auto settings = quick({"torchscript"});
-  settings.dynamic_batch = true;
-  REQUIRE_THAT(run(pace::test::small_net(), settings)[0].message, ContainsSubstring("--dynamic-batch"));
-  settings = quick({"torchscript"});
   settings.randomize_input = true;
   settings.warm_peak_memory = true;
   settings.deterministic = true;

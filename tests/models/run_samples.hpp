@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,10 +12,14 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/rnn.h>
 
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "pace/families/models/model.hpp"
 
@@ -79,6 +84,55 @@ inline models::ModelEntry mlp(std::string name = "mlp") {
               return output.toTupleRef().elements()[0].toTensor().square().mean();
             };
             return model;
+          }};
+}
+
+/// Three weights, and whatever `forward` makes of an input [batch, 3] and of them.
+struct Weights : torch::nn::Module {
+  Weights() { weight = register_parameter("weight", at::full({3}, 2.0)); }
+  at::Tensor weight;
+};
+
+template <class Forward>
+models::ModelEntry of_weights(Forward forward) {
+  return {.name = "weights",
+          .suite = models::Suite::torchbench,
+          .family = "other",
+          .training_batch = 4,
+          .inference_batch = 4,
+          .make = [forward](const models::ModelRequest& request) {
+            const auto module = std::make_shared<Weights>();
+            models::Model model{.module = module, .inputs = {at::randn({request.batch_size, 3})}, .forward = {}};
+            model.forward = [module, forward](const torch::jit::Stack& inputs) -> c10::IValue {
+              return forward(inputs[0].toTensor(), module->weight);
+            };
+            return model;
+          }};
+}
+
+/// Two LSTM layers with dropout between them and after them, on inputs whose batch comes first.
+struct Reader : torch::nn::Module {
+  Reader() {
+    register_module("lstm", lstm);
+    register_module("head", head);
+  }
+  at::Tensor forward(const at::Tensor& x) {
+    const at::Tensor state = at::zeros_like(x.select(1, 0)).unsqueeze(0).repeat({2, 1, 1});
+    const at::Tensor read = std::get<0>(lstm->forward(x, std::make_tuple(state, state)));
+    return head->forward(at::dropout(read, 0.5, is_training()));
+  }
+  torch::nn::LSTM lstm{torch::nn::LSTMOptions(8, 8).num_layers(2).dropout(0.5).batch_first(true)};
+  torch::nn::Linear head{8, 3};
+};
+
+inline models::ModelEntry reader() {
+  return {.name = "reader",
+          .suite = models::Suite::huggingface,
+          .family = "rnn",
+          .training_batch = 4,
+          .inference_batch = 4,
+          .make = [](const models::ModelRequest& request) {
+            return models::make_model(std::make_shared<Reader>(), at::randn({request.batch_size, 5, 8}));
           }};
 }
 

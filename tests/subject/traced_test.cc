@@ -150,4 +150,26 @@ TEST_CASE("definitions that contradict themselves", "[subject][traced]") {
   REQUIRE_THAT(reason(), ContainsSubstring("undefined tensor"));
 }
 
+TEST_CASE("what compiled code takes: one size, or any batch", "[subject]") {
+  using pace::subject::TensorMetadata;
+  auto of = TensorMetadata::of(at::ones({4, 3}));
+  CHECK(of.fits(at::zeros({4, 3})));
+  CHECK_FALSE(of.fits(at::zeros({5, 3})));
+  CHECK(of.to_string() == "float32[4, 3] with strides [3, 1] on cpu");
+  CHECK_FALSE(pace::subject::detail::to_json(of).contains("batch"));
+  of.batch = TensorMetadata::Range{};
+  CHECK(of.to_string() == "float32[4, 3] with strides [3, 1] on cpu, for a first size of 2 or more");
+  CHECK(pace::subject::detail::to_json(of).at("batch") == true);
+  CHECK(of.fits(at::zeros({2, 3})));
+  CHECK(of.fits(at::zeros({500, 3})));
+  CHECK_FALSE(of.fits(at::zeros({1, 3})));
+  CHECK_FALSE(of.fits(at::zeros({4, 2})));
+  CHECK_FALSE(of.fits(at::zeros({4, 3, 1})));
+  CHECK_FALSE(of.fits(at::zeros({3, 4}).t().slice(0, 0, 4)));  // other strides
+  of.batch = TensorMetadata::Range{.low = 2, .high = 15};
+  CHECK(of.fits(at::zeros({15, 3})));
+  CHECK_FALSE(of.fits(at::zeros({16, 3})));
+  CHECK(of.to_string() == "float32[4, 3] with strides [3, 1] on cpu, for a first size of 2 to 15");
+}
+
 }  // namespace

@@ -15,6 +15,7 @@
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"
+#include "pace/compare/round_values.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/random.hpp"
 #include "pace/measure/operation.hpp"
@@ -26,16 +27,37 @@ template <clock::Clock C, class... Operands>
 class Auditor {
  public:
   Auditor(C& clock, Roster<Operands...>& roster, Inspector<Operands...>& inspector)
-      : clock_(clock), roster_(roster), inspector_(inspector), random_(roster.options.seed) {}
+      : clock_(clock), roster_(roster), inspector_(inspector), values_(roster), random_(roster.options.seed) {}
 
-  /// Before the first round.
-  void begin() { took_ = {}; }
+  /// Before anything is timed; also after rounds that somebody's exception has ended.
+  void begin() {
+    took_ = renewing_ = {};
+    if (!roster_.operands.renewed.empty()) values_.put_back();
+  }
 
-  /// All audits since begin().
-  [[nodiscard]] Nanoseconds took() const { return took_; }
+  /// All audits, and all values written for rounds, since begin().
+  [[nodiscard]] Nanoseconds took() const { return took_ + renewing_; }
+
+  /// Before each round: other values for everybody, if someone asked for that.
+  void start_round(std::size_t round) {
+    if (!roster_.renew) return;
+    const Nanoseconds start = clock_.now();
+    values_.renew(round);
+    renewing_ += clock_.now() - start;
+  }
+
+  /// After each cycle: the first values, whose answers are known.
+  void end_cycle() {
+    if (!roster_.renew) return;
+    const Nanoseconds start = clock_.now();
+    inspector_.notice_changes();
+    values_.put_back();
+    renewing_ += clock_.now() - start;
+  }
 
   /// What the last timed call returned must be right as well. Where the call writes to operands or draws random
-  /// numbers, its last sample applied it many times over; one more timed call from the first state stands in for it.
+  /// numbers, its last sample applied it many times over, and where rounds have values of their own, nobody knows what
+  /// it had to return; one more timed call from the first state stands in for it.
   void verify_last_outputs() {
     if (!roster_.checks()) return;
     const auto timed = roster_.running;
@@ -44,7 +66,7 @@ class Auditor {
       auto& implementation = *roster_.implementations[index];
       std::optional<std::size_t> set;
       // After an audit in the last cycle there is no such output any more.
-      if (!roster_.operands.mutated.empty() || roster_.expected.random || audited_last_ == index) {
+      if (!roster_.operands.mutated.empty() || roster_.expected.random || roster_.renew || audited_last_ == index) {
         set = 0;
         roster_.operands.restore_all(*set);
         reset_random_state(roster_.options.seed);
@@ -71,7 +93,7 @@ class Auditor {
   void audit_sometimes(const measure::Rounds& so_far, std::int64_t iterations) {
     audited_last_.reset();
     if (!roster_.checks() || roster_.running.size() < 2) return;
-    const Nanoseconds cycle = (so_far.elapsed - took_) * (static_cast<double>(roster_.running.size()) /
+    const Nanoseconds cycle = (so_far.elapsed - took()) * (static_cast<double>(roster_.running.size()) /
                                                           static_cast<double>(so_far.rounds));
     if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
     const std::size_t index = roster_.running[random_.below(roster_.running.size())];
@@ -122,10 +144,11 @@ class Auditor {
   C& clock_;
   Roster<Operands...>& roster_;
   Inspector<Operands...>& inspector_;
+  RoundValues<Operands...> values_;
   SplitMix64 random_;
   /// Whoever was audited after the last cycle.
   std::optional<std::size_t> audited_last_;
-  Nanoseconds took_{}, longest_{};
+  Nanoseconds took_{}, longest_{}, renewing_{};
 };
 
 }  // namespace pace::detail

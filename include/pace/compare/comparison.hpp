@@ -102,6 +102,15 @@ class Comparison {
     return float64_reference();
   }
 
+  /// Each round has operands of other values. Before it, untimed, `write` is called with copies of the operands, as
+  /// lvalues, that hold the first values, and writes into their tensors; what it draws at random is another number in
+  /// each round and the same in each run. All implementations get what it wrote.
+  template <class F>
+  Comparison& renew_each_round(F write) {
+    renew_ = [write = std::move(write)](std::tuple<Operands...>& operands) mutable { std::apply(write, operands); };
+    return *this;
+  }
+
   /// What one iteration reads and writes, in bytes: gives GB/s.
   Comparison& bytes(double bytes) { bytes_ = bytes; return *this; }
   /// Floating-point operations of one iteration: gives GFLOP/s.
@@ -142,7 +151,7 @@ class Comparison {
     activity()->watch(true);
     Options options = options_;
     options.device_counts = options.device_counts || counts_on_device_;
-    Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_, reference_);
+    Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_, reference_, renew_);
     for (auto& each : result.implementations) {
       each.bytes = bytes_;
       each.flops = flops_;
@@ -255,6 +264,7 @@ class Comparison {
   std::tuple<Operands...> operands_;
   std::vector<detail::Planned<Operands...>> plan_;
   detail::MakeImplementation<Operands...> reference_;
+  detail::RenewOperands<Operands...> renew_;
   /// Of each iteration; empty: they are timed as a whole.
   std::vector<std::string> phases_;
   std::vector<gate::Stated> stated_;

@@ -39,7 +39,9 @@ struct OperandSets {
   /// Per set, the tensors inside; `tensors[set][i]` corresponds to `pristine[i]`.
   std::vector<std::vector<at::Tensor>> tensors;
   std::vector<at::Tensor> pristine;
-  /// Which tensors the baseline writes to: they are outputs too, and get their first values back before each run.
+  /// What they hold in this round, where each has values of its own (see RoundValues); empty: the first values.
+  std::vector<at::Tensor> renewed;
+  /// Which tensors the baseline writes to: they are outputs too, and get their values back before each run.
   std::vector<std::size_t> mutated;
   /// Where the baseline writes to operands: further copies of each set and the tensors inside, one for every further
   /// call of a sample, so that each call finds the first values. Empty otherwise.
@@ -59,11 +61,13 @@ struct OperandSets {
         if (operand.is_alias_of(tensor)) return true;
     return false;
   }
+  /// What calls find in all sets at present, whatever they write.
+  [[nodiscard]] const std::vector<at::Tensor>& values() const { return renewed.empty() ? pristine : renewed; }
   void restore(std::size_t set) const {
-    for (const std::size_t i : mutated) check::restore_tensor(pristine[i], tensors[set][i]);
+    for (const std::size_t i : mutated) check::restore_tensor(values()[i], tensors[set][i]);
     if (spares.empty()) return;
     for (const auto& spare : spare_tensors[set])
-      for (const std::size_t i : mutated) check::restore_tensor(pristine[i], spare[i]);
+      for (const std::size_t i : mutated) check::restore_tensor(values()[i], spare[i]);
   }
   void restore_all(std::size_t set) const {
     for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], tensors[set][i]);

@@ -145,8 +145,8 @@ class Inspector {
     return {};
   }
 
-  /// Looks for operands that the baseline leaves alone and that do not hold their first values, in all sets, and puts
-  /// them back.
+  /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their first
+  /// ones, in all sets, and gives them those.
   void notice_changes() {
     for (std::size_t set = 0; set < operands_.sets.size(); ++set) {
       notice_changed_operands(set);
@@ -194,7 +194,7 @@ class Inspector {
 
   void notice_changed_operands(std::size_t set) {
     if (!changed_operands_.empty()) return;
-    const auto changed = changed_operand(operands_, operands_.pristine, set);
+    const auto changed = changed_operand(operands_, operands_.values(), set);
     if (!changed.empty()) changed_operands_ = in_timed_call(changed);
   }
 

@@ -1,6 +1,7 @@
 // The state of LibTorch's default generators, so that random operators draw the same numbers in every checked call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -35,5 +36,23 @@ inline void reset_random_state(std::uint64_t seed) {
   for_each_default_generator([&](at::Generator& generator) { states.push_back(generator.get_state()); });
   return states;
 }
+
+/// Puts the generators, when it ends, into the state in which it found them.
+class RandomStateKept {
+ public:
+  RandomStateKept() = default;
+  RandomStateKept(const RandomStateKept&) = delete;
+  RandomStateKept& operator=(const RandomStateKept&) = delete;
+  ~RandomStateKept() {
+    std::size_t next = 0;
+    // A GPU that was not used before comes after those that were, or its state is nobody's yet.
+    for_each_default_generator([&](at::Generator& generator) {
+      if (next < states_.size()) generator.set_state(states_[next++]);
+    });
+  }
+
+ private:
+  std::vector<at::Tensor> states_ = random_state();
+};
 
 }  // namespace pace::detail

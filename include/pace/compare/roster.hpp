@@ -25,6 +25,10 @@ namespace pace::detail {
 template <class... Operands>
 using MakeImplementation = std::function<std::unique_ptr<Implementation<Operands...>>(const OperandSets<Operands...>&)>;
 
+/// Writes other values into operands; null if rounds keep theirs.
+template <class... Operands>
+using RenewOperands = std::function<void(std::tuple<Operands...>&)>;
+
 /// An implementation as the user named it.
 template <class... Operands>
 struct Planned {
@@ -53,6 +57,8 @@ struct Roster {
   Result result = {};
   /// As the user gave them.
   const std::tuple<Operands...>& first;
+  /// For each round.
+  RenewOperands<Operands...> renew = {};
   OperandSets<Operands...> operands = {};
   /// As many as rows of the result; null if refused.
   std::vector<std::unique_ptr<Implementation<Operands...>>> implementations = {};

@@ -63,8 +63,10 @@ template <clock::Clock C, class... Operands>
 [[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
                                  const std::vector<Planned<Operands...>>& plan, const Options& options,
                                  const check::CheckOptions& check, View<gate::Stated> stated,
-                                 const MakeImplementation<Operands...>& reference) {
-  Roster<Operands...> roster{.options = options, .check = check, .first = operands};
+                                 const MakeImplementation<Operands...>& reference,
+                                 const RenewOperands<Operands...>& renew) {
+  Roster<Operands...> roster{.options = options, .check = check, .first = operands, .renew = renew};
+  if (renew) roster.result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   roster.result.name = name;
   roster.result.clock = clock.name();
   roster.result.clock_resolution = clock.resolution();

@@ -62,6 +62,7 @@ struct TimedHow {
 template <clock::Clock C, class... Operands>
 [[nodiscard]] TimedHow time_all(C& clock, Roster<Operands...>& roster, Auditor<C, Operands...>& auditor,
                                 View<gate::Stated> stated) {
+  auditor.begin();
   std::vector<measure::Operation> operations;
   for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation());
   const std::size_t count = operations.size();
@@ -126,7 +127,6 @@ template <clock::Clock C, class... Operands>
     roster.result.notes.push_back("Samples of the fastest implementation are shorter than wanted, since the slowest "
                                   "one takes so much longer; a larger budget would allow longer ones.");
 
-  auditor.begin();
   measure::Schedule schedule(count, roster.options.operands, roster.options.seed);
   MachineWatch<C> watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count));
   std::optional<Controls<C>> controls;
@@ -135,6 +135,7 @@ template <clock::Clock C, class... Operands>
                      roster.operands.sets.size(), calibration.iterations, options);
   // With nothing expected, the budget is spent.
   const auto enough = [&](const measure::Rounds& so_far) {
+    auditor.end_cycle();
     auditor.audit_sometimes(so_far, calibration.iterations);
     if (controls) controls->cycle_ended(so_far.elapsed);
     watch.add_cycle(so_far.elapsed);
@@ -146,7 +147,8 @@ template <clock::Clock C, class... Operands>
     return decided;
   };
   auto rounds = measure::run_rounds(clock, operations, calibration.iterations,
-                                    schedule, fewest_cycles, options, enough);
+                                    schedule, fewest_cycles, options, enough,
+                                    [&](std::size_t round) { auditor.start_round(round); });
   roster.result.conditions = watch.finish();
   roster.result.rounds = rounds.rounds;
   roster.result.stop_reason = rounds.stop_reason;

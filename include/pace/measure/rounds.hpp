@@ -29,14 +29,20 @@ struct SpendTheBudget {
   bool operator()(const Rounds&) const { return false; }
 };
 
+/// All rounds start from what the last one left.
+struct StartNothing {
+  void operator()(std::size_t) const {}
+};
+
 /// Samples every implementation once a round, in the order of `schedule`, until the first of: `enough(rounds)` says
 /// so, `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is),
 /// `options.max_rounds`. Decides between cycles only, so that every cycle is balanced. At least one cycle. Between
-/// the first sample and the last nothing is allocated here. Either all operations have phases, or none: the same ones. `enough` is where a sequential test goes.
-template <clock::Clock C, class Enough = SpendTheBudget>
+/// the first sample and the last nothing is allocated here. Either all operations have phases, or none: the same ones.
+/// `enough` is where a sequential test goes. `start_round(round)` is called before each round, untimed.
+template <clock::Clock C, class Enough = SpendTheBudget, class Start = StartNothing>
 [[nodiscard]] Rounds run_rounds(C& clock, View<Operation> operations, std::int64_t iterations,
                                 Schedule& schedule, std::size_t fewest_cycles, const Options& options,
-                                Enough&& enough = {}) {
+                                Enough&& enough = {}, Start&& start_round = {}) {
   const std::size_t per_cycle = schedule.rounds_per_cycle();
   const std::size_t most = std::max(per_cycle, options.max_rounds / per_cycle * per_cycle);
   Rounds result;
@@ -52,6 +58,7 @@ template <clock::Clock C, class Enough = SpendTheBudget>
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const Turn turn = turns[i];
       const std::size_t round = result.rounds + i / per_cycle;
+      if (i % per_cycle == 0) start_round(round);
       const Operation& operation = operations[turn.implementation];
       result.samples[turn.implementation][round] = scale * take_sample(clock, operation, turn.operands, iterations);
       for (std::size_t phase = 0; phase < phases; ++phase)

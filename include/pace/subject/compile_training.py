@@ -31,12 +31,26 @@ def by_graph(script):
         return torch.ops.aten.convolution.default(*inputs[:9])
 
     def lstm(*inputs):
-        """PyTorch's decomposition gives the last states a dimension too many (2.11)."""
+        """PyTorch's decomposition gives the last states a dimension too many, and has no dropout between layers (2.11)."""
         if not isinstance(inputs[1], list):
             return torch.ops.aten.lstm.data(*inputs)
+        layers, dropout, train = inputs[4:7]
+        if train and dropout > 0 and layers > 1:
+            return layer_by_layer(*inputs)
         states = inputs[1]
         output, *last = torch.ops.aten.lstm.input(*inputs)
         return [output, *(state.reshape(first.shape) for state, first in zip(last, states))]
+
+    def layer_by_layer(x, states, weights, biases, layers, dropout, train, bidirectional, batch_first):
+        directions, own, after = 2 if bidirectional else 1, len(weights) // layers, []
+        x = x.transpose(0, 1) if batch_first else x
+        for i in range(layers):
+            before = [state[i * directions : (i + 1) * directions] for state in states]
+            parameters = weights[i * own : (i + 1) * own]
+            x, *last = lstm(x, before, parameters, biases, 1, 0.0, train, bidirectional, False)
+            after.append(last)
+            x = torch.ops.aten.dropout(x, dropout, train) if i + 1 < layers else x
+        return [x.transpose(0, 1) if batch_first else x, *(torch.cat(each) for each in zip(*after))]
 
     return compile_packages.graph_module(script, {"aten::_convolution": convolution, "aten::lstm": lstm})
 
@@ -61,6 +75,44 @@ def storage(node):
     return StorageWeakRef(node.meta["val"].untyped_storage())
 
 
+def any_batch(mode, case):
+    """Operands of the case whose first size is a batch get one that may be any number, the same for all of them."""
+    import torch
+    from torch._dynamo.source import ConstantSource
+    from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
+
+    def symbolic(position, t):
+        tensor = torch.empty_strided(t["sizes"], t["strides"], dtype=getattr(torch, t["dtype"]), device=t["device"])
+        dims = [DimDynamic.DUCK] + [DimDynamic.STATIC] * (tensor.dim() - 1)
+        context = StatelessSymbolicContext(dynamic_sizes=dims)
+        return mode.from_tensor(tensor, symbolic_context=context, source=ConstantSource(f"operand{position}"))
+
+    return {i: symbolic(i, t) for i, t in enumerate(case["tensors"]) if t.get("batch")}
+
+
+def range_of_batch(capture):
+    """The batches that the code is for, least and most (None: no bound). Raises where they have become one."""
+    import math
+
+    batches = [node.meta["val"].shape[0] for i, node in enumerate(placeholders(capture.graph)) if i in capture.batches]
+    ranges = [capture.fake_mode.shape_env.bound_sympy(batch.node.expr) for batch in batches if not isinstance(batch, int)]
+    if len(ranges) < len(batches) or any(one.is_singleton() for one in ranges):
+        raise ValueError("its code is for one size of batch only: something in it makes a number of that")
+    most = min(one.upper for one in ranges)
+    return [int(max(one.lower for one in ranges)), int(most) if most < 2**62 and math.isfinite(most) else None]
+
+
+def decompositions():
+    """Inductor's, but for one: AOTInductor calls index_add, to which that for bfloat16 falls back, without its alpha
+    (2.11: "Mismatch between ints consumed and num_ints" at run time)."""
+    import torch
+    from torch._inductor.decomposition import select_decomp_table
+
+    table = dict(select_decomp_table())
+    table[torch.ops.aten.index_add.default] = torch._decomp.decompositions.index_add
+    return table
+
+
 class Capture:
     """The graph of a case, without mutations: outputs, then new values of the inputs that are written to, then (when
     training) one gradient or None for each parameter."""
@@ -68,8 +120,8 @@ class Capture:
     def __init__(self, case, route, copy_outputs):
         import torch
         from torch._functorch.aot_autograd import aot_export_joint_simple
-        from torch._inductor.decomposition import select_decomp_table
         from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
         self.training = case["kind"] == "training"
         self.parameters = case["parameters"]
@@ -92,10 +144,15 @@ class Capture:
                     raise ValueError(f"output {i} does not depend on any parameter by a way that has a gradient")
             return (*results, *inputs)
 
-        with FakeTensorMode(allow_non_fake_inputs=True):
+        dynamic = any(t.get("batch") for t in case["tensors"])
+        mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv() if dynamic else None)
+        self.batches = any_batch(mode, case)
+        with mode:
             tensors = tuple(
-                torch.empty_strided(t["sizes"], t["strides"], dtype=getattr(torch, t["dtype"]), device=t["device"])
-                for t in case["tensors"]
+                self.batches[i]
+                if i in self.batches
+                else torch.empty_strided(t["sizes"], t["strides"], dtype=getattr(torch, t["dtype"]), device=t["device"])
+                for i, t in enumerate(case["tensors"])
             )
             for tensor in tensors[: self.parameters]:
                 tensor.requires_grad_(self.training)
@@ -105,7 +162,7 @@ class Capture:
         steps = mock.patch.object(lstms, "select_one_layer_lstm_function", lambda *_: lstms.one_layer_lstm)
         with steps if self.training else contextlib.nullcontext():
             self.module = aot_export_joint_simple(
-                pure, tensors, trace_joint=self.training, decompositions=select_decomp_table()
+                pure, tensors, trace_joint=self.training, decompositions=decompositions()
             )
         self.graph = self.module.graph
         self.graph.set_codegen(torch.fx.graph.CodeGen())  # flat tensors in, a flat tuple out
@@ -274,7 +331,10 @@ def compile_inference(capture, folder):
     module = capture.module
     write_back(module, capture.written, capture.outputs)
     files, _, facts = compile_graph(module, capture.fake_mode, folder + "/forward", False, capture.outputs)
-    return {"forward": files}, {"outputs": capture.outputs, "written": len(capture.written)}, {"forward": facts}
+    layout = {"outputs": capture.outputs, "written": len(capture.written)}
+    if capture.batches:
+        layout["batch"] = range_of_batch(capture)
+    return {"forward": files}, layout, {"forward": facts}
 
 
 def compile_training(capture, folder):

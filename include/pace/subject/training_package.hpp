@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -75,9 +76,31 @@ struct TrainingLayout {
   return layout;
 }
 
+/// Of a package for any batch, which batches that are: `batch` in its layout, where a null is no bound. Throws as
+/// read_layout.
+[[nodiscard]] inline TensorMetadata::Range read_batch(std::filesystem::path package) {
+  std::ifstream file(package.replace_extension(".json"));
+  const nlohmann::json json = nlohmann::json::parse(file).at("layout").at("batch");
+  TensorMetadata::Range range{.low = json.at(0).get<std::int64_t>()};
+  if (!json.at(1).is_null()) range.high = json.at(1).get<std::int64_t>();
+  return range;
+}
+
 [[nodiscard]] inline std::vector<TensorMetadata> all_operands(const Traced& traced) {
   std::vector<TensorMetadata> operands = traced.parameters;
   operands.insert(operands.end(), traced.inputs.begin(), traced.inputs.end());
+  return operands;
+}
+
+/// Likewise, with the batches that the package is for.
+[[nodiscard]] inline std::vector<TensorMetadata> all_operands(const Traced& traced, const std::string& package) {
+  auto operands = all_operands(traced);
+  std::optional<TensorMetadata::Range> range;
+  for (TensorMetadata& operand : operands) {
+    if (!operand.batch) continue;
+    if (!range) range = read_batch(package);
+    operand.batch = range;
+  }
   return operands;
 }
 
@@ -109,13 +132,19 @@ class InferencePackage {
   [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) { return model_.run(operands); }
 
   [[nodiscard]] const PackageCosts& costs() const noexcept { return costs_; }
+  /// The batches that it takes; none: of one size.
+  [[nodiscard]] std::optional<TensorMetadata::Range> batch() const {
+    for (const TensorMetadata& operand : model_.operands())
+      if (operand.batch) return operand.batch;
+    return std::nullopt;
+  }
 
  private:
   template <class Package>
   friend Package detail::open_package(DefinitionStore&, const Traced&, PackageKind);
 
   InferencePackage(const std::string& path, const Traced& traced)
-      : model_(path, "forward", "the compiled inference of " + traced.name, detail::all_operands(traced)) {}
+      : model_(path, "forward", "the compiled inference of " + traced.name, detail::all_operands(traced, path)) {}
 
   detail::PackageModel model_;
   PackageCosts costs_;

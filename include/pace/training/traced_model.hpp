@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 #include "pace/subject/definition_store.hpp"
+#include "pace/subject/tensor_metadata.hpp"
 #include "pace/subject/traced.hpp"
 #include "pace/subject/training_package.hpp"
 #include "pace/training/compiled_step.hpp"
@@ -61,12 +63,20 @@ class TracedModel {
   struct Opened {
     ModelStep model;
     subject::PackageCosts costs = {};
+    /// Of a package for any batch: those that it takes.
+    std::optional<subject::TensorMetadata::Range> batch = {};
   };
 
   /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Refused with the reason if
   /// that cannot be done.
   TracedModel(const std::string& name, ModelStep model, GradientOf gradient)
       : model_(std::move(model)), gradient_(std::move(gradient)), traced_(trace(name)) {}
+
+  /// Packages are to take any number of samples: it is the first size of these inputs (positions among all tensors of
+  /// `inputs`).
+  void free_batch(const std::vector<std::size_t>& inputs) {
+    for (const std::size_t input : inputs) traced_.inputs.at(input).batch = subject::TensorMetadata::Range{};
+  }
 
   [[nodiscard]] subject::PackageRequest request() const {
     return {&traced_, model_.step.backward ? subject::PackageKind::training : subject::PackageKind::inference};
@@ -91,6 +101,7 @@ class TracedModel {
     } else {
       auto package = std::make_shared<subject::InferencePackage>(subject::InferencePackage::open(store, traced_));
       opened.costs = package->costs();
+      opened.batch = package->batch();
       opened.model.step.forward = [package, parameters = model_.step.parameters,
                                    buffers = model_.buffers](torch::jit::Stack& inputs) -> c10::IValue {
         std::vector<at::Tensor> operands = parameters;

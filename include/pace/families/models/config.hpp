@@ -41,9 +41,9 @@ struct Config {
     Names sgd, none;
   } optimizer;
   /// Statuses that are expected and why: name -> mode (`training`, `inference`, or both with precision behind a slash, as
-  /// in `training/amp`) -> status and reason.
+  /// in `training/amp`) -> status and reason; of one back end, or (if that is empty) of any.
   struct Expected {
-    std::string status, reason;
+    std::string status, reason, backend = {};
   };
   std::map<std::string, std::map<std::string, Expected, std::less<>>, std::less<>> expected;
 };

@@ -154,9 +154,10 @@ class ConfigReader {
                                    "training/amp; found '" + mode + '\'');
         const YAML::Node status = entry.second.IsMap() ? entry.second["status"] : YAML::Node();
         const YAML::Node reason = entry.second.IsMap() ? entry.second["reason"] : YAML::Node();
-        if (!status || !status.IsScalar() || !reason || !reason.IsScalar())
-          fail(entry.second, name + ", '" + mode + "': expected {status: ..., reason: ...}");
-        (*expected)[model.Scalar()][mode] = {status.Scalar(), reason.Scalar()};
+        const YAML::Node backend = entry.second.IsMap() ? entry.second["backend"] : YAML::Node();
+        if (!status || !status.IsScalar() || !reason || !reason.IsScalar() || (backend && !backend.IsScalar()))
+          fail(entry.second, name + ", '" + mode + "': expected {status: ..., reason: ...}, and perhaps a backend");
+        (*expected)[model.Scalar()][mode] = {status.Scalar(), reason.Scalar(), backend ? backend.Scalar() : ""};
       }
     });
   }

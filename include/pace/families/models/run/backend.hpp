@@ -13,12 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
 #include "pace/compare/random_state.hpp"
 #include "pace/core/error.hpp"
+#include "pace/families/models/run/context_flags.hpp"
+#include "pace/families/models/run/dynamic_batch.hpp"
 #include "pace/families/models/run/instance.hpp"
 #include "pace/families/models/run/step.hpp"
 #include "pace/families/models/settings.hpp"
@@ -92,14 +93,14 @@ inline void describe_capture(Runnable& made, const TracedModel& traced) {
 }
 
 [[nodiscard]] inline Runnable make_torchscript(Instance instance, const MakeOptions& options) {
-  if (options.settings->dynamic_batch)
-    throw Refused("a trace has the batch size that it was made with; --dynamic-batch needs another back end");
   const auto traced = trace_instance(instance, options);
   const auto began = std::chrono::steady_clock::now();
   auto opened = traced.model->open_script();
   Runnable made{.instance = std::move(instance), .model = std::move(opened.model)};
   made.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   describe_capture(made, *traced.model);
+  if (options.settings->dynamic_batch)
+    check_other_batch(made.instance, made.model, made.instance.options.batch_size + 1, !traced.random);
   return made;
 }
 
@@ -117,32 +118,6 @@ inline void describe_capture(Runnable& made, const TracedModel& traced) {
 
 namespace detail {
 
-/// Flags of convolutions as they are by default, until the scope ends. Traces hold them, and packages are found by their
-/// trace, though compiled code takes none of them from there: so runs that set them differently share their packages.
-class DefaultFlags {
- public:
-  DefaultFlags() {
-    at::globalContext().setBenchmarkCuDNN(false);
-    at::globalContext().setDeterministicCuDNN(false);
-    at::globalContext().setDeterministicAlgorithms(false, false);
-    at::globalContext().setAllowTF32CuDNN(true);
-  }
-  DefaultFlags(const DefaultFlags&) = delete;
-  DefaultFlags& operator=(const DefaultFlags&) = delete;
-  ~DefaultFlags() {
-    at::globalContext().setBenchmarkCuDNN(benchmark_);
-    at::globalContext().setDeterministicCuDNN(deterministic_);
-    at::globalContext().setDeterministicAlgorithms(algorithms_, warns_);
-    at::globalContext().setAllowTF32CuDNN(tf32_);
-  }
-
- private:
-  bool benchmark_ = at::globalContext().benchmarkCuDNN(), deterministic_ = at::globalContext().deterministicCuDNN();
-  bool algorithms_ = at::globalContext().deterministicAlgorithms();
-  bool warns_ = at::globalContext().deterministicAlgorithmsWarnOnly();
-  bool tf32_ = at::globalContext().allowTF32CuDNN();
-};
-
 /// What a package is found by, or compiled from.
 struct PackageSource {
   TracedInstance traced;
@@ -152,16 +127,22 @@ struct PackageSource {
 };
 
 /// Inductor's own random numbers are others than eager's. So that outputs can be compared at all, random operators of
-/// definitions that have some are compiled as calls of LibTorch's, unless someone says otherwise.
+/// definitions that have some are compiled as calls of LibTorch's, unless someone says otherwise; and in the definition's
+/// order: to save memory Inductor would have the dropouts of T5's decoder draw before the encoder's last ones.
 [[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
-  if (options.settings->dynamic_batch)
-    throw Refused(
-        "packages are compiled for the sizes of their definition, in which the batch is a number; --dynamic-batch needs "
-        "another back end");
+  const bool any_batch = options.settings->dynamic_batch;
+  if (any_batch && instance.options.training)
+    throw Refused("forward and backward exchange tensors of sizes that are known; --dynamic-batch-only needs --inference");
+  if (any_batch && instance.options.batch_size < 2)
+    throw Refused("a batch of one is compiled as a constant; --dynamic-batch-only needs a --batch-size of at least 2");
   const DefaultFlags flags;
   PackageSource source{.traced = trace_instance(instance, options), .options = package_options(*options.settings)};
   source.falls_back = source.traced.random && !source.options.inductor.contains("fallback_random");
-  if (source.falls_back) source.options.inductor["fallback_random"] = "true";
+  if (source.falls_back) {
+    source.options.inductor["fallback_random"] = "true";
+    source.options.inductor.emplace("reorder_for_peak_memory", "false");
+  }
+  if (any_batch) source.traced.model->free_batch(batch_inputs(instance));
   return source;
 }
 
@@ -176,6 +157,10 @@ struct PackageSource {
   made.compiled = true;
   describe_capture(made, *traced.model);
   if (source.falls_back) made.notes.push_back("compiled with fallback_random, since it draws random numbers");
+  if (opened.batch) {
+    const std::int64_t size = made.instance.options.batch_size;
+    check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1, !source.traced.random);
+  }
   return made;
 }
 

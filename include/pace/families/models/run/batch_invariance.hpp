@@ -10,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
+#include <c10/util/StringUtil.h>
 
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
@@ -64,7 +65,11 @@ namespace pace::families::models {
       const at::Tensor expected = whole[i].narrow(0, 0, size);
       same = part[i].sizes() == expected.sizes() && part[i].scalar_type() == expected.scalar_type() &&
              part[i].nan_to_num(0).equal(expected.nan_to_num(0)) && part[i].isnan().equal(expected.isnan());
-      if (!same) message = "output " + std::to_string(i) + " of " + std::to_string(size) + " samples differs";
+      if (!same) {
+        message = "output " + std::to_string(i) + " of " + std::to_string(size) + " samples differs";
+        if (part[i].sizes() == expected.sizes())
+          message += " by up to " + c10::str(part[i].to(at::kDouble).sub(expected).abs().max().item<double>());
+      }
     }
     if (!same) {
       if (message.empty()) message = "another number of outputs";

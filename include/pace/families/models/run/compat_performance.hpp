@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,11 @@ namespace pace::families::models {
         const auto call = [&](Iterating& iterating) {
           return [&](const torch::jit::Stack& given) { (void)iterate(iterating, given, settings.collect_outputs); };
         };
-        figures = figures_of(
-            speedup_experiment(world, options, inputs, call(*eager.iterating), call(*candidate.iterating)));
+        const auto timings =
+            speedup_experiment(world, options, inputs, call(*eager.iterating), call(*candidate.iterating));
+        figures = figures_of(timings);
+        for (std::size_t i = 0; i < timings.eager.size(); ++i)
+          row.raw_timings.push_back({timings.eager[i], timings.compiled[i]});
         if (&candidate != &eager)
           figures.compilation_latency = candidate.make_seconds + candidate.warm_up.seconds - eager.warm_up.seconds;
         figures.peak_gigabytes = candidate.warm_up.peak_gigabytes;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdlib>
-#include <optional>
-#include <string>
 
 #include <ATen/Context.h>
+
+#include "pace/families/models/run/context_flags.hpp"
 
 namespace pace::families::models {
 
@@ -24,32 +24,21 @@ class Deterministic {
     context.setAllowTF32CuDNN(false);
     context.setAllowTF32CuBLAS(false);
     context.setAllowFP16BF16ReductionMathSDP(false);
-    if (const char* given = std::getenv(workspace)) workspace_ = given;
-    else ::setenv(workspace, ":4096:8", 0);
+    if (std::getenv(workspace) == nullptr) {
+      ::setenv(workspace, ":4096:8", 0);
+      sets_workspace_ = true;
+    }
   }
   Deterministic(const Deterministic&) = delete;
   Deterministic& operator=(const Deterministic&) = delete;
   ~Deterministic() {
-    auto& context = at::globalContext();
-    context.setDeterministicAlgorithms(algorithms_, warned_);
-    context.setDeterministicCuDNN(cudnn_);
-    context.setBenchmarkCuDNN(benchmark_);
-    context.setDeterministicMkldnn(mkldnn_);
-    context.setAllowTF32CuDNN(cudnn_tf32_);
-    context.setAllowTF32CuBLAS(cublas_tf32_);
-    context.setAllowFP16BF16ReductionMathSDP(attention_);
-    if (!workspace_) ::unsetenv(workspace);
+    if (sets_workspace_) ::unsetenv(workspace);
   }
 
  private:
   static constexpr const char* workspace = "CUBLAS_WORKSPACE_CONFIG";
-  bool algorithms_ = at::globalContext().deterministicAlgorithms();
-  bool warned_ = at::globalContext().deterministicAlgorithmsWarnOnly();
-  bool cudnn_ = at::globalContext().deterministicCuDNN(), benchmark_ = at::globalContext().benchmarkCuDNN();
-  bool mkldnn_ = at::globalContext().deterministicMkldnn();
-  bool cudnn_tf32_ = at::globalContext().allowTF32CuDNN(), cublas_tf32_ = at::globalContext().allowTF32CuBLAS();
-  bool attention_ = at::globalContext().allowFP16BF16ReductionMathSDP();
-  std::optional<std::string> workspace_;
+  ContextFlagsKept kept_;
+  bool sets_workspace_ = false;
 };
 
 }  // namespace pace::families::models

@@ -88,6 +88,28 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
   else add(compared_call(runnable));
 }
 
+/// What torchbench's randomize_input makes, in the memory of `inputs`.
+inline void randomize_in_place(const torch::jit::Stack& inputs) {
+  const at::NoGradGuard values_alone;
+  const auto values = randomized(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const at::Tensor input = inputs[i].toTensor(), value = values[i].toTensor();
+    if (!input.is_same(value)) input.copy_(value);
+  }
+}
+
+/// torchbench's matrix of timings: for each repeat the seconds of a run in eager and in the back end's. Empty unless both
+/// were timed equally often; eager's own stands in both columns.
+[[nodiscard]] inline std::vector<std::vector<double>> raw_timings(const Result& result, const std::string& name) {
+  const auto& eager = result.baseline().samples;
+  const auto& own = result[name].samples;
+  if (eager.size() != own.size()) return {};
+  const double scale = 1e-9 * static_cast<double>(result.iterations);
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < own.size(); ++i) rows.push_back({scale * eager[i].count(), scale * own[i].count()});
+  return rows;
+}
+
 [[nodiscard]] inline std::string status_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::measured: return "pass";
@@ -108,8 +130,8 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
 [[nodiscard]] inline Result compare_models(const std::string& name, const Candidate& eager,
                                            const std::vector<Candidate>& candidates, const Settings& settings) {
   const Instance& instance = eager.iterating->runnable.instance;
-  const torch::jit::Stack inputs = settings.randomize_input ? randomized(instance.model.inputs) : instance.model.inputs;
-  auto comparison = pace::compare(name, inputs);
+  auto comparison = pace::compare(name, instance.model.inputs);
+  if (settings.randomize_input) comparison.renew_each_round(detail::randomize_in_place);
   auto check = performance_check(instance.options);
   if (settings.skip_accuracy_check) check.method = check::CheckOptions::Method::none;
   comparison.options(performance_options(settings, instance.options.device)).check(check).device(instance.options.device);
@@ -187,6 +209,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
       row.passed = false;
     } else {
       detail::take_figures(*result, name, row, figures);
+      row.raw_timings = detail::raw_timings(*result, name);
     }
     fill_performance(row, figures, runnable);
     if (figures.speedup > 0) row.message = speedup_text(figures) + (row.message.empty() ? "" : "; " + row.message);

@@ -83,6 +83,7 @@ inline void heed_expected(const ModelRun& run, Row& row, const std::string& stat
   auto expected = found->second.find(detailed);
   if (expected == found->second.end()) expected = found->second.find(mode);
   if (expected == found->second.end() || expected->second.status != status) return;
+  if (!expected->second.backend.empty() && expected->second.backend != row.backend) return;
   row.passed = true;
   row.message += (row.message.empty() ? "" : "; ") + ("expected: " + expected->second.reason);
 }
