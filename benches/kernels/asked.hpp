@@ -149,9 +149,6 @@ inline void check(const KernelsLine& line) {
     if (const auto since = detail::since(option); since && line.as_of() < *since)
       fail(option + " is not an option of " + names[static_cast<std::size_t>(line.as_of())] + "; expected --generation " +
            (*since == Generation::v2_6 ? "2.6 or new" : "new"));
-  if (line.all_configs)
-    throw Refused("--benchmark-all-configs is refused: a package holds the configuration that was chosen for each kernel "
-                  "when it was compiled, and no other");
 }
 
 }  // namespace pace::benches

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
+#include <limits>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -34,11 +34,21 @@ inline constexpr const char* no_kernels =
   return longest;
 }
 
+inline void tell_launch(const std::optional<kernel::Launch>& launch, kernel::compat::InfoLine& info) {
+  info.registers.reset(), info.spills.reset(), info.shared_bytes.reset();
+  if (!launch) return;
+  info.registers = launch->registers;
+  info.spills = launch->spills();
+  info.shared_bytes = launch->shared_bytes();
+}
+
 /// A line for each kernel that Inductor wrote, once, in the order in which they run; with an empty cache where that was
 /// measured, since the original empties it. Of a kernel whose bytes nobody knows, `complaints` says so instead. Returns
-/// how many lines there are; without one it prints what the original says then.
+/// how many such kernels there are; without one it prints what the original says then. With `all_configurations`, a line for
+/// each of a kernel's configurations instead of the kernel's own figures.
 inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const subject::PackageFacts& facts,
-                                      bool colour, std::ostream& out, std::ostream& complaints) {
+                                      bool colour, bool all_configurations, std::ostream& out,
+                                      std::ostream& complaints) {
   std::vector<const subject::PackageKernel*> told;
   for (const auto& kernel : report.kernels) {
     const auto* const known = written_by_inductor(kernel, facts);
@@ -50,13 +60,19 @@ inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const 
     }
     told.push_back(known);
     kernel::compat::InfoLine info{.milliseconds = took->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9};
-    if (const auto& launch = kernel.launch) {
-      info.registers = launch->registers;
-      info.spills = launch->spills();
-      info.shared_bytes = launch->shared_bytes();
+    const auto description = kernel::compat::description(report.name, kernel.category, known->key);
+    if (!all_configurations) {
+      tell_launch(kernel.launch, info);
+      out << kernel::compat::info_line(info, description + ' ', {}, colour) << '\n';
+      continue;
     }
-    const auto prefix = kernel::compat::description(report.name, kernel.category, known->key) + ' ';
-    out << kernel::compat::info_line(info, prefix, {}, colour) << '\n';
+    out << description << '\n';
+    for (const auto& each : kernel.configurations) {
+      const auto time = each.time();
+      info.milliseconds = time ? time->count() * 1e-6 : std::numeric_limits<double>::infinity();
+      tell_launch(each.launch, info);
+      out << kernel::compat::configuration_line(info, each.printed, colour) << '\n';
+    }
   }
   if (told.empty()) out << no_kernels << '\n';
   return told.size();

@@ -55,8 +55,9 @@ pace::benches::OpenPackage open_package(const KernelsLine& line) {
   return opened;
 }
 
-pace::kernel::KernelReport list(const std::string& name) {
+pace::kernel::KernelReport list(const std::string& name, bool all_configurations) {
   pace::KernelsOptions options;
+  options.configurations = all_configurations;
   if (package->device().is_cuda()) {
     options.on = c10::DeviceType::CUDA;
     options.device = package->device().has_index() ? package->device().index() : 0;

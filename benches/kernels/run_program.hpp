@@ -1,6 +1,7 @@
 // The kernels' bench, but for what needs a package, a profiler or a GPU, which its world supplies.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -24,6 +25,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/kernel/compat/profile_report.hpp"
+#include "pace/kernel/configurations.hpp"
 #include "pace/kernel/expectations.hpp"
 #include "pace/kernel/report.hpp"
 #include "pace/kernel/table.hpp"
@@ -45,7 +47,7 @@ struct OpenPackage {
 
 struct World {
   std::function<OpenPackage(const KernelsLine&)> open;
-  std::function<kernel::KernelReport(const std::string& name)> kernels;
+  std::function<kernel::KernelReport(const std::string& name, bool all_configurations)> kernels;
   /// Runs `body` under the profiler, and writes its trace.
   std::function<Profile(const std::function<void()>& body, const std::string& trace)> profile;
   std::function<Nanoseconds()> now;
@@ -84,6 +86,7 @@ class Bench {
     if (line_.memory_snapshot && (!world_.snapshot || package_.device == "cpu"))
       throw Refused("--cuda-memory-snapshot: " + line_.package + " runs on the CPU; expected a package for a GPU, in a "
                     "program built with --config=cuda");
+    if (line_.all_configs) require_configurations();
     return line_.benchmark_kernels ? list_kernels() : run_whole();
   }
 
@@ -94,17 +97,29 @@ class Bench {
     throw Refused(std::string("--ncu: ") + why);
   }
 
+  /// They are kept beside a package, or nobody knows them.
+  void require_configurations() const {
+    if (package_.device == "cpu")
+      throw Refused("--benchmark-all-configs: " + line_.package + " runs on the CPU, where kernels have no configurations");
+    const auto kept = [](const subject::PackageKernel& kernel) { return !kernel.configurations.empty(); };
+    if (!package_.facts || std::ranges::none_of(package_.facts->kernels, kept))
+      throw Refused("--benchmark-all-configs: no configurations are kept beside " + line_.package +
+                    "; expected it to be compiled by record_configurations.aoti_compile_and_package");
+  }
+
   int list_kernels() {
-    const auto report = world_.kernels(line_.name);
+    const auto report = world_.kernels(line_.name, line_.all_configs);
     std::function<bool(const kernel::Kernel&)> shown;
     if (!line_.filter.empty())
       shown = [filter = std::regex(line_.filter)](const auto& kernel) { return std::regex_search(kernel.name, filter); };
     int code = 0;
     if (line_.compat) {
-      const auto lines = print_kernel_lines(report, package_.facts.value_or(subject::PackageFacts{}), world_.colour, out_, log_);
+      const auto lines = print_kernel_lines(report, package_.facts.value_or(subject::PackageFacts{}), world_.colour,
+                                            line_.all_configs, out_, log_);
       code = lines > 0 ? 0 : 1;
     } else {
       kernel::print_table(report, out_, world_.colour, 60, shown);
+      kernel::print_configurations(report, out_, world_.colour);
       warn_of_silence(report);
     }
     if (csv_) {

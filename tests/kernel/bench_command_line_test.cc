@@ -73,7 +73,6 @@ TEST_CASE("what does not go together, and what cannot be") {
   };
   CHECK_THROWS_MATCHES(checked({}), pace::InputError, MessageMatches(ContainsSubstring("expected --package FILE.pt2")));
   refuses({"-c"}, "(-c) goes together with --benchmark-kernels (-k), which was not given");
-  refuses({"-c", "-k"}, "--benchmark-all-configs is refused: a package holds the configuration that was chosen");
   refuses({"--ncu-metrics", "a"}, "--ncu-metrics goes together with --ncu");
   refuses({"--ncu-kernel-regex", "a"}, "--ncu-kernel-regex goes together with --ncu");
   refuses({"--kernel", "a"}, "--kernel goes together with --benchmark-kernels");

@@ -80,7 +80,12 @@ struct Fakes {
       opened.synchronise = [&] { ++waits; };
       return opened;
     };
-    world.kernels = [&](const std::string&) { return report; };
+    world.kernels = [&](const std::string&, bool all) {
+      auto told = report;
+      if (!all)
+        for (auto& kernel : told.kernels) kernel.configurations.clear();
+      return told;
+    };
     world.profile = [&](const std::function<void()>& body, const std::string& trace) {
       body();
       std::ofstream(trace) << "{}";
@@ -157,6 +162,32 @@ TEST_CASE("all kernels, as a table and as files") {
   CHECK(fakes.run({"-k", "--kernel", "^gemm$", "--csv", csv}) == 0);
   CHECK_THAT(fakes.printed(), ContainsSubstring("3 kernels") && !ContainsSubstring("triton"));
   CHECK_THAT(fakes.folder.read("k.csv"), ContainsSubstring("gemm") && !ContainsSubstring("triton"));
+}
+
+TEST_CASE("every configuration of the kernels that have some") {
+  Fakes fakes;
+  fakes.package.facts->kernels[0].configurations.emplace_back();
+  auto& all = fakes.report.kernels[0].configurations;
+  all = {{.text = "XBLOCK 1", .printed = "XBLOCK: 1", .chosen = true}, {.text = "XBLOCK 2", .printed = "XBLOCK: 2"}};
+  all[0].launch = fakes.report.kernels[0].launch;
+  all[0].cold = KernelTime{20us, 19us, 21us};
+  all[1].why_not = "it spills 17 words, more than 16";
+  const std::string json = fakes.folder / "k.json";
+  CHECK(fakes.run({"-k", "-c", "--json", json}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("triton_poi_fused_add_0: 2 configurations; the chosen one is the best"));
+  const auto read = nlohmann::json::parse(fakes.folder.read("k.json"))["kernels"][0]["configurations"];
+  REQUIRE(read.size() == 2);
+  CHECK(read[0]["chosen"] == true);
+  CHECK(read[0]["cold"]["median_ns"] == 20000);
+  CHECK(read[0]["launch"]["registers"] == 32);
+  CHECK(read[1]["why_not"] == "it spills 17 words, more than 16");
+  CHECK(fakes.run({"-k"}) == 0);
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("configurations"));
+  fakes.report.kernels.resize(1);
+  CHECK(fakes.run({"-k", "-c", "--compat"}) == 0);
+  CHECK(fakes.printed() == "bench                POI cabc123456\n"
+                           "  0.020ms    \t0.008 GB \t  400.00GB/s   32 regs    2 spills        64 shared mem @ XBLOCK: 1\n"
+                           "  infms    \t0.008 GB \t    0.00GB/s @ XBLOCK: 2\n");
 }
 
 TEST_CASE("all kernels as the original lists them: Inductor's own, each once, with an empty cache") {
@@ -259,7 +290,10 @@ TEST_CASE("what cannot be says so, and is the exit code") {
                                ContainsSubstring("-k, --benchmark-kernels\n"));
   CHECK(fakes.run({"-c"}) == 1);
   CHECK(fakes.run({"-c", "-k"}) == 1);
-  CHECK_THAT(fakes.said(), ContainsSubstring("--benchmark-all-configs is refused"));
+  CHECK_THAT(fakes.said(), ContainsSubstring("--benchmark-all-configs: no configurations are kept beside bench.pt2; expected"));
+  fakes.package.device = "cpu";
+  CHECK(fakes.run({"-c", "-k"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("bench.pt2 runs on the CPU, where kernels have no configurations"));
   {
     const Path nothing("/nowhere");
     CHECK(fakes.run({"--ncu"}) == 1);

@@ -105,7 +105,7 @@ run --package "$packages/silent.pt2" --times 1 --repeat 1; ends_with 0
 
 case="options"
 block -c; ends_with 1; says "--benchmark-all-configs (-c) goes together with --benchmark-kernels (-k)"
-block -c -k; ends_with 1; says "--benchmark-all-configs is refused: a package holds the configuration that was chosen"
+block -c -k; ends_with 1; says "runs on the CPU, where kernels have no configurations"
 block --zebra; ends_with 1; says "--zebra"; says "--benchmark-kernels"
 block --times 0; ends_with 1; says "--times: '0' does not do; expected a whole number above 0"
 block --repeat 0; ends_with 1; says "--repeat: '0' does not do; expected a whole number above 0"

@@ -105,7 +105,7 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[s
   }
 }
 
-constexpr const char* configuration = R"({"config": {"XBLOCK": 1024, "num_warps": 4}, "file": "net.cubins/a-0.cubin", "symbol":
+constexpr const char* configuration = R"({"config": {"XBLOCK": 1024, "num_warps": 4}, "printed": "XBLOCK: 1024", "file": "net.cubins/a-0.cubin", "symbol":
   "a", "grid": [7, 2, 1], "warps": 4, "shared_bytes": 64, "chosen": true})";
 
 TEST_CASE("configurations of a kernel, whose files are found from the package's folder", "[subject]") {
@@ -115,6 +115,7 @@ TEST_CASE("configurations of a kernel, whose files are found from the package's 
   REQUIRE(facts->kernels.at(0).configurations.size() == 1);
   const auto& read = facts->kernels[0].configurations[0];
   CHECK(read.text == "XBLOCK 1024, num_warps 4");
+  CHECK(read.printed == "XBLOCK: 1024");
   CHECK(read.file == beside.package().parent_path() / "net.cubins/a-0.cubin");
   CHECK(read.symbol == "a");
   CHECK(read.grid == std::array<std::uint32_t, 3>{7, 2, 1});

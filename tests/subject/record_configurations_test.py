@@ -89,6 +89,7 @@ class Configurations(unittest.TestCase):
         self.assertEqual([each["chosen"] for each in configurations].index(True), 1)
         self.assertEqual(sum(each["chosen"] for each in configurations), 1)
         for each in configurations:
+            self.assertIn(f"XBLOCK: {each['config']['XBLOCK']}, ", each["printed"])
             self.assertEqual(each["symbol"], self.name)
             self.assertEqual(each["grid"], [-(-ROWS // each["config"]["XBLOCK"]), 1, 1])
             self.assertEqual(each["warps"], each["config"]["num_warps"])

@@ -31,10 +31,12 @@
 #include "pace/cuda/graph_nodes.hpp"
 #include "pace/cuda/kernel_node.hpp"
 #include "pace/cuda/limits.hpp"
+#include "pace/kernel/launch_of.hpp"
 #include "pace/kernel/match_activities.hpp"
 #include "pace/kernel/options.hpp"
 #include "pace/kernel/replay.hpp"
 #include "pace/kernel/report.hpp"
+#include "pace/kernel/time_builds.hpp"
 
 namespace pace::kernel::detail {
 
@@ -49,20 +51,6 @@ namespace pace::kernel::detail {
 /// Kernels that wait for other processes, or other GPUs: alone they would wait for ever.
 [[nodiscard]] inline bool waits_for_others(std::string_view symbol) {
   return symbol.find("nccl") != std::string_view::npos || symbol.find("nvshmem") != std::string_view::npos;
-}
-
-[[nodiscard]] inline Launch launch_of(const cuda::KernelFacts& facts, const cuda::CudaDevice& device) {
-  const double threads = static_cast<double>(facts.block[0]) * facts.block[1] * facts.block[2];
-  return {.grid = facts.grid,
-          .block = facts.block,
-          .cluster = facts.cluster,
-          .registers = facts.registers,
-          .local_bytes = facts.local_bytes,
-          .static_shared_bytes = facts.static_shared_bytes,
-          .dynamic_shared_bytes = facts.dynamic_shared_bytes,
-          .blocks_per_multiprocessor = facts.blocks_per_multiprocessor,
-          .occupancy = threads * facts.blocks_per_multiprocessor / device.properties().maxThreadsPerMultiProcessor,
-          .cooperative = facts.cooperative};
 }
 
 /// A kernel as clock::measure_overhead wants it.
@@ -131,6 +119,7 @@ inline constexpr std::size_t profiled_launches = 11;
   std::deque<cuda::KernelNode> replayable;  // operations point to them
   std::vector<std::size_t> places, own;     // of each kernel: which node it is, and which of the replayable ones
   std::vector<std::string> names;
+  std::vector<std::vector<Build>> builds;  // of each kernel
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     report.copies += nodes[i].type == cudaGraphNodeTypeMemcpy;
     report.fills += nodes[i].type == cudaGraphNodeTypeMemset;
@@ -138,12 +127,13 @@ inline constexpr std::size_t profiled_launches = 11;
     Kernel kernel;
     places.push_back(i);
     own.push_back(replayable.size());
+    builds.emplace_back();
     try {
       const auto facts = replayable.emplace_back(nodes[i].node).facts();
       kernel.symbol = facts.symbol;
       kernel.name = demangled(facts.symbol);
       kernel.launch = launch_of(facts, device);
-      apply_knowledge(options.providers, kernel);
+      builds.back() = apply_knowledge(options.providers, kernel);
       if (waits_for_others(facts.symbol)) kernel.why_not_alone = "it waits for other GPUs";
     } catch (const Refused& refusal) {
       kernel.name = "(unknown)";
@@ -202,6 +192,9 @@ inline constexpr std::size_t profiled_launches = 11;
       kernel.hot = times.hot;
       kernel.cold = times.cold;
       kernel.hot_by_profiler = times.hot_by_profiler;
+      if (options.configurations)
+        kernel.configurations = time_builds(builds[i], replayable[own[i]], device, replayer, prepare,
+                                            copies_before(nodes, places[i], device));
     } catch (const Refused& refusal) {
       kernel.why_not_alone = refusal.what();
     }

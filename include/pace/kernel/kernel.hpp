@@ -46,6 +46,24 @@ struct KernelTime {
   return {samples[samples.size() / 2], samples.front(), samples.back()};
 }
 
+/// A kernel as its tuner could have built it: one of those that it chose among.
+struct Configuration {
+  /// What it sets, for people, and as Triton prints it.
+  std::string text = {}, printed = {};
+  bool chosen = false;
+  std::optional<Launch> launch = {};
+  /// Alone, in the kernel's place: with everything in the cache, and with an empty cache.
+  std::optional<KernelTime> hot = {}, cold = {};
+  /// Why it was not timed; empty if it was.
+  std::string why_not = {};
+
+  /// With an empty cache if that was measured, which is how tuners compare.
+  [[nodiscard]] std::optional<Nanoseconds> time() const {
+    const auto& times = cold ? cold : hot;
+    return times ? std::optional(times->median) : std::nullopt;
+  }
+};
+
 struct Kernel {
   /// As people know it, and as the driver does, or on the CPU the profiler.
   std::string name, symbol;
@@ -62,6 +80,8 @@ struct Kernel {
   std::string why_not_alone;
   /// Bytes that it must read and write at least; none: nobody knows.
   std::optional<double> bytes;
+  /// In the order of the tuner's attempts; empty where they were not asked for, or are not known.
+  std::vector<Configuration> configurations;
 
   /// Hot if it was replayed alone, else by the profiler.
   [[nodiscard]] std::optional<Nanoseconds> time() const {

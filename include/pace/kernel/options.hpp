@@ -19,6 +19,8 @@ struct KernelsOptions {
   int device = 0;
   /// The time of each kernel with an empty cache, too; of a GPU's kernels.
   bool cold = true;
+  /// Every configuration of kernels whose builds a provider knows is timed in the kernel's place, too; of a GPU's kernels.
+  bool configurations = false;
   /// What memory can do, for shares of it: a tenth of a second, or half a second on the CPU.
   bool peak_bandwidth = true;
   /// On the CPU, how long the call is repeated, and how often at least and at most; half of the calls are recorded.

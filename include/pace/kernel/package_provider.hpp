@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -39,9 +40,19 @@ namespace detail {
          name.substr(recorded.name.size()).starts_with('_');
 }
 
+[[nodiscard]] inline std::vector<Build> builds_of(const subject::PackageKernel& kernel) {
+  constexpr std::uint32_t threads_of_a_warp = 32;
+  std::vector<Build> builds;
+  for (const auto& each : kernel.configurations)
+    builds.push_back({each.text, each.printed, each.file, each.symbol, each.grid, threads_of_a_warp * each.warps,
+                      each.shared_bytes, each.chosen});
+  return builds;
+}
+
 /// What holds of all of them.
 [[nodiscard]] inline Knowledge common_knowledge(const std::vector<const subject::PackageKernel*>& kernels) {
   Knowledge knowledge{category_named(kernels.front()->category), kernels.front()->bytes};
+  if (kernels.size() == 1) knowledge.builds = builds_of(*kernels.front());
   for (const subject::PackageKernel* kernel : kernels) {
     if (category_named(kernel->category) != knowledge.category) knowledge.category.reset();
     if (kernel->bytes != knowledge.bytes) knowledge.bytes.reset();

@@ -61,6 +61,16 @@ class CsvRow {
   return {{"median_ns", times->median.count()}, {"least_ns", times->least.count()}, {"most_ns", times->most.count()}};
 }
 
+[[nodiscard]] inline nlohmann::ordered_json launch_json(const std::optional<Launch>& launch) {
+  if (!launch) return nullptr;
+  return {{"grid", launch->grid},
+          {"block", launch->block},
+          {"registers", launch->registers},
+          {"spills", launch->spills()},
+          {"shared_bytes", launch->shared_bytes()},
+          {"occupancy", launch->occupancy}};
+}
+
 }  // namespace detail
 
 /// One row; `kernel` is one of the report's.
@@ -110,15 +120,15 @@ class CsvRow {
               {"cold", detail::times_json(kernel.cold)},
               {"bytes", maybe(kernel.bytes)},
               {"bytes_per_s", maybe(kernel.bandwidth())},
-              {"launch", nullptr},
+              {"launch", detail::launch_json(kernel.launch)},
               {"why_not_alone", kernel.why_not_alone.empty() ? Json(nullptr) : Json(kernel.why_not_alone)}};
-    if (const auto& launch = kernel.launch)
-      each["launch"] = {{"grid", launch->grid},
-                        {"block", launch->block},
-                        {"registers", launch->registers},
-                        {"spills", launch->spills()},
-                        {"shared_bytes", launch->shared_bytes()},
-                        {"occupancy", launch->occupancy}};
+    for (const Configuration& configuration : kernel.configurations)
+      each["configurations"].push_back({{"configuration", configuration.text},
+                                        {"chosen", configuration.chosen},
+                                        {"hot", detail::times_json(configuration.hot)},
+                                        {"cold", detail::times_json(configuration.cold)},
+                                        {"launch", detail::launch_json(configuration.launch)},
+                                        {"why_not", configuration.why_not.empty() ? Json(nullptr) : Json(configuration.why_not)}});
     json["kernels"].push_back(std::move(each));
   }
   return json;

@@ -29,6 +29,8 @@ struct PackageKernel {
   struct Configuration {
     /// What it sets: `XBLOCK 1024, num_warps 4`.
     std::string text;
+    /// The same as Triton prints it.
+    std::string printed;
     /// A cubin, and the kernel's name in it.
     std::filesystem::path file;
     std::string symbol;
@@ -94,6 +96,7 @@ namespace detail {
   const auto settings = object.get<nlohmann::json>("config", "an object");
   if (!settings.is_object()) object.fail("config", "an object", settings);
   configuration.text = settings_text(settings);
+  configuration.printed = object.get<std::string>("printed", "a text");
   configuration.file = object.get<std::string>("file", "a path");
   configuration.symbol = object.get<std::string>("symbol", "a text");
   const auto grid = object.get<std::vector<std::int64_t>>("grid", "three numbers of blocks");

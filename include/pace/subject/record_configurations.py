@@ -6,6 +6,7 @@
 does as record_kernels.aoti_compile_and_package does; in MODEL.json each Triton kernel then has `configurations`, null or a
 list in the order of the attempts, of objects with
     config        what it sets, by name: `XBLOCK`, `num_warps`, ...
+    printed       the same as Triton prints it
     file          its binary (cubin), from the folder of MODEL.json: MODEL.cubins/NAME-NUMBER.cubin
     symbol        the kernel's name in it
     grid          blocks that the kernel runs with there, for the operands that it was tuned with: three numbers
@@ -61,6 +62,7 @@ def describe(autotuner, result, arguments):
     _, grid = autotuner._interpret_args_grid(arguments, result.config)
     return {
         "config": {name: value for name, value in config_to_dict(result.config).items() if value},
+        "printed": str(result.config),
         "symbol": facts.name,
         "grid": [int(blocks) for blocks in grid],
         "warps": facts.num_warps,

@@ -65,6 +65,11 @@ struct InfoLine {
   return detail::print("%.3fms    %.3fGB    %.2fGB/s", info.milliseconds, info.gigabytes, info.gigabytes_per_second());
 }
 
+/// Of one configuration among all of a kernel; `printed`: as Triton prints it. One that was not run takes infinitely long.
+[[nodiscard]] inline std::string configuration_line(const InfoLine& info, const std::string& printed, bool colour = true) {
+  return "  " + info_line(info, {}, {}, colour) + " @ " + printed;
+}
+
 /// Of configurations of a kernel that spill more than this, none is run: its time is infinite.
 inline constexpr std::int64_t spill_threshold = 16;
 

@@ -1,0 +1,57 @@
+// Times other builds of a kernel in its place: what its tuner could have chosen.
+#pragma once
+
+#ifdef PACE_CUDA
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/cuda/cubin.hpp"
+#include "pace/cuda/device.hpp"
+#include "pace/cuda/kernel_node.hpp"
+#include "pace/kernel/compat/info_line.hpp"
+#include "pace/kernel/kernel.hpp"
+#include "pace/kernel/knowledge.hpp"
+#include "pace/kernel/launch_of.hpp"
+#include "pace/kernel/replay.hpp"
+
+namespace pace::kernel::detail {
+
+/// `prepare` and `help` as for Replayer::time. A build that spills more words than the tuner lets pass is told, not run.
+[[nodiscard]] inline std::vector<Configuration> time_builds(const std::vector<Build>& builds, const cuda::KernelNode& node,
+                                                            const cuda::CudaDevice& device,
+                                                            Replayer<cuda::CudaDevice>& replayer,
+                                                            const std::function<void()>& prepare,
+                                                            const std::function<void()>& help) {
+  std::vector<Configuration> configurations;
+  for (const Build& build : builds) {
+    Configuration each{.text = build.text, .printed = build.printed, .chosen = build.chosen};
+    try {
+      const cuda::Cubin cubin(build.file);
+      const auto function = cubin.function(build.symbol, static_cast<int>(build.shared_bytes));
+      const cuda::LaunchShape shape{build.grid, {build.threads, 1, 1}, build.shared_bytes};
+      each.launch = launch_of(node.facts(function, shape), device);
+      node.check_same_parameters(function, build.file.string());
+      if (each.launch->spills() > compat::spill_threshold)
+        throw Refused("it spills " + std::to_string(each.launch->spills()) + " words, more than " +
+                      std::to_string(compat::spill_threshold));
+      const auto times = replayer.time(
+          prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help);
+      each.hot = times.hot;
+      each.cold = times.cold;
+    } catch (const Error& error) {  // Refused, and a file that is not there
+      each.why_not = error.what();
+    }
+    configurations.push_back(std::move(each));
+  }
+  return configurations;
+}
+
+}  // namespace pace::kernel::detail
+
+#endif  // PACE_CUDA
