@@ -80,7 +80,7 @@ class FactsObject {
     if (has(field)) to = get<T>(field, expected);
   }
 
-  /// `read` makes an element of where it stands and its JSON. Null is an empty list, a field that is not there an error.
+  /// `read` makes an element of where it stands and its JSON. Null is an empty list, a field that is missing an error.
   template <class Read>
   [[nodiscard]] auto list(const std::string& field, const char* expected, Read read) const {
     std::vector<decltype(read(where_, json_))> elements;
@@ -156,9 +156,10 @@ class FactsObject {
 
 }  // namespace detail
 
-/// What is kept beside the package `MODEL.pt2`, or stands in `MODEL.json` (record_kernels.py describes it); nothing if there
-/// is no such file, or nothing of this in it. `model`: of several in one package; `model` is also the only one, whatever its
-/// name. Throws `Error`, which names the file and the field, if the file is not what the script writes or has no such model.
+/// What is kept beside the package `MODEL.pt2`, or stands in `MODEL.json` (record_kernels.py describes it); nothing if
+/// there is no such file, or nothing of this in it. `model`: of several in one package; `model` is also the only one,
+/// whatever its name. Throws `Error`, which names the file and the field, if the file is not what the script writes or has
+/// no such model.
 [[nodiscard]] inline std::optional<PackageFacts> read_package_facts(std::filesystem::path path,
                                                                     const std::string& model = "model") {
   path.replace_extension(".json");
