@@ -1,5 +1,5 @@
-// What is kept beside a package: files as they should be and as they should not, and, compiled by Inductor (about 40 s on
-// two cores), a package that announces what was recorded of it.
+// What is kept beside a package: files as they should be and as they should not, and, compiled by Inductor (about 40 s
+// on two cores), a package that announces what was recorded of it.
 #include "pace/subject/package_facts.hpp"
 
 #include <array>
@@ -136,7 +136,8 @@ TEST_CASE("where nothing is kept there is nothing", "[subject]") {
 }
 
 TEST_CASE("of several models the one that is asked for, or the only one", "[subject]") {
-  const std::string forward = R"("forward": )" + std::string(good), backward = R"("backward": {"inputs": [], "kernels": []})";
+  const std::string forward = R"("forward": )" + std::string(good);
+  const std::string backward = R"("backward": {"inputs": [], "kernels": []})";
   const Beside one(R"({"models": {)" + forward + "}}"), two(R"({"models": {)" + forward + ", " + backward + "}}");
   CHECK(subject::read_package_facts(one.package())->kernels.size() == 3);
   CHECK(subject::read_package_facts(two.package(), "forward")->kernels.size() == 3);
@@ -154,9 +155,11 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[subj
   CHECK_THAT(why(""), EndsWith("expected JSON, as pace writes it beside a package"));
   CHECK_THAT(why("{\"kernels\": ["), ContainsSubstring("expected JSON"));
   CHECK_THAT(why("[1]"), EndsWith("expected an object, found [1]"));
-  CHECK_THAT(why(R"({"kernels": []})"), EndsWith(": inputs: expected a list of tensors' metadata, or null, found no such field"));
+  CHECK_THAT(why(R"({"kernels": []})"),
+             EndsWith(": inputs: expected a list of tensors' metadata, or null, found no such field"));
   CHECK_THAT(why(R"({"inputs": []})"), EndsWith(": kernels: expected a list of kernels, or null, found no such field"));
-  CHECK_THAT(why(R"({"inputs": [], "kernels": {"a": 1}})"), EndsWith(R"(kernels: expected a list of kernels, or null, found {"a":1})"));
+  CHECK_THAT(why(R"({"inputs": [], "kernels": {"a": 1}})"),
+             EndsWith(R"(kernels: expected a list of kernels, or null, found {"a":1})"));
   CHECK_THAT(why(R"({"models": 3})"), EndsWith(": models: expected an object, found 3"));
   CHECK_THAT(why(R"({"inputs": [{"sizes": [1]}], "kernels": []})"),
              EndsWith(R"(inputs[0]: expected an object with `sizes`, `strides`, `dtype` and `device`, found {"sizes":[1]})"));
@@ -168,12 +171,16 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[subj
   CHECK_THAT(why(with_kernel(R"({"name": 7, "kind": "cpp"})")), EndsWith("kernels[0].name: expected a text, found 7"));
   CHECK_THAT(why(with_kernel(R"({"name": "a", "kind": "hip"})")),
              EndsWith(R"(kernels[0].kind: expected `triton`, `cpp` or `external`, found "hip")"));
-  const auto field = [](const std::string& text) { return why(with_kernel(R"({"name": "a", "kind": "cpp", )" + text + "}")); };
+  const auto field = [](const std::string& text) {
+    return why(with_kernel(R"({"name": "a", "kind": "cpp", )" + text + "}"));
+  };
   CHECK_THAT(field(R"("bytes": "7")"), EndsWith(R"(kernels[0].bytes: expected a number or null, found "7")"));
-  CHECK_THAT(field(R"("bytes": -7)"), ContainsSubstring("kernels[0].bytes: expected a number of bytes, or null, found -7"));
+  CHECK_THAT(field(R"("bytes": -7)"),
+             ContainsSubstring("kernels[0].bytes: expected a number of bytes, or null, found -7"));
   CHECK_THAT(field(R"("calls": [])"), EndsWith("kernels[0].calls: expected a number or null, found []"));
   CHECK_THAT(field(R"("calls": -1)"), EndsWith("kernels[0].calls: expected a number of calls, or null, found -1"));
-  CHECK_THAT(field(R"("arguments": [1])"), EndsWith("kernels[0].arguments: expected a list of names, or null, found [1]"));
+  CHECK_THAT(field(R"("arguments": [1])"),
+             EndsWith("kernels[0].arguments: expected a list of names, or null, found [1]"));
   CHECK_THAT(field(R"("category": 1)"), EndsWith("kernels[0].category: expected a text or null, found 1"));
   CHECK_THAT(why(R"({"inputs": [], "kernels": [], "problem": [1]})"), EndsWith("problem: expected a text or null, found [1]"));
   const auto of_configuration = [&](const std::string& was, const std::string& is) {

@@ -1,7 +1,7 @@
-"""What record_kernels.py records, by hand-worked figures. Run by inductor_script_test.sh, which tells where the module is.
+"""What record_kernels.py records, by hand-worked figures. inductor_script_test.sh runs this.
 
-Code for the CPU is generated, and in one test compiled. For a GPU it is generated only: what asks the driver is replaced, so
-that no GPU is needed.
+Code for the CPU is generated, and in one test compiled. For a GPU it is generated only: what asks the driver is replaced,
+so that no GPU is needed.
 """
 
 import contextlib
@@ -308,8 +308,8 @@ class Package(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def sources(self, package):
-        """What Inductor wrote, by its kind. Twice from one program it names and shares lists of numbers otherwise, so their
-        values stand in the place of their names; comments tell where it was written."""
+        """What Inductor wrote, by its kind. From one program it makes, at two times, other names for lists of numbers, so
+        their values take the place of their names; comments tell where it was written."""
 
         def settled(text):
             text = re.sub(r"^//.*\n|^\n", "", text, flags=re.MULTILINE)
@@ -333,14 +333,16 @@ class Package(unittest.TestCase):
         self.assertEqual(facts["torch"], torch.__version__)
         self.assertIsNone(facts["problem"])
         self.assertEqual([i["sizes"] for i in facts["inputs"]], [list(size) for size in SIZES])
-        self.assertEqual(facts["inputs"][0], {**facts["inputs"][0], "strides": [INNER, 1], "dtype": "float32", "device": "cpu"})
+        first = {"sizes": [ROWS, INNER], "strides": [INNER, 1], "dtype": "float32", "device": "cpu"}
+        self.assertEqual(facts["inputs"][0], first)
         self.assertEqual([k["kind"] for k in facts["kernels"]], ["cpp", "external", "cpp"])
         self.assertEqual(facts["kernels"][1]["range"], "aoti_torch_cpu_addmm_out")
         text = "".join(self.sources(path).values())
         for kernel in facts["kernels"]:
             self.assertIn(kernel["range"] + "(", text)
         # The same without a recording.
-        plain = torch._inductor.aoti_compile_and_package(program, package_path=os.path.join(self.folder.name, "plain.pt2"))
+        plain = os.path.join(self.folder.name, "plain.pt2")
+        torch._inductor.aoti_compile_and_package(program, package_path=plain)
         self.assertEqual(set(self.sources(plain)), {"kernel", "wrapper"})
         for kind, source in self.sources(plain).items():
             self.assertEqual(source, self.sources(path)[kind])
@@ -359,7 +361,8 @@ class Package(unittest.TestCase):
     def test_inputs_that_are_no_tensors(self):
         program = types.SimpleNamespace(example_inputs=((torch.randn(2), 3), {}))
         self.assertIsNone(record_kernels.inputs_of(program))
-        nested = types.SimpleNamespace(example_inputs=(([torch.randn(2, 3).t()],), {"k": torch.zeros(1, dtype=torch.int8)}))
+        named = {"k": torch.zeros(1, dtype=torch.int8)}
+        nested = types.SimpleNamespace(example_inputs=(([torch.randn(2, 3).t()],), named))
         self.assertEqual(
             record_kernels.inputs_of(nested),
             [

@@ -33,8 +33,8 @@ namespace detail {
   return name == recorded.name || (!recorded.range.empty() && name == recorded.range);
 }
 
-/// A Triton kernel with something behind its name, such as `triton_poi_fused_add_1_0d1d2de` of `triton_poi_fused_add_1`,
-/// which `triton_poi_fused_add_10` is not.
+/// A Triton kernel with something behind its name: `triton_poi_fused_add_1_0d1d2de` is `triton_poi_fused_add_1`, but
+/// `triton_poi_fused_add_10` is not.
 [[nodiscard]] inline bool begins_as(const subject::PackageKernel& recorded, std::string_view name) {
   return recorded.kind == subject::PackageKernel::Kind::triton && name.starts_with(recorded.name) &&
          name.substr(recorded.name.size()).starts_with('_');
@@ -63,7 +63,8 @@ namespace detail {
 }  // namespace detail
 
 /// Finds a kernel by its symbol or its name, whichever is recorded: Inductor's own, and on the CPU, where LibTorch's
-/// operators are steps that have names, those as well. What several calls of one operator do not have in common is not told.
+/// operators are steps that have names, those as well. What several calls of one operator do not have in common is not
+/// told.
 [[nodiscard]] inline Provider package_provider(subject::PackageFacts facts) {
   return [facts = std::move(facts)](const Kernel& kernel) -> std::optional<Knowledge> {
     std::vector<const subject::PackageKernel*> found;

@@ -15,21 +15,22 @@ MODEL.json, which package_facts.hpp reads, holds an object with
     kernels  null, or of each kernel that Inductor wrote, and of each call of an operator that it left to LibTorch,
         name       as the profiler and the driver tell it; the operator (`aten::addmm`) of a call of LibTorch
         kind       `triton`, `cpp` or `external`
-        category   `pointwise`, `reduction`, ..., as wrapper_benchmark.py says of a Triton kernel's source; of C++ whether
-                   its nodes reduce, or are a template; null: nobody says
+        category   `pointwise`, `reduction`, ..., as wrapper_benchmark.py says of a Triton kernel's source; of C++
+                   whether its nodes reduce, or are a template; null: nobody says
         key        of the source, as Inductor's code cache names it; null for a call of LibTorch
-        bytes      that one call must read and write, null where that is not known. Triton: Inductor's own estimate. C++: by
-                   the same rules, each buffer as far as it is indexed and at most whole, and not what nobody else sees;
-                   where the index is data, as many elements as there are indices. LibTorch: products and convolutions.
+        bytes      that one call must read and write, null where that is not known. Triton: Inductor's own estimate.
+                   C++: by the same rules, each buffer as far as it is indexed and at most whole, and not what nobody
+                   else sees; where the index is data, as many elements as there are indices. LibTorch: products and
+                   convolutions.
         arguments  their names, in order; null for a call of LibTorch
-        range      what a package compiled with `cpp.enable_kernel_profile` announces on the CPU, less a `graph_N_` that may
-                   stand before it; null: nothing, or not known
+        range      what a package compiled with `cpp.enable_kernel_profile` announces on the CPU, less a `graph_N_`
+                   that may stand before it; null: nothing, or not known
         calls      in one run; null in the branches of a graph, which may run or not
     problem  why something of this is null as a whole; null otherwise
 With several models in one package, `models` holds such an object for each by its name, in the place of the fields.
 
-Inductor's methods are replaced while the recording lasts, by ones that call them and look on: the code does not change. If
-a version of Inductor has no such methods, or others, a line on standard error says so, and nothing fails.
+Inductor's methods are replaced while the recording lasts, by ones that call them and look on: the code does not change.
+If a version of Inductor has no such methods, or others, a line on standard error says so, and nothing fails.
 
 The first line and the last make this file a C++ raw string literal as well, for package_key.hpp.
 """
@@ -212,7 +213,7 @@ def operator_of(node):
 
 
 def range_of(node, operator):
-    """By what the C++ wrapper calls: a function of LibTorch's C interface, or the dispatcher, which tells the operator."""
+    """By what the C++ wrapper calls: a function of LibTorch's C interface, or the dispatcher, which tells operators."""
     from torch._inductor import ir
     from torch._inductor.virtualized import V
 
@@ -367,8 +368,8 @@ def inputs_of(program):
 
 
 def aoti_compile_and_package(program, package_path, **options):
-    """As torch._inductor.aoti_compile_and_package, whose options it takes. Beside MODEL.pt2 it writes MODEL.json, the way
-    of which it returns beside the package's. Throws FileExistsError before it compiles if that is another's file."""
+    """As torch._inductor.aoti_compile_and_package, whose options it takes; writes MODEL.json beside MODEL.pt2, and returns
+    the paths of both. Throws FileExistsError before it compiles if MODEL.json is there and is not such a file."""
     import torch
     import torch._inductor
 
