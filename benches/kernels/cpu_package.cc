@@ -19,7 +19,7 @@
 TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are known", "[kernels]") {
   const at::NoGradGuard values_alone;
   at::set_num_threads(1);
-  pace::benches::Package package("benches/kernels/packages/block.pt2", "model", "", "cpu");
+  pace::benches::Package package("benches/kernels/packages/block.pt2", "", "", "cpu");
   REQUIRE(package.facts());
   pace::KernelsOptions options;
   options.budget = std::chrono::seconds(2);
@@ -41,7 +41,8 @@ TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are kn
     REQUIRE(kernel.bandwidth());
     CHECK(*kernel.bandwidth() > 0);
   }
-  // What is left is the package's own host code: microseconds of a call that takes milliseconds.
-  CHECK(report.explained() > 0.8);
-  CHECK(report.explained() < 1.1);
+  // What is left is the package's own host code: microseconds of a call that takes milliseconds. On a machine that is shared
+  // recorded calls and others may differ by a tenth; without the smaller of the two large kernels it would be 0.7.
+  CHECK(report.explained() > 0.75);
+  CHECK(report.explained() < 1.25);
 }
