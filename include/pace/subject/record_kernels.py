@@ -351,10 +351,15 @@ def recorded():
         print(f"pace: what kernels there are is not recorded: {recording.problem}", file=sys.stderr, flush=True)
 
 
+def number(size):
+    """What a symbolic size stands for at present. To ask it for an int would make it that for good."""
+    return size if isinstance(size, int) else int(size.node.hint)
+
+
 def metadata(tensor):
     return {
-        "sizes": [int(size) for size in tensor.shape],
-        "strides": [int(stride) for stride in tensor.stride()],
+        "sizes": [number(size) for size in tensor.shape],
+        "strides": [number(stride) for stride in tensor.stride()],
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "device": str(tensor.device),
     }
