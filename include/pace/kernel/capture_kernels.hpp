@@ -180,9 +180,10 @@ inline constexpr std::size_t profiled_launches = 11;
       device.synchronise();
     };
     try {
-      const auto times = replayer.time(
-          prepare, [&node = replayable[own[i]], &device] { node.launch(device.current_stream().stream()); },
-          copies_before(nodes, places[i], device));
+      const cuda::KernelNode& node = replayable[own[i]];
+      const auto help = copies_before(nodes, places[i], device);
+      const auto times =
+          replayer.time(prepare, [&] { node.launch(device.current_stream().stream()); }, help);
       report.copying += times.help;
       if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median)) {
         kernel.why_not_alone = "alone it does less, in " + format_time(times.hot.median) +
@@ -193,8 +194,7 @@ inline constexpr std::size_t profiled_launches = 11;
       kernel.cold = times.cold;
       kernel.hot_by_profiler = times.hot_by_profiler;
       if (options.configurations)
-        kernel.configurations = time_builds(builds[i], replayable[own[i]], device, replayer, prepare,
-                                            copies_before(nodes, places[i], device));
+        kernel.configurations = time_builds(builds[i], node, device, replayer, prepare, help);
     } catch (const Refused& refusal) {
       kernel.why_not_alone = refusal.what();
     }

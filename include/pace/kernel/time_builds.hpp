@@ -14,13 +14,15 @@
 #include "pace/cuda/cubin.hpp"
 #include "pace/cuda/device.hpp"
 #include "pace/cuda/kernel_node.hpp"
-#include "pace/kernel/compat/info_line.hpp"
 #include "pace/kernel/kernel.hpp"
 #include "pace/kernel/knowledge.hpp"
 #include "pace/kernel/launch_of.hpp"
 #include "pace/kernel/replay.hpp"
 
 namespace pace::kernel::detail {
+
+/// Of configurations that spill more words than this, Inductor's tuner runs none.
+inline constexpr std::int64_t spill_threshold = 16;
 
 /// `prepare` and `help` as for Replayer::time. A build that spills more words than the tuner lets pass is told, not run.
 [[nodiscard]] inline std::vector<Configuration> time_builds(const std::vector<Build>& builds, const cuda::KernelNode& node,
@@ -37,9 +39,9 @@ namespace pace::kernel::detail {
       const cuda::LaunchShape shape{build.grid, {build.threads, 1, 1}, build.shared_bytes};
       each.launch = launch_of(node.facts(function, shape), device);
       node.check_same_parameters(function, build.file.string());
-      if (each.launch->spills() > compat::spill_threshold)
+      if (each.launch->spills() > spill_threshold)
         throw Refused("it spills " + std::to_string(each.launch->spills()) + " words, more than " +
-                      std::to_string(compat::spill_threshold));
+                      std::to_string(spill_threshold));
       const auto times = replayer.time(
           prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help);
       each.hot = times.hot;

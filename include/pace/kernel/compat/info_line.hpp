@@ -70,7 +70,4 @@ struct InfoLine {
   return "  " + info_line(info, {}, {}, colour) + " @ " + printed;
 }
 
-/// Of configurations of a kernel that spill more than this, none is run: its time is infinite.
-inline constexpr std::int64_t spill_threshold = 16;
-
 }  // namespace pace::kernel::compat
