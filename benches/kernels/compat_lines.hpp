@@ -10,7 +10,6 @@
 
 #include "pace/kernel/compat/info_line.hpp"
 #include "pace/kernel/package_provider.hpp"
-#include "pace/kernel/ranges.hpp"
 #include "pace/kernel/report.hpp"
 #include "pace/subject/package_facts.hpp"
 
@@ -23,15 +22,10 @@ inline constexpr const char* no_kernels =
 /// What Inductor kept of a kernel that it wrote itself; null: it is none of those.
 [[nodiscard]] inline const subject::PackageKernel* written_by_inductor(const kernel::Kernel& kernel,
                                                                        const subject::PackageFacts& facts) {
-  const auto symbol = kernel::without_graph(kernel.symbol);
-  const subject::PackageKernel* longest = nullptr;
-  for (const auto& known : facts.kernels) {
-    if (known.kind == subject::PackageKernel::Kind::external) continue;
-    if (kernel::detail::is_called(known, symbol)) return &known;
-    const bool longer = longest == nullptr || longest->name.size() < known.name.size();
-    if (longer && kernel::detail::begins_as(known, symbol)) longest = &known;
-  }
-  return longest;
+  const auto recorded = kernel::recorded_of(kernel, facts);
+  const auto own = std::ranges::find_if(
+      recorded, [](const auto* each) { return each->kind != subject::PackageKernel::Kind::external; });
+  return own == recorded.end() ? nullptr : *own;
 }
 
 inline void tell_launch(const std::optional<kernel::Launch>& launch, kernel::compat::InfoLine& info) {

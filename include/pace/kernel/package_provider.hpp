@@ -62,22 +62,28 @@ namespace detail {
 
 }  // namespace detail
 
-/// Finds a kernel by its symbol or its name, whichever is recorded: Inductor's own, and on the CPU, where LibTorch's
-/// operators are steps that have names, those as well. What several calls of one operator do not have in common is not
-/// told.
+/// What is recorded of a kernel, found by its symbol or its name, whichever is recorded: of Inductor's own, and on the CPU,
+/// where LibTorch's operators are steps that have names, of those as well. Several calls of one operator are all found.
+[[nodiscard]] inline std::vector<const subject::PackageKernel*> recorded_of(const Kernel& kernel,
+                                                                            const subject::PackageFacts& facts) {
+  std::vector<const subject::PackageKernel*> found;
+  for (const std::string_view name : {without_graph(kernel.symbol), without_graph(kernel.name)}) {
+    for (const auto& recorded : facts.kernels)
+      if (detail::is_called(recorded, name)) found.push_back(&recorded);
+    if (!found.empty()) return found;
+  }
+  for (const auto& recorded : facts.kernels) {
+    if (!detail::begins_as(recorded, kernel.symbol)) continue;
+    if (!found.empty() && found.front()->name.size() > recorded.name.size()) continue;  // the longest name is its own
+    found = {&recorded};
+  }
+  return found;
+}
+
+/// Tells what recorded_of finds. What several calls of one operator do not have in common is not told.
 [[nodiscard]] inline Provider package_provider(subject::PackageFacts facts) {
   return [facts = std::move(facts)](const Kernel& kernel) -> std::optional<Knowledge> {
-    std::vector<const subject::PackageKernel*> found;
-    for (const std::string_view name : {without_graph(kernel.symbol), without_graph(kernel.name)}) {
-      for (const auto& recorded : facts.kernels)
-        if (detail::is_called(recorded, name)) found.push_back(&recorded);
-      if (!found.empty()) return detail::common_knowledge(found);
-    }
-    for (const auto& recorded : facts.kernels) {
-      if (!detail::begins_as(recorded, kernel.symbol)) continue;
-      if (!found.empty() && found.front()->name.size() > recorded.name.size()) continue;  // the longest name is its own
-      found = {&recorded};
-    }
+    const auto found = recorded_of(kernel, facts);
     return found.empty() ? std::nullopt : std::optional(detail::common_knowledge(found));
   };
 }
