@@ -5,27 +5,11 @@
 set -uo pipefail
 program=$1 packages=$2
 work=${TEST_TMPDIR:?}
-# The program under test is not the test that Bazel waits for.
-unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \
-  TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_SRCDIR
-failures=0
+source tests/support/program_checks.sh
 
-# run OPTIONS...: sets output (stdout), errors (stderr) and code.
-run() {
-  "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
-  code=$?
-  output=$(<"$work/out") errors=$(<"$work/err")
-}
 # block OPTIONS...: as run, of the package that announces its kernels.
 block() { run --package "$packages/block.pt2" --threads 1 --output-directory "$work" "$@"; }
-ends_with() { ((code == $1)) || complain "exit code $code"; }
-prints() { [[ $output == *"$1"* ]] || complain "not printed: $1"; }
-says() { [[ $errors == *"$1"* ]] || complain "no message: $1"; }
 has_line() { grep -Eq "$1" "$work/out" || complain "no line $1"; }
-complain() {
-  printf '%s: %s\n%s\n%s\n\n' "$case" "$1" "$output" "$errors"
-  failures=$((failures + 1))
-}
 
 case="the module's time"
 block --times 3 --repeat 2; ends_with 0

@@ -5,27 +5,11 @@
 set -uo pipefail
 program=$1
 work=${TEST_TMPDIR:?}
-# The program under test is not the test that Bazel waits for.
-unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \
-  TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_SRCDIR
-failures=0
+source tests/support/program_checks.sh
 
-# run OPTIONS...: sets output (stdout), errors (stderr) and code.
-run() {
-  "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
-  code=$?
-  output=$(<"$work/out") errors=$(<"$work/err")
-}
 # model OPTIONS...: as run, of models for a CPU, with results in $work.
 model() { run --small --device cpu --output-directory "$work" "$@"; }
-ends_with() { ((code == $1)) || complain "exit code $code"; }
-prints() { [[ $output == *"$1"* ]] || complain "not printed: $1"; }
-says() { [[ $errors == *"$1"* ]] || complain "no message: $1"; }
 has_row() { grep -Eq "$2" "$work/$1" || complain "no row $2 in $1: $(cat "$work/$1")"; }
-complain() {
-  printf '%s: %s\n%s\n%s\n\n' "$case" "$1" "$output" "$errors"
-  failures=$((failures + 1))
-}
 
 case="the models"
 run --list; ends_with 0
