@@ -20,7 +20,7 @@ TEST_CASE("a kernel is prepared once for each kind of sample, then launched alon
     ++launched;
     device.work(7us);
   });
-  CHECK(prepared == 7);  // hot and profiled, three times each, and cold
+  CHECK(prepared == 8);  // to learn how long it takes, hot and profiled, three times each, and cold
   CHECK(launched > 8);
   CHECK(times.hot.median == 7us);
   CHECK(times.hot.least == 7us);
@@ -92,4 +92,22 @@ TEST_CASE("who does less alone than in its place is found out, who merely has a 
   CHECK(does_less_alone(2000ns, 5500ns));
   CHECK_FALSE(does_less_alone(1685ns, 2560ns));
   CHECK_FALSE(does_less_alone(15300ns, 16100ns));
+}
+
+TEST_CASE("a sample has so many launches that the first, on a rested device, hardly counts") {
+  FakeDevice device;
+  pace::kernel::ReplayOptions options;
+  options.cold_launches = 0;
+  const auto captured = [&](Nanoseconds duration) {
+    Replayer replayer(device, options);
+    std::int64_t launches = 0;
+    static_cast<void>(replayer.time([] {}, [&] {
+      launches += device.capturing;
+      device.work(duration);
+    }));
+    return launches;
+  };
+  CHECK(captured(50us) == 8 + 20);  // how long is one? Then a millisecond of them.
+  CHECK(captured(1ms) == 8);        // the same
+  CHECK(captured(1us) == 8 + 256);
 }

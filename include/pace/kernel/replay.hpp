@@ -21,9 +21,10 @@
 namespace pace::kernel {
 
 struct ReplayOptions {
-  /// How long the launches of one sample take together, about, but for the least number.
-  Nanoseconds sample = std::chrono::microseconds(200);
-  std::int64_t least_launches = 4, most_launches = 256;
+  /// How long the launches of one sample take together, about, but for the least number. The first of them finds a device
+  /// that has rested, and takes some 5 us longer than the others on an H200: it must not count for much.
+  Nanoseconds sample = std::chrono::milliseconds(1);
+  std::int64_t least_launches = 8, most_launches = 256;
   /// Of each kind. The middle of what they come from lies outside of eight with a probability of 0.8 %.
   std::size_t samples = 8;
   /// Launches with an empty cache, each a sample; 0: no such figure.
@@ -102,9 +103,11 @@ class Replayer {
     }
     // In turns: what heats the device, or lets it cool, does so to both.
     std::vector<Nanoseconds> hot, profiled;
+    prepare();
+    const std::int64_t launches = launches_of_a_sample(both);
     for (std::size_t turn = 0; turn < turns; ++turn) {
       prepare();
-      for (const Nanoseconds each : hot_samples(both, (options_.samples + turns - 1) / turns)) hot.push_back(each);
+      for (const Nanoseconds each : hot_samples(both, launches, (options_.samples + turns - 1) / turns)) hot.push_back(each);
       prepare();
       if (const auto each = profiled_time(both, help ? 2 : 1)) profiled.push_back(*each);
     }
@@ -120,7 +123,8 @@ class Replayer {
 
   /// Of one launch, with the gaps inside it and behind it.
   [[nodiscard]] Nanoseconds whole_time(std::function<void()> launch) {
-    const Nanoseconds median = clock::detail::upper_median(hot_samples(launch, options_.samples));
+    const std::int64_t launches = launches_of_a_sample(launch);
+    const Nanoseconds median = clock::detail::upper_median(hot_samples(launch, launches, options_.samples));
     forget();
     return median;
   }
@@ -141,19 +145,23 @@ class Replayer {
   /// A device that has just been idle has another clock than one that has not: each kind of sample after the same rest.
   static void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
 
-  /// Of one launch each, with the gap behind it.
-  [[nodiscard]] std::vector<Nanoseconds> hot_samples(std::function<void()>& launch, std::size_t count) {
-    const auto operation = detail::operation_of(launch);
-    const auto each = [&](std::int64_t launches) {
-      return hot_.sample(operation, 0, launches) / static_cast<double>(launches);
-    };
-    const Nanoseconds about = std::max(each(options_.least_launches), Nanoseconds(100));
-    const auto launches = std::clamp(static_cast<std::int64_t>(options_.sample / about), options_.least_launches,
-                                     options_.most_launches);
-    static_cast<void>(each(launches));  // the graph comes to the device with it
+  /// With the gap behind it.
+  [[nodiscard]] Nanoseconds hot_sample(std::function<void()>& launch, std::int64_t launches) {
+    return hot_.sample(detail::operation_of(launch), 0, launches) / static_cast<double>(launches);
+  }
+
+  [[nodiscard]] std::int64_t launches_of_a_sample(std::function<void()>& launch) {
+    const Nanoseconds about = std::max(hot_sample(launch, options_.least_launches), Nanoseconds(100));
+    return std::clamp(static_cast<std::int64_t>(options_.sample / about), options_.least_launches, options_.most_launches);
+  }
+
+  /// Of one launch each.
+  [[nodiscard]] std::vector<Nanoseconds> hot_samples(std::function<void()>& launch, std::int64_t launches,
+                                                     std::size_t count) {
+    static_cast<void>(hot_sample(launch, launches));  // the graph comes to the device with it
     rest();
     std::vector<Nanoseconds> samples;
-    for (std::size_t i = 0; i < count; ++i) samples.push_back(each(launches));
+    for (std::size_t i = 0; i < count; ++i) samples.push_back(hot_sample(launch, launches));
     return samples;
   }
 

@@ -118,6 +118,7 @@ class CsvRow {
               {"in_place", detail::times_json(kernel.profiled)},
               {"hot", detail::times_json(kernel.hot)},
               {"cold", detail::times_json(kernel.cold)},
+              {"hot_by_profiler_ns", kernel.hot_by_profiler ? Json(kernel.hot_by_profiler->count()) : Json(nullptr)},
               {"bytes", maybe(kernel.bytes)},
               {"bytes_per_s", maybe(kernel.bandwidth())},
               {"launch", detail::launch_json(kernel.launch)},
