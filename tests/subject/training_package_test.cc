@@ -133,6 +133,19 @@ void require_steps_add_up(const Definition& definition, subject::TrainingPackage
   REQUIRE_THAT(why([&] { (void)step.forward(number); }), ContainsSubstring("takes tensors, found Double"));
 }
 
+TEST_CASE("the state of random numbers may be where LibTorch keeps it", "[subject][training]") {
+  const auto on_gpu = [](at::ScalarType type, std::vector<std::int64_t> sizes) {
+    return subject::TensorMetadata{type, at::Device(at::kCUDA, 0), sizes, std::vector<std::int64_t>(sizes.size(), 1)};
+  };
+  const at::Tensor state = at::zeros({}, at::kLong);
+  CHECK(subject::detail::is_random_state(on_gpu(at::kLong, {}), state));
+  CHECK_FALSE(subject::detail::is_random_state(on_gpu(at::kFloat, {}), state));
+  CHECK_FALSE(subject::detail::is_random_state(on_gpu(at::kLong, {1}), state));
+  CHECK_FALSE(subject::detail::is_random_state(on_gpu(at::kLong, {}), at::zeros({1}, at::kLong)));
+  CHECK_FALSE(subject::detail::is_random_state(on_gpu(at::kLong, {}), at::zeros({}, at::kFloat)));
+  CHECK_FALSE(subject::detail::is_random_state(on_gpu(at::kLong, {}), at::Tensor()));
+}
+
 TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][training]") {
   const Folder folder;
   auto options = subject::definition_package_options();

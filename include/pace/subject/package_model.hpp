@@ -46,13 +46,24 @@ template <class Find, class Discard, class Load>
 
 #if PACE_HAS_AOT_INDUCTOR
 
+/// LibTorch's attention keeps the state of its random numbers in whole numbers without dimensions. It has them on the CPU
+/// unless a graph is captured; compilers are told of the GPU, but only hand them on to its backward.
+[[nodiscard]] inline bool is_random_state(const TensorMetadata& expected, const at::Tensor& operand) {
+  return operand.defined() && operand.device().is_cpu() && operand.dim() == 0 && expected.sizes.empty() &&
+         operand.scalar_type() == at::kLong && expected.dtype == at::kLong;
+}
+
 class PackageModel {
  public:
+  /// Whether operands are what another model of the package returned: among them may be random states on the CPU.
+  enum class Operands { given, handed_on };
+
   /// `model`: its name within the package; `name`: for people.
   PackageModel(const std::string& package, const std::string& model, std::string name,
-               std::vector<TensorMetadata> operands)
+               std::vector<TensorMetadata> operands, Operands from = Operands::given)
       : name_(std::move(name)),
         operands_(std::move(operands)),
+        from_(from),
         // Single-threaded: no lock and no event is taken for a second caller, who does not exist here; and only so can
         // a run be captured into a CUDA graph.
         loader_(std::make_unique<torch::inductor::AOTIModelPackageLoader>(
@@ -81,7 +92,8 @@ class PackageModel {
                   std::to_string(operands.size()));
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!operands_[i].fits(operands[i])) refuse(i, operands[i]);
+      if (operands_[i].fits(operands[i])) continue;
+      if (from_ == Operands::given || !is_random_state(operands_[i], operands[i])) refuse(i, operands[i]);
     }
   }
 
@@ -93,6 +105,7 @@ class PackageModel {
 
   std::string name_;
   std::vector<TensorMetadata> operands_;
+  Operands from_;
   std::unique_ptr<torch::inductor::AOTIModelPackageLoader> loader_;
 };
 

@@ -214,7 +214,8 @@ class TrainingPackage {
   TrainingPackage(const std::string& path, const Traced& traced)
       : layout_(detail::read_layout(path)),
         forward_(path, "forward", "the compiled forward of " + traced.name, detail::all_operands(traced)),
-        backward_(path, "backward", "the compiled backward of " + traced.name, layout_.backward_operands()) {}
+        backward_(path, "backward", "the compiled backward of " + traced.name, layout_.backward_operands(),
+                  detail::PackageModel::Operands::handed_on) {}
 
   detail::TrainingLayout layout_;
   detail::PackageModel forward_, backward_;
