@@ -41,6 +41,7 @@ TEST_CASE("each section goes where it belongs") {
       {"dont_change_batch_size", &Config::dont_change_batch_size},
       {"require_larger_multiplier_for_smaller_tensor", &Config::require_larger_multiplier_for_smaller_tensor},
       {"non_deterministic", &Config::non_deterministic},
+      {"no_deterministic_kernels", &Config::no_deterministic_kernels},
       {"only_training", &Config::only_training}};
   for (const auto& [section, member] : plain) {
     CAPTURE(section);

@@ -333,6 +333,18 @@ TEST_CASE("determinism is put back", "[models]") {
               accuracy(false, "eager"));
   REQUIRE(inside);
   REQUIRE_FALSE(benchmarks);
+
+  // What has no deterministic kernel is an error, but of models that are known for it.
+  bool only_warned = true;
+  const auto model = [&] {
+    return restless([&](int) { only_warned = at::globalContext().deterministicAlgorithmsWarnOnly(); });
+  };
+  (void)check(model(), accuracy(false, "eager"));
+  REQUIRE_FALSE(only_warned);
+  Config config;
+  config.no_deterministic_kernels = {"restless"};
+  (void)check(model(), accuracy(false, "eager"), config);
+  REQUIRE(only_warned);
   REQUIRE(at::globalContext().benchmarkCuDNN());
   REQUIRE_FALSE(at::globalContext().deterministicAlgorithms());
 }

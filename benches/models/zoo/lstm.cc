@@ -1,5 +1,6 @@
 // A language model of two LSTM layers (Zaremba et al., 2014), in the sizes of PyTorch's word_language_model example
 // with the words of WikiText-2; batch first, since here that is what tells a batch.
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/nn/modules/rnn.h>
 
@@ -32,6 +33,9 @@ struct LstmLanguageModel : torch::nn::Module {
     const at::Tensor state = at::zeros_like(embedded.select(1, 0), {}, at::MemoryFormat::Contiguous)
                                  .unsqueeze(0)
                                  .repeat({depth, 1, 1});
+    // cuDNN has no backward of a layer in eval mode; what matters of that mode is that nothing is dropped.
+    lstm->train(is_training() || (embedded.is_cuda() && at::GradMode::is_enabled()));
+    lstm->options.dropout(is_training() ? dropped : 0);
     const at::Tensor read = std::get<0>(lstm->forward(embedded, std::make_tuple(state, state)));
     return with_loss(score->forward(at::dropout(read, dropped, is_training())), labels);
   }

@@ -25,6 +25,8 @@ struct Config {
   Names require_larger_multiplier_for_smaller_tensor;
   Names very_slow, slow;  ///< slow holds the very slow ones, too
   Names non_deterministic;
+  /// Models with operators that LibTorch has no deterministic kernel of: they run all the same, and are judged as others.
+  Names no_deterministic_kernels;
   struct {
     Names force_amp_for_fp16_bf16_models, force_fp16_for_bf16_models, fp32_only_models;
   } dtype;

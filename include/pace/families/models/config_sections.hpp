@@ -43,6 +43,7 @@ using Target = std::variant<Names*, Whole*, Real*, Expectations*, Ignored>;
       {"very_slow", &config.very_slow},
       {"slow", &config.slow},
       {"non_deterministic", &config.non_deterministic},
+      {"no_deterministic_kernels", &config.no_deterministic_kernels},
       {"dtype.force_amp_for_fp16_bf16_models", &config.dtype.force_amp_for_fp16_bf16_models},
       {"dtype.force_fp16_for_bf16_models", &config.dtype.force_fp16_for_bf16_models},
       {"dtype.fp32_only_models", &config.dtype.fp32_only_models},

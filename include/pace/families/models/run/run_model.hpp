@@ -144,7 +144,9 @@ class Threads {
   }
   std::optional<Deterministic> deterministic;
   const bool accuracy = settings.mode == Mode::accuracy || settings.mode == Mode::batch_invariance;
-  if (accuracy || settings.deterministic) deterministic.emplace(config.non_deterministic.contains(entry.name));
+  const bool warn_only =
+      config.non_deterministic.contains(entry.name) || config.no_deterministic_kernels.contains(entry.name);
+  if (accuracy || settings.deterministic) deterministic.emplace(warn_only);
   if (settings.mode == Mode::find_batch_size) return detail::run_find_batch_size(run);
   auto loaded = load_model(entry, plan.instance);
   if (!loaded.instance) return run.status_rows(loaded.status, loaded.message);
