@@ -8,7 +8,7 @@
 #include "pace/clock/machine_counters.hpp"
 #include "pace/clock/wall.hpp"
 #include "pace/core/conditions.hpp"
-#include "tests/report/temporary_folder.hpp"
+#include "tests/support/scratch.hpp"
 
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
@@ -42,9 +42,9 @@ struct Pair {
 }  // namespace
 
 TEST_CASE("/proc/stat: all cores, what idles, what the hypervisor gave others") {
-  const TemporaryFolder root;
-  root.put("/proc/stat", "cpu  100 20 30 400 50 6 7 80 1000 1000\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
-  const auto counters = read_machine_counters(root.path());
+  const pace::test::Scratch root;
+  root.write("/proc/stat", "cpu  100 20 30 400 50 6 7 80 1000 1000\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
+  const auto counters = read_machine_counters(root.path.string());
   // Guests' time is part of user time and not counted twice.
   CHECK(counters.total_ticks == 693.0);
   CHECK(counters.idle_ticks == 450.0);
@@ -52,22 +52,22 @@ TEST_CASE("/proc/stat: all cores, what idles, what the hypervisor gave others") 
 }
 
 TEST_CASE("a container's quota, in either version of control groups") {
-  const TemporaryFolder two;
-  two.put("/sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500\n");
-  CHECK(read_machine_counters(two.path()).throttled == Nanoseconds(1.5e6));
-  const TemporaryFolder one;
-  one.put("/sys/fs/cgroup/cpu/cpu.stat", "nr_periods 5\nthrottled_time 2500\n");
-  CHECK(read_machine_counters(one.path()).throttled == Nanoseconds(2500));
+  const pace::test::Scratch two;
+  two.write("/sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500\n");
+  CHECK(read_machine_counters(two.path.string()).throttled == Nanoseconds(1.5e6));
+  const pace::test::Scratch one;
+  one.write("/sys/fs/cgroup/cpu/cpu.stat", "nr_periods 5\nthrottled_time 2500\n");
+  CHECK(read_machine_counters(one.path.string()).throttled == Nanoseconds(2500));
 }
 
 TEST_CASE("files that are missing or cut off leave their figures absent") {
-  const TemporaryFolder root;
-  CHECK_FALSE(read_machine_counters(root.path()).total_ticks);
-  CHECK_FALSE(read_machine_counters(root.path()).throttled);
-  root.put("/proc/stat", "cpu  100 20 30");
-  CHECK_FALSE(read_machine_counters(root.path()).total_ticks);
-  root.put("/proc/stat", "");
-  CHECK_FALSE(read_machine_counters(root.path()).steal_ticks);
+  const pace::test::Scratch root;
+  CHECK_FALSE(read_machine_counters(root.path.string()).total_ticks);
+  CHECK_FALSE(read_machine_counters(root.path.string()).throttled);
+  root.write("/proc/stat", "cpu  100 20 30");
+  CHECK_FALSE(read_machine_counters(root.path.string()).total_ticks);
+  root.write("/proc/stat", "");
+  CHECK_FALSE(read_machine_counters(root.path.string()).steal_ticks);
   const auto conditions = conditions_between({}, {s, s, {}});
   CHECK_FALSE(conditions.steal);
   CHECK_FALSE(conditions.waiting);

@@ -10,7 +10,7 @@
 #include "pace/core/error.hpp"
 #include "pace/corpus/corpus.hpp"
 
-#include "temporary_directory.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace pace::corpus;
 using Catch::Matchers::ContainsSubstring;
@@ -30,7 +30,7 @@ std::vector<std::string> names(const Corpus& corpus) {
 }  // namespace
 
 TEST_CASE("a file becomes operators, samples and counts in the order in which they were seen") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   const auto path = directory.write("model.txt", add +
                                                      "cnt: 7, ((T([1], f16), 0.0), {})\n"
                                                      "cnt: 1, ((T([2], f16), 0.0), {})\n"
@@ -44,8 +44,8 @@ TEST_CASE("a file becomes operators, samples and counts in the order in which th
   REQUIRE(op->samples.size() == 2);
   CHECK(op->samples[0].text == "((T([1], f16), 0.0), {})");
   CHECK(op->samples[0].count == 10);
-  CHECK(op->samples[0].where.to_string() == path.string() + ":2:9");
-  CHECK(op->samples[1].where.to_string() == path.string() + ":3:9");
+  CHECK(op->samples[0].where.to_string() == path + ":2:9");
+  CHECK(op->samples[1].where.to_string() == path + ":3:9");
   CHECK(parse_call(op->samples[1]).args[0] == Value(TensorSpec{{2}, DType::f16, {}}));
   CHECK(corpus.find("aten.mul.Tensor") == nullptr);
   CHECK(corpus.call_frequency("aten.add.Tensor") == 11);
@@ -57,7 +57,7 @@ TEST_CASE("a file becomes operators, samples and counts in the order in which th
 }
 
 TEST_CASE("byte order mark, CRLF, tabs, blank lines and a missing last newline do no harm") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   const auto path = directory.write("model.txt",
                                     "\xef\xbb\xbfOperator:\taten.add.Tensor \r\n\r\n\tcnt:\t7,\t((1,), {}) \r\n\n"
                                     "cnt:2,((1,), {})\ncnt: 1, ((2,), {})");
@@ -67,11 +67,11 @@ TEST_CASE("byte order mark, CRLF, tabs, blank lines and a missing last newline d
   REQUIRE(samples.size() == 2);
   CHECK(samples[0].text == "((1,), {})");
   CHECK(samples[0].count == 9);
-  CHECK(samples[0].where.to_string() == path.string() + ":3:10");
+  CHECK(samples[0].where.to_string() == path + ":3:10");
 }
 
 TEST_CASE("the renamed overload of sum merges with its new name; in Compat the later block replaces the earlier one") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   const auto both = directory.write("both.txt",
                                     "Operator: aten.sum.SymInt\n"
                                     "cnt: 5, ((T([1], f16), [0]), {})\n"
@@ -95,27 +95,27 @@ TEST_CASE("the renamed overload of sum merges with its new name; in Compat the l
   CHECK(trap.find("aten.sum.dim_IntList")->samples.size() == 1);
 
   // The trap is one of a file: blocks of different files always merge.
-  CHECK(Corpus::from_directory(directory.path(), compat).call_frequency("aten.sum.dim_IntList") == 12);
-  CHECK(Corpus::from_directory(directory.path()).call_frequency("aten.sum.dim_IntList") == 21);
+  CHECK(Corpus::from_directory(directory.path, compat).call_frequency("aten.sum.dim_IntList") == 12);
+  CHECK(Corpus::from_directory(directory.path).call_frequency("aten.sum.dim_IntList") == 21);
   CHECK(Corpus::from_file(one, compat).call_frequency("aten.sum.dim_IntList") == 9);
 }
 
 TEST_CASE("a directory is its text files by name, merged") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   directory.write("b.txt", "Operator: aten.mul.Tensor\ncnt: 1, ((1,), {})\n" + add + "cnt: 10, ((1,), {})\n");
   directory.write("a.txt", add + "cnt: 1, ((1,), {})\ncnt: 2, ((2,), {})\n");
   directory.write("c.txt", "Operator: aten.abs.default\ncnt: 100, ((1,), {})\n");
   directory.write("notes.md", "not a corpus");
-  const Corpus corpus = Corpus::from_directory(directory.path());
+  const Corpus corpus = Corpus::from_directory(directory.path);
   CHECK(names(corpus) == std::vector<std::string>{"aten.add.Tensor", "aten.mul.Tensor", "aten.abs.default"});
   CHECK(corpus.call_frequency("aten.add.Tensor") == 13);
   CHECK(corpus.find("aten.add.Tensor")->samples.at(0).count == 11);
-  CHECK(corpus.find("aten.add.Tensor")->samples.at(0).where.file == (directory.path() / "a.txt").string());
+  CHECK(corpus.find("aten.add.Tensor")->samples.at(0).where.file == (directory.path / "a.txt").string());
   CHECK(corpus.calls() == 114);
 
   LoadOptions as_listed;
   as_listed.as_listed = true;
-  const Corpus listed = Corpus::from_directory(directory.path(), as_listed);
+  const Corpus listed = Corpus::from_directory(directory.path, as_listed);
   std::vector<std::string> a = names(corpus), b = names(listed);
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
@@ -124,7 +124,7 @@ TEST_CASE("a directory is its text files by name, merged") {
 }
 
 TEST_CASE("merging adds counts, also with itself") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   Corpus a = Corpus::from_file(directory.write("a.txt", add + "cnt: 1, ((1,), {})\n"));
   a.merge(Corpus::from_file(directory.write("b.txt", add + "cnt: 2, ((1,), {})\ncnt: 4, ((2,), {})\n")));
   CHECK(a.distinct_samples() == 2);
@@ -135,7 +135,7 @@ TEST_CASE("merging adds counts, also with itself") {
 }
 
 TEST_CASE("sums of counts stop at the largest number") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max());
   const auto path = directory.write("a.txt", 
                                     add + "cnt: " + most + ", ((1,), {})\ncnt: 1, ((1,), {})\ncnt: 1, ((2,), {})\n");
@@ -161,18 +161,18 @@ TEST_CASE("a malformed line stops loading by default, with file, line and column
       {add + "cnt: 1, ((1,), {})\ncnt: 12, ((T([1], f17),), {})", ":3:19", "aten.add.Tensor: expected a dtype"},
       {add + "cnt: 1,\n", ":2:8", "expected '('"},
   };
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   for (const auto& [text, place, expected] : rows) {
     INFO(text);
     const auto path = directory.write("bad.txt", text);
     CHECK_THROWS_AS(Corpus::from_file(path), pace::InputError);
     CHECK_THROWS_WITH(Corpus::from_file(path),
-                      ContainsSubstring(path.string() + place + ": ") && ContainsSubstring(expected));
+                      ContainsSubstring(path + place + ": ") && ContainsSubstring(expected));
   }
 }
 
 TEST_CASE("collected errors leave the good lines and name the bad ones") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   const auto path = directory.write("mixed.txt", add +
                                                      "cnt: 1, ((1,), {})\n"
                                                      "cnt: 2, ((1, {})\n"
@@ -185,23 +185,23 @@ TEST_CASE("collected errors leave the good lines and name the bad ones") {
   CHECK(corpus.call_frequency("aten.add.Tensor") == 1);
   CHECK(corpus.call_frequency("aten.mul.Tensor") == 4);
   REQUIRE(corpus.rejects().size() == 3);
-  CHECK(corpus.rejects()[0].where.to_string() == path.string() + ":3:17");
+  CHECK(corpus.rejects()[0].where.to_string() == path + ":3:17");
   CHECK_THAT(corpus.rejects()[0].message, ContainsSubstring(":3:17: aten.add.Tensor: expected ',' between"));
   CHECK(corpus.rejects()[1].where.line == 4);
   CHECK(corpus.rejects()[2].where.line == 5);
 
   directory.write("binary.txt", std::string("Operator: \0\1\2", 13));
   directory.write("empty.txt", "");
-  const Corpus suite = Corpus::from_directory(directory.path(), collect);
+  const Corpus suite = Corpus::from_directory(directory.path, collect);
   CHECK(suite.calls() == 5);
   REQUIRE(suite.rejects().size() == 5);
   CHECK_THAT(suite.rejects()[0].message, ContainsSubstring("binary.txt: expected a text file"));
   CHECK_THAT(suite.rejects()[1].message, ContainsSubstring("empty.txt: expected recorded operator inputs"));
-  CHECK_THROWS_AS(Corpus::from_directory(directory.path()), pace::InputError);
+  CHECK_THROWS_AS(Corpus::from_directory(directory.path), pace::InputError);
 }
 
 TEST_CASE("sparse samples are kept, and refused when they are wanted") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   const auto path = directory.write("a.txt", "Operator: aten.mm.default\n"
                                              "cnt: 2, ((ST([2, 2], f16, torch.sparse_coo, True, 3),), {})\n");
   const Corpus corpus = Corpus::from_file(path);
@@ -210,18 +210,18 @@ TEST_CASE("sparse samples are kept, and refused when they are wanted") {
   const auto& op = corpus.operators().at(0);
   CHECK_THROWS_AS(parse_call(op.samples.at(0), op.name), pace::Refused);
   CHECK_THROWS_WITH(parse_call(op.samples.at(0), op.name),
-                    path.string() + ":2:11: aten.mm.default: sparse tensors, ST(...), are not implemented");
+                    path + ":2:11: aten.mm.default: sparse tensors, ST(...), are not implemented");
 }
 
 TEST_CASE("what is no corpus is named") {
-  const TemporaryDirectory directory;
-  const auto missing = directory.path() / "missing";
+  const pace::test::Scratch directory;
+  const auto missing = directory.path / "missing";
   CHECK_THROWS_WITH(Corpus::from_file(missing), missing.string() + ": no such file");
   CHECK_THROWS_WITH(Corpus::from_file(""), ContainsSubstring("no such file"));
-  CHECK_THROWS_WITH(Corpus::from_file(directory.path()), ContainsSubstring("expected a file, found a directory"));
+  CHECK_THROWS_WITH(Corpus::from_file(directory.path), ContainsSubstring("expected a file, found a directory"));
   CHECK_THROWS_WITH(Corpus::from_file("/dev/null"), "/dev/null: expected an ordinary file");
   CHECK_THROWS_WITH(Corpus::from_directory(missing), missing.string() + ": no such directory");
-  CHECK_THROWS_WITH(Corpus::from_directory(directory.path()), ContainsSubstring("expected files named *.txt"));
+  CHECK_THROWS_WITH(Corpus::from_directory(directory.path), ContainsSubstring("expected files named *.txt"));
   const auto file = directory.write("file.txt", "\n \n");
   CHECK_THROWS_WITH(Corpus::from_directory(file), ContainsSubstring("expected a directory, found a file"));
   CHECK_THROWS_WITH(Corpus::from_file(file), ContainsSubstring("expected recorded operator inputs"));

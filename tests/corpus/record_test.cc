@@ -24,7 +24,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "temporary_directory.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace pace::corpus;
 using Catch::Matchers::ContainsSubstring;
@@ -50,8 +50,8 @@ TEST_CASE("a training step is recorded below its composite operators, backward i
   recorder.stop();
   at::linear(x, weight, bias);  // not any more
 
-  const TemporaryDirectory directory;
-  const auto path = directory.path() / log_file_name("small", true);
+  const pace::test::Scratch directory;
+  const auto path = directory.path / log_file_name("small", true);
   CHECK(path.filename() == "small_training.txt");
   CHECK(recorder.write(path));
   const Corpus corpus = Corpus::from_file(path);
@@ -186,32 +186,32 @@ TEST_CASE("one recorder at a time, and as many after each other as one likes") {
 }
 
 TEST_CASE("a file that exists is left alone, one that cannot be written is named") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   Recorder recorder;
   at::ones({2}).neg();
   const auto path = directory.write("model_eval.txt", "precious");
   CHECK_FALSE(recorder.write(path));
-  CHECK(read_file(path) == "precious");
+  CHECK(pace::test::read_file(path) == "precious");
   CHECK(log_file_name("model", false) == "model_eval.txt");
-  CHECK_FALSE(recorder.write_as(directory.path(), "model", false));  // the same file
-  CHECK(read_file(path) == "precious");
-  const auto nowhere = directory.path() / "missing" / "a.txt";
+  CHECK_FALSE(recorder.write_as(directory.path, "model", false));  // the same file
+  CHECK(pace::test::read_file(path) == "precious");
+  const auto nowhere = directory.path / "missing" / "a.txt";
   CHECK_THROWS_AS(recorder.write(nowhere), pace::Error);
   CHECK_THROWS_WITH(recorder.write(nowhere), ContainsSubstring(nowhere.string()));
 }
 
 TEST_CASE("a step is written under the name of its model, into a directory that is made, and recording ends") {
-  const TemporaryDirectory directory;
-  const auto below = directory.path() / "some" / "where";
+  const pace::test::Scratch directory;
+  const auto below = directory.path / "some" / "where";
   const at::Tensor a = at::ones({2});
   Recorder recorder;
   a.neg();
   CHECK(recorder.write_as(below, "model", true));
-  CHECK(read_file(below / "model_training.txt") == "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
+  CHECK(pace::test::read_file(below / "model_training.txt") == "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
   a.abs();  // not any more
   CHECK_FALSE(recorder.write_as(below, "model", true));
   CHECK(recorder.write_as(below, "model", false));
-  CHECK(read_file(below / "model_eval.txt") == read_file(below / "model_training.txt"));
+  CHECK(pace::test::read_file(below / "model_eval.txt") == pace::test::read_file(below / "model_training.txt"));
   CHECK_NOTHROW(Recorder());
 
   CHECK_THROWS_WITH(recorder.write_as(below, "a/b", true), ContainsSubstring("found 'a/b'"));

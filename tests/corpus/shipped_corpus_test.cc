@@ -9,7 +9,7 @@
 #include "pace/corpus/extent.hpp"
 #include "pace/corpus/text.hpp"
 
-#include "temporary_directory.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace pace::corpus;
 
@@ -27,15 +27,15 @@ std::set<std::string> files(const std::filesystem::path& directory) {
 }  // namespace
 
 TEST_CASE("the shipped corpus is what the recorder makes of the models") {
-  const TemporaryDirectory directory;
+  const pace::test::Scratch directory;
   const char* given = std::getenv("RECORD_PROGRAM");
   const std::string program = given != nullptr ? given : "benches/corpus/record";
-  const std::string command = "'" + program + "' '" + directory.path().string() + "' > /dev/null";
+  const std::string command = "'" + program + "' '" + directory.path.string() + "' > /dev/null";
   REQUIRE(std::system(command.c_str()) == 0);
-  CHECK(files(directory.path()) == files(shipped));
+  CHECK(files(directory.path) == files(shipped));
   for (const auto& name : files(shipped)) {
     INFO(name);
-    CHECK(read_file(directory.path() / name) == read_file(shipped / name));
+    CHECK(pace::test::read_file(directory.path / name) == pace::test::read_file(shipped / name));
   }
 }
 

@@ -16,20 +16,14 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/subject/files.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 namespace operators = pace::families::operators;
 using Catch::Matchers::ContainsSubstring;
-
-struct Folder {
-  Folder() : path(pace::subject::detail::make_folder_in(fs::temp_directory_path())) {}
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { pace::subject::detail::remove_tree(path); }
-  fs::path path;
-};
+using pace::test::Scratch;
 
 struct Span {
   std::string name;
@@ -60,7 +54,7 @@ struct Adder {
 };
 
 TEST_CASE("a trace is a file of its operator's own, with ranges inside each other and the operators in them") {
-  const Folder folder;
+  const Scratch folder;
   const at::Tensor x = at::ones({4});
   fs::path path;
   {
@@ -91,7 +85,7 @@ TEST_CASE("a trace is a file of its operator's own, with ranges inside each othe
 }
 
 TEST_CASE("what is not saved leaves no file and does not stop the next trace") {
-  const Folder folder;
+  const Scratch folder;
   {
     operators::OperatorTrace trace(folder.path, "aten.neg.default");
     CHECK_THROWS_AS(operators::OperatorTrace(folder.path, "aten.abs.default"), pace::Refused);
@@ -107,7 +101,7 @@ TEST_CASE("ranges outside of a recording do nothing") {
 }
 
 TEST_CASE("a folder that cannot be made is named") {
-  const Folder folder;
+  const Scratch folder;
   std::ofstream(folder.path / "log") << "in the way";
   try {
     operators::OperatorTrace trace(folder.path, "aten.neg.default");

@@ -8,7 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/report/temporary_folder.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ pace::Result result_of(const std::vector<std::string>& names, const std::vector<
 
 struct Fixture {
   explicit Fixture(std::vector<std::string> back_ends, std::size_t samples = 6)
-      : names(std::move(back_ends)), report(names, folder.path() + "/table.csv", 2, samples, out, progress) {}
+      : names(std::move(back_ends)), report(names, folder.path.string() + "/table.csv", 2, samples, out, progress) {}
 
   /// One operator, whose samples were recorded `counts` times and took `times`.
   void replay(const std::string& op, const std::vector<std::int64_t>& counts,
@@ -47,7 +47,7 @@ struct Fixture {
     report.end(selected, std::chrono::seconds(2));
   }
 
-  TemporaryFolder folder;
+  pace::test::Scratch folder;
   std::ostringstream out, progress;
   std::vector<std::string> names;
   operators::SuiteReport report;
@@ -58,7 +58,7 @@ TEST_CASE("two candidates: quantiles of their speed-ups and of their ratio, mean
   // Speed-ups of a: 2, 1, 0.5; of b: 4, 1, 0.5; a/b: 2, 1, 1. The recorded calls: 6e6 ns of eager, 1 * 500 + 2 * 1000 +
   // 3 * 2000 = 8500 of a thousand each.
   fixture.replay("aten.x.default", {1, 2, 3}, {{1000, 500, 250}, {1000, 1000, 1000}, {1000, 2000, 2000}});
-  const std::string table = fixture.folder.content("table.csv");
+  const std::string table = fixture.folder.read("table.csv");
   // Linear between 0.5, 1 and 2: at 0.2 * 2 = 0.4 between the first two: 0.7; at 1.6: 1.6.
   CHECK(table ==
         "operator,a 20th,a 50th,a 80th,b 20th,b 50th,b 80th,a/b 20th,a/b 50th,a/b 80th,elapsed,eager abs,a abs,b abs,"
@@ -79,7 +79,7 @@ TEST_CASE("two candidates: quantiles of their speed-ups and of their ratio, mean
                                     "80th percentile 1.60x, 2.50x, 3.40x), 3.02x weighted by recorded calls (86.0 us of "
                                     "eager)\n"));
   CHECK_THAT(out, ContainsSubstring("of which making inputs took 1 s"));
-  CHECK_THAT(out, ContainsSubstring("Wrote " + fixture.folder.path() + "/table.csv"));
+  CHECK_THAT(out, ContainsSubstring("Wrote " + fixture.folder.path.string() + "/table.csv"));
 }
 
 TEST_CASE("who was not measured is in the line, in the table and in the coverage, with the reason") {
@@ -87,7 +87,7 @@ TEST_CASE("who was not measured is in the line, in the table and in the coverage
   fixture.replay("aten.x.default", {1, 1}, {{1000, 500}, {1000, -1}});
   fixture.replay("aten.y.default", {5}, {{-1, -1}});
   fixture.report.finish("suite", {});
-  const std::string out = fixture.out.str(), table = fixture.folder.content("table.csv");
+  const std::string out = fixture.out.str(), table = fixture.folder.read("table.csv");
   CHECK_THAT(out, StartsWith("aten.x.default: a=2.0000x (2.0000-2.0000) took 2s, a refused on 1 of 2\n"
                              "aten.y.default: took 2s, eager refused on 1 of 1, a refused on 1 of 1\n"));
   CHECK_THAT(out, ContainsSubstring("suite: 2 operators, 1 ran, 1 refused or failed\n"));

@@ -14,26 +14,27 @@
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Matches;
-using program::Folder, program::run;
+using pace::test::Scratch;
+using program::run;
 
 namespace {
 
 namespace fs = std::filesystem;
 
 /// What Bazel sets for every test, from version 5.2 on and before.
-std::string bazel(const Folder& folder) {
+std::string bazel(const Scratch& folder) {
   return GENERATE(std::string("BAZEL_TEST=1 "), std::string("TEST_SRCDIR=/tmp TEST_TIMEOUT=300 ")) +
-         "TEST_TMPDIR=" + folder.path() + " XML_OUTPUT_FILE=" + folder.path() + "/test.xml TEST_WARNINGS_OUTPUT_FILE=" +
-         folder.path() + "/warnings TEST_INFRASTRUCTURE_FAILURE_FILE=" + folder.path() + "/infrastructure ";
+         "TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder.path.string() + "/test.xml TEST_WARNINGS_OUTPUT_FILE=" +
+         folder.path.string() + "/warnings TEST_INFRASTRUCTURE_FAILURE_FILE=" + folder.path.string() + "/infrastructure ";
 }
 
 /// What a run left in `folder`.
-xml::Element xml_in(const Folder& folder) { return xml::parse(folder.content("test.xml")); }
+xml::Element xml_in(const Scratch& folder) { return xml::parse(folder.read("test.xml")); }
 
 }  // namespace
 
 TEST_CASE("XML_OUTPUT_FILE: a test case per gate, and Catch2's own beside them") {
-  const Folder folder;
+  const Scratch folder;
   const auto program = run("'fast enough,too slow'", bazel(folder));
   CHECK(program.code == 42);
   CHECK(program.err.empty());
@@ -49,14 +50,14 @@ TEST_CASE("XML_OUTPUT_FILE: a test case per gate, and Catch2's own beside them")
   CHECK(catch2.attributes.at("failures") == "1");
   CHECK(catch2.all("testcase").size() == 2);
   // Nothing else is left lying about.
-  CHECK_FALSE(fs::exists(folder.path() + "/infrastructure"));
-  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 2);
+  CHECK_FALSE(fs::exists(folder.path.string() + "/infrastructure"));
+  CHECK(std::distance(fs::directory_iterator(folder.path.string()), fs::directory_iterator()) == 2);
 }
 
 TEST_CASE("XML_OUTPUT_FILE is whole when a test dies, and when it is killed") {
-  const Folder folder;
+  const Scratch folder;
   const auto test = GENERATE(std::string("'publishes*'"), std::string("'killed*'"));
-  const auto program = run(test, "BAZEL_TEST=1 TEST_TMPDIR=" + folder.path() + " XML_OUTPUT_FILE=" + folder.path() + "/test.xml");
+  const auto program = run(test, "BAZEL_TEST=1 TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder.path.string() + "/test.xml");
   CHECK(program.code != 0);
   const auto root = xml_in(folder);
   CHECK(root.children.at(0).attributes.at("name") == "before death");
@@ -70,42 +71,42 @@ TEST_CASE("XML that cannot be written fails a program whose tests pass") {
 }
 
 TEST_CASE("--junit writes the same for any other CI") {
-  const Folder folder;
-  CHECK(run("--junit " + folder.path() + "/test.xml").code == 0);
+  const Scratch folder;
+  CHECK(run("--junit " + folder.path.string() + "/test.xml").code == 0);
   const auto root = xml_in(folder);
   REQUIRE(root.children.size() == 2);
   CHECK(root.children[1].only("testcase").property("verdict") == "passed");
 }
 
 TEST_CASE("TEST_WARNINGS_OUTPUT_FILE: open guards, unsettled warm-ups, load") {
-  const Folder folder;
+  const Scratch folder;
   CHECK(run("'open guard'", bazel(folder)).code == 0);
-  const auto warnings = folder.content("warnings");
+  const auto warnings = folder.read("warnings");
   CHECK_THAT(warnings, ContainsSubstring("guarded, fused: its times had not settled when the warm-up ended\n") &&
                            ContainsSubstring("guarded, fused: time of at most 1.02x the baseline's: undecided, let "
                                              "through: 'fused' takes 0.500x the baseline's time"));
   CHECK(std::count(warnings.begin(), warnings.end(), '\n') == 2);
   CHECK(xml_in(folder).children.at(1).only("testcase").all("skipped").size() == 1);
-  CHECK_FALSE(fs::exists(folder.path() + "/infrastructure"));
+  CHECK_FALSE(fs::exists(folder.path.string() + "/infrastructure"));
 }
 
 TEST_CASE("TEST_WARNINGS_OUTPUT_FILE stays empty where nothing is to be warned of") {
-  const Folder folder;
+  const Scratch folder;
   CHECK(run("", bazel(folder)).code == 0);
-  CHECK(folder.content("warnings").empty());
+  CHECK(folder.read("warnings").empty());
   const auto full = run("'open guard'", "TEST_WARNINGS_OUTPUT_FILE=/dev/full");
   CHECK(full.code == 1);
   CHECK_THAT(full.err, ContainsSubstring("No space left on device"));
 }
 
 TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: load closes no guard and passes no claim") {
-  const Folder folder;
+  const Scratch folder;
   const auto variables = bazel(folder);
   const auto guards = run("'under load'", variables);
   CHECK(guards.code == 0);
-  CHECK(folder.content("infrastructure") ==
+  CHECK(folder.read("infrastructure") ==
         "machine\nloaded: The hypervisor gave others 50 %. loaded: The clock\\njumped.\n");
-  CHECK_THAT(folder.content("warnings"), ContainsSubstring("loaded: no verdict: The hypervisor gave others 50 %.\n"));
+  CHECK_THAT(folder.read("warnings"), ContainsSubstring("loaded: no verdict: The hypervisor gave others 50 %.\n"));
   for (const auto& suite : xml_in(folder).children)
     for (const auto* test : suite.all("testcase")) CHECK(test->all("failure").empty());
   const auto claims = run("'claims under load'", variables);
@@ -114,22 +115,22 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: load closes no guard and passes no 
 }
 
 TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: a device that is not there") {
-  const Folder folder;
+  const Scratch folder;
   const auto program = run("'asks for a device'", bazel(folder));
   CHECK(program.code == 42);
-  CHECK(folder.content("infrastructure") == "device\non a device: cuda:0 was asked for; there is none\n");
+  CHECK(folder.read("infrastructure") == "device\non a device: cuda:0 was asked for; there is none\n");
   CHECK_THAT(program.out, ContainsSubstring("invalid: 'fused' could not be run here"));
 }
 
 TEST_CASE("TEST_TIMEOUT: what is not reached is undecided and told, and the program ends by itself") {
   // The process exists already when it looks at the clock, so next to nothing is left of this.
-  const Folder folder;
-  const auto program = run("measures --json " + folder.path() + "/a.json",
-                           "TEST_SRCDIR=/tmp TEST_TIMEOUT=0.001 TEST_WARNINGS_OUTPUT_FILE=" + folder.path() + "/warnings");
+  const Scratch folder;
+  const auto program = run("measures --json " + folder.path.string() + "/a.json",
+                           "TEST_SRCDIR=/tmp TEST_TIMEOUT=0.001 TEST_WARNINGS_OUTPUT_FILE=" + folder.path.string() + "/warnings");
   CHECK(program.code == 42);
   CHECK_THAT(program.out, ContainsSubstring("undecided: 'fused' was not measured"));
-  CHECK_THAT(folder.content("a.json"), ContainsSubstring("\"outcome\":\"unreached\""));
-  CHECK_THAT(folder.content("warnings"),
+  CHECK_THAT(folder.read("a.json"), ContainsSubstring("\"outcome\":\"unreached\""));
+  CHECK_THAT(folder.read("warnings"),
              ContainsSubstring("measured: not measured: measuring ends after 80 % of the 1.00 ms that this test may take "
                                "(TEST_TIMEOUT)"));
   // Whatever else this machine does: the claim is that one takes less than a hundred times as long as the other.
@@ -141,15 +142,15 @@ TEST_CASE("TEST_TIMEOUT: what is not reached is undecided and told, and the prog
 }
 
 TEST_CASE("TESTBRIDGE_TEST_ONLY picks tests; what picks none fails") {
-  const Folder folder;
+  const Scratch folder;
   const auto variables = bazel(folder);
   CHECK(run("", variables + "TESTBRIDGE_TEST_ONLY='too slow'").code == 42);
   CHECK(run("", variables + "TESTBRIDGE_TEST_ONLY=nosuch").code != 0);
 }
 
 TEST_CASE("TEST_SHARD_STATUS_FILE is touched, and each test runs in one shard") {
-  const Folder folder;
-  const auto shards = bazel(folder) + "TEST_TOTAL_SHARDS=2 TEST_SHARD_STATUS_FILE=" + folder.path() + "/status ";
+  const Scratch folder;
+  const auto shards = bazel(folder) + "TEST_TOTAL_SHARDS=2 TEST_SHARD_STATUS_FILE=" + folder.path.string() + "/status ";
   std::string out;
   for (const auto* index : {"0", "1"}) {
     const auto program = run("'fast enough,open guard'", shards + "TEST_SHARD_INDEX=" + index);
@@ -157,7 +158,7 @@ TEST_CASE("TEST_SHARD_STATUS_FILE is touched, and each test runs in one shard") 
     CHECK(program.err.empty());
     out += program.out;
   }
-  CHECK(fs::exists(folder.path() + "/status"));
+  CHECK(fs::exists(folder.path.string() + "/status"));
   for (const std::string name : {"\nfirst", "\nguarded"}) {
     const auto at = out.find(name);
     REQUIRE(at != std::string::npos);
@@ -166,10 +167,10 @@ TEST_CASE("TEST_SHARD_STATUS_FILE is touched, and each test runs in one shard") 
 }
 
 TEST_CASE("--save-baseline and --baseline: the same machine, another one, and none") {
-  const Folder folder;
-  const std::string base = folder.path() + "/base.json";
+  const Scratch folder;
+  const std::string base = folder.path.string() + "/base.json";
   REQUIRE(run("--save-baseline " + base).code == 0);
-  CHECK_THAT(folder.content("base.json"), ContainsSubstring("\"expires_utc\": \"") && ContainsSubstring("\"budget_s\":"));
+  CHECK_THAT(folder.read("base.json"), ContainsSubstring("\"expires_utc\": \"") && ContainsSubstring("\"budget_s\":"));
   const auto same = run("--baseline " + base);
   CHECK(same.code == 0);
   CHECK_THAT(same.out, ContainsSubstring("2 expectations, 2 of them undecided and let through"));
@@ -183,8 +184,8 @@ TEST_CASE("--save-baseline and --baseline: the same machine, another one, and no
   CHECK_THAT(other.err, ContainsSubstring("is of another machine or build: libtorch_threads was \"1\" and is \"2\""));
   CHECK(run("--baseline /nonexistent.json").code == 1);
   CHECK_THAT(run("--baseline " + base + " --save-baseline " + base).err, ContainsSubstring("name the same file"));
-  fs::create_symlink(base, folder.path() + "/link.json");
-  CHECK_THAT(run("--baseline " + base + " --save-baseline " + folder.path() + "/link.json").err,
+  fs::create_symlink(base, folder.path.string() + "/link.json");
+  CHECK_THAT(run("--baseline " + base + " --save-baseline " + folder.path.string() + "/link.json").err,
              ContainsSubstring("name the same file"));
   CHECK_THAT(run("'shows*' --baseline " + base).err, ContainsSubstring("nothing was measured that could be compared"));
   CHECK(run("--save-baseline /dev/full").code == 1);

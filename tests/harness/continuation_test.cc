@@ -12,7 +12,8 @@
 #include "tests/report/temporary_file.hpp"
 
 using Catch::Matchers::ContainsSubstring;
-using program::Folder, program::run;
+using pace::test::Scratch;
+using program::run;
 
 namespace {
 
@@ -37,11 +38,11 @@ std::vector<std::string> results(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a lost device: what follows is measured in a fresh process, and nothing twice") {
-  const Folder folder;
-  fs::create_directory(folder.path() + "/tmp");
-  const auto program = run("'a device is lost' --disturbance 1 --json " + folder.path() + "/a.json --csv " +
-                               folder.path() + "/a.csv --junit " + folder.path() + "/a.xml",
-                           "TMPDIR=" + folder.path() + "/tmp");
+  const Scratch folder;
+  fs::create_directory(folder.path.string() + "/tmp");
+  const auto program = run("'a device is lost' --disturbance 1 --json " + folder.path.string() + "/a.json --csv " +
+                               folder.path.string() + "/a.csv --junit " + folder.path.string() + "/a.xml",
+                           "TMPDIR=" + folder.path.string() + "/tmp");
   INFO(program.out << program.err);
   CHECK(program.code == 42);
   for (const char* name : {"before", "between", "after"}) {
@@ -50,15 +51,15 @@ TEST_CASE("a lost device: what follows is measured in a fresh process, and nothi
   }
   CHECK(count(program.out, "measures culprit\n") == 2);
   CHECK(count(program.err, "the device was lost; a fresh process goes on") == 2);
-  CHECK(results(folder.content("a.json")) ==
+  CHECK(results(folder.read("a.json")) ==
         std::vector<std::string>{"before measured", "culprit threw", "between measured", "culprit threw",
                                  "after measured"});
-  CHECK(count(folder.content("a.csv"), "\nbefore,") == 2);  // a line for each implementation
-  CHECK(count(folder.content("a.csv"), "\nculprit,") == 4);
-  CHECK(count(folder.content("a.xml"), "an illegal address") > 0);
+  CHECK(count(folder.read("a.csv"), "\nbefore,") == 2);  // a line for each implementation
+  CHECK(count(folder.read("a.csv"), "\nculprit,") == 4);
+  CHECK(count(folder.read("a.xml"), "an illegal address") > 0);
   CHECK_THAT(program.out, ContainsSubstring("5 cases, 10 implementations: 6 measured, 2 threw, 2 unreached"));
   // What was handed over is gone.
-  CHECK(fs::directory_iterator(folder.path() + "/tmp") == fs::directory_iterator());
+  CHECK(fs::directory_iterator(folder.path.string() + "/tmp") == fs::directory_iterator());
 }
 
 TEST_CASE("no fresh process without a place for what was found: it says so and fails") {
@@ -69,8 +70,8 @@ TEST_CASE("no fresh process without a place for what was found: it says so and f
 }
 
 TEST_CASE("a hand-over that is none is refused by name") {
-  const Folder folder;
-  const auto missing = run("'fast enough'", "PACE_CONTINUE_FILE=" + folder.path() + "/none");
+  const Scratch folder;
+  const auto missing = run("'fast enough'", "PACE_CONTINUE_FILE=" + folder.path.string() + "/none");
   CHECK(missing.code == 1);
-  CHECK_THAT(missing.err, ContainsSubstring(folder.path() + "/none: cannot be opened"));
+  CHECK_THAT(missing.err, ContainsSubstring(folder.path.string() + "/none: cannot be opened"));
 }

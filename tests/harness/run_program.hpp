@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tests/report/temporary_file.hpp"
-#include "tests/report/temporary_folder.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace program {
 
@@ -30,7 +30,5 @@ inline Run run(const std::string& arguments, const std::string& variables = "") 
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
 }
-
-using Folder = TemporaryFolder;
 
 }  // namespace program

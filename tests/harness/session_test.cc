@@ -18,7 +18,8 @@ using Catch::Matchers::Matches;
 namespace {
 
 namespace fs = std::filesystem;
-using program::Folder, program::run;
+using pace::test::Scratch;
+using program::run;
 
 }  // namespace
 
@@ -117,62 +118,62 @@ TEST_CASE("a shard may be empty; a filter that matches in no shard may not") {
 }
 
 TEST_CASE("--csv and --json write files") {
-  const Folder folder;
-  const auto program = run("--csv " + folder.path() + "/a.csv --json=" + folder.path() + "/a.json --seed 3");
+  const Scratch folder;
+  const auto program = run("--csv " + folder.path.string() + "/a.csv --json=" + folder.path.string() + "/a.json --seed 3");
   CHECK(program.code == 0);
-  CHECK_THAT(folder.content("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
-  const auto json = folder.content("a.json");
+  CHECK_THAT(folder.read("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
+  const auto json = folder.read("a.json");
   CHECK_THAT(json, ContainsSubstring("\"schema_version\": 1") && ContainsSubstring("\"sample\":\"yes\"") &&
                        ContainsSubstring("\"libtorch\":\"2.") && ContainsSubstring("\"name\":\"first\""));
 }
 
 TEST_CASE("under bazel test, files go to the undeclared outputs") {
-  const Folder outputs;
-  const auto program = run("--csv mine.csv", "TEST_UNDECLARED_OUTPUTS_DIR=" + outputs.path());
+  const Scratch outputs;
+  const auto program = run("--csv mine.csv", "TEST_UNDECLARED_OUTPUTS_DIR=" + outputs.path.string());
   CHECK(program.code == 0);
-  CHECK_THAT(outputs.content("results.csv"), ContainsSubstring("first,fused"));
-  CHECK_THAT(outputs.content("results.json"), ContainsSubstring("\"name\":\"first\""));
-  CHECK(outputs.content("mine.csv") == outputs.content("results.csv"));
+  CHECK_THAT(outputs.read("results.csv"), ContainsSubstring("first,fused"));
+  CHECK_THAT(outputs.read("results.json"), ContainsSubstring("\"name\":\"first\""));
+  CHECK(outputs.read("mine.csv") == outputs.read("results.csv"));
 }
 
 TEST_CASE("under bazel run, a relative path starts where the person stands") {
-  const Folder folder;
-  CHECK(run("--csv mine.csv", "BUILD_WORKING_DIRECTORY=" + folder.path()).code == 0);
-  CHECK_THAT(folder.content("mine.csv"), ContainsSubstring("first,fused"));
+  const Scratch folder;
+  CHECK(run("--csv mine.csv", "BUILD_WORKING_DIRECTORY=" + folder.path.string()).code == 0);
+  CHECK_THAT(folder.read("mine.csv"), ContainsSubstring("first,fused"));
 }
 
 TEST_CASE("a program that dies leaves the results it had") {
-  const Folder folder;
-  const auto program = run("'publishes*' --csv " + folder.path() + "/a.csv --json " + folder.path() + "/a.json");
+  const Scratch folder;
+  const auto program = run("'publishes*' --csv " + folder.path.string() + "/a.csv --json " + folder.path.string() + "/a.json");
   CHECK(program.code != 0);
-  CHECK_THAT(folder.content("a.csv"), ContainsSubstring("before death,fused"));
-  CHECK_THAT(folder.content("a.json"), ContainsSubstring("\"name\":\"before death\"") && Matches("[^]*\\]\n\\}\n"));
+  CHECK_THAT(folder.read("a.csv"), ContainsSubstring("before death,fused"));
+  CHECK_THAT(folder.read("a.json"), ContainsSubstring("\"name\":\"before death\"") && Matches("[^]*\\]\n\\}\n"));
   CHECK_THAT(program.out, ContainsSubstring("before death"));
 }
 
 TEST_CASE("results that cannot be written fail a program whose tests pass") {
   // The header of the CSV fits into 512 bytes, the first result does not. Pipes know no such limit.
-  const Folder folder;
+  const Scratch folder;
   const TemporaryFile out;
   const std::string program = fs::absolute("tests/harness/sample_program").string();
-  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder.path() +
+  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder.path.string() +
                               "/a.csv 2>&1; echo exit code $?) | cat >" + out.path();
   REQUIRE(std::system(command.c_str()) == 0);
   CHECK_THAT(out.content(), ContainsSubstring("a.csv': File too large") && ContainsSubstring("All tests passed") &&
                                 ContainsSubstring("2.00x  [1.90, 2.10]") && ContainsSubstring("exit code 1\n"));
-  CHECK_THAT(folder.content("a.csv"), Matches("case,[^\n]*\n"));
+  CHECK_THAT(folder.read("a.csv"), Matches("case,[^\n]*\n"));
 }
 
 TEST_CASE("a table that cannot be shown fails the program and keeps nothing from the files") {
-  const Folder folder;
+  const Scratch folder;
   const TemporaryFile err;
   const std::string program = fs::absolute("tests/harness/sample_program").string();
   const std::string command =
-      "env -i '" + program + "' --csv " + folder.path() + "/a.csv >/dev/full 2>" + err.path();
+      "env -i '" + program + "' --csv " + folder.path.string() + "/a.csv >/dev/full 2>" + err.path();
   const int status = std::system(command.c_str());
   CHECK(WEXITSTATUS(status) == 1);
   CHECK_THAT(err.content(), ContainsSubstring("cannot write the table of results"));
-  CHECK_THAT(folder.content("a.csv"), ContainsSubstring("first,fused"));
+  CHECK_THAT(folder.read("a.csv"), ContainsSubstring("first,fused"));
 }
 
 TEST_CASE("a report for machines on the standard output stays clean") {
@@ -200,17 +201,17 @@ TEST_CASE("colours follow Catch2's own option") {
 }
 
 TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") {
-  const Folder folder;
-  const std::string variable = "TEST_PREMATURE_EXIT_FILE=" + folder.path() + "/running";
+  const Scratch folder;
+  const std::string variable = "TEST_PREMATURE_EXIT_FILE=" + folder.path.string() + "/running";
   run("'exits early'", variable);
-  CHECK(fs::exists(folder.path() + "/running"));
-  fs::remove(folder.path() + "/running");
+  CHECK(fs::exists(folder.path.string() + "/running"));
+  fs::remove(folder.path.string() + "/running");
   CHECK(run("", variable).code == 0);
-  CHECK_FALSE(fs::exists(folder.path() + "/running"));
+  CHECK_FALSE(fs::exists(folder.path.string() + "/running"));
 }
 
 TEST_CASE("listing opens no files") {
-  const Folder folder;
-  CHECK(run("--list-tests --csv " + folder.path() + "/a.csv").code == 0);
-  CHECK_FALSE(fs::exists(folder.path() + "/a.csv"));
+  const Scratch folder;
+  CHECK(run("--list-tests --csv " + folder.path.string() + "/a.csv").code == 0);
+  CHECK_FALSE(fs::exists(folder.path.string() + "/a.csv"));
 }

@@ -12,7 +12,8 @@
 #include "tests/harness/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
-using program::Folder, program::run;
+using pace::test::Scratch;
+using program::run;
 
 namespace {
 
@@ -56,16 +57,16 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
            {"hangs", "--patience 1", "timed out", "no call began or ended for 1.00 s, so the process was ended"},
            {"'is killed'", "", "out of memory", "signal 9 (Killed), as the system does when memory runs out"},
            {"'takes all memory'", "", "out of memory", "memory ran out"}}) {
-    const Folder folder;
-    const std::string json = folder.path() + "/a.json", csv = folder.path() + "/a.csv", xml = folder.path() + "/a.xml";
+    const Scratch folder;
+    const std::string json = folder.path.string() + "/a.json", csv = folder.path.string() + "/a.csv", xml = folder.path.string() + "/a.xml";
     const auto program = run(test + options + more + " --json " + json + " --csv " + csv + " --junit " + xml);
     INFO(test << '\n' << program.out << program.err);
     CHECK(program.code == 42);
-    CHECK(rows(folder.content("a.json")) == rows_with(outcome));
-    CHECK_THAT(folder.content("a.json"), ContainsSubstring(message));
-    CHECK(count(folder.content("a.csv"), "\nbefore,") == 3);
-    CHECK(count(folder.content("a.csv"), "\nculprit,bad,false," + outcome) == 1);
-    CHECK(count(folder.content("a.xml"), message) > 0);
+    CHECK(rows(folder.read("a.json")) == rows_with(outcome));
+    CHECK_THAT(folder.read("a.json"), ContainsSubstring(message));
+    CHECK(count(folder.read("a.csv"), "\nbefore,") == 3);
+    CHECK(count(folder.read("a.csv"), "\nculprit,bad,false," + outcome) == 1);
+    CHECK(count(folder.read("a.xml"), message) > 0);
     // In the table, too, and each comparison once.
     CHECK(count(program.out, "\nbefore  (") == 1);
     CHECK(count(program.out, outcome + ": ") >= 1);
@@ -74,21 +75,21 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
 }
 
 TEST_CASE("where the baseline crashes nobody is compared, and the run goes on") {
-  const Folder folder;
-  const auto program = run("'the baseline crashes'" + options + "--json " + folder.path() + "/a.json");
+  const Scratch folder;
+  const auto program = run("'the baseline crashes'" + options + "--json " + folder.path.string() + "/a.json");
   INFO(program.out << program.err);
   CHECK(program.code == 42);
-  CHECK(rows(folder.content("a.json")) == std::vector<std::string>{"culprit eager crashed", "culprit fine refused",
+  CHECK(rows(folder.read("a.json")) == std::vector<std::string>{"culprit eager crashed", "culprit fine refused",
                                                                    "after eager measured", "after fine measured"});
 }
 
 TEST_CASE("a crash outside of any comparison ends the run, and says so") {
-  const Folder folder;
-  const auto program = run("'crashes outside'" + options + "--json " + folder.path() + "/a.json");
+  const Scratch folder;
+  const auto program = run("'crashes outside'" + options + "--json " + folder.path.string() + "/a.json");
   INFO(program.out << program.err);
   CHECK(program.code != 0);
   CHECK_THAT(program.err, ContainsSubstring("outside of any comparison"));
-  CHECK(rows(folder.content("a.json")).size() == 2);
+  CHECK(rows(folder.read("a.json")).size() == 2);
 }
 
 TEST_CASE("without isolation a crash is the end") {
@@ -98,30 +99,30 @@ TEST_CASE("without isolation a crash is the end") {
 }
 
 TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; then it can be resumed") {
-  const Folder folder;
-  const std::string json = folder.path() + "/a.json", csv = folder.path() + "/a.csv";
+  const Scratch folder;
+  const std::string json = folder.path.string() + "/a.json", csv = folder.path.string() + "/a.csv";
   const std::string program_path = program::fs::absolute("tests/harness/sample_program").string();
   const std::string files = " --json " + json + " --csv " + csv;
-  const std::string out = folder.path() + "/out";
+  const std::string out = folder.path.string() + "/out";
   // The signal goes to the process that a shell knows, once the second comparison waits.
-  const std::string script = folder.path() + "/interrupt.sh";
+  const std::string script = folder.path.string() + "/interrupt.sh";
   std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << files << " >" << out
                         << " 2>&1 &\np=$!\nfor i in $(seq 600); do grep -q ^waits " << out
                         << " && break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
   const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
-  INFO(folder.content("out"));
+  INFO(folder.read("out"));
   CHECK(WEXITSTATUS(status) == 130);
-  CHECK_THAT(folder.content("out"), ContainsSubstring("interrupted; what was measured so far is in the result files"));
-  CHECK(rows(folder.content("a.json")) ==
+  CHECK_THAT(folder.read("out"), ContainsSubstring("interrupted; what was measured so far is in the result files"));
+  CHECK(rows(folder.read("a.json")) ==
         std::vector<std::string>{"before eager measured", "before bad measured", "before fine measured"});
-  CHECK(count(folder.content("a.csv"), "\nbefore,") == 3);
+  CHECK(count(folder.read("a.csv"), "\nbefore,") == 3);
 
   SECTION("what is there is not measured again") {
     const auto resumed = run("'waits to be interrupted'" + options + "--patience 1 --resume" + files);
     INFO(resumed.out << resumed.err);
     CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
-    CHECK(rows(folder.content("a.json")) == rows_with("timed out"));
-    CHECK(count(folder.content("a.csv"), "\nbefore,") == 3);
+    CHECK(rows(folder.read("a.json")) == rows_with("timed out"));
+    CHECK(count(folder.read("a.csv"), "\nbefore,") == 3);
     CHECK(count(resumed.out, "\nbefore  (") == 0);
     CHECK_THAT(resumed.out, ContainsSubstring("3 cases, 9 implementations: 8 measured"));
     CHECK_FALSE(program::fs::exists(json + ".new"));
@@ -132,7 +133,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     CHECK_THAT(resumed.err, ContainsSubstring(json + ": --resume: holds results of another configuration") &&
                                 ContainsSubstring("--seed: \"39630\" there, '7' here") &&
                                 ContainsSubstring("--extra: \"\" there, 'word' here"));
-    CHECK(rows(folder.content("a.json")).size() == 3);
+    CHECK(rows(folder.read("a.json")).size() == 3);
   }
   SECTION("a file that is none is refused") {
     std::ofstream(json) << "{\"results\": []}\n";
@@ -146,8 +147,8 @@ TEST_CASE("there is nothing to resume from without a file, or where the file is 
   const auto none = run("'fast enough' --resume");
   CHECK(none.code == 1);
   CHECK_THAT(none.err, ContainsSubstring("--resume: expected --json FILE beside it"));
-  const Folder folder;
-  const auto first = run("'fast enough' --resume --json " + folder.path() + "/a.json");
+  const Scratch folder;
+  const auto first = run("'fast enough' --resume --json " + folder.path.string() + "/a.json");
   CHECK(first.code == 0);
   CHECK_THAT(first.err, ContainsSubstring("0 results of an earlier run are kept"));
 }

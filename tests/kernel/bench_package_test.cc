@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "tests/models/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -84,7 +84,7 @@ TEST_CASE("the only model of a package need not be named") {
 }
 
 TEST_CASE("what is no package") {
-  const pace::tests::Scratch folder;
+  const pace::test::Scratch folder;
   const auto refuses = [](const std::string& path, const std::string& message) {
     CHECK_THROWS_MATCHES(pace::benches::Package(path, "model", "()", ""), pace::Error,
                          MessageMatches(ContainsSubstring(path) && ContainsSubstring(message)));

@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-#include "tests/models/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -46,7 +46,7 @@ pace::kernel::KernelReport report_on_gpu() {
 
 /// What was asked of the fakes, and what they answer.
 struct Fakes {
-  pace::tests::Scratch folder;
+  pace::test::Scratch folder;
   pace::benches::OpenPackage package{.device = "cuda"};
   pace::kernel::KernelReport report = report_on_gpu();
   pace::benches::Profile recorded{};

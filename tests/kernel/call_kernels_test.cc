@@ -12,7 +12,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
 
-#include "tests/models/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -176,7 +176,7 @@ TEST_CASE("the largest cache of a processor, as Linux tells it") {
   CHECK(pace::kernel::detail::cache_bytes("48K") == 48 << 10);
   CHECK(pace::kernel::detail::cache_bytes("260M") == 260 << 20);
   CHECK(pace::kernel::detail::cache_bytes("") == 0);
-  const pace::tests::Scratch folder;
+  const pace::test::Scratch folder;
   CHECK(pace::kernel::last_level_cache_bytes(folder.path) == 32 << 20);
   const auto add = [&](const std::string& index, const std::string& size) {
     const std::string cache = "sys/devices/system/cpu/cpu0/cache/" + index;

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "benches/models/check.hpp"
-#include "tests/models/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
-using pace::tests::Scratch;
+using pace::test::Scratch;
 
 struct Ran {
   int code = -1;

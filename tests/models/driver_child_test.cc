@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "pace/families/models/driver/driver.hpp"
-#include "tests/models/scratch.hpp"
+#include "tests/models/processes.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
@@ -34,16 +35,16 @@ TEST_CASE("one that takes too long is killed") {
 }
 
 TEST_CASE("what it has started ends with it") {
-  const pace::tests::Scratch scratch;
+  const pace::test::Scratch scratch;
   CHECK(shell("sleep 1000 & echo $! > " + (scratch / "pid")).status.ok());
   const std::string pid = scratch.read("pid");
   REQUIRE(pid.size() > 1);
-  CHECK(pace::tests::ends(pid));
+  CHECK(pace::test::ends(pid));
 }
 
 TEST_CASE("it reads nothing, has a limit to its memory, and does not ignore signals") {
   CHECK(shell("! read line").status.ok());
-  const pace::tests::Scratch scratch;
+  const pace::test::Scratch scratch;
   CHECK(shell("ulimit -d > " + (scratch / "limit"), {.memory = 64 << 20}).status.ok());
   CHECK(scratch.read("limit") == "65536\n");  // KiB
   const Interrupts interrupts;
@@ -66,7 +67,7 @@ TEST_CASE("what a model's process is called with") {
 }
 
 TEST_CASE("what is handed over, but for a line that was cut off") {
-  const pace::tests::Scratch scratch;
+  const pace::test::Scratch scratch;
   const auto path = scratch / "rows";
   CHECK(read_handed_over(path).rows.empty());
   hand_over(path, Row{.name = "a"});

@@ -9,12 +9,12 @@
 
 #include "pace/core/error.hpp"
 #include "pace/families/models/driver/dashboard_report.hpp"
-#include "tests/models/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
 using namespace pace::families::models;
-using pace::tests::Scratch;
+using pace::test::Scratch;
 
 const std::string performance =
     "dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio\n"

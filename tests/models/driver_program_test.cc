@@ -16,12 +16,13 @@
 #include "pace/families/models/driver/csv_table.hpp"
 #include "pace/families/models/driver/json_record.hpp"
 #include "pace/subject/process.hpp"
-#include "tests/models/scratch.hpp"
+#include "tests/models/processes.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
 using namespace pace::families::models;
-using pace::tests::Scratch;
+using pace::test::Scratch;
 using Strings = std::vector<std::string>;
 
 struct Variable {
@@ -122,7 +123,7 @@ TEST_CASE("a model that hangs is ended, with all that it has started") {
 
   const Variable pid("FAKE_MODELS_PID", bench.scratch / "pid");
   CHECK(bench.performance({"-k", "forks", "--timeout=0.5"}) == 0);
-  CHECK(pace::tests::ends(bench.scratch.read("pid")));
+  CHECK(pace::test::ends(bench.scratch.read("pid")));
 
   CHECK(bench.accuracy({"-k", "hangs", "--timeout=0.3", "--gate"}) == 3);
   CHECK(bench.csv() == "dev,name,batch_size,accuracy\ncpu,hangs,0,timeout\n");

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "benches/models/summary.hpp"
-#include "tests/models/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
 struct World {
-  pace::tests::Scratch scratch;
+  pace::test::Scratch scratch;
   std::string out, errors;
 
   int run(std::vector<std::string> words) {

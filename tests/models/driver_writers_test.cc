@@ -14,13 +14,13 @@
 
 #include "pace/core/error.hpp"
 #include "pace/families/models/driver/result_files.hpp"
-#include "tests/models/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
 using namespace pace::families::models;
 using Catch::Matchers::Message;
-using pace::tests::Scratch;
+using pace::test::Scratch;
 
 Row fast(const std::string& name, double speedup, const std::string& backend = "aot_inductor") {
   return {.device = "cpu", .name = name, .batch_size = 4, .backend = backend,

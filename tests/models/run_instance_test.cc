@@ -14,6 +14,7 @@
 #include "pace/check/same.hpp"
 #include "pace/subject/rand_strided.hpp"
 #include "tests/models/run_samples.hpp"
+#include "tests/support/why.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -23,16 +24,7 @@ namespace {
 
 using namespace pace::families::models;
 using Catch::Matchers::ContainsSubstring;
-
-template <class F>
-std::string why(F function) {
-  try {
-    function();
-  } catch (const pace::Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
+using pace::test::why;
 
 bool equal_values(const Instance& a, const Instance& b) {
   const auto same = [](const auto& left, const auto& right) {

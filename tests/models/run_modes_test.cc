@@ -18,6 +18,7 @@
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
+#include "tests/support/scratch.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -33,14 +34,7 @@ using pace::test::cell;
 using pace::test::eager_but;
 using pace::test::run;
 namespace fs = std::filesystem;
-
-struct Folder {
-  fs::path path = pace::subject::detail::make_folder_in(fs::temp_directory_path());
-  Folder() = default;
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { pace::subject::detail::remove_tree(path); }
-};
+using pace::test::Scratch;
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -215,7 +209,7 @@ TEST_CASE("the largest batch that runs", "[models]") {
 }
 
 TEST_CASE("traces of a run of their own", "[models]") {
-  const Folder folder;
+  const Scratch folder;
   auto settings = in_mode(Mode::performance, {"torchscript"});
   settings.profiler_trace = (folder.path / "traces").string();
   settings.memory_snapshot = (folder.path / "snapshots").string();
@@ -233,7 +227,7 @@ TEST_CASE("traces of a run of their own", "[models]") {
 }
 
 TEST_CASE("operator inputs of a model, for the operator bench", "[models]") {
-  const Folder folder;
+  const Scratch folder;
   auto settings = in_mode(Mode::operator_inputs, {"aot_inductor"});
   REQUIRE_THROWS_AS(run(pace::test::small_net(), settings), pace::InputError);
   settings.log_operator_inputs = (folder.path / "inputs").string();

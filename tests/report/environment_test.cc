@@ -5,7 +5,7 @@
 #include <string>
 
 #include "pace/report/environment.hpp"
-#include "tests/report/temporary_folder.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
@@ -16,15 +16,15 @@ const std::string commit_a(40, 'a'), commit_b(40, 'b');
 }  // namespace
 
 TEST_CASE("a machine with everything") {
-  const TemporaryFolder machine;
-  machine.put("proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz: fine\nmodel name\t: second\n");
-  machine.put("proc/meminfo", "MemTotal:       16 kB\nMemFree: 1 kB\n");
-  machine.put("proc/loadavg", "3.50 2.00 1.00 1/100 42\n");
-  machine.put("proc/sys/kernel/randomize_va_space", "0\n");
-  machine.put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
-  machine.put("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
-  machine.put("sys/fs/cgroup/cpu.max", "150000 100000\n");
-  const auto environment = report::read_environment({"/bin/bench", "--op", "aten::add it's", ""}, machine.path());
+  const pace::test::Scratch machine;
+  machine.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz: fine\nmodel name\t: second\n");
+  machine.write("proc/meminfo", "MemTotal:       16 kB\nMemFree: 1 kB\n");
+  machine.write("proc/loadavg", "3.50 2.00 1.00 1/100 42\n");
+  machine.write("proc/sys/kernel/randomize_va_space", "0\n");
+  machine.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  machine.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+  machine.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
+  const auto environment = report::read_environment({"/bin/bench", "--op", "aten::add it's", ""}, machine.path.string());
   CHECK(environment.cpu == "Fast CPU @ 3 GHz: fine");
   CHECK(environment.memory_bytes == 16 * 1024);
   CHECK(environment.load == 3.5);
@@ -50,14 +50,14 @@ TEST_CASE("a machine that tells nothing is no error") {
 }
 
 TEST_CASE("other ways to say it, and nonsense") {
-  const TemporaryFolder machine;
-  machine.put("sys/devices/system/cpu/cpufreq/boost", "1\n");
-  machine.put("sys/fs/cgroup/cpu.max", "max 100000\n");
-  machine.put("proc/loadavg", "busy\n");
-  machine.put("proc/meminfo", ": no key\nMemTotal:\n");
-  machine.put("proc/cpuinfo", "\n:\nmodel name");
-  machine.put("proc/device-tree/model", std::string("Some Board\0", 11));
-  const auto environment = report::read_environment({}, machine.path());
+  const pace::test::Scratch machine;
+  machine.write("sys/devices/system/cpu/cpufreq/boost", "1\n");
+  machine.write("sys/fs/cgroup/cpu.max", "max 100000\n");
+  machine.write("proc/loadavg", "busy\n");
+  machine.write("proc/meminfo", ": no key\nMemTotal:\n");
+  machine.write("proc/cpuinfo", "\n:\nmodel name");
+  machine.write("proc/device-tree/model", std::string("Some Board\0", 11));
+  const auto environment = report::read_environment({}, machine.path.string());
   CHECK(environment.turbo == true);
   CHECK_FALSE(environment.cpu_quota);
   CHECK_FALSE(environment.load);
@@ -79,44 +79,44 @@ TEST_CASE("cautions name what spoils figures, and only that") {
 }
 
 TEST_CASE("the commit of a checkout, however git stores it") {
-  const TemporaryFolder tree;
-  SECTION("no checkout") { CHECK(report::commit_of(tree.path()).empty()); }
+  const pace::test::Scratch tree;
+  SECTION("no checkout") { CHECK(report::commit_of(tree.path.string()).empty()); }
   SECTION("a detached HEAD") {
-    tree.put(".git/HEAD", commit_a + "\n");
-    CHECK(report::commit_of(tree.path()) == commit_a);
+    tree.write(".git/HEAD", commit_a + "\n");
+    CHECK(report::commit_of(tree.path.string()) == commit_a);
   }
   SECTION("a branch") {
-    tree.put(".git/HEAD", "ref: refs/heads/feature/x\n");
-    tree.put(".git/refs/heads/feature/x", commit_a + "\n");
-    tree.put(".git/packed-refs", commit_b + " refs/heads/feature/x\n");
-    CHECK(report::commit_of(tree.path()) == commit_a);
+    tree.write(".git/HEAD", "ref: refs/heads/feature/x\n");
+    tree.write(".git/refs/heads/feature/x", commit_a + "\n");
+    tree.write(".git/packed-refs", commit_b + " refs/heads/feature/x\n");
+    CHECK(report::commit_of(tree.path.string()) == commit_a);
   }
   SECTION("a packed branch") {
-    tree.put(".git/HEAD", "ref: refs/heads/main\n");
-    tree.put(".git/packed-refs", "# pack-refs with: peeled\n" + commit_a + " refs/heads/main2\n" + commit_b +
+    tree.write(".git/HEAD", "ref: refs/heads/main\n");
+    tree.write(".git/packed-refs", "# pack-refs with: peeled\n" + commit_a + " refs/heads/main2\n" + commit_b +
                                      " refs/heads/main\n^" + commit_a + "\n");
-    CHECK(report::commit_of(tree.path()) == commit_b);
+    CHECK(report::commit_of(tree.path.string()) == commit_b);
   }
   SECTION("a worktree") {
-    tree.put("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
-    tree.put("main/.git/worktrees/w/commondir", "../..\n");
-    tree.put("main/.git/refs/heads/w", commit_b + "\n");
-    tree.put("w/.git", "gitdir: ../main/.git/worktrees/w\n");
-    CHECK(report::commit_of(tree.path() + "/w") == commit_b);
+    tree.write("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
+    tree.write("main/.git/worktrees/w/commondir", "../..\n");
+    tree.write("main/.git/refs/heads/w", commit_b + "\n");
+    tree.write("w/.git", "gitdir: ../main/.git/worktrees/w\n");
+    CHECK(report::commit_of(tree.path.string() + "/w") == commit_b);
   }
   SECTION("a branch without commits, and nonsense") {
-    tree.put(".git/HEAD", "ref: refs/heads/main\n");
-    CHECK(report::commit_of(tree.path()).empty());
-    tree.put(".git/HEAD", "garbage\n");
-    CHECK(report::commit_of(tree.path()).empty());
+    tree.write(".git/HEAD", "ref: refs/heads/main\n");
+    CHECK(report::commit_of(tree.path.string()).empty());
+    tree.write(".git/HEAD", "garbage\n");
+    CHECK(report::commit_of(tree.path.string()).empty());
   }
 }
 
 TEST_CASE("the commit comes from PACE_COMMIT, else from the workspace of bazel run") {
-  const TemporaryFolder tree;
-  tree.put(".git/HEAD", commit_a + "\n");
+  const pace::test::Scratch tree;
+  tree.write(".git/HEAD", commit_a + "\n");
   ::unsetenv("PACE_COMMIT");
-  ::setenv("BUILD_WORKSPACE_DIRECTORY", tree.path().c_str(), 1);
+  ::setenv("BUILD_WORKSPACE_DIRECTORY", tree.path.string().c_str(), 1);
   CHECK(report::read_environment().commit == commit_a);
   ::setenv("PACE_COMMIT", "v1-dirty", 1);
   CHECK(report::read_environment().commit == "v1-dirty");

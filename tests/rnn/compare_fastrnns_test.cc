@@ -9,33 +9,12 @@
 #include <vector>
 
 #include "benches/rnn/compare_fastrnns.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Of one test; gone with it.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "compare_fastrnns_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
-  }
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
+using pace::test::Scratch;
 
 struct Run {
   std::string out, err;
@@ -58,7 +37,7 @@ constexpr const char* diff_text =
     R"({"lstm": {"jit": 6.0, "aten": 5.0}, "lstm-backward": {"aten": 20.1}, "resnet": {"resnet18": 1234567.0}})";
 
 TEST_CASE("markdown, which is the default") {
-  const Folder folder;
+  const Scratch folder;
   const auto base = folder.write("base.json", base_text), diff = folder.write("diff.json", diff_text);
   const std::string expected =
       "| name                                             | base time (s) |   diff time (s) |   % change |\n"
@@ -78,7 +57,7 @@ TEST_CASE("markdown, which is the default") {
 }
 
 TEST_CASE("table, csv and json") {
-  const Folder folder;
+  const Scratch folder;
   const auto base = folder.write("base.json", base_text), diff = folder.write("diff.json", diff_text);
   REQUIRE(run({"--format", "table", base, diff}).out ==
           "name                                             base time (s)   diff time (s)   % change\n"
@@ -100,7 +79,7 @@ TEST_CASE("table, csv and json") {
 }
 
 TEST_CASE("compat: the numbers of the files under a heading that says seconds") {
-  const Folder folder;
+  const Scratch folder;
   const auto base = folder.write("base.json", base_text), diff = folder.write("diff.json", diff_text);
   REQUIRE(run({"--compat", "--format", "json", base, diff}).out ==
           "[[\"lstm[aten]:bwd\", 20.0, 20.1], [\"lstm[aten]:fwd\", 4.0, 5.0], [\"lstm[gone]:fwd\", 1.5, NaN], "
@@ -108,7 +87,7 @@ TEST_CASE("compat: the numbers of the files under a heading that says seconds") 
 }
 
 TEST_CASE("pytest-benchmark's JSON, in seconds as it is") {
-  const Folder folder;
+  const Scratch folder;
   const auto base = folder.write("base.json", R"({"machine_info": {}, "benchmarks": [
     {"group": "fastrnns", "name": "test_forward[aten-legacy-old]", "stats": {"mean": 0.004, "min": 0.001}},
     {"group": "fastrnns", "name": "test_backward[aten-legacy-old]", "stats": {"mean": 0.02}},
@@ -134,12 +113,12 @@ void fails(const Run& result, const std::string& message) {
 }
 
 TEST_CASE("files that do not do are named, with the line where they are no JSON") {
-  const Folder folder;
+  const Scratch folder;
   const auto good = folder.write("good.json", "{}");
-  const auto missing = folder.path() + "/missing.json";
+  const auto missing = folder.path.string() + "/missing.json";
   const std::string unreadable = ": cannot be read; expected JSON of fastrnns or of pytest-benchmark";
   fails(run({missing, good}), missing + unreadable);
-  fails(run({good, folder.path()}), folder.path() + unreadable);
+  fails(run({good, folder.path.string()}), folder.path.string() + unreadable);
 
   const std::string no_json = ": this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark";
   const auto cut = folder.write("cut.json", "{\n  \"lstm\": {\"aten\": oops}\n}\n");
@@ -164,7 +143,7 @@ TEST_CASE("files that do not do are named, with the line where they are no JSON"
 }
 
 TEST_CASE("command lines that do not do") {
-  const Folder folder;
+  const Scratch folder;
   const auto good = folder.write("good.json", "{}");
   fails(run({}), "expected two files: base.json and diff.json");
   fails(run({good}), "expected two files: base.json and diff.json");

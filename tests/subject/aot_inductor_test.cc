@@ -15,6 +15,8 @@
 #include "pace/subject/files.hpp"
 #include "pace/subject/package_facts.hpp"
 #include "tests/subject/inputs.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/support/why.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -28,14 +30,8 @@ using pace::subject::OperatorCall;
 using pace::test::inputs;
 using pace::test::list;
 using pace::test::random;
-
-struct Folder {
-  fs::path path = pace::subject::detail::make_folder_in(fs::temp_directory_path());
-  Folder() = default;
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { pace::subject::detail::remove_tree(path); }
-};
+using pace::test::Scratch;
+using pace::test::why;
 
 std::vector<c10::IValue> parts(const c10::IValue& value) {
   if (value.isTuple()) return value.toTupleRef().elements().vec();
@@ -55,19 +51,9 @@ std::vector<at::Tensor> copies(const OperatorCall& call) {
   return tensors;
 }
 
-template <class F>
-std::string why(F function) {
-  try {
-    function();
-  } catch (const pace::Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST_CASE("packages give what the operator gives", "[subject][aot_inductor]") {
   const c10::InferenceMode inference;
-  const Folder folder;
+  const Scratch folder;
   pace::subject::PackageOptions options;
   options.cache = folder.path;
   if (options.python.empty()) SKIP("no Python with torch is known: set PACE_PYTHON");

@@ -14,6 +14,7 @@
 #include "pace/subject/eager.hpp"
 #include "pace/subject/functor.hpp"
 #include "tests/subject/inputs.hpp"
+#include "tests/support/why.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -28,17 +29,8 @@ using pace::subject::OperatorCall;
 using pace::test::inputs;
 using pace::test::list;
 using pace::test::random;
+using pace::test::why;
 using Tensors = std::vector<at::Tensor>;
-
-template <class F>
-std::string why(F function) {
-  try {
-    function();
-  } catch (const pace::Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST_CASE("back ends are found by name", "[subject]") {
   auto registry = BackendRegistry::with_defaults({});

@@ -14,6 +14,7 @@
 #include "pace/subject/files.hpp"
 #include "pace/subject/training_package.hpp"
 #include "tests/subject/definitions.hpp"
+#include "tests/support/why.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace subject = pace::subject;
 using Catch::Matchers::ContainsSubstring;
+using pace::test::why;
 using subject::DefinitionStore;
 using subject::PackageKind;
 using subject::PackageRequest;
@@ -50,16 +52,6 @@ struct Scene {
   fs::path folder = subject::detail::make_folder_in(fs::temp_directory_path());
   subject::PackageOptions options = subject::definition_package_options();
 };
-
-template <class F>
-std::string why(F function) {
-  try {
-    function();
-  } catch (const pace::Refused& refused) {
-    return refused.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST_CASE("a definition is compiled once for inference and once for training", "[subject]") {
   Scene scene;
@@ -140,7 +132,7 @@ TEST_CASE("packages of definitions can be build outputs", "[subject]") {
   options.python.clear();
   options.directories = {scene.folder / "made before"};
   REQUIRE(DefinitionStore(options).find(traced, PackageKind::training).parent_path() == scene.folder / "made before");
-  REQUIRE_THAT(why([&] { (void)DefinitionStore(options).find(traced, PackageKind::inference); }),
+  REQUIRE_THAT(why<pace::Refused>([&] { (void)DefinitionStore(options).find(traced, PackageKind::inference); }),
                ContainsSubstring("no Python with torch"));
 }
 
@@ -167,15 +159,15 @@ TEST_CASE("a definition that cannot be compiled says why", "[subject]") {
   ::setenv("FAKE_MODE", "fail", 1);
   const auto traced = subject::trace(pace::test::mlp());
   DefinitionStore store(scene.options);
-  REQUIRE_THAT(why([&] { (void)subject::TrainingPackage::open(store, traced); }), ContainsSubstring("made to fail"));
-  REQUIRE_THAT(why([&] { (void)subject::InferencePackage::open(store, traced); }), ContainsSubstring("made to fail"));
+  REQUIRE_THAT(why<pace::Refused>([&] { (void)subject::TrainingPackage::open(store, traced); }), ContainsSubstring("made to fail"));
+  REQUIRE_THAT(why<pace::Refused>([&] { (void)subject::InferencePackage::open(store, traced); }), ContainsSubstring("made to fail"));
 }
 
 TEST_CASE("a package without a layout is compiled anew once, then refused", "[subject]") {
   Scene scene;
   const auto traced = subject::trace(pace::test::mlp());
   DefinitionStore store(scene.options);
-  REQUIRE_THAT(why([&] { (void)subject::TrainingPackage::open(store, traced); }),
+  REQUIRE_THAT(why<pace::Refused>([&] { (void)subject::TrainingPackage::open(store, traced); }),
                ContainsSubstring("does not load, though compiled anew") && ContainsSubstring("layout"));
   REQUIRE(read(scene.folder / "log") == "run R\"\"\"py(\ncase\nrun R\"\"\"py(\ncase\n");
 }

@@ -20,6 +20,7 @@
 
 #include "pace/subject/files.hpp"
 #include "pace/subject/training_package.hpp"
+#include "tests/support/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -30,16 +31,9 @@ namespace fs = std::filesystem;
 namespace subject = pace::subject;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
+using pace::test::Scratch;
 using Kind = subject::PackageKernel::Kind;
 using Tensors = std::vector<at::Tensor>;
-
-struct Folder {
-  fs::path path = subject::detail::make_folder_in(fs::temp_directory_path());
-  Folder() = default;
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { subject::detail::remove_tree(path); }
-};
 
 class Beside {
  public:
@@ -49,7 +43,7 @@ class Beside {
   [[nodiscard]] fs::path file() const { return folder_.path / "net.v2.json"; }
 
  private:
-  Folder folder_;
+  Scratch folder_;
 };
 
 std::string why(const std::string& text, const std::string& model = "model") {
@@ -224,7 +218,7 @@ class Ranges {
 };
 
 TEST_CASE("a package announces the kernels that were recorded of it, in their order", "[subject][aot_inductor]") {
-  const Folder folder;
+  const Scratch folder;
   auto options = subject::definition_package_options();
   options.cache = folder.path;
   options.inductor = {{"cpp.enable_kernel_profile", "true"}};

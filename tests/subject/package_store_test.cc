@@ -15,6 +15,7 @@
 #include "pace/subject/files.hpp"
 #include "pace/subject/process.hpp"
 #include "tests/subject/inputs.hpp"
+#include "tests/support/why.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -28,6 +29,7 @@ using pace::subject::PackageOptions;
 using pace::subject::PackageStore;
 using pace::test::inputs;
 using pace::test::random;
+using pace::test::why;
 
 std::string read(const fs::path& path) {
   std::ifstream file(path);
@@ -74,16 +76,6 @@ OperatorCall relu(std::int64_t size) {
   return OperatorCall::bind("aten.relu.default", inputs({random({size})}));
 }
 
-template <class F>
-std::string why(F function) {
-  try {
-    function();
-  } catch (const pace::Refused& refused) {
-    return refused.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST_CASE("a package is compiled once, and found from then on", "[subject]") {
   Scene scene;
   const auto call = relu(3);
@@ -108,7 +100,7 @@ TEST_CASE("who compiled a package knows how long that took, and nobody else", "[
   CHECK(store.compile_seconds(relu(4)) == std::nullopt);
   CHECK(PackageStore(scene.options()).compile_seconds(relu(3)) == std::nullopt);
   Scene::mode("fail");
-  CHECK_THAT(why([&] { (void)store.find(relu(4)); }), ContainsSubstring("made to fail"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(relu(4)); }), ContainsSubstring("made to fail"));
   CHECK(store.compile_seconds(relu(4)) == std::nullopt);
 }
 
@@ -174,10 +166,10 @@ TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried aga
   Scene::mode("fail");
   const auto call = relu(3);
   PackageStore store(scene.options());
-  CHECK_THAT(why([&] { (void)store.find(call); }), ContainsSubstring("made to fail") && ContainsSubstring(".json"));
-  CHECK_THAT(why([&] { (void)store.find(call); }), ContainsSubstring("made to fail"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("made to fail") && ContainsSubstring(".json"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("made to fail"));
   Scene::mode("ok");
-  CHECK_THAT(why([&] { (void)PackageStore(scene.options()).find(call); }), ContainsSubstring("made to fail"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }), ContainsSubstring("made to fail"));
   CHECK(scene.count("run") == 1);
   fs::remove(scene.cache() / (store.key(call) + ".json"));  // as the message says
   CHECK_NOTHROW(store.find(call));
@@ -188,8 +180,8 @@ TEST_CASE("what failed in passing is tried again, once a process", "[subject]") 
   Scene::mode("transient");
   const auto call = relu(3);
   PackageStore store(scene.options());
-  CHECK_THAT(why([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
-  CHECK_THAT(why([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
   CHECK(scene.count("run") == 1);
   Scene::mode("ok");
   CHECK_NOTHROW(PackageStore(scene.options()).find(call));
@@ -228,13 +220,13 @@ TEST_CASE("a compiler that dies is told with its last words, and not called agai
   const auto call = relu(3);
   PackageStore store(scene.options());
   for (int i = 0; i < 2; ++i) {
-    CHECK_THAT(why([&] { (void)store.find(call); }),
+    CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }),
                ContainsSubstring("ended with exit code 3: Traceback: no module named torch"));
   }
   CHECK(scene.count("run") == 1);
   Scene::mode("silent");
   const auto another = relu(4);
-  CHECK_THAT(why([&] { (void)store.find(another); }), ContainsSubstring("left no package for aten.relu.default"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(another); }), ContainsSubstring("left no package for aten.relu.default"));
 }
 
 TEST_CASE("without Python, packages made before are used, and others refused", "[subject]") {
@@ -249,13 +241,13 @@ TEST_CASE("without Python, packages made before are used, and others refused", "
   options.directories = {scene.folder / "not there", scene.folder / "made before"};
   PackageStore store(options);
   CHECK(store.find(call).parent_path() == scene.folder / "made before");
-  CHECK_THAT(why([&] { (void)store.find(other); }),
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(other); }),
              ContainsSubstring("no Python with torch") && ContainsSubstring("PACE_PYTHON"));
   CHECK(store.discard(call));  // a directory is only read: what does not load there is compiled into the cache
-  CHECK_THAT(why([&] { (void)store.find(call); }), ContainsSubstring("no Python with torch"));
-  CHECK_THAT(why([&] { store.export_and_compile(calls, scene.folder / "out"); }), ContainsSubstring("PACE_PYTHON"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("no Python with torch"));
+  CHECK_THAT(why<pace::Refused>([&] { store.export_and_compile(calls, scene.folder / "out"); }), ContainsSubstring("PACE_PYTHON"));
   options.python = "/no/such/python";
-  CHECK_THAT(why([&] { (void)PackageStore(options).find(other); }),
+  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(options).find(other); }),
              ContainsSubstring("cannot run /no/such/python: No such file or directory"));
 }
 
@@ -265,7 +257,7 @@ TEST_CASE("a cache that cannot be written to", "[subject]") {
   auto options = scene.options();
   write(scene.folder / "file", "");
   options.cache = scene.folder / "file" / "cache";
-  CHECK(why([&] { (void)PackageStore(options).find(call); }).find("cache") != std::string::npos);
+  CHECK(why<pace::Refused>([&] { (void)PackageStore(options).find(call); }).find("cache") != std::string::npos);
   // A build output can be made all the same: sources go to the folder for temporary files.
   const OperatorCall* const calls[] = {&call};
   PackageStore(options).export_and_compile(calls, scene.folder / "out");

@@ -16,6 +16,8 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include "tests/support/why.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -24,6 +26,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using pace::subject::Definition;
 using pace::subject::trace;
+using pace::test::why;
 using Tensors = std::vector<at::Tensor>;
 
 at::Tensor parameter(std::vector<std::int64_t> sizes) { return at::rand(sizes).requires_grad_(); }
@@ -36,16 +39,6 @@ Definition layer(double factor = 2.5) {
             const auto y = at::linear(x[0], p[0], p[1]);
             return Tensors{at::relu(y) * factor, y};
           }};
-}
-
-template <class F>
-std::string why(F function) {
-  try {
-    function();
-  } catch (const pace::Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST_CASE("a traced definition computes the same from other operands", "[subject][traced]") {

@@ -18,6 +18,8 @@
 #include "pace/subject/package_facts.hpp"
 #include "pace/training/compiled_step.hpp"
 #include "tests/subject/definitions.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/support/why.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -28,26 +30,10 @@ namespace fs = std::filesystem;
 namespace subject = pace::subject;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::Tensors;
+using pace::test::Scratch;
+using pace::test::why;
 using subject::Definition;
 using subject::PackageKind;
-
-struct Folder {
-  fs::path path = subject::detail::make_folder_in(fs::temp_directory_path());
-  Folder() = default;
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { subject::detail::remove_tree(path); }
-};
-
-template <class F>
-std::string why(F function) {
-  try {
-    function();
-  } catch (const pace::Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 bool close(const at::Tensor& a, const at::Tensor& b, double tolerance) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
@@ -147,7 +133,7 @@ TEST_CASE("the state of random numbers may be where LibTorch keeps it", "[subjec
 }
 
 TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][training]") {
-  const Folder folder;
+  const Scratch folder;
   auto options = subject::definition_package_options();
   options.cache = folder.path;
   if (options.python.empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
@@ -174,7 +160,7 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][tr
   }
 
   // From here on there is no Python to compile with: packages come from the cache, and from a directory.
-  const Folder empty;
+  const Scratch empty;
   options.python = "/no/such/python";
   options.directories = {folder.path};
   options.cache = empty.path;

@@ -1,0 +1,21 @@
+// What something is refused with.
+#pragma once
+
+#include <string>
+
+#include "pace/core/error.hpp"
+
+namespace pace::test {
+
+/// The message of the `E` that `function()` throws.
+template <class E = Error, class F>
+[[nodiscard]] std::string why(F&& function) {
+  try {
+    function();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace pace::test
