@@ -39,6 +39,9 @@ TEST_CASE("models as CUDA graphs are timed and right", "[models]") {
       REQUIRE(cell<std::string>(row, "status") == "pass");
       REQUIRE(cell<double>(row, "speedup") > 0);
       REQUIRE(cell<double>(row, "eager_peak_mem") > 0);
+      // What a graph holds counts, too.
+      if (row.backend == "cuda_graph")
+        REQUIRE(cell<double>(row, "dynamo_peak_mem") > 0.8 * cell<double>(row, "eager_peak_mem"));
     }
     REQUIRE(std::filesystem::exists(folder / "eager_small_net.pickle"));
     settings.compat = true;

@@ -22,6 +22,7 @@
 #include "pace/families/models/run/dynamic_batch.hpp"
 #include "pace/families/models/run/instance.hpp"
 #include "pace/families/models/run/step.hpp"
+#include "pace/families/models/run/warm_up.hpp"
 #include "pace/families/models/settings.hpp"
 #include "pace/subject/definition_store.hpp"
 #include "pace/subject/inductor_configs.hpp"
@@ -42,6 +43,9 @@ struct Runnable {
   /// Seconds: compiling, if this process did that; loading.
   std::optional<double> compile_seconds = {};
   double load_seconds = 0;
+  /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nobody else
+  /// can have it.
+  double captured_gigabytes = 0;
   /// Operators that were traced, and whether backward and CUDA graph are captured: what dynamo's counters would tell.
   std::int64_t calls_captured = 0;
   bool captured = false, backward_captured = false, compiled = false;
@@ -173,9 +177,11 @@ struct PackageSource {
   made.fixed_addresses = true;
   made.captured = true;
   made.backward_captured = static_cast<bool>(made.model.step.backward);
+  const PeakMemory memory(device);
   const auto began = std::chrono::steady_clock::now();
   (void)made.model.step.forward(made.model.inputs);
   made.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (device.is_cuda()) made.captured_gigabytes = memory.gigabytes(0);
   return made;
 }
 

@@ -71,6 +71,7 @@ inline void warm_up_candidate(Candidate& candidate, const Settings& settings) {
     candidate.warm_up = warm_up(instance.options.device, settings.warm_up_iterations, bytes_of(instance), call);
     if (settings.warm_peak_memory)
       candidate.warm_up.peak_gigabytes = warm_up(instance.options.device, 1, bytes_of(instance), call).peak_gigabytes;
+    candidate.warm_up.peak_gigabytes += candidate.iterating->runnable.captured_gigabytes;
   } catch (...) {
     const Failed failed = current_failed();
     candidate.status = failed.out_of_memory ? "OOM" : "warmup_failed";
