@@ -21,30 +21,15 @@ using namespace pace::families::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::AddedBackend;
 using pace::test::eager_but;
+using pace::test::number;
+using pace::test::quick;
 using pace::test::run;
+using pace::test::text;
 
-double number(const Row& row, const std::string& column) {
-  for (const auto& [name, cell] : row.values)
-    if (name == column) {
-      if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-      return std::get<double>(cell);
-    }
-  throw std::runtime_error("no column " + column);
-}
-std::string text(const Row& row, const std::string& column) { return pace::test::cell<std::string>(row, column); }
 std::vector<std::string> columns(const Row& row) {
   std::vector<std::string> names;
   for (const auto& [name, cell] : row.values) names.push_back(name);
   return names;
-}
-
-Settings quick(std::vector<std::string> backends, bool training = false) {
-  Settings settings;
-  settings.backends = std::move(backends);
-  settings.training = training;
-  settings.repeat = 12;
-  settings.warm_up_iterations = 2;
-  return settings;
 }
 
 TEST_CASE("inference: a row for each back end, in the order asked for", "[models]") {

@@ -21,19 +21,10 @@ using namespace pace::families::models;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinRel;
 using pace::test::AddedBackend;
+using pace::test::number;
+using pace::test::quick;
 using pace::test::run;
-
-double number(const Row& row, const std::string& column) { return pace::test::cell<double>(row, column); }
-std::string text(const Row& row, const std::string& column) { return pace::test::cell<std::string>(row, column); }
-
-Settings quick(std::vector<std::string> backends, bool training = false) {
-  Settings settings;
-  settings.backends = std::move(backends);
-  settings.training = training;
-  settings.repeat = 12;
-  settings.warm_up_iterations = 2;
-  return settings;
-}
+using pace::test::text;
 
 TEST_CASE("--dump-raw-metrics: seconds of eager and of the back end, for each repeat", "[models]") {
   for (const bool compat : {false, true}) {

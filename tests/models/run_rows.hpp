@@ -1,9 +1,11 @@
 // Runs of models in tests, and what stands in their rows.
 #pragma once
 
+#include <cstdint>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,6 +28,27 @@ T cell(const families::models::Row& row, const std::string& column) {
   for (const auto& [name, value] : row.values)
     if (name == column) return std::get<T>(value);
   throw std::runtime_error("no column " + column);
+}
+inline std::string text(const families::models::Row& row, const std::string& column) {
+  return cell<std::string>(row, column);
+}
+/// Whole or not.
+inline double number(const families::models::Row& row, const std::string& column) {
+  for (const auto& [name, value] : row.values) {
+    if (name != column) continue;
+    if (const auto* const whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  }
+  return cell<double>(row, column);
+}
+
+/// A performance run of few repeats.
+inline families::models::Settings quick(std::vector<std::string> backends, bool training = false) {
+  families::models::Settings settings;
+  settings.backends = std::move(backends);
+  settings.training = training;
+  settings.repeat = 12;
+  settings.warm_up_iterations = 2;
+  return settings;
 }
 
 }  // namespace pace::test
