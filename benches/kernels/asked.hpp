@@ -23,7 +23,7 @@ enum class Generation { original, v2_6, newest };
 
 struct KernelsLine {
   std::string package, model, inputs, device, name, filter;
-  bool benchmark_kernels = false, all_configs = false, profile = false, memory_snapshot = false;
+  bool benchmark_kernels = false, all_configs = false, count_bytes = false, profile = false, memory_snapshot = false;
   bool ncu = false, compat = false, help = false;
   std::string ncu_kernel_regex, ncu_metrics;
   int times = 10, repeat = 10;
@@ -67,6 +67,8 @@ struct KernelsLine {
       {{"-k", "--benchmark-kernels"}, nullptr, "list every kernel with its time, and do nothing else", "", into(line.benchmark_kernels)},
       {{"-c", "--benchmark-all-configs"}, nullptr, "with -k: time every configuration of each kernel", "",
        into(line.all_configs)},
+      {{"--count-bytes"}, nullptr, "with -k: what memory moves for each kernel, by the GPU's counters (Nsight Compute)", "",
+       into(line.count_bytes)},
       {{"-p", "--profile"}, nullptr, "profile the module: a trace, a table of operators, the time by kinds of kernels", "",
        into(line.profile)},
       {{"--cuda-memory-snapshot"}, nullptr, "record what memory the module takes on a GPU", "", into(line.memory_snapshot)},
@@ -139,6 +141,7 @@ inline void check(const KernelsLine& line) {
   };
   if (line.package.empty()) fail("expected --package FILE.pt2; --help tells all options");
   needs(line.all_configs, "--benchmark-all-configs (-c)", line.benchmark_kernels, "--benchmark-kernels (-k)");
+  needs(line.count_bytes, "--count-bytes", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(!line.ncu_kernel_regex.empty(), "--ncu-kernel-regex", line.ncu, "--ncu");
   needs(!line.ncu_metrics.empty(), "--ncu-metrics", line.ncu, "--ncu");
   needs(!line.filter.empty(), "--kernel", line.benchmark_kernels, "--benchmark-kernels (-k)");

@@ -105,9 +105,11 @@ pace::benches::Profile record(const std::function<void()>& body, const std::stri
   return profile;
 }
 
-std::string spawn(const std::vector<std::string>& command) {
-  const auto status = pace::subject::detail::run_process(
-      command, [](std::string_view line) { std::cerr << line << '\n'; });
+std::string spawn(const std::vector<std::string>& command, std::string* printed) {
+  const auto status = pace::subject::detail::run_process(command, [printed](std::string_view line) {
+    if (printed == nullptr) std::cerr << line << '\n';
+    else printed->append(line) += '\n';
+  });
   return status.ok() ? "" : command.front() + ' ' + status.to_string();
 }
 

@@ -19,6 +19,7 @@
 
 #include "benches/kernels/asked.hpp"
 #include "benches/kernels/compat_lines.hpp"
+#include "benches/kernels/counted_bytes.hpp"
 #include "benches/kernels/ncu.hpp"
 #include "benches/kernels/profile.hpp"
 #include "pace/clock/compatible/timed.hpp"
@@ -56,8 +57,8 @@ struct World {
   std::function<double()> peak_bytes = {};
   /// Runs `body` while memory's history is recorded, and writes it; likewise.
   std::function<void(const std::function<void()>& body, const std::string& file)> snapshot = {};
-  /// Runs a program, which prints for itself; what is wrong with it, or nothing.
-  std::function<std::string(const std::vector<std::string>&)> spawn;
+  /// Runs a program, whose lines go to `printed`, or without it to the standard error; what is wrong with it, or nothing.
+  std::function<std::string(const std::vector<std::string>&, std::string* printed)> spawn;
   /// `20240131_235959`.
   std::function<std::string()> date;
   std::string program;
@@ -81,8 +82,10 @@ class Bench {
     // Files first: that one cannot be written must not be found out after the measurement.
     if (!line_.csv.empty()) csv_ = std::make_unique<report::OutputFile>(line_.csv);
     if (!line_.json.empty()) json_ = std::make_unique<report::OutputFile>(line_.json);
-    if (line_.ncu && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
+    if ((line_.ncu || line_.count_bytes) && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
     package_ = world_.open(line_);
+    if (line_.count_bytes && package_.device == "cpu")
+      throw Refused("--count-bytes: " + line_.package + " runs on the CPU, whose counters are not read");
     if (line_.memory_snapshot && (!world_.snapshot || package_.device == "cpu"))
       throw Refused("--cuda-memory-snapshot: " + line_.package + " runs on the CPU; expected a package for a GPU, in a "
                     "program built with --config=cuda");
@@ -94,7 +97,7 @@ class Bench {
   int no_ncu() {
     const char* const why = "there is no `ncu` in PATH; expected NVIDIA's Nsight Compute to be installed";
     if (line_.compat) out_ << "NCU profiling failed with error: " << why << '\n';
-    throw Refused(std::string("--ncu: ") + why);
+    throw Refused(std::string(line_.ncu ? "--ncu: " : "--count-bytes: ") + why);
   }
 
   /// They are kept beside a package, or nobody knows them.
@@ -108,7 +111,8 @@ class Bench {
   }
 
   int list_kernels() {
-    const auto report = world_.kernels(line_.name, line_.all_configs);
+    auto report = world_.kernels(line_.name, line_.all_configs);
+    const bool counted = !line_.count_bytes || count_bytes(report);
     std::function<bool(const kernel::Kernel&)> shown;
     if (!line_.filter.empty())
       shown = [filter = std::regex(line_.filter)](const auto& kernel) { return std::regex_search(kernel.name, filter); };
@@ -128,7 +132,21 @@ class Bench {
         if (!shown || shown(kernel)) csv_->append(kernel::csv_row(report, kernel));
     }
     if (json_) json_->append(kernel::to_json(report, shown).dump(1) + '\n');
-    return judge(report) ? code : 1;
+    return judge(report) && counted ? code : 1;
+  }
+
+  /// Whether it went well: what was measured is told in any case.
+  bool count_bytes(kernel::KernelReport& report) {
+    const std::string path = file("counted_bytes_" + world_.date() + ".ncu-rep");
+    std::string printed, problem = world_.spawn(count_command(path, once_command(world_.program, line_)), nullptr);
+    if (problem.empty()) problem = world_.spawn(read_counts_command(path), &printed);
+    try {
+      if (problem.empty()) problem = give_counts(report, read_counts(printed));
+    } catch (const InputError& error) {
+      problem = error.what();
+    }
+    if (!problem.empty()) log_ << "kernels: --count-bytes: " << problem << '\n';
+    return problem.empty();
   }
 
   /// Without the option, what LibTorch announces inside of its calls is all that is heard of a package.
@@ -234,7 +252,7 @@ class Bench {
 
   int run_ncu() {
     const std::string path = file("ncu_output_" + world_.date() + ".ncu-rep");
-    const auto problem = world_.spawn(ncu_command(line_, path, once_command(world_.program, line_)));
+    const auto problem = world_.spawn(ncu_command(line_, path, once_command(world_.program, line_)), nullptr);
     if (!problem.empty()) {
       out_ << "NCU profiling failed with error: " << problem << '\n';
       return 1;

@@ -104,7 +104,7 @@ inline void require_only(const std::vector<std::string>& given, const std::vecto
   parse_options("check " + checker, given, options);
   const auto file = [&](const std::string& name, const char* option) {
     if (name.empty()) throw InputError({}, "check " + checker + ": expected " + option + " FILE\n" + check_usage);
-    return models::read_csv(path(name));
+    return report::read_csv(path(name));
   };
   const auto actual = [&] { return file(to.actual, "--actual"); };
   const auto expected = [&] { return file(to.expected, "--expected"); };

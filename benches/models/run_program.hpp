@@ -196,7 +196,7 @@ class Run {
       std::error_code ignored;
       if (!std::filesystem::exists(path, ignored)) continue;
       if (paths.size() > 1) out_ << '\n' << path << '\n';
-      models::print_summary(models::read_csv(path), world_.models,
+      models::print_summary(report::read_csv(path), world_.models,
                             {.compat = line_.settings.compat, .rows = line_.print_rows}, out_);
     }
     out_ << std::flush;
@@ -213,7 +213,7 @@ class Run {
 };
 
 inline void list_models(const World& world, std::ostream& out) {
-  families::models::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
+  report::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
   for (const auto& model : world.models)
     table.rows.push_back({model.name, to_string(model.suite), model.family, std::to_string(model.training_batch),
                           std::to_string(model.inference_batch)});

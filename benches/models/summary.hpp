@@ -91,13 +91,13 @@ struct SummaryArguments {
                              path(to.output_dir.empty() ? names[0] : to.output_dir), out);
     return 0;
   }
-  std::vector<models::CsvTable> files;
-  for (const auto& name : names) files.push_back(models::read_csv(path(name)));
+  std::vector<report::CsvTable> files;
+  for (const auto& name : names) files.push_back(report::read_csv(path(name)));
   if (what == "perf") {
     models::summarize_performance(files, out);
   } else if (what == "join") {
     if (to.field.empty()) fail("summary join: expected --field COLUMN");
-    const auto text = models::to_csv(models::join_results(files, to.field));
+    const auto text = report::to_csv(models::join_results(files, to.field));
     if (to.output.empty()) out << text;
     else models::detail::write_text(path(to.output), text);
   } else {

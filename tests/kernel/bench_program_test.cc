@@ -50,7 +50,7 @@ struct Fakes {
   pace::benches::OpenPackage package{.device = "cuda"};
   pace::kernel::KernelReport report = report_on_gpu();
   pace::benches::Profile recorded{};
-  std::string spawn_problem = {};
+  std::string spawn_problem = {}, spawn_prints = {};
   int calls = 0, seeds = 0, waits = 0;
   bool cuda = true;
   Nanoseconds time{};
@@ -100,8 +100,9 @@ struct Fakes {
         std::ofstream(path) << "snapshot";
       };
     }
-    world.spawn = [&](const std::vector<std::string>& command) {
+    world.spawn = [&](const std::vector<std::string>& command, std::string* printed) {
       spawned = command;
+      if (printed != nullptr) *printed = spawn_prints;
       return spawn_problem;
     };
     world.date = [] { return "20240131_235959"; };
@@ -259,6 +260,37 @@ TEST_CASE("snapshot, profile and Nsight Compute, in this order") {
   CHECK_THAT(fakes.printed(), ContainsSubstring("NCU profiling failed with error: ncu ended with exit code 3\n"));
 }
 
+TEST_CASE("bytes that the GPU counted stand where nobody knows any, and judge nobody") {
+  Fakes fakes;
+  const Path path(fakes.folder.path.string());
+  (void)fakes.folder.write("ncu", "#!/bin/sh\n");
+  ::chmod((fakes.folder / "ncu").c_str(), 0755);
+  fakes.spawn_prints =
+      "\"Kernel Name\",\"dram__bytes_read.sum\",\"dram__bytes_write.sum\"\n\"\",\"byte\",\"byte\"\n"
+      "\"triton_poi_fused_add_0\",\"8,000,000\",\"1\"\n\"triton_poi_fused_add_0\",\"8,000,001\",\"1\"\n"
+      "\"gemm\",\"6,000,000\",\"0\"\n";
+  const std::string json = fakes.folder / "k.json";
+  CHECK(fakes.run({"-k", "--count-bytes", "--json", json, "--bandwidth-at-least", "0.05"}) == 0);
+  // 6 MB in 60 us.
+  CHECK_THAT(fakes.printed(), ContainsSubstring(" *100 ") && ContainsSubstring("\n* of the bytes that memory moved"));
+  const auto read = nlohmann::json::parse(fakes.folder.read("k.json"))["kernels"];
+  CHECK(read[0]["counted_bytes"] == 8000001);
+  CHECK(read[0]["bytes"] == 8000000);
+  CHECK(read[2]["counted_bytes"] == 6000000);
+  CHECK(read[2]["bytes"].is_null());
+  CHECK(fakes.spawned.at(1) == "--import");
+  CHECK(fakes.spawned.at(2) == fakes.folder / "counted_bytes_20240131_235959.ncu-rep");
+
+  // What was measured is told, whatever comes of the counters.
+  fakes.spawn_prints = "==ERROR== nothing\n";
+  CHECK(fakes.run({"-k", "--count-bytes"}) == 1);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("gemm"));
+  CHECK_THAT(fakes.said(), ContainsSubstring("kernels: --count-bytes: Nsight Compute's report: expected a column"));
+  fakes.spawn_problem = "ncu ended with exit code 1";
+  CHECK(fakes.run({"-k", "--count-bytes"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--count-bytes: ncu ended with exit code 1\n"));
+}
+
 TEST_CASE("the original's words for a profile, and a device that there is not") {
   Fakes fakes;
   fakes.recorded.events = {ProfiledEvent{.name = "gemm", .duration = 1ms, .on_device = true}};
@@ -299,9 +331,13 @@ TEST_CASE("what cannot be says so, and is the exit code") {
     CHECK(fakes.run({"--ncu"}) == 1);
     CHECK_THAT(fakes.said(), ContainsSubstring("--ncu: there is no `ncu` in PATH"));
     CHECK(fakes.calls == 0);
+    CHECK(fakes.run({"-k", "--count-bytes"}) == 1);
+    CHECK_THAT(fakes.said(), ContainsSubstring("--count-bytes: there is no `ncu` in PATH"));
     CHECK(fakes.run({"--ncu", "--compat"}) == 1);
     CHECK_THAT(fakes.printed(), ContainsSubstring("NCU profiling failed with error: there is no `ncu`"));
   }
+  CHECK(fakes.run({"--count-bytes"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--count-bytes goes together with --benchmark-kernels (-k)"));
   fakes.package.device = "cpu";
   CHECK(fakes.run({"--cuda-memory-snapshot"}) == 1);
   CHECK_THAT(fakes.said(), ContainsSubstring("--cuda-memory-snapshot: bench.pt2 runs on the CPU"));

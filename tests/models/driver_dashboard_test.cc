@@ -41,7 +41,7 @@ TEST_CASE("the name of a file says what it is of") {
 
 TEST_CASE("figures of a run") {
   const DashboardKey key{"float32", "inference", "cpu", "timm", "aot"};
-  const DashboardRun run{parse_csv(performance, "p"), parse_csv(accuracy, "a")};
+  const DashboardRun run{pace::report::parse_csv(performance, "p"), pace::report::parse_csv(accuracy, "a")};
   const auto figures = dashboard_figures(key, run, {});
   // Clipped: 4 and 1. The wrong one does not count, the crashed one fails, and the unloaded one is not there at all.
   CHECK(figures.geomean == "2.00x");
@@ -54,16 +54,16 @@ TEST_CASE("figures of a run") {
   CHECK(warnings ==
         "accuracy wrong fail_accuracy\nspeedup slow 0.250\ncompilation_latency slow 121.000\n"
         "compression_ratio slow 0.500\n");
-  const auto alone = dashboard_figures(key, {parse_csv(performance, "p"), std::nullopt}, {});
+  const auto alone = dashboard_figures(key, {pace::report::parse_csv(performance, "p"), std::nullopt}, {});
   CHECK(alone.pass_rate == "60%, 3/5");
-  const auto only_accuracy = dashboard_figures(key, {std::nullopt, parse_csv(accuracy, "a")}, {});
+  const auto only_accuracy = dashboard_figures(key, {std::nullopt, pace::report::parse_csv(accuracy, "a")}, {});
   CHECK(only_accuracy.pass_rate == "75%, 3/4");
   CHECK(only_accuracy.geomean == "-");
 }
 
 TEST_CASE("limits are not warned about") {
   const DashboardRun run{
-      parse_csv("name,speedup,compilation_latency,compression_ratio\na,0.95,120,0.9\n", "p"), std::nullopt};
+      pace::report::parse_csv("name,speedup,compilation_latency,compression_ratio\na,0.95,120,0.9\n", "p"), std::nullopt};
   CHECK(dashboard_figures({}, run, {}).warnings.empty());
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/json_record.hpp"
 #include "pace/subject/process.hpp"
 #include "tests/models/processes.hpp"
@@ -106,7 +106,7 @@ TEST_CASE("several back ends have a file each, and several devices a row each") 
             false) == 0);
   CHECK(bench.scratch.read("new/speedup_aot_inductor.csv") ==
         header + "cpu,good" + good_figures + "cuda,good" + good_figures);
-  CHECK(read_csv(bench.scratch / "new/speedup_torchscript.csv").number(0, "speedup") == 1);
+  CHECK(pace::report::read_csv(bench.scratch / "new/speedup_torchscript.csv").number(0, "speedup") == 1);
   CHECK(bench.scratch.has("new/speedup_torchscript.json"));
   CHECK(bench.scratch.has("new/speedup_torchscript-raw_timings-good-cuda.npy"));
   CHECK(bench.says("cuda eval  good                               aot_inductor: 2.000x\n"));
@@ -346,7 +346,7 @@ TEST_CASE("what the YAML file says is heeded and told") {
   CHECK(bench.performance({"-k", "good|better", config, "--verbose"}) == 0);
   CHECK(bench.says("pace: better is skipped by skip.all\n"));
   CHECK(bench.performance({"-k", "good|better", config, "--no-skip", "--quiet"}) == 0);
-  CHECK(read_csv(bench.scratch / "r.csv").rows.size() == 2);
+  CHECK(pace::report::read_csv(bench.scratch / "r.csv").rows.size() == 2);
   CHECK_FALSE(bench.says("zebra"));
   CHECK(bench.performance({"--total-partitions=15", "--partition-id=0", "-k^good$"}) == 0);
   CHECK(bench.says("pace: this partition holds none of the models that are asked for\n"));

@@ -23,7 +23,7 @@ const std::vector<KnownModel> models{{.name = "a", .family = "cnn"}, {.name = "b
 
 std::string summary(const std::string& csv, const SummaryOptions& options = {}) {
   std::ostringstream out;
-  print_summary(parse_csv(csv, "f.csv"), models, options, out);
+  print_summary(pace::report::parse_csv(csv, "f.csv"), models, options, out);
   return out.str();
 }
 
@@ -101,11 +101,11 @@ TEST_CASE("rows, if they are asked for; nothing of nothing") {
 }
 
 TEST_CASE("one column of several files side by side") {
-  const std::vector<CsvTable> files{
-      parse_csv("dev,name,speedup\ncpu,a,1.5\ncpu,b,0.0\ncpu,c,0.0\n", "/x/first.csv"),
-      parse_csv("dev,name,speedup,backend\ncpu,d,4,u\ncpu,a,2,v\ncpu,b,0.000,u\ncpu,c,3,u\ncuda,a,5,u\n",
+  const std::vector<pace::report::CsvTable> files{
+      pace::report::parse_csv("dev,name,speedup\ncpu,a,1.5\ncpu,b,0.0\ncpu,c,0.0\n", "/x/first.csv"),
+      pace::report::parse_csv("dev,name,speedup,backend\ncpu,d,4,u\ncpu,a,2,v\ncpu,b,0.000,u\ncpu,c,3,u\ncuda,a,5,u\n",
                 "second.csv")};
-  CHECK(to_csv(join_results(files, "speedup")) ==
+  CHECK(pace::report::to_csv(join_results(files, "speedup")) ==
         "dev,name,first,second:u,second:v\n"
         "cpu,a,1.5,0,2\ncpu,c,0.0,3,0\ncpu,d,0,4,0\ncuda,a,0,5,0\n");
   CHECK_THROWS_MATCHES(
@@ -115,7 +115,8 @@ TEST_CASE("one column of several files side by side") {
 
 TEST_CASE("a line for each file") {
   std::ostringstream out;
-  summarize_performance({parse_csv(performance, "p.csv"), parse_csv("name,speedup\na,0\n", "bad.csv")}, out);
+  const auto bad = pace::report::parse_csv("name,speedup\na,0\n", "bad.csv");
+  summarize_performance({pace::report::parse_csv(performance, "p.csv"), bad}, out);
   CHECK(out.str() ==
         "file  models  ran  speedup  compile_s  peak_GB  memory_ratio\n"
         "p     4       3    2.00x    20.00      -        1.00x\n"

@@ -28,24 +28,25 @@ Row fast(const std::string& name, double speedup, const std::string& backend = "
 }
 
 TEST_CASE("CSV is read as RFC 4180 has it") {
-  const auto table = parse_csv("name,what\r\n\"a,b\",\"say \"\"x\"\"\"\n\n\nc,\"two\nlines\"\nd\n,\n", "f.csv");
+  const auto table =
+      pace::report::parse_csv("name,what\r\n\"a,b\",\"say \"\"x\"\"\"\n\n\nc,\"two\nlines\"\nd\n,\n", "f.csv");
   CHECK(table.header == std::vector<std::string>{"name", "what"});
   REQUIRE(table.rows.size() == 4);
   CHECK(table.rows[0] == std::vector<std::string>{"a,b", "say \"x\""});
   CHECK(table.rows[1] == std::vector<std::string>{"c", "two\nlines"});
   CHECK(table.text(2, "what").empty());
   CHECK(table.rows[3] == std::vector<std::string>{"", ""});
-  CHECK(parse_csv("", "f").header.empty());
-  CHECK(parse_csv("a\n\"\"\n", "f").rows == std::vector<std::vector<std::string>>{{""}});
-  CHECK_THROWS_MATCHES(parse_csv("a\nb\n\"c\nd\n", "f.csv"), pace::InputError,
+  CHECK(pace::report::parse_csv("", "f").header.empty());
+  CHECK(pace::report::parse_csv("a\n\"\"\n", "f").rows == std::vector<std::vector<std::string>>{{""}});
+  CHECK_THROWS_MATCHES(pace::report::parse_csv("a\nb\n\"c\nd\n", "f.csv"), pace::InputError,
                        Message("f.csv:3: expected CSV: a quote begins here and never ends"));
   CHECK_THROWS_MATCHES((void)table.require_column("speedup"), pace::InputError,
                        Message("f.csv: expected a column 'speedup'; there are name, what"));
   CHECK_THROWS_MATCHES((void)table.require_number(1, "name"), pace::InputError,
                        Message("f.csv: row 2, column 'name': expected a number, found 'c'"));
-  CHECK_THROWS_MATCHES((void)read_csv("/nowhere.csv"), pace::InputError,
+  CHECK_THROWS_MATCHES((void)pace::report::read_csv("/nowhere.csv"), pace::InputError,
                        Message("/nowhere.csv: cannot be read; expected a CSV file"));
-  CHECK(to_csv(table) == "name,what\n\"a,b\",\"say \"\"x\"\"\"\nc,\"two\nlines\"\nd\n,\n");
+  CHECK(pace::report::to_csv(table) == "name,what\n\"a,b\",\"say \"\"x\"\"\"\nc,\"two\nlines\"\nd\n,\n");
 }
 
 TEST_CASE("a row that failed comes first: the header grows, and what is missing is 0") {
@@ -121,7 +122,7 @@ TEST_CASE("rows go into the files of their back ends, or into one with a column 
   apart.add(fast("a", 3, "cuda_graph"));
   CHECK(scratch.read("new/folder/speedup_aot_inductor.csv") ==
         "dev,name,batch_size,speedup,abs_latency,compilation_latency\ncpu,a,4,2.000000,12.500000,3.250000\n");
-  CHECK(read_csv(scratch / "new/folder/speedup_cuda_graph.csv").number(0, "speedup") == 3);
+  CHECK(pace::report::read_csv(scratch / "new/folder/speedup_cuda_graph.csv").number(0, "speedup") == 3);
 
   const ResultFiles together({.file = scratch / "all.csv", .tag = "mine"}, {settings}, {});
   together.add(fast("a", 2));

@@ -80,6 +80,9 @@ struct Kernel {
   std::string why_not_alone;
   /// Bytes that it must read and write at least; none: nobody knows.
   std::optional<double> bytes;
+  /// Bytes that memory moved for one run with an empty cache, by the GPU's own counters; what it wrote last may still be
+  /// in the cache, and not among them. None: they were not asked.
+  std::optional<double> counted_bytes;
   /// In the order of the tuner's attempts; empty where they were not asked for, or are not known.
   std::vector<Configuration> configurations;
 
@@ -94,11 +97,17 @@ struct Kernel {
     const auto times = memory_times();
     return times ? std::optional(times->median) : std::nullopt;
   }
-  /// In bytes per second.
-  [[nodiscard]] std::optional<double> bandwidth() const {
+  /// In bytes per second, of what it must move.
+  [[nodiscard]] std::optional<double> bandwidth() const { return bandwidth_of(bytes); }
+  /// Of what was counted. It says how busy memory was, not whether the kernel is good: one that computes may have little
+  /// to move.
+  [[nodiscard]] std::optional<double> counted_bandwidth() const { return bandwidth_of(counted_bytes); }
+
+ private:
+  [[nodiscard]] std::optional<double> bandwidth_of(const std::optional<double>& moved) const {
     const auto took = memory_time();
-    if (!bytes || !took || !(took->count() > 0)) return std::nullopt;
-    return *bytes / took->count() * 1e9;
+    if (!moved || !took || !(took->count() > 0)) return std::nullopt;
+    return *moved / took->count() * 1e9;
   }
 };
 

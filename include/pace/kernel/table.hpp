@@ -83,8 +83,9 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
 }  // namespace detail
 
 /// A line of totals, then one for each kernel in the order in which they run: its times; share of the sum; GB/s and share of
-/// the measured peak (what lies in a cache may have more than all of it); what the driver says of the launch. Long names
-/// are cut to `longest_name`. With `shown`, lines of those kernels alone; totals and shares are always of all.
+/// the measured peak (what lies in a cache may have more than all of it), of counted bytes where no others are known; what
+/// the driver says of the launch. Long names are cut to `longest_name`. With `shown`, lines of those kernels alone; totals
+/// and shares are always of all.
 inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
                         std::size_t longest_name = 60, const std::function<bool(const Kernel&)>& shown = {}) {
   using report::Cell;
@@ -103,14 +104,17 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
     columns.insert(columns.end(), {{"regs"}, {"spills"}, {"shared"}, {"grid"}, {"block"}, {"occupancy"}});
   report::StreamingTable table(std::move(columns), colour);
   std::vector<std::vector<Cell>> rows;
+  bool any_counted = false;
   for (const Kernel& kernel : report.kernels) {
     if (shown && !shown(kernel)) continue;
-    const auto bandwidth = kernel.bandwidth();
+    const bool counted = !kernel.bytes && kernel.counted_bytes;
+    any_counted = any_counted || counted;
+    const auto bandwidth = counted ? kernel.counted_bandwidth() : kernel.bandwidth();
     std::vector<Cell> row{{kernel.name.size() > longest_name ? kernel.name.substr(0, longest_name - 3) + "..." : kernel.name},
                           {std::string(abbreviation(kernel.category))}};
     std::ranges::move(detail::time_cells(report, kernel), std::back_inserter(row));
     row.push_back({format_percent(report.share_of(kernel))});
-    row.push_back({bandwidth ? format_significant(*bandwidth * 1e-9) : ""});
+    row.push_back({bandwidth ? (counted ? "*" : "") + format_significant(*bandwidth * 1e-9) : ""});
     row.push_back({bandwidth && report.peak_bandwidth > 0 ? format_percent(*bandwidth / report.peak_bandwidth) : ""});
     if (!report.by_ranges) std::ranges::move(detail::launch_cells(kernel.launch), std::back_inserter(row));
     if (is_slow(kernel, report.peak_bandwidth))
@@ -120,6 +124,7 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   table.fit(rows);
   out << table.header_if_due(rows.size());
   for (const auto& row : rows) out << table.line(row);
+  if (any_counted) out << "* of the bytes that memory moved, by the GPU's counters: nobody knows what must be moved\n";
   for (const Kernel& kernel : report.kernels)
     if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
       out << kernel.name << " is not replayed alone: " << kernel.why_not_alone << '\n';

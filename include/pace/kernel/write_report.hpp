@@ -21,7 +21,7 @@ namespace pace::kernel {
 [[nodiscard]] inline std::string_view csv_header() {
   return "call,device,whole_ns,explained,peak_bytes_per_s,kernel,symbol,category,share,in_place_ns,in_place_least_ns,"
          "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,registers,"
-         "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone\n";
+         "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_bytes\n";
 }
 
 namespace detail {
@@ -88,7 +88,7 @@ class CsvRow {
   } else {
     for (int i = 0; i < 10; ++i) row.field("");
   }
-  return row.text(kernel.why_not_alone).line();
+  return row.text(kernel.why_not_alone).maybe(kernel.counted_bytes).line();
 }
 
 /// With the kernels for which `shown` is true, or all; shares are always of all. What is not known is null.
@@ -121,6 +121,7 @@ class CsvRow {
               {"hot_by_profiler_ns", kernel.hot_by_profiler ? Json(kernel.hot_by_profiler->count()) : Json(nullptr)},
               {"bytes", maybe(kernel.bytes)},
               {"bytes_per_s", maybe(kernel.bandwidth())},
+              {"counted_bytes", maybe(kernel.counted_bytes)},
               {"launch", detail::launch_json(kernel.launch)},
               {"why_not_alone", kernel.why_not_alone.empty() ? Json(nullptr) : Json(kernel.why_not_alone)}};
     for (const Configuration& configuration : kernel.configurations)

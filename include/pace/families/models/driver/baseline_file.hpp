@@ -9,7 +9,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/row.hpp"
 
 namespace pace::families::models {
@@ -17,7 +17,7 @@ namespace pace::families::models {
 class BaselineFile {
  public:
   /// Throws InputError if the file is none, or has no column of names or speed-ups.
-  explicit BaselineFile(const std::string& path) : table_(read_csv(path)) {
+  explicit BaselineFile(const std::string& path) : table_(report::read_csv(path)) {
     for (const char* column : {"name", "speedup"}) (void)table_.require_column(column);
   }
 
@@ -55,7 +55,7 @@ class BaselineFile {
   }
 
  private:
-  CsvTable table_;
+  report::CsvTable table_;
 };
 
 }  // namespace pace::families::models

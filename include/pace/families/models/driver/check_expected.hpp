@@ -10,7 +10,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/summary.hpp"
 
 namespace pace::families::models {
@@ -20,13 +20,13 @@ namespace detail {
 inline constexpr std::size_t model_width = 34;
 
 /// A file without rows would pass for a run without failures.
-inline void require_rows(const CsvTable& table) {
+inline void require_rows(const report::CsvTable& table) {
   (void)table.require_column("name");
   if (table.rows.empty()) throw InputError({table.file}, "holds no results; there is nothing to check");
 }
 
 /// The row of a model that is expected; none if there is none.
-[[nodiscard]] inline std::optional<std::size_t> row_of(const CsvTable& table, const std::string& model) {
+[[nodiscard]] inline std::optional<std::size_t> row_of(const report::CsvTable& table, const std::string& model) {
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     if (table.text(i, "name") == model) return i;
   return std::nullopt;
@@ -54,7 +54,7 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 /// A line for each model. Returns the exit code: 1 if any is worse than expected, and if any is better, for then the
 /// file is out of date. `flaky` models may be either. Throws InputError where a file has not the columns `name` and
 /// `accuracy`.
-[[nodiscard]] inline int check_accuracy(const CsvTable& actual, const CsvTable& expected,
+[[nodiscard]] inline int check_accuracy(const report::CsvTable& actual, const report::CsvTable& expected,
                                         const std::set<std::string>& flaky, std::ostream& out) {
   detail::require_rows(actual);
   for (const auto* table : {&actual, &expected}) (void)table->require_column("accuracy");
@@ -83,7 +83,7 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 
 /// As check_accuracy, with numbers of graph breaks: more are worse, fewer are better. Throws InputError where nothing
 /// is expected of a model.
-[[nodiscard]] inline int check_graph_breaks(const CsvTable& actual, const CsvTable& expected,
+[[nodiscard]] inline int check_graph_breaks(const report::CsvTable& actual, const report::CsvTable& expected,
                                             const std::set<std::string>& flaky, std::ostream& out) {
   detail::require_rows(actual);
   std::vector<std::string> worse, better;
@@ -109,7 +109,7 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 }
 
 /// Every status must have "pass" in it. Returns 1 if one has not.
-[[nodiscard]] inline int check_csv(const CsvTable& table, std::ostream& out) {
+[[nodiscard]] inline int check_csv(const report::CsvTable& table, std::ostream& out) {
   detail::require_rows(table);
   (void)table.require_column("accuracy");
   std::vector<std::string> failed;
@@ -124,7 +124,7 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 
 /// The ratio of memory must be at least 95 % of the expected one. A model of which nothing is expected is skipped,
 /// which is said. Returns 1 if one has less.
-[[nodiscard]] inline int check_memory_compression_ratio(const CsvTable& actual, const CsvTable& expected,
+[[nodiscard]] inline int check_memory_compression_ratio(const report::CsvTable& actual, const report::CsvTable& expected,
                                                         std::ostream& out) {
   constexpr double share = 0.95;
   detail::require_rows(actual);

@@ -33,7 +33,7 @@ struct PerformanceLimit {
 /// A line for each model. A speed-up may not be below threshold * scale; a latency may not be above threshold / scale.
 /// What is as much better counts as a failure where that is asked for. Returns 1 if any fails. Throws InputError where
 /// the file has not the columns.
-[[nodiscard]] inline int check_performance(const CsvTable& table, const PerformanceLimit& limit, std::ostream& out) {
+[[nodiscard]] inline int check_performance(const report::CsvTable& table, const PerformanceLimit& limit, std::ostream& out) {
   detail::require_rows(table);
   const char* const metric = limit.latency ? "abs_latency" : "speedup";
   const double low = limit.threshold * limit.scale, high = limit.threshold / limit.scale;
@@ -85,7 +85,7 @@ struct Counts {
   std::map<std::pair<std::string, std::string>, std::pair<double, double>> values;
   std::vector<std::pair<std::string, std::string>> order;
 
-  Counts(const CsvTable& table, bool with_noise) {
+  Counts(const report::CsvTable& table, bool with_noise) {
     auto lines = table.rows;
     lines.insert(lines.begin(), table.header);
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -117,7 +117,7 @@ struct Counts {
 /// least counts, above value * (1 + noise) is a REGRESSION, below value * (1 - noise) a WIN, and both fail, as does
 /// what one file has and the other has not. `updated` gets what the expected file should be. Returns the exit code.
 /// Throws InputError with the line that is not so.
-[[nodiscard]] inline int check_noise(const CsvTable& actual, const CsvTable& expected, std::ostream& out,
+[[nodiscard]] inline int check_noise(const report::CsvTable& actual, const report::CsvTable& expected, std::ostream& out,
                                      std::string& updated) {
   const detail::Counts is(actual, false), wanted(expected, true);
   int failures = 0;
@@ -141,13 +141,13 @@ struct Counts {
       ++failures;
     }
     out << line << '\n';
-    updated += to_csv_line({key.first, key.second, whole(next), detail::shortest(noise)});
+    updated += report::to_csv_line({key.first, key.second, whole(next), detail::shortest(noise)});
   }
   for (const auto& key : is.order) {
     if (wanted.values.contains(key)) continue;
     ++failures;
     out << "UNEXPECTED: " << key.first << ", " << key.second << ": nothing is expected of it\n";
-    updated += to_csv_line({key.first, key.second, whole(to_four_digits(is.values.at(key).first)), "0.015"});
+    updated += report::to_csv_line({key.first, key.second, whole(to_four_digits(is.values.at(key).first)), "0.015"});
   }
   if (failures > 0) out << "\nIf that is meant to be, " << expected.file << " should be:\n" << updated;
   return failures > 0 ? 1 : 0;

@@ -16,7 +16,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/means.hpp"
 #include "pace/families/models/driver/result_csv.hpp"
 
@@ -33,7 +33,7 @@ struct DashboardKey {
 
 /// The two halves of one such run.
 struct DashboardRun {
-  std::optional<CsvTable> performance, accuracy;
+  std::optional<report::CsvTable> performance, accuracy;
 };
 using DashboardRuns = std::map<DashboardKey, DashboardRun>;
 
@@ -76,7 +76,7 @@ struct DashboardFigures {
     const auto key = dashboard_key(entry.path().filename().string());
     if (!key) continue;
     auto& run = runs[key->first];
-    (key->second ? run.accuracy : run.performance) = read_csv(entry.path().string());
+    (key->second ? run.accuracy : run.performance) = report::read_csv(entry.path().string());
   }
   if (error) throw InputError({folder}, "cannot be read: " + error.message() + "; expected a folder of result files");
   if (runs.empty())
@@ -108,7 +108,7 @@ struct DashboardFigures {
 
   std::set<std::string> models;
   std::vector<double> speedups, compile_times, ratios;
-  const auto limits = [&](const CsvTable& table, std::size_t row, const char* column, std::vector<double>& all,
+  const auto limits = [&](const report::CsvTable& table, std::size_t row, const char* column, std::vector<double>& all,
                           double limit, bool above) {
     const auto value = table.number(row, column);
     if (!value) return;
@@ -116,7 +116,7 @@ struct DashboardFigures {
     if (above ? *value > limit : *value < limit) warn(column, table.text(row, "name"), format_fixed(*value, 3));
   };
   if (run.performance) {
-    const CsvTable& table = *run.performance;
+    const report::CsvTable& table = *run.performance;
     (void)table.require_column("speedup");
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       const std::string model = table.text(i, "name");
@@ -156,9 +156,9 @@ struct DashboardFigures {
 }
 
 /// A table of one figure: a row for each compiler, a column for each suite.
-[[nodiscard]] inline CsvTable dashboard_table(const std::map<DashboardKey, DashboardFigures>& all,
+[[nodiscard]] inline report::CsvTable dashboard_table(const std::map<DashboardKey, DashboardFigures>& all,
                                               const std::string& which, std::string DashboardFigures::*figure) {
-  CsvTable table{.header = {"Compiler"}};
+  report::CsvTable table{.header = {"Compiler"}};
   for (const auto& [key, figures] : all) {
     if (key.table() != which) continue;
     if (!table.column(key.suite)) table.header.push_back(key.suite);

@@ -33,7 +33,7 @@ namespace detail {
   return warnings;
 }
 
-[[nodiscard]] inline std::string markdown(const CsvTable& table) {
+[[nodiscard]] inline std::string markdown(const report::CsvTable& table) {
   std::string text;
   const auto line = [&](const std::vector<std::string>& fields) {
     for (const auto& field : fields) text += "| " + field + ' ';
@@ -46,7 +46,7 @@ namespace detail {
 }
 
 [[nodiscard]] inline std::string markdown(const std::vector<DashboardWarning>& warnings) {
-  CsvTable table{.header = {"Suite", "Compiler", "Run", "Metric", "Model", "Value"}};
+  report::CsvTable table{.header = {"Suite", "Compiler", "Run", "Metric", "Model", "Value"}};
   for (const auto& each : warnings)
     table.rows.push_back({each.key.suite, each.key.compiler, each.key.table(), each.metric, each.model, each.value});
   return warnings.empty() ? "None.\n\n" : markdown(table);
@@ -82,8 +82,8 @@ inline void report_dashboard(const DashboardRuns& runs, const std::optional<Dash
     for (const auto& each : tables) {
       const auto table = dashboard_table(all, each, figure);
       summary += "## " + std::string(title) + ", " + each + "\n" + detail::markdown(table);
-      if (tables.size() > 1) csv += (csv.empty() ? "" : "\n") + to_csv_line({each});
-      csv += to_csv(table);
+      if (tables.size() > 1) csv += (csv.empty() ? "" : "\n") + report::to_csv_line({each});
+      csv += report::to_csv(table);
     }
     detail::write_text(place / file, csv);
   }

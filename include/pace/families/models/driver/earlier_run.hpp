@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/names.hpp"
 #include "pace/families/models/driver/result_files.hpp"
 
@@ -28,7 +28,7 @@ class EarlierRun {
       if (!there) continue;
       const auto records = ResultFiles::records_path(path);
       read_records(records, configuration);
-      const CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : read_csv(path);
+      const report::CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
         const auto own = table.text(i, "backend");
         // Batch sizes are those of whichever device was asked for.
@@ -55,8 +55,8 @@ class EarlierRun {
   /// Device, model, back end.
   using Key = std::tuple<std::string, std::string, std::string>;
 
-  [[nodiscard]] static CsvTable sizes(const std::string& path) {
-    CsvTable table = read_csv(path);
+  [[nodiscard]] static report::CsvTable sizes(const std::string& path) {
+    report::CsvTable table = report::read_csv(path);
     table.rows.insert(table.rows.begin(), table.header);
     table.header = {"name", "batch_size"};
     return table;

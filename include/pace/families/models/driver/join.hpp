@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/means.hpp"
 #include "pace/families/models/driver/summary.hpp"
 
@@ -19,8 +19,8 @@ namespace pace::families::models {
 /// A row for each device and model of any file, in the order of first appearance, with a column for each file, named
 /// like it. What a file has not is 0; a row that is 0 everywhere is left out. Where a file tells back ends apart, its
 /// columns are those of each. Throws InputError where a file has no such field.
-[[nodiscard]] inline CsvTable join_results(const std::vector<CsvTable>& files, const std::string& field) {
-  CsvTable joined{.header = {"dev", "name"}};
+[[nodiscard]] inline report::CsvTable join_results(const std::vector<report::CsvTable>& files, const std::string& field) {
+  report::CsvTable joined{.header = {"dev", "name"}};
   for (const auto& file : files) {
     for (const char* column : {"name", field.c_str()}) (void)file.require_column(column);
     const std::string stem = std::filesystem::path(file.file).stem().string();
@@ -52,8 +52,8 @@ namespace pace::families::models {
 
 /// A line for each file: how many of its models ran, geometric mean of their speed-ups, means of compile time, of
 /// compiled peak memory and of the ratio of memory. `-` where a file has no such column.
-inline void summarize_performance(const std::vector<CsvTable>& files, std::ostream& out) {
-  CsvTable lines{.header = {"file", "models", "ran", "speedup", "compile_s", "peak_GB", "memory_ratio"}};
+inline void summarize_performance(const std::vector<report::CsvTable>& files, std::ostream& out) {
+  report::CsvTable lines{.header = {"file", "models", "ran", "speedup", "compile_s", "peak_GB", "memory_ratio"}};
   for (const auto& file : files) {
     (void)file.require_column("speedup");
     const auto values = [&](const char* column) {

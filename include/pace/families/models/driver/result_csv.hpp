@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/row.hpp"
 #include "pace/report/output_file.hpp"
 
@@ -41,7 +41,7 @@ namespace detail {
 }
 
 /// Every row in the order of `header`; nothing where it has no such column.
-inline void reorder(CsvTable& table, const std::vector<std::string>& header) {
+inline void reorder(report::CsvTable& table, const std::vector<std::string>& header) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     std::vector<std::string> row;
     for (const auto& name : header) row.push_back(table.text(i, name));
@@ -60,7 +60,7 @@ inline void add_row(const std::string& path, const Columns& columns, bool by_pos
   std::error_code ignored;
   const auto size = std::filesystem::file_size(path, ignored);
   const bool exists = !ignored && size > 0;
-  CsvTable table = exists ? read_csv(path) : CsvTable{.file = path};
+  report::CsvTable table = exists ? report::read_csv(path) : report::CsvTable{.file = path};
   std::vector<std::string> header, row;
   for (const auto& [name, cell] : columns) {
     header.push_back(name);
@@ -72,7 +72,7 @@ inline void add_row(const std::string& path, const Columns& columns, bool by_pos
   } else {
     const auto merged = table.header.empty() ? header : detail::merge_headers(table.header, header);
     detail::reorder(table, merged);
-    CsvTable own{.header = header, .rows = {row}};
+    report::CsvTable own{.header = header, .rows = {row}};
     detail::reorder(own, merged);
     table.rows.push_back(own.rows.front());
   }
@@ -82,7 +82,7 @@ inline void add_row(const std::string& path, const Columns& columns, bool by_pos
     if (each.size() < table.header.size()) each.resize(table.header.size(), "0");
   }
   report::OutputFile file(path, /*replaces=*/true);
-  file.append(to_csv(table));
+  file.append(report::to_csv(table));
   file.close();
   file.replace();
 }

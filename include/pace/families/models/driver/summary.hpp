@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/csv_table.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/known_model.hpp"
 #include "pace/families/models/driver/means.hpp"
 
@@ -64,12 +64,12 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
 }
 
 /// A model that did not run has no speed-up.
-[[nodiscard]] inline bool did_not_run(const CsvTable& table, std::size_t row) {
+[[nodiscard]] inline bool did_not_run(const report::CsvTable& table, std::size_t row) {
   return table.column("speedup") && table.number(row, "speedup").value_or(0) == 0;
 }
 
 /// What follows a column's name; empty where there is nothing to say of it.
-[[nodiscard]] inline std::string summary_of(const CsvTable& table, const std::string& column, bool compat) {
+[[nodiscard]] inline std::string summary_of(const report::CsvTable& table, const std::string& column, bool compat) {
   if (is_one_of(columns_of_keys, column) || table.rows.empty()) return {};
   if (!compat && is_one_of(columns_without_mean, column)) return {};
   std::vector<double> values;
@@ -106,14 +106,15 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
 }
 
 /// The rows that have `value` in `column`.
-[[nodiscard]] inline CsvTable rows_with(const CsvTable& table, std::string_view column, const std::string& value) {
-  CsvTable part{.file = table.file, .header = table.header};
+[[nodiscard]] inline report::CsvTable rows_with(const report::CsvTable& table, std::string_view column,
+                                                const std::string& value) {
+  report::CsvTable part{.file = table.file, .header = table.header};
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     if (table.text(i, column) == value) part.rows.push_back(table.rows[i]);
   return part;
 }
 
-[[nodiscard]] inline CsvTable without(CsvTable table, std::string_view column) {
+[[nodiscard]] inline report::CsvTable without(report::CsvTable table, std::string_view column) {
   const auto at = static_cast<std::ptrdiff_t>(table.require_column(column));
   table.header.erase(table.header.begin() + at);
   for (auto& row : table.rows)
@@ -121,7 +122,7 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   return table;
 }
 
-inline void print_by_family(const CsvTable& table, const std::vector<KnownModel>& models, std::ostream& out) {
+inline void print_by_family(const report::CsvTable& table, const std::vector<KnownModel>& models, std::ostream& out) {
   const bool accuracy = table.column("accuracy").has_value();
   if (!accuracy && !table.column("speedup")) return;
   std::map<std::string, std::vector<double>> values;
@@ -147,7 +148,7 @@ inline void print_by_family(const CsvTable& table, const std::vector<KnownModel>
   }
 }
 
-inline void print_table(const CsvTable& table, const std::vector<KnownModel>& models, const SummaryOptions& options,
+inline void print_table(const report::CsvTable& table, const std::vector<KnownModel>& models, const SummaryOptions& options,
                         std::ostream& out) {
   std::size_t width = 0;
   for (const auto& column : table.header) width = std::max(width, column.size());
@@ -157,7 +158,7 @@ inline void print_table(const CsvTable& table, const std::vector<KnownModel>& mo
   if (!options.compat) print_by_family(table, models, out);
 }
 
-inline void print_rows(const CsvTable& table, std::ostream& out) {
+inline void print_rows(const report::CsvTable& table, std::ostream& out) {
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column < table.header.size(); ++column) {
     widths.push_back(table.header[column].size());
@@ -177,8 +178,8 @@ inline void print_rows(const CsvTable& table, std::ostream& out) {
 
 /// A line for each column that has something to summarise; of each tag, or each back end, on its own where there is a
 /// column for it. By default runs that failed are left out of means, and counted.
-inline void print_summary(const CsvTable& table, const std::vector<KnownModel>& models, const SummaryOptions& options,
-                          std::ostream& out) {
+inline void print_summary(const report::CsvTable& table, const std::vector<KnownModel>& models,
+                          const SummaryOptions& options, std::ostream& out) {
   if (options.rows) detail::print_rows(table, out);
   for (const char* column : {"tag", "backend"}) {
     if (!table.column(column)) continue;

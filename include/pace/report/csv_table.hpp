@@ -17,7 +17,7 @@
 #include "pace/core/error.hpp"
 #include "pace/report/csv_field.hpp"
 
-namespace pace::families::models {
+namespace pace::report {
 
 struct CsvTable {
   std::string file = {};
@@ -116,7 +116,7 @@ struct CsvTable {
 
 [[nodiscard]] inline std::string to_csv_line(const std::vector<std::string>& fields) {
   std::string line;
-  for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + report::csv_field(fields[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(fields[i]);
   return line + '\n';
 }
 
@@ -126,4 +126,4 @@ struct CsvTable {
   return text;
 }
 
-}  // namespace pace::families::models
+}  // namespace pace::report
