@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 /// What Bazel sets for every test, from version 5.2 on and before.
 std::string bazel(const Scratch& folder) {
   return GENERATE(std::string("BAZEL_TEST=1 "), std::string("TEST_SRCDIR=/tmp TEST_TIMEOUT=300 ")) +
-         "TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder.path.string() + "/test.xml TEST_WARNINGS_OUTPUT_FILE=" +
-         folder.path.string() + "/warnings TEST_INFRASTRUCTURE_FAILURE_FILE=" + folder.path.string() + "/infrastructure ";
+         "TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder / "test.xml" + " TEST_WARNINGS_OUTPUT_FILE=" +
+         folder / "warnings" + " TEST_INFRASTRUCTURE_FAILURE_FILE=" + folder / "infrastructure" + " ";
 }
 
 /// What a run left in `folder`.
@@ -50,14 +50,14 @@ TEST_CASE("XML_OUTPUT_FILE: a test case per gate, and Catch2's own beside them")
   CHECK(catch2.attributes.at("failures") == "1");
   CHECK(catch2.all("testcase").size() == 2);
   // Nothing else is left lying about.
-  CHECK_FALSE(fs::exists(folder.path.string() + "/infrastructure"));
+  CHECK_FALSE(fs::exists(folder / "infrastructure"));
   CHECK(std::distance(fs::directory_iterator(folder.path.string()), fs::directory_iterator()) == 2);
 }
 
 TEST_CASE("XML_OUTPUT_FILE is whole when a test dies, and when it is killed") {
   const Scratch folder;
   const auto test = GENERATE(std::string("'publishes*'"), std::string("'killed*'"));
-  const auto program = run(test, "BAZEL_TEST=1 TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder.path.string() + "/test.xml");
+  const auto program = run(test, "BAZEL_TEST=1 TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder / "test.xml");
   CHECK(program.code != 0);
   const auto root = xml_in(folder);
   CHECK(root.children.at(0).attributes.at("name") == "before death");
@@ -72,7 +72,7 @@ TEST_CASE("XML that cannot be written fails a program whose tests pass") {
 
 TEST_CASE("--junit writes the same for any other CI") {
   const Scratch folder;
-  CHECK(run("--junit " + folder.path.string() + "/test.xml").code == 0);
+  CHECK(run("--junit " + folder / "test.xml").code == 0);
   const auto root = xml_in(folder);
   REQUIRE(root.children.size() == 2);
   CHECK(root.children[1].only("testcase").property("verdict") == "passed");
@@ -87,7 +87,7 @@ TEST_CASE("TEST_WARNINGS_OUTPUT_FILE: open guards, unsettled warm-ups, load") {
                                              "through: 'fused' takes 0.500x the baseline's time"));
   CHECK(std::count(warnings.begin(), warnings.end(), '\n') == 2);
   CHECK(xml_in(folder).children.at(1).only("testcase").all("skipped").size() == 1);
-  CHECK_FALSE(fs::exists(folder.path.string() + "/infrastructure"));
+  CHECK_FALSE(fs::exists(folder / "infrastructure"));
 }
 
 TEST_CASE("TEST_WARNINGS_OUTPUT_FILE stays empty where nothing is to be warned of") {
@@ -125,8 +125,8 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: a device that is not there") {
 TEST_CASE("TEST_TIMEOUT: what is not reached is undecided and told, and the program ends by itself") {
   // The process exists already when it looks at the clock, so next to nothing is left of this.
   const Scratch folder;
-  const auto program = run("measures --json " + folder.path.string() + "/a.json",
-                           "TEST_SRCDIR=/tmp TEST_TIMEOUT=0.001 TEST_WARNINGS_OUTPUT_FILE=" + folder.path.string() + "/warnings");
+  const auto program = run("measures --json " + folder / "a.json",
+                           "TEST_SRCDIR=/tmp TEST_TIMEOUT=0.001 TEST_WARNINGS_OUTPUT_FILE=" + folder / "warnings");
   CHECK(program.code == 42);
   CHECK_THAT(program.out, ContainsSubstring("undecided: 'fused' was not measured"));
   CHECK_THAT(folder.read("a.json"), ContainsSubstring("\"outcome\":\"unreached\""));
@@ -150,7 +150,7 @@ TEST_CASE("TESTBRIDGE_TEST_ONLY picks tests; what picks none fails") {
 
 TEST_CASE("TEST_SHARD_STATUS_FILE is touched, and each test runs in one shard") {
   const Scratch folder;
-  const auto shards = bazel(folder) + "TEST_TOTAL_SHARDS=2 TEST_SHARD_STATUS_FILE=" + folder.path.string() + "/status ";
+  const auto shards = bazel(folder) + "TEST_TOTAL_SHARDS=2 TEST_SHARD_STATUS_FILE=" + folder / "status" + " ";
   std::string out;
   for (const auto* index : {"0", "1"}) {
     const auto program = run("'fast enough,open guard'", shards + "TEST_SHARD_INDEX=" + index);
@@ -158,7 +158,7 @@ TEST_CASE("TEST_SHARD_STATUS_FILE is touched, and each test runs in one shard") 
     CHECK(program.err.empty());
     out += program.out;
   }
-  CHECK(fs::exists(folder.path.string() + "/status"));
+  CHECK(fs::exists(folder / "status"));
   for (const std::string name : {"\nfirst", "\nguarded"}) {
     const auto at = out.find(name);
     REQUIRE(at != std::string::npos);
@@ -168,7 +168,7 @@ TEST_CASE("TEST_SHARD_STATUS_FILE is touched, and each test runs in one shard") 
 
 TEST_CASE("--save-baseline and --baseline: the same machine, another one, and none") {
   const Scratch folder;
-  const std::string base = folder.path.string() + "/base.json";
+  const std::string base = folder / "base.json";
   REQUIRE(run("--save-baseline " + base).code == 0);
   CHECK_THAT(folder.read("base.json"), ContainsSubstring("\"expires_utc\": \"") && ContainsSubstring("\"budget_s\":"));
   const auto same = run("--baseline " + base);
@@ -184,8 +184,8 @@ TEST_CASE("--save-baseline and --baseline: the same machine, another one, and no
   CHECK_THAT(other.err, ContainsSubstring("is of another machine or build: libtorch_threads was \"1\" and is \"2\""));
   CHECK(run("--baseline /nonexistent.json").code == 1);
   CHECK_THAT(run("--baseline " + base + " --save-baseline " + base).err, ContainsSubstring("name the same file"));
-  fs::create_symlink(base, folder.path.string() + "/link.json");
-  CHECK_THAT(run("--baseline " + base + " --save-baseline " + folder.path.string() + "/link.json").err,
+  fs::create_symlink(base, folder / "link.json");
+  CHECK_THAT(run("--baseline " + base + " --save-baseline " + folder / "link.json").err,
              ContainsSubstring("name the same file"));
   CHECK_THAT(run("'shows*' --baseline " + base).err, ContainsSubstring("nothing was measured that could be compared"));
   CHECK(run("--save-baseline /dev/full").code == 1);

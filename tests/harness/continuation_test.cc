@@ -39,10 +39,10 @@ std::vector<std::string> results(const std::string& text) {
 
 TEST_CASE("a lost device: what follows is measured in a fresh process, and nothing twice") {
   const Scratch folder;
-  fs::create_directory(folder.path.string() + "/tmp");
-  const auto program = run("'a device is lost' --disturbance 1 --json " + folder.path.string() + "/a.json --csv " +
-                               folder.path.string() + "/a.csv --junit " + folder.path.string() + "/a.xml",
-                           "TMPDIR=" + folder.path.string() + "/tmp");
+  fs::create_directory(folder / "tmp");
+  const auto program = run("'a device is lost' --disturbance 1 --json " + folder / "a.json" + " --csv " +
+                               folder / "a.csv" + " --junit " + folder / "a.xml",
+                           "TMPDIR=" + folder / "tmp");
   INFO(program.out << program.err);
   CHECK(program.code == 42);
   for (const char* name : {"before", "between", "after"}) {
@@ -59,7 +59,7 @@ TEST_CASE("a lost device: what follows is measured in a fresh process, and nothi
   CHECK(count(folder.read("a.xml"), "an illegal address") > 0);
   CHECK_THAT(program.out, ContainsSubstring("5 cases, 10 implementations: 6 measured, 2 threw, 2 unreached"));
   // What was handed over is gone.
-  CHECK(fs::directory_iterator(folder.path.string() + "/tmp") == fs::directory_iterator());
+  CHECK(fs::directory_iterator(folder / "tmp") == fs::directory_iterator());
 }
 
 TEST_CASE("no fresh process without a place for what was found: it says so and fails") {
@@ -71,7 +71,7 @@ TEST_CASE("no fresh process without a place for what was found: it says so and f
 
 TEST_CASE("a hand-over that is none is refused by name") {
   const Scratch folder;
-  const auto missing = run("'fast enough'", "PACE_CONTINUE_FILE=" + folder.path.string() + "/none");
+  const auto missing = run("'fast enough'", "PACE_CONTINUE_FILE=" + folder / "none");
   CHECK(missing.code == 1);
-  CHECK_THAT(missing.err, ContainsSubstring(folder.path.string() + "/none: cannot be opened"));
+  CHECK_THAT(missing.err, ContainsSubstring(folder / "none" + ": cannot be opened"));
 }

@@ -119,7 +119,7 @@ TEST_CASE("a shard may be empty; a filter that matches in no shard may not") {
 
 TEST_CASE("--csv and --json write files") {
   const Scratch folder;
-  const auto program = run("--csv " + folder.path.string() + "/a.csv --json=" + folder.path.string() + "/a.json --seed 3");
+  const auto program = run("--csv " + folder / "a.csv" + " --json=" + folder / "a.json" + " --seed 3");
   CHECK(program.code == 0);
   CHECK_THAT(folder.read("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
   const auto json = folder.read("a.json");
@@ -144,7 +144,7 @@ TEST_CASE("under bazel run, a relative path starts where the person stands") {
 
 TEST_CASE("a program that dies leaves the results it had") {
   const Scratch folder;
-  const auto program = run("'publishes*' --csv " + folder.path.string() + "/a.csv --json " + folder.path.string() + "/a.json");
+  const auto program = run("'publishes*' --csv " + folder / "a.csv" + " --json " + folder / "a.json");
   CHECK(program.code != 0);
   CHECK_THAT(folder.read("a.csv"), ContainsSubstring("before death,fused"));
   CHECK_THAT(folder.read("a.json"), ContainsSubstring("\"name\":\"before death\"") && Matches("[^]*\\]\n\\}\n"));
@@ -156,8 +156,7 @@ TEST_CASE("results that cannot be written fail a program whose tests pass") {
   const Scratch folder;
   const TemporaryFile out;
   const std::string program = fs::absolute("tests/harness/sample_program").string();
-  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder.path.string() +
-                              "/a.csv 2>&1; echo exit code $?) | cat >" + out.path();
+  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder / "a.csv" + " 2>&1; echo exit code $?) | cat >" + out.path();
   REQUIRE(std::system(command.c_str()) == 0);
   CHECK_THAT(out.content(), ContainsSubstring("a.csv': File too large") && ContainsSubstring("All tests passed") &&
                                 ContainsSubstring("2.00x  [1.90, 2.10]") && ContainsSubstring("exit code 1\n"));
@@ -169,7 +168,7 @@ TEST_CASE("a table that cannot be shown fails the program and keeps nothing from
   const TemporaryFile err;
   const std::string program = fs::absolute("tests/harness/sample_program").string();
   const std::string command =
-      "env -i '" + program + "' --csv " + folder.path.string() + "/a.csv >/dev/full 2>" + err.path();
+      "env -i '" + program + "' --csv " + folder / "a.csv" + " >/dev/full 2>" + err.path();
   const int status = std::system(command.c_str());
   CHECK(WEXITSTATUS(status) == 1);
   CHECK_THAT(err.content(), ContainsSubstring("cannot write the table of results"));
@@ -202,16 +201,16 @@ TEST_CASE("colours follow Catch2's own option") {
 
 TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") {
   const Scratch folder;
-  const std::string variable = "TEST_PREMATURE_EXIT_FILE=" + folder.path.string() + "/running";
+  const std::string variable = "TEST_PREMATURE_EXIT_FILE=" + folder / "running";
   run("'exits early'", variable);
-  CHECK(fs::exists(folder.path.string() + "/running"));
-  fs::remove(folder.path.string() + "/running");
+  CHECK(fs::exists(folder / "running"));
+  fs::remove(folder / "running");
   CHECK(run("", variable).code == 0);
-  CHECK_FALSE(fs::exists(folder.path.string() + "/running"));
+  CHECK_FALSE(fs::exists(folder / "running"));
 }
 
 TEST_CASE("listing opens no files") {
   const Scratch folder;
-  CHECK(run("--list-tests --csv " + folder.path.string() + "/a.csv").code == 0);
-  CHECK_FALSE(fs::exists(folder.path.string() + "/a.csv"));
+  CHECK(run("--list-tests --csv " + folder / "a.csv").code == 0);
+  CHECK_FALSE(fs::exists(folder / "a.csv"));
 }

@@ -58,7 +58,7 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
            {"'is killed'", "", "out of memory", "signal 9 (Killed), as the system does when memory runs out"},
            {"'takes all memory'", "", "out of memory", "memory ran out"}}) {
     const Scratch folder;
-    const std::string json = folder.path.string() + "/a.json", csv = folder.path.string() + "/a.csv", xml = folder.path.string() + "/a.xml";
+    const std::string json = folder / "a.json", csv = folder / "a.csv", xml = folder / "a.xml";
     const auto program = run(test + options + more + " --json " + json + " --csv " + csv + " --junit " + xml);
     INFO(test << '\n' << program.out << program.err);
     CHECK(program.code == 42);
@@ -76,7 +76,7 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
 
 TEST_CASE("where the baseline crashes nobody is compared, and the run goes on") {
   const Scratch folder;
-  const auto program = run("'the baseline crashes'" + options + "--json " + folder.path.string() + "/a.json");
+  const auto program = run("'the baseline crashes'" + options + "--json " + folder / "a.json");
   INFO(program.out << program.err);
   CHECK(program.code == 42);
   CHECK(rows(folder.read("a.json")) == std::vector<std::string>{"culprit eager crashed", "culprit fine refused",
@@ -85,7 +85,7 @@ TEST_CASE("where the baseline crashes nobody is compared, and the run goes on") 
 
 TEST_CASE("a crash outside of any comparison ends the run, and says so") {
   const Scratch folder;
-  const auto program = run("'crashes outside'" + options + "--json " + folder.path.string() + "/a.json");
+  const auto program = run("'crashes outside'" + options + "--json " + folder / "a.json");
   INFO(program.out << program.err);
   CHECK(program.code != 0);
   CHECK_THAT(program.err, ContainsSubstring("outside of any comparison"));
@@ -100,12 +100,12 @@ TEST_CASE("without isolation a crash is the end") {
 
 TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; then it can be resumed") {
   const Scratch folder;
-  const std::string json = folder.path.string() + "/a.json", csv = folder.path.string() + "/a.csv";
+  const std::string json = folder / "a.json", csv = folder / "a.csv";
   const std::string program_path = program::fs::absolute("tests/harness/sample_program").string();
   const std::string files = " --json " + json + " --csv " + csv;
-  const std::string out = folder.path.string() + "/out";
+  const std::string out = folder / "out";
   // The signal goes to the process that a shell knows, once the second comparison waits.
-  const std::string script = folder.path.string() + "/interrupt.sh";
+  const std::string script = folder / "interrupt.sh";
   std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << files << " >" << out
                         << " 2>&1 &\np=$!\nfor i in $(seq 600); do grep -q ^waits " << out
                         << " && break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
@@ -148,7 +148,7 @@ TEST_CASE("there is nothing to resume from without a file, or where the file is 
   CHECK(none.code == 1);
   CHECK_THAT(none.err, ContainsSubstring("--resume: expected --json FILE beside it"));
   const Scratch folder;
-  const auto first = run("'fast enough' --resume --json " + folder.path.string() + "/a.json");
+  const auto first = run("'fast enough' --resume --json " + folder / "a.json");
   CHECK(first.code == 0);
   CHECK_THAT(first.err, ContainsSubstring("0 results of an earlier run are kept"));
 }
