@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "benches/kernels/ncu.hpp"
 #include "pace/core/error.hpp"
 #include "pace/kernel/report.hpp"
 #include "pace/report/csv_table.hpp"
@@ -35,22 +36,17 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
 
 }  // namespace detail
 
-/// Writes a report of every kernel of `command`; caches are empty before each, which is Nsight Compute's default.
-[[nodiscard]] inline std::vector<std::string> count_command(const std::string& report,
-                                                            const std::vector<std::string>& command) {
-  std::vector<std::string> words{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--force-overwrite",
-                                 "--export", report, "--metrics",
-                                 std::string(detail::moved_bytes[0]) + ',' + detail::moved_bytes[1]};
-  words.insert(words.end(), command.begin(), command.end());
-  return words;
+/// What Nsight Compute is asked for.
+[[nodiscard]] inline NcuAsked asked_of_counters() {
+  return {.kernel_regex = "", .metrics = std::string(detail::moved_bytes[0]) + ',' + detail::moved_bytes[1]};
 }
 
-/// Prints that report as CSV.
+/// Prints its report as CSV.
 [[nodiscard]] inline std::vector<std::string> read_counts_command(const std::string& report) {
   return {"ncu", "--import", report, "--page", "raw", "--print-units", "base", "--print-kernel-base", "mangled", "--csv"};
 }
 
-/// Of what the second command printed: a line of names, one of units, then one for each kernel. Other lines are skipped.
+/// Of what that command printed: a line of names, one of units, then one for each kernel. Other lines are skipped.
 /// Throws InputError for text that has no such lines.
 [[nodiscard]] inline std::vector<CountedKernel> read_counts(std::string_view printed) {
   const std::string where = "Nsight Compute's report";

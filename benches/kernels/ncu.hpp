@@ -28,15 +28,23 @@ namespace pace::benches {
   return words;
 }
 
-/// As wrapper_benchmark calls it, around `command`. `report` is what it writes.
-[[nodiscard]] inline std::vector<std::string> ncu_command(const KernelsLine& line, const std::string& report,
+struct NcuAsked {
+  /// Kernels of these names alone; empty: all.
+  std::string kernel_regex;
+  /// Names with commas between them; empty: the full set.
+  std::string metrics;
+};
+
+/// As wrapper_benchmark calls it, around `command`. `report` is what it writes. Caches are empty before each kernel, which is
+/// Nsight Compute's default.
+[[nodiscard]] inline std::vector<std::string> ncu_command(const NcuAsked& asked, const std::string& report,
                                                           const std::vector<std::string>& command) {
   std::vector<std::string> words{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
                                  "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
                                  "--export", report};
-  if (!line.ncu_kernel_regex.empty()) words.insert(words.end(), {"--kernel-name", "regex:" + line.ncu_kernel_regex});
-  if (line.ncu_metrics.empty()) words.insert(words.end(), {"--set", "full"});
-  else words.insert(words.end(), {"--metrics", line.ncu_metrics});
+  if (!asked.kernel_regex.empty()) words.insert(words.end(), {"--kernel-name", "regex:" + asked.kernel_regex});
+  if (asked.metrics.empty()) words.insert(words.end(), {"--set", "full"});
+  else words.insert(words.end(), {"--metrics", asked.metrics});
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

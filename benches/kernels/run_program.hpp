@@ -138,7 +138,8 @@ class Bench {
   /// Whether it went well: what was measured is told in any case.
   bool count_bytes(kernel::KernelReport& report) {
     const std::string path = file("counted_bytes_" + world_.date() + ".ncu-rep");
-    std::string printed, problem = world_.spawn(count_command(path, once_command(world_.program, line_)), nullptr);
+    const auto command = ncu_command(asked_of_counters(), path, once_command(world_.program, line_));
+    std::string printed, problem = world_.spawn(command, nullptr);
     if (problem.empty()) problem = world_.spawn(read_counts_command(path), &printed);
     try {
       if (problem.empty()) problem = give_counts(report, read_counts(printed));
@@ -252,7 +253,8 @@ class Bench {
 
   int run_ncu() {
     const std::string path = file("ncu_output_" + world_.date() + ".ncu-rep");
-    const auto problem = world_.spawn(ncu_command(line_, path, once_command(world_.program, line_)), nullptr);
+    const NcuAsked asked{.kernel_regex = line_.ncu_kernel_regex, .metrics = line_.ncu_metrics};
+    const auto problem = world_.spawn(ncu_command(asked, path, once_command(world_.program, line_)), nullptr);
     if (!problem.empty()) {
       out_ << "NCU profiling failed with error: " << problem << '\n';
       return 1;

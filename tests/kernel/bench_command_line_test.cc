@@ -101,13 +101,12 @@ TEST_CASE("an option that a generation has not is no option of it") {
 TEST_CASE("Nsight Compute's command line, around one run of this very program") {
   auto line = parsed({"--package", "m.pt2", "--ncu"});
   const std::vector<std::string> program{"me", "once"};
-  CHECK(pace::benches::ncu_command(line, "/tmp/out.ncu-rep", program) ==
+  CHECK(pace::benches::ncu_command({}, "/tmp/out.ncu-rep", program) ==
         std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
                                  "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
                                  "--export", "/tmp/out.ncu-rep", "--set", "full", "me", "once"});
-  line.ncu_kernel_regex = "triton_poi.*";
-  line.ncu_metrics = "dram__bytes.sum,sm__cycles";
-  CHECK(pace::benches::ncu_command(line, "r", program) ==
+  const pace::benches::NcuAsked asked{.kernel_regex = "triton_poi.*", .metrics = "dram__bytes.sum,sm__cycles"};
+  CHECK(pace::benches::ncu_command(asked, "r", program) ==
         std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
                                  "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
                                  "--export", "r", "--kernel-name", "regex:triton_poi.*", "--metrics",
