@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <ATen/ops/_unique.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/view_as_real.h>
 
@@ -104,6 +107,23 @@ TEST_CASE("a sample gets the same values in every process, other samples and see
   CHECK_FALSE(at::equal(two.args[0].toTensor(), two.args[1].toTensor()));
   // Another precision rounds the same values.
   CHECK((tensor("T([1000], f16)").sub(tensor("T([1000], f16)", in(at::kFloat)))).abs().max().item<double>() < 0.01);
+}
+
+TEST_CASE("compat draws short types from as few values as make_tensor does") {
+  for (const auto& [dtype, digits] : {std::pair{"f16", 11}, {"bf16", 8}, {"c32", 11}}) {
+    INFO(dtype);
+    GenerateOptions options;
+    options.compat = true;
+    at::Tensor values = tensor(std::string("T([100000], ") + dtype + ")", options);
+    if (values.is_complex()) values = at::view_as_real(values);
+    // 9 - 18 / 2^digits is the last; a step of the grid is more than what rounding to the type takes away.
+    const at::Tensor steps = values.to(at::kDouble).add(9).mul(std::pow(2.0, digits) / 18);
+    CHECK(steps.sub(steps.round()).abs().max().item<double>() < 0.5);
+    CHECK(steps.round().min().item<double>() == 0);
+    CHECK(steps.round().max().item<double>() == std::pow(2.0, digits) - 1);
+    CHECK(std::get<0>(at::_unique(values.to(at::kFloat))).numel() == std::int64_t{1} << digits);
+    CHECK(std::abs(values.to(at::kDouble).mean().item<double>()) < 0.1);
+  }
 }
 
 TEST_CASE("half precision is single precision rounded, in tensors of any size, and stays below 9") {

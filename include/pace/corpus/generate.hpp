@@ -41,7 +41,8 @@ struct GenerateOptions {
   at::Device device = at::kCPU;
   std::uint64_t seed = 0;
   /// As upstream does it: every dtype value is converted (`{'dtype': i64}` too), strings other than 'cpu' and 'cuda'
-  /// become None, and tensors whose elements share memory are left uninitialised with a message.
+  /// become None, tensors whose elements share memory are left uninitialised with a message, and values of f16 and bf16
+  /// are among 2^11 and 2^8 only, 0 among them.
   bool compat = false;
   /// Integer tensors (not b8) lie in [first, second) instead of the default range of their type: for operators that
   /// take them as indices. Must leave between 1 and 2^32 numbers once clamped to the type.
@@ -177,25 +178,32 @@ class Generator {
   }
 
   /// Rounded by LibTorch, which has machine instructions for that: three times as fast as one value after another.
-  static void fill_half(const at::Tensor& out, std::int64_t elements, RandomBits& random) {
+  void fill_half(const at::Tensor& out, std::int64_t elements, RandomBits& random) const {
     constexpr std::int64_t most = 16 * drawn_at_once;  // few enough for LibTorch to start no threads
     const at::Tensor buffer = at::empty({std::min(elements, most)}, at::TensorOptions().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < elements; begin += most) {
       const std::int64_t count = std::min(elements - begin, most);
-      fill(buffer.mutable_data_ptr<float>(), count, random,
-           [](std::uint32_t bits) { return std::min(random_float(bits), last_half); });
+      fill(buffer.mutable_data_ptr<float>(), count, random, [this](std::uint32_t bits) { return before_half(bits); });
       out.as_strided({count}, {1}, begin).copy_(buffer.narrow(0, 0, count));
     }
+  }
+
+  /// What is rounded to half precision.
+  [[nodiscard]] float before_half(std::uint32_t bits) const {
+    constexpr float last = 8.9921875f;  // below 9 in half precision
+    return options_.compat ? random_float_of(11, bits) : std::min(random_float(bits), last);
+  }
+  [[nodiscard]] float before_bfloat16(std::uint32_t bits) const {
+    constexpr float last = 8.9375f;
+    return options_.compat ? random_float_of(8, bits) : std::min(random_float(bits), last);
   }
 
   void fill_storage(const at::Tensor& out, std::int64_t elements, RandomBits& random) const {
     void* const data = out.mutable_data_ptr();
     const auto to_float = [](std::uint32_t bits) { return random_float(bits); };
     const auto to_double = [](std::uint32_t bits) { return random_double(bits); };
-    const auto to_half = [](std::uint32_t bits) { return c10::Half(std::min(random_float(bits), last_half)); };
-    const auto to_bfloat16 = [](std::uint32_t bits) {
-      return c10::BFloat16(std::min(random_float(bits), 8.9375f));  // the last value below 9
-    };
+    const auto to_half = [this](std::uint32_t bits) { return c10::Half(before_half(bits)); };
+    const auto to_bfloat16 = [this](std::uint32_t bits) { return c10::BFloat16(before_bfloat16(bits)); };
     switch (out.scalar_type()) {
       case at::kFloat: return fill(static_cast<float*>(data), elements, random, to_float);
       case at::kComplexFloat: return fill(static_cast<float*>(data), 2 * elements, random, to_float);
@@ -231,9 +239,6 @@ class Generator {
     fill_integers(static_cast<T*>(data), elements, random, bounds);
   }
 
-  /// The last value of half precision below 9.
-  static constexpr float last_half = 8.9921875f;
-
   const GenerateOptions& options_;
   std::optional<DType> dtype_;
   std::uint64_t seed_;
@@ -243,7 +248,7 @@ class Generator {
 }  // namespace detail
 
 /// Makes the inputs of a call. The values depend on the call's text and `options.seed` only: a sample gets the same
-/// ones in every process. Floating values are uniform in [-9, 9) and never 0, b8 in [0, 2), u8 in [0, 10), signed
+/// ones in every process. Floating values are uniform in [-9, 9) and, but for compat, never 0, b8 in [0, 2), u8 in [0, 10), signed
 /// integers in [-9, 10). Recorded strides are kept; where elements share memory the storage behind them is filled.
 /// Allocates input_bytes() (nothing for metadata only): ask before, since Linux grants memory that it does not have. Throws Refused for what cannot
 /// be made: too large, or a value that no operator takes.
