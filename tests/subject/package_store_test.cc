@@ -155,9 +155,14 @@ TEST_CASE("the key changes with whatever the code depends on", "[subject]") {
   CHECK(key == store.key(relu(3)));
   CHECK(key != store.key(relu(4)));
   CHECK(key != tuned.key(relu(3)));
+  const auto key_for = [](const at::Device& device) { return pace::subject::detail::package_key("f", {}, device, "script"); };
+  // `meta` stands for a GPU, which need not be there.
+  const auto elsewhere = key_for(at::kMeta), on_cpu = key_for(at::kCPU);
   const int threads = at::get_num_threads();
   at::set_num_threads(threads + 1);
   CHECK(key != store.key(relu(3)));
+  CHECK(key_for(at::kCPU) != on_cpu);
+  CHECK(key_for(at::kMeta) == elsewhere);
   at::set_num_threads(threads);
 }
 

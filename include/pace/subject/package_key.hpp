@@ -73,7 +73,8 @@ inline constexpr std::string_view record_script_body =
   std::string text = "pace package 1\n" + subject + '\n';
   for (const auto& [name, value] : options) text += name + '=' + value + '\n';
   text += torch_version() + '\n' + at::get_cpu_capability() + '\n' + processor();
-  text += std::to_string(at::get_num_threads()) + " threads\n";  // Inductor compiles the number in
+  // Inductor compiles the number in, for the CPU.
+  if (device.is_cpu()) text += std::to_string(at::get_num_threads()) + " threads\n";
   text += device_model(device) + '\n' + scripts;
   return c10::sha1(text).str();
 }
