@@ -2,48 +2,19 @@
 #pragma once
 
 #include <fstream>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/core/result.hpp"
+#include "pace/report/configuration.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/read_result.hpp"
 
 namespace pace::harness {
 
-/// Everything that must be equal for two runs to be parts of one: options by name, and the machine.
-using Configuration = std::map<std::string, std::string>;
-
-[[nodiscard]] inline report::Json to_json(const Configuration& configuration) {
-  auto json = report::Json::object();
-  for (const auto& [name, value] : configuration) json[name] = value;
-  return json;
-}
-
-namespace detail {
-
-/// Throws InputError that names every difference.
-inline void require_equal(const report::Json& of_file, const Configuration& own, const std::string& path) {
-  std::string differences;
-  const auto differ = [&](const std::string& name, const std::string& there, const std::string& here) {
-    differences += (differences.empty() ? "" : "; ") + name + ": " + there + " there, " + here + " here";
-  };
-  for (const auto& [name, value] : own) {
-    const auto found = of_file.find(name);
-    if (found == of_file.end()) differ(name, "nothing", '\'' + value + '\'');
-    else if (*found != value) differ(name, found->dump(), '\'' + value + '\'');
-  }
-  for (const auto& [name, value] : of_file.items())
-    if (!own.contains(name)) differ(name, value.dump(), "nothing");
-  if (!differences.empty())
-    throw InputError({path}, "--resume: holds results of another configuration (" + differences +
-                                 "); give the options of that run, or write to another file");
-}
-
-}  // namespace detail
+using report::Configuration;
 
 /// The results in a file that JsonSink has written, less those that the time did not suffice for. Nothing if there is no
 /// such file. Throws InputError if it is no such file, or of another configuration.
@@ -69,7 +40,10 @@ inline void require_equal(const report::Json& of_file, const Configuration& own,
         for (const auto& each : result.implementations) whole = whole && each.outcome != Outcome::unreached;
         if (whole) results.push_back(std::move(result));
       } else if (line.starts_with(begins_configuration)) {
-        detail::require_equal(report::Json::parse(line.substr(begins_configuration.size())), configuration, path);
+        const auto there = report::Json::parse(line.substr(begins_configuration.size()));
+        if (const auto found = report::differences(there, configuration); !found.empty())
+          throw InputError({path}, "--resume: holds results of another configuration (" + found +
+                                       "); give the options of that run, or write to another file");
         configured = true;
       } else if (line.starts_with(begins_results)) {
         if (!configured) complain(number, "it does not say what was measured with which options");

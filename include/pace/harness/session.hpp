@@ -174,7 +174,7 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
   if (!options.junit.empty()) sinks.add(std::make_unique<report::JUnitSink>(output_path(options.junit), environment));
   for (const auto& path : csv) sinks.add(std::make_unique<report::CsvSink>(path, earlier));
   auto more = report::Json::object();
-  if (!configuration.empty()) more["configuration"] = harness::to_json(configuration);
+  if (!configuration.empty()) more["configuration"] = configuration;
   for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, environment, more, earlier));
 }
 

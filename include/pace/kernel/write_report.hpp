@@ -1,9 +1,6 @@
 // A KernelReport as files for machines.
 #pragma once
 
-#include <array>
-#include <charconv>
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/kernel/report.hpp"
-#include "pace/report/csv_field.hpp"
+#include "pace/report/csv_row.hpp"
 
 namespace pace::kernel {
 
@@ -26,35 +23,9 @@ namespace pace::kernel {
 
 namespace detail {
 
-class CsvRow {
- public:
-  CsvRow& text(std::string_view value) { return field(report::csv_field(value)); }
-  template <class Number>
-  CsvRow& number(Number value) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    return field({digits.data(), static_cast<std::size_t>(end - digits.data())});
-  }
-  template <class Number>
-  CsvRow& maybe(const std::optional<Number>& value) {
-    return value ? number(*value) : field("");
-  }
-  CsvRow& times(const std::optional<KernelTime>& times) {
-    if (!times) return field("").field("").field("");
-    return number(times->median.count()).number(times->least.count()).number(times->most.count());
-  }
-  CsvRow& field(std::string_view value) {
-    if (!line_.empty() || started_) line_ += ',';
-    started_ = true;
-    line_ += value;
-    return *this;
-  }
-  [[nodiscard]] std::string line() const { return line_ + '\n'; }
-
- private:
-  std::string line_;
-  bool started_ = false;
-};
+inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& times) {
+  row.member(times, &KernelTime::median).member(times, &KernelTime::least).member(times, &KernelTime::most);
+}
 
 [[nodiscard]] inline nlohmann::ordered_json times_json(const std::optional<KernelTime>& times) {
   if (!times) return nullptr;
@@ -75,20 +46,21 @@ class CsvRow {
 
 /// One row; `kernel` is one of the report's.
 [[nodiscard]] inline std::string csv_row(const KernelReport& report, const Kernel& kernel) {
-  detail::CsvRow row;
-  row.text(report.name).text(report.device).number(report.whole.count()).number(report.explained());
-  row.maybe(report.peak_bandwidth > 0 ? std::optional(report.peak_bandwidth) : std::nullopt);
+  report::CsvRow row;
+  row.text(report.name).text(report.device).number(report.whole).number(report.explained());
+  row.number(report.peak_bandwidth > 0 ? std::optional(report.peak_bandwidth) : std::nullopt);
   row.text(kernel.name).text(kernel.symbol).text(to_string(kernel.category)).number(report.share_of(kernel));
-  row.times(kernel.profiled).times(kernel.hot).times(kernel.cold).maybe(kernel.bytes).maybe(kernel.bandwidth());
+  for (const auto& times : {kernel.profiled, kernel.hot, kernel.cold}) detail::add_times(row, times);
+  row.number(kernel.bytes).number(kernel.bandwidth());
   if (const auto& launch = kernel.launch) {
     row.number(launch->registers).number(launch->spills()).number(launch->shared_bytes());
     for (const auto& sizes : {launch->grid, launch->block})
       for (const auto size : sizes) row.number(size);
     row.number(launch->occupancy);
   } else {
-    for (int i = 0; i < 10; ++i) row.field("");
+    row.empty(10);
   }
-  return row.text(kernel.why_not_alone).maybe(kernel.counted_bytes).line();
+  return row.text(kernel.why_not_alone).number(kernel.counted_bytes).line();
 }
 
 /// With the kernels for which `shown` is true, or all; shares are always of all. What is not known is null.

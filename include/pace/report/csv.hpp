@@ -1,17 +1,13 @@
 // CsvSink: one row per case and implementation.
 #pragma once
 
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "pace/core/view.hpp"
-#include "pace/report/csv_field.hpp"
+#include "pace/report/csv_row.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
@@ -74,16 +70,16 @@ class CsvSink final : public Sink {
     const bool ran = each.outcome == Outcome::measured || each.first_call.count() > 0;
     const auto& time = each.time;
     const auto& speedup = each.speedup;
-    Row row;
+    CsvRow row;  // in the order of the header
     row.text(result.name).text(each.name).flag(each.is_baseline).text(to_string(each.outcome)).flag(is_correct(each));
     row.number(each.checked ? std::optional(each.max_abs_error) : std::nullopt);
-    row.time(time, &TimeSummary::median).bounds(time);
-    row.time(time, &TimeSummary::min).time(time, &TimeSummary::q20).time(time, &TimeSummary::q80);
-    row.time(time, &TimeSummary::max).member(time, &TimeSummary::spread).member(time, &TimeSummary::samples);
+    row.member(time, &TimeSummary::median).bounds(time);
+    row.member(time, &TimeSummary::min).member(time, &TimeSummary::q20).member(time, &TimeSummary::q80);
+    row.member(time, &TimeSummary::max).member(time, &TimeSummary::spread).member(time, &TimeSummary::samples);
     row.member(speedup, &SpeedupSummary::median).bounds(speedup);
     row.member(speedup, &SpeedupSummary::observations).member(speedup, &SpeedupSummary::ties);
     row.number(result.confidence);
-    row.number(ran ? std::optional(each.first_call.count()) : std::nullopt);
+    row.number(ran ? std::optional(each.first_call) : std::nullopt);
     row.number(each.warm_up_iterations).flag(ran ? std::optional(each.warmed_up) : std::nullopt);
     row.number(result.iterations).number(result.rounds);
     row.number(each.gigabytes_per_second()).number(each.gigaflops_per_second());
@@ -91,13 +87,12 @@ class CsvSink final : public Sink {
     row.text(verdict ? to_string(*verdict) : "").text(expectations(each)).text(all_messages(each));
     row.text(result.clock).number(result.seed);
     const auto& conditions = result.conditions;
-    const auto nanoseconds = [](Nanoseconds time) { return time.count(); };
     row.number(conditions.steal).number(conditions.others).number(conditions.waiting).number(conditions.throttled);
     row.number(conditions.involuntary_switches);
     const bool has_cycles = conditions.longest_cycle.count() != 0;
-    row.number(has_cycles ? std::optional(conditions.longest_cycle.count()) : std::nullopt);
-    row.number(has_cycles ? std::optional(conditions.median_cycle.count()) : std::nullopt);
-    row.number(conditions.clock_error ? std::optional(nanoseconds(*conditions.clock_error)) : std::nullopt);
+    row.number(has_cycles ? std::optional(conditions.longest_cycle) : std::nullopt);
+    row.number(has_cycles ? std::optional(conditions.median_cycle) : std::nullopt);
+    row.number(conditions.clock_error);
     row.text(to_string(result.stop_reason)).text(each.context.disturbance);
     row.member(each.counts, &CallCounts::operator_calls).member(each.counts, &CallCounts::allocations);
     row.member(each.counts, &CallCounts::bytes_allocated);
@@ -110,54 +105,6 @@ class CsvSink final : public Sink {
     for (const auto& judgement : each.judgements) text += (text.empty() ? "" : "; ") + judgement.expectation;
     return text;
   }
-
-  /// Fields in the order of the header.
-  class Row {
-   public:
-    Row& text(std::string_view value) { return field(csv_field(value)); }
-    Row& flag(std::optional<bool> value) { return field(!value ? "" : *value ? "true" : "false"); }
-    template <class Number>
-      requires std::integral<Number> || std::floating_point<Number>
-    Row& number(Number value) {
-      if constexpr (std::floating_point<Number>)
-        if (std::isnan(value)) return field("nan");  // to_chars would show the sign of a NaN
-      // to_chars: shortest text that reads back as the same number, whatever the locale.
-      std::array<char, 32> digits;
-      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-      return field({digits.data(), static_cast<std::size_t>(end - digits.data())});
-    }
-    template <class Number>
-    Row& number(const std::optional<Number>& value) {
-      return value ? number(*value) : field("");
-    }
-    template <class Summary, class Member>
-    Row& member(const std::optional<Summary>& summary, Member Summary::* which) {
-      return summary ? number((*summary).*which) : field("");
-    }
-    Row& time(const std::optional<TimeSummary>& summary, Nanoseconds TimeSummary::* which) {
-      return summary ? number(((*summary).*which).count()) : field("");
-    }
-    Row& bounds(const std::optional<TimeSummary>& summary) {
-      if (!summary || !summary->interval) return field("").field("");
-      return number(summary->interval->low.count()).number(summary->interval->high.count());
-    }
-    Row& bounds(const std::optional<SpeedupSummary>& summary) {
-      if (!summary || !summary->interval) return field("").field("");
-      return number(summary->interval->low).number(summary->interval->high);
-    }
-    [[nodiscard]] std::string line() const { return line_ + '\n'; }
-
-   private:
-    Row& field(std::string_view value) {
-      if (!first_) line_ += ',';
-      first_ = false;
-      line_ += value;
-      return *this;
-    }
-
-    std::string line_;
-    bool first_ = true;
-  };
 
   void append(const Result& result) {
     std::string rows;

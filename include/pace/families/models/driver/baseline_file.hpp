@@ -9,8 +9,8 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
 #include "pace/families/models/row.hpp"
+#include "pace/report/csv_table.hpp"
 
 namespace pace::families::models {
 

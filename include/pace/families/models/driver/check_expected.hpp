@@ -10,8 +10,8 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/summary.hpp"
+#include "pace/report/csv_table.hpp"
 
 namespace pace::families::models {
 

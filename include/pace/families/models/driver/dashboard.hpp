@@ -16,9 +16,9 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/means.hpp"
 #include "pace/families/models/driver/result_csv.hpp"
+#include "pace/report/csv_table.hpp"
 
 namespace pace::families::models {
 

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/names.hpp"
 #include "pace/families/models/driver/result_files.hpp"
+#include "pace/report/configuration.hpp"
+#include "pace/report/csv_table.hpp"
 
 namespace pace::families::models {
 
@@ -76,7 +77,9 @@ class EarlierRun {
       try {
         record = Json::parse(line);
         const auto& extra = record.at("benchmark").at("extra_info");
-        require_equal(extra.at("args"), configuration, {path, number});
+        if (const auto found = report::differences(extra.at("args"), configuration); !found.empty())
+          throw InputError({path, number}, "--resume: the earlier run had other options (" + found +
+                                               "); give the same, or write to another file");
         // The last record counts: the model may have been run again.
         const auto& model = record.at("model");
         const Key row{extra.at("device"), model.at("name"), model.at("backend")};
@@ -90,23 +93,6 @@ class EarlierRun {
       }
     }
     if (!any) throw InputError({path}, "--resume: holds no record that tells the options of the earlier run");
-  }
-
-  static void require_equal(const Json& there, const Configuration& here, const Location& place) {
-    std::string differences;
-    const auto differ = [&](const std::string& name, const std::string& first, const std::string& second) {
-      differences += (differences.empty() ? "" : "; ") + name + ": " + first + " there, " + second + " here";
-    };
-    for (const auto& [name, value] : here) {
-      const auto found = there.find(name);
-      if (found == there.end()) differ(name, "nothing", '\'' + value + '\'');
-      else if (*found != value) differ(name, found->dump(), '\'' + value + '\'');
-    }
-    for (const auto& [name, value] : there.items())
-      if (!here.contains(name)) differ(name, value.dump(), "nothing");
-    if (!differences.empty())
-      throw InputError(place, "--resume: the earlier run had other options (" + differences +
-                                  "); give the same, or write to another file");
   }
 
   std::vector<std::string> backends_;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/means.hpp"
 #include "pace/families/models/driver/summary.hpp"
+#include "pace/report/csv_table.hpp"
 
 namespace pace::families::models {
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,13 +14,13 @@
 #include "pace/families/models/driver/names.hpp"
 #include "pace/families/models/row.hpp"
 #include "pace/families/models/settings.hpp"
+#include "pace/report/configuration.hpp"
 
 namespace pace::families::models {
 
 using Json = nlohmann::ordered_json;
 
-/// Everything that must be equal for two runs to be parts of one: options by name.
-using Configuration = std::map<std::string, std::string>;
+using report::Configuration;
 
 namespace detail {
 

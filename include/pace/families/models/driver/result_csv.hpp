@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
 #include "pace/families/models/row.hpp"
+#include "pace/report/csv_table.hpp"
 #include "pace/report/output_file.hpp"
 
 namespace pace::families::models {

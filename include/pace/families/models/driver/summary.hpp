@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
 #include "pace/families/models/driver/known_model.hpp"
 #include "pace/families/models/driver/means.hpp"
+#include "pace/report/csv_table.hpp"
 
 namespace pace::families::models {
 
