@@ -21,11 +21,19 @@ namespace pace::benches {
 /// Of PyTorch's program: its first form, that of PyTorch 2.6, and today's.
 enum class Generation { original, v2_6, newest };
 
+/// Of Nsight Compute.
+struct NcuAsked {
+  /// Kernels of these names alone; empty: all.
+  std::string kernel_regex;
+  /// Names with commas between them; empty: the full set.
+  std::string metrics;
+};
+
 struct KernelsLine {
   std::string package, model, inputs, device, name, filter;
   bool benchmark_kernels = false, all_configs = false, count_bytes = false, profile = false, memory_snapshot = false;
   bool ncu = false, compat = false, help = false;
-  std::string ncu_kernel_regex, ncu_metrics;
+  NcuAsked ncu_asked;
   int times = 10, repeat = 10;
   std::optional<Generation> generation;
   /// 0: LibTorch's own number.
@@ -74,9 +82,9 @@ struct KernelsLine {
       {{"--cuda-memory-snapshot"}, nullptr, "record what memory the module takes on a GPU", "", into(line.memory_snapshot)},
       {{"--ncu"}, nullptr, "run the module once under Nsight Compute", "", into(line.ncu)},
       {{"--ncu-kernel-regex"}, "REGEX", "with --ncu: kernels of these names alone", "a regular expression",
-       into(line.ncu_kernel_regex)},
+       into(line.ncu_asked.kernel_regex)},
       {{"--ncu-metrics"}, "A,B", "with --ncu: these metrics instead of the full set", "names with commas between them",
-       into(line.ncu_metrics)},
+       into(line.ncu_asked.metrics)},
       {{"--times"}, "N", "calls of one reading of the clock (default 10)", "a whole number above 0", into(line.times, 1)},
       {{"--repeat"}, "N", "readings (default 10)", "a whole number above 0", into(line.repeat, 1)},
       {{"--benchmark-name"}, "NAME", "in what is printed (default: the package's name)", a_name, into(line.name)},
@@ -142,8 +150,8 @@ inline void check(const KernelsLine& line) {
   if (line.package.empty()) fail("expected --package FILE.pt2; --help tells all options");
   needs(line.all_configs, "--benchmark-all-configs (-c)", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.count_bytes, "--count-bytes", line.benchmark_kernels, "--benchmark-kernels (-k)");
-  needs(!line.ncu_kernel_regex.empty(), "--ncu-kernel-regex", line.ncu, "--ncu");
-  needs(!line.ncu_metrics.empty(), "--ncu-metrics", line.ncu, "--ncu");
+  needs(!line.ncu_asked.kernel_regex.empty(), "--ncu-kernel-regex", line.ncu, "--ncu");
+  needs(!line.ncu_asked.metrics.empty(), "--ncu-metrics", line.ncu, "--ncu");
   needs(!line.filter.empty(), "--kernel", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.gated(), "a limit of kernels", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.generation.has_value(), "--generation", line.compat, "--compat");

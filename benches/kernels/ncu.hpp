@@ -28,15 +28,8 @@ namespace pace::benches {
   return words;
 }
 
-struct NcuAsked {
-  /// Kernels of these names alone; empty: all.
-  std::string kernel_regex;
-  /// Names with commas between them; empty: the full set.
-  std::string metrics;
-};
-
-/// As wrapper_benchmark calls it, around `command`. `report` is what it writes. Caches are empty before each kernel, which is
-/// Nsight Compute's default.
+/// As wrapper_benchmark calls it, around `command`. `report` is what it writes. Caches are empty before each kernel,
+/// which is Nsight Compute's default.
 [[nodiscard]] inline std::vector<std::string> ncu_command(const NcuAsked& asked, const std::string& report,
                                                           const std::vector<std::string>& command) {
   std::vector<std::string> words{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",

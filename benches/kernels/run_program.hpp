@@ -20,6 +20,7 @@
 #include "benches/kernels/asked.hpp"
 #include "benches/kernels/compat_lines.hpp"
 #include "benches/kernels/counted_bytes.hpp"
+#include "benches/kernels/limits.hpp"
 #include "benches/kernels/ncu.hpp"
 #include "benches/kernels/profile.hpp"
 #include "pace/clock/compatible/timed.hpp"
@@ -27,7 +28,6 @@
 #include "pace/core/format.hpp"
 #include "pace/kernel/compat/profile_report.hpp"
 #include "pace/kernel/configurations.hpp"
-#include "pace/kernel/expectations.hpp"
 #include "pace/kernel/report.hpp"
 #include "pace/kernel/table.hpp"
 #include "pace/kernel/write_report.hpp"
@@ -135,11 +135,15 @@ class Bench {
     return judge(report) && counted ? code : 1;
   }
 
+  /// What is wrong; empty if nothing is.
+  std::string run_once_under_ncu(const NcuAsked& asked, const std::string& report) {
+    return world_.spawn(ncu_command(asked, report, once_command(world_.program, line_)), nullptr);
+  }
+
   /// Whether it went well: what was measured is told in any case.
   bool count_bytes(kernel::KernelReport& report) {
     const std::string path = file("counted_bytes_" + world_.date() + ".ncu-rep");
-    const auto command = ncu_command(asked_of_counters(), path, once_command(world_.program, line_));
-    std::string printed, problem = world_.spawn(command, nullptr);
+    std::string printed, problem = run_once_under_ncu(asked_of_counters(), path);
     if (problem.empty()) problem = world_.spawn(read_counts_command(path), &printed);
     try {
       if (problem.empty()) problem = give_counts(report, read_counts(printed));
@@ -161,14 +165,8 @@ class Bench {
 
   /// Whether every limit holds.
   bool judge(const kernel::KernelReport& report) const {
-    std::vector<Judgement> judgements;
-    if (line_.kernels_at_most)
-      judgements.push_back(kernel::KernelsAtMost(static_cast<std::size_t>(*line_.kernels_at_most)).judge(report));
-    if (line_.spills_at_most) judgements.push_back(kernel::SpillsAtMost(*line_.spills_at_most).judge(report));
-    if (line_.registers_at_most) judgements.push_back(kernel::RegistersAtMost(*line_.registers_at_most).judge(report));
-    if (line_.bandwidth_at_least) judgements.push_back(kernel::BandwidthAtLeast(*line_.bandwidth_at_least).judge(report));
     bool fine = true;
-    for (const auto& each : judgements) {
+    for (const auto& each : judge_limits(line_, report)) {
       (each.acceptable ? out_ : log_) << to_string(each.verdict) << ": " << each.expectation << "; " << each.message << '\n';
       fine = fine && each.acceptable;
     }
@@ -253,8 +251,7 @@ class Bench {
 
   int run_ncu() {
     const std::string path = file("ncu_output_" + world_.date() + ".ncu-rep");
-    const NcuAsked asked{.kernel_regex = line_.ncu_kernel_regex, .metrics = line_.ncu_metrics};
-    const auto problem = world_.spawn(ncu_command(asked, path, once_command(world_.program, line_)), nullptr);
+    const auto problem = run_once_under_ncu(line_.ncu_asked, path);
     if (!problem.empty()) {
       out_ << "NCU profiling failed with error: " << problem << '\n';
       return 1;

@@ -41,8 +41,8 @@ TEST_CASE("short and long names, with values behind them or behind a sign") {
   CHECK_FALSE(line.all_configs);
   CHECK(line.times == 3);
   CHECK(line.repeat == 4);
-  CHECK(line.ncu_kernel_regex == "triton.*");
-  CHECK(line.ncu_metrics == "a,b");
+  CHECK(line.ncu_asked.kernel_regex == "triton.*");
+  CHECK(line.ncu_asked.metrics == "a,b");
   CHECK(line.inputs == "(T([4], f32),)");
   CHECK(line.device == "cuda:1");
   CHECK(parsed({"--benchmark-kernels", "--benchmark-all-configs"}).all_configs);

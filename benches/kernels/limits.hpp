@@ -1,0 +1,23 @@
+// Limits that were asked for, as expectations of a report.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "benches/kernels/asked.hpp"
+#include "pace/kernel/expectations.hpp"
+
+namespace pace::benches {
+
+/// One judgement for each limit of `line`.
+[[nodiscard]] inline std::vector<Judgement> judge_limits(const KernelsLine& line, const kernel::KernelReport& report) {
+  std::vector<Judgement> judgements;
+  if (line.kernels_at_most)
+    judgements.push_back(kernel::KernelsAtMost(static_cast<std::size_t>(*line.kernels_at_most)).judge(report));
+  if (line.spills_at_most) judgements.push_back(kernel::SpillsAtMost(*line.spills_at_most).judge(report));
+  if (line.registers_at_most) judgements.push_back(kernel::RegistersAtMost(*line.registers_at_most).judge(report));
+  if (line.bandwidth_at_least) judgements.push_back(kernel::BandwidthAtLeast(*line.bandwidth_at_least).judge(report));
+  return judgements;
+}
+
+}  // namespace pace::benches
