@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -177,33 +178,31 @@ class Generator {
     }
   }
 
+  /// Makes what is rounded to a type of `digits` binary digits.
+  [[nodiscard]] auto before_rounding(int digits) const {
+    const float last = static_cast<float>(float_bound) - std::ldexp(1.0f, 4 - digits);  // of that type, below the bound
+    return [compat = options_.compat, digits, last](std::uint32_t bits) {
+      return compat ? random_float_of(digits, bits) : std::min(random_float(bits), last);
+    };
+  }
+
   /// Rounded by LibTorch, which has machine instructions for that: three times as fast as one value after another.
   void fill_half(const at::Tensor& out, std::int64_t elements, RandomBits& random) const {
     constexpr std::int64_t most = 16 * drawn_at_once;  // few enough for LibTorch to start no threads
     const at::Tensor buffer = at::empty({std::min(elements, most)}, at::TensorOptions().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < elements; begin += most) {
       const std::int64_t count = std::min(elements - begin, most);
-      fill(buffer.mutable_data_ptr<float>(), count, random, [this](std::uint32_t bits) { return before_half(bits); });
+      fill(buffer.mutable_data_ptr<float>(), count, random, before_rounding(half_digits));
       out.as_strided({count}, {1}, begin).copy_(buffer.narrow(0, 0, count));
     }
-  }
-
-  /// What is rounded to half precision.
-  [[nodiscard]] float before_half(std::uint32_t bits) const {
-    constexpr float last = 8.9921875f;  // below 9 in half precision
-    return options_.compat ? random_float_of(11, bits) : std::min(random_float(bits), last);
-  }
-  [[nodiscard]] float before_bfloat16(std::uint32_t bits) const {
-    constexpr float last = 8.9375f;
-    return options_.compat ? random_float_of(8, bits) : std::min(random_float(bits), last);
   }
 
   void fill_storage(const at::Tensor& out, std::int64_t elements, RandomBits& random) const {
     void* const data = out.mutable_data_ptr();
     const auto to_float = [](std::uint32_t bits) { return random_float(bits); };
     const auto to_double = [](std::uint32_t bits) { return random_double(bits); };
-    const auto to_half = [this](std::uint32_t bits) { return c10::Half(before_half(bits)); };
-    const auto to_bfloat16 = [this](std::uint32_t bits) { return c10::BFloat16(before_bfloat16(bits)); };
+    const auto to_half = [make = before_rounding(half_digits)](std::uint32_t bits) { return c10::Half(make(bits)); };
+    const auto to_bfloat16 = [make = before_rounding(8)](std::uint32_t bits) { return c10::BFloat16(make(bits)); };
     switch (out.scalar_type()) {
       case at::kFloat: return fill(static_cast<float*>(data), elements, random, to_float);
       case at::kComplexFloat: return fill(static_cast<float*>(data), 2 * elements, random, to_float);
@@ -239,6 +238,8 @@ class Generator {
     fill_integers(static_cast<T*>(data), elements, random, bounds);
   }
 
+  static constexpr int half_digits = 11;
+
   const GenerateOptions& options_;
   std::optional<DType> dtype_;
   std::uint64_t seed_;
@@ -248,10 +249,10 @@ class Generator {
 }  // namespace detail
 
 /// Makes the inputs of a call. The values depend on the call's text and `options.seed` only: a sample gets the same
-/// ones in every process. Floating values are uniform in [-9, 9) and, but for compat, never 0, b8 in [0, 2), u8 in [0, 10), signed
-/// integers in [-9, 10). Recorded strides are kept; where elements share memory the storage behind them is filled.
-/// Allocates input_bytes() (nothing for metadata only): ask before, since Linux grants memory that it does not have. Throws Refused for what cannot
-/// be made: too large, or a value that no operator takes.
+/// ones in every process. Floating values are uniform in [-9, 9) and, but for compat, never 0, b8 in [0, 2), u8 in
+/// [0, 10), signed integers in [-9, 10). Recorded strides are kept; where elements share memory the storage behind them
+/// is filled. Allocates input_bytes() (nothing for metadata only): ask before, since Linux grants memory that it does
+/// not have. Throws Refused for what cannot be made: too large, or a value that no operator takes.
 [[nodiscard]] inline Inputs generate(const Call& call, const GenerateOptions& options = {}) {
   detail::Generator generator(call, options);
   Inputs inputs;
