@@ -156,7 +156,8 @@ TEST_CASE("results that cannot be written fail a program whose tests pass") {
   const Scratch folder;
   const TemporaryFile out;
   const std::string program = fs::absolute("tests/harness/sample_program").string();
-  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder / "a.csv" + " 2>&1; echo exit code $?) | cat >" + out.path();
+  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder / "a.csv" +
+                              " 2>&1; echo exit code $?) | cat >" + out.path();
   REQUIRE(std::system(command.c_str()) == 0);
   CHECK_THAT(out.content(), ContainsSubstring("a.csv': File too large") && ContainsSubstring("All tests passed") &&
                                 ContainsSubstring("2.00x  [1.90, 2.10]") && ContainsSubstring("exit code 1\n"));

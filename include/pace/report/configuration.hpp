@@ -1,4 +1,4 @@
-// What a run was asked for and where it ran, as it stands in result files: by this a later one knows whether it may go on.
+// What a run was asked for and where it ran, in result files: by this a later one knows whether it may go on.
 #pragma once
 
 #include <map>
@@ -11,7 +11,8 @@ namespace pace::report {
 /// Everything that must be equal for two runs to be parts of one: options by name, and the machine.
 using Configuration = std::map<std::string, std::string>;
 
-/// `seed: '1' there, '2' here; ...` for an object of a file and what is asked for now; empty if they are equal.
+/// `--seed: "1" there, '2' here; --dtype: nothing there, 'float32' here` for an object of a file and what is asked for
+/// now; empty if they are equal.
 [[nodiscard]] inline std::string differences(const nlohmann::ordered_json& there, const Configuration& here) {
   std::string all;
   const auto differ = [&](const std::string& name, const std::string& first, const std::string& second) {
