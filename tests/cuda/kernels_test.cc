@@ -67,7 +67,7 @@ TEST_CASE("a user's kernel: name, shape, registers, memory, times and bytes", "[
   CHECK(kernel.hot->least <= kernel.hot->median);
   CHECK(kernel.hot->median <= kernel.hot->most);
   CHECK(kernel.profiled);
-  CHECK(kernel.hot_by_profiler);
+  CHECK(kernel.under_profiler);
   CHECK(kernel.bandwidth());
   CHECK(report.peak_bandwidth > 0);
   CHECK_THAT(report, pace::kernel::NoSpills());

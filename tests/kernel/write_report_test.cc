@@ -23,7 +23,7 @@ KernelReport report() {
   add.category = pace::kernel::Category::pointwise;
   add.launch = {.grid = {4096, 2, 1}, .block = {128, 1, 1}, .registers = 32, .local_bytes = 8, .occupancy = 0.5};
   add.hot = KernelTime{60us, 59us, 61us};
-  add.hot_by_profiler = 59500ns;
+  add.under_profiler = {.by_profiler = 63500ns, .by_clock = 64us};
   add.cold = KernelTime{80us, 79us, 81us};
   add.bytes = 80e6;
   auto& product = made.kernels.emplace_back();
@@ -57,9 +57,10 @@ TEST_CASE("as JSON, of all kernels or of some") {
   REQUIRE(json["kernels"].size() == 2);
   CHECK(json["kernels"][0]["launch"]["grid"] == std::vector<int>{4096, 2, 1});
   CHECK(json["kernels"][0]["cold"]["median_ns"] == 80000);
-  CHECK(json["kernels"][0]["hot_by_profiler_ns"] == 59500);
+  CHECK(json["kernels"][0]["under_profiler"]["by_profiler_ns"] == 63500);
+  CHECK(json["kernels"][0]["under_profiler"]["by_clock_ns"] == 64000);
   CHECK(json["kernels"][0]["counted_bytes"].is_null());
-  CHECK(json["kernels"][1]["hot_by_profiler_ns"].is_null());
+  CHECK(json["kernels"][1]["under_profiler"].is_null());
   CHECK(json["kernels"][0]["in_place"].is_null());
   CHECK(json["kernels"][0]["why_not_alone"].is_null());
   CHECK(json["kernels"][1]["launch"].is_null());

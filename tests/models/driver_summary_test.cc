@@ -36,6 +36,42 @@ TEST_CASE("means") {
   CHECK(std::isnan(mean_of({})));
 }
 
+TEST_CASE("the interval of a geometric mean") {
+  CHECK_FALSE(geometric_mean_of(std::vector<RatioInterval>{}));
+  const auto one = geometric_mean_of(std::vector<RatioInterval>{{2, 1.6, 2.2}});
+  REQUIRE(one);
+  CHECK_THAT(one->ratio, WithinRel(2.0));
+  CHECK_THAT(one->low, WithinRel(1.6));
+  CHECK_THAT(one->high, WithinRel(2.2));
+  // Of four equal ones it is half as wide, in logarithms; below 1.21, above 1.44.
+  const auto four = geometric_mean_of(std::vector<RatioInterval>(4, {2, 2 / 1.21, 2 * 1.44}));
+  REQUIRE(four);
+  CHECK_THAT(four->ratio, WithinRel(2.0));
+  CHECK_THAT(four->low, WithinRel(2 / 1.1));
+  CHECK_THAT(four->high, WithinRel(2 * 1.2));
+  // One that is exact leaves the root of the other's limits.
+  const auto two = geometric_mean_of(std::vector<RatioInterval>{{1, 1, 1}, {4, 1, 16}});
+  REQUIRE(two);
+  CHECK_THAT(two->low, WithinRel(1.0));
+  CHECK_THAT(two->high, WithinRel(4.0));
+}
+
+TEST_CASE("speed-ups with intervals have one in the mean, too, of all and of each family") {
+  const std::string head = "name,speedup,interval_low,interval_high\n";
+  const std::string rest = "b,4.0,4.0,4.0\nc,0.0,0.0,0.0\nd,2.0,1.8,2.4\n";
+  CHECK(summary(head + "a,1.0,1.0,1.0\n" + rest) ==
+        "speedup       gmean=2.00x [1.93x, 2.13x] mean=2.333x (3 of 4 ran)\n"
+        "geometric mean of speed-ups by family\n"
+        "  cnn          2.00x [2.00x, 2.00x] 2 of 2 ran\n"
+        "  transformer  2.00x [1.80x, 2.40x] 1 of 2 ran\n");
+  // One whose interval is not known leaves those it belongs to without.
+  CHECK(summary(head + "a,1.0,,\n" + rest) ==
+        "speedup       gmean=2.00x mean=2.333x (3 of 4 ran)\n"
+        "geometric mean of speed-ups by family\n"
+        "  cnn          2.00x                2 of 2 ran\n"
+        "  transformer  2.00x [1.80x, 2.40x] 1 of 2 ran\n");
+}
+
 const std::string performance =
     "dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,calls_captured,pct_ops,verdict\n"
     "cpu,a,4,1.000000,2.000000,10.000000,0.500000,10,0.5,passed\n"

@@ -192,7 +192,7 @@ inline constexpr std::size_t profiled_launches = 11;
       }
       kernel.hot = times.hot;
       kernel.cold = times.cold;
-      kernel.hot_by_profiler = times.hot_by_profiler;
+      kernel.under_profiler = times.under_profiler;
       if (options.configurations)
         kernel.configurations = time_builds(builds[i], node, device, replayer, prepare, help);
     } catch (const Refused& refusal) {

@@ -42,6 +42,11 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
           {"occupancy", launch->occupancy}};
 }
 
+[[nodiscard]] inline nlohmann::ordered_json under_profiler_json(const std::optional<UnderProfiler>& seen) {
+  if (!seen) return nullptr;
+  return {{"by_profiler_ns", seen->by_profiler.count()}, {"by_clock_ns", seen->by_clock.count()}};
+}
+
 }  // namespace detail
 
 /// One row; `kernel` is one of the report's.
@@ -90,7 +95,7 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
               {"in_place", detail::times_json(kernel.profiled)},
               {"hot", detail::times_json(kernel.hot)},
               {"cold", detail::times_json(kernel.cold)},
-              {"hot_by_profiler_ns", kernel.hot_by_profiler ? Json(kernel.hot_by_profiler->count()) : Json(nullptr)},
+              {"under_profiler", detail::under_profiler_json(kernel.under_profiler)},
               {"bytes", maybe(kernel.bytes)},
               {"bytes_per_s", maybe(kernel.bandwidth())},
               {"counted_bytes", maybe(kernel.counted_bytes)},

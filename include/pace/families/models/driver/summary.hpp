@@ -68,6 +68,25 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   return table.column("speedup") && table.number(row, "speedup").value_or(0) == 0;
 }
 
+/// The speed-ups of the rows for which `wanted` is true, with their intervals; none unless each that ran has one.
+[[nodiscard]] inline std::vector<RatioInterval> speedup_intervals(const report::CsvTable& table, const auto& wanted) {
+  std::vector<RatioInterval> all;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (did_not_run(table, i) || !wanted(i)) continue;
+    const RatioInterval each{table.number(i, "speedup").value_or(0), table.number(i, "interval_low").value_or(0),
+                             table.number(i, "interval_high").value_or(0)};
+    if (!(each.ratio > 0 && each.low > 0 && each.high > 0)) return {};
+    all.push_back(each);
+  }
+  return all;
+}
+
+/// "[1.90x, 2.10x]" of the geometric mean; empty if it has none.
+[[nodiscard]] inline std::string interval_of_mean(const std::vector<RatioInterval>& ratios) {
+  const auto mean = geometric_mean_of(ratios);
+  return mean ? "[" + format_fixed(mean->low, 2) + "x, " + format_fixed(mean->high, 2) + "x]" : std::string();
+}
+
 /// What follows a column's name; empty where there is nothing to say of it.
 [[nodiscard]] inline std::string summary_of(const report::CsvTable& table, const std::string& column, bool compat) {
   if (is_one_of(columns_of_keys, column) || table.rows.empty()) return {};
@@ -98,8 +117,11 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   std::string unit = compat ? "x" : unit_of(column);
   if (unit.empty()) unit = "x";
   if (unit == " ") unit.clear();
-  std::string text =
-      "gmean=" + format_fixed(geometric_mean_of(values), 2) + unit + " mean=" + format_fixed(mean, 3) + unit;
+  std::string text = "gmean=" + format_fixed(geometric_mean_of(values), 2) + unit;
+  if (!compat && column == "speedup")
+    if (const auto interval = interval_of_mean(speedup_intervals(table, [](std::size_t) { return true; })); !interval.empty())
+      text += ' ' + interval;
+  text += " mean=" + format_fixed(mean, 3) + unit;
   if (values.size() < table.rows.size())
     text += " (" + std::to_string(values.size()) + " of " + std::to_string(table.rows.size()) + " ran)";
   return text;
@@ -122,30 +144,39 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   return table;
 }
 
+/// "2.00x [1.90x, 2.10x]", or without an interval; "none" if none of `rows` ran.
+[[nodiscard]] inline std::string mean_speedup(const report::CsvTable& table, const std::set<std::size_t>& rows) {
+  std::vector<double> speedups;
+  for (const std::size_t row : rows)
+    if (!did_not_run(table, row)) speedups.push_back(table.number(row, "speedup").value_or(0));
+  if (speedups.empty()) return "none";
+  const auto interval = interval_of_mean(speedup_intervals(table, [&](std::size_t row) { return rows.contains(row); }));
+  return format_fixed(geometric_mean_of(speedups), 2) + 'x' + (interval.empty() ? "" : ' ' + interval);
+}
+
 inline void print_by_family(const report::CsvTable& table, const std::vector<KnownModel>& models, std::ostream& out) {
   const bool accuracy = table.column("accuracy").has_value();
   if (!accuracy && !table.column("speedup")) return;
-  std::map<std::string, std::vector<double>> values;
+  std::map<std::string, std::set<std::size_t>> families;
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     for (const auto& model : models)
-      if (model.name == table.text(i, "name"))
-        values[model.family].push_back(accuracy ? (table.text(i, "accuracy") == "pass" ? 1 : 0)
-                                                : table.number(i, "speedup").value_or(0));
-  if (values.empty()) return;
-  std::size_t width = 0;
-  for (const auto& [family, _] : values) width = std::max(width, family.size());
-  out << (accuracy ? "pass rate by family\n" : "geometric mean of speed-ups by family\n");
-  for (const auto& [family, all] : values) {
-    std::vector<double> good;
-    for (const double value : all)
-      if (value > 0) good.push_back(value);
-    const auto of = std::to_string(good.size()) + " of " + std::to_string(all.size());
-    const double share = 100 * static_cast<double>(good.size()) / static_cast<double>(all.size());
-    const std::string figure = accuracy       ? format_fixed(share, 2) + '%'
-                               : good.empty() ? "none"
-                                              : format_fixed(geometric_mean_of(good), 2) + 'x';
-    out << "  " << padded(family, width) << "  " << padded(figure, 8) << ' ' << of << (accuracy ? " pass\n" : " ran\n");
+      if (model.name == table.text(i, "name")) families[model.family].insert(i);
+  if (families.empty()) return;
+  const auto is_good = [&](std::size_t row) {
+    return accuracy ? table.text(row, "accuracy") == "pass" : !did_not_run(table, row);
+  };
+  std::vector<std::array<std::string, 3>> lines;
+  std::array<std::size_t, 2> widths{0, 8};
+  for (const auto& [family, rows] : families) {
+    const auto good = static_cast<std::size_t>(std::ranges::count_if(rows, is_good));
+    const double share = 100 * static_cast<double>(good) / static_cast<double>(rows.size());
+    lines.push_back({family, accuracy ? format_fixed(share, 2) + '%' : mean_speedup(table, rows),
+                     std::to_string(good) + " of " + std::to_string(rows.size()) + (accuracy ? " pass" : " ran")});
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], lines.back()[i].size());
   }
+  out << (accuracy ? "pass rate by family\n" : "geometric mean of speed-ups by family\n");
+  for (const auto& [family, figure, of] : lines)
+    out << "  " << padded(family, widths[0]) << "  " << padded(figure, widths[1]) << ' ' << of << '\n';
 }
 
 inline void print_table(const report::CsvTable& table, const std::vector<KnownModel>& models, const SummaryOptions& options,

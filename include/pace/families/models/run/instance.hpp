@@ -63,6 +63,9 @@ inline void convert(torch::nn::Module& module, const InstanceOptions& options) {
   // Not Module::to: that casts integers, too.
   for (auto& tensor : module.parameters()) tensor.set_data(converted(tensor.detach(), options));
   for (auto& tensor : module.buffers()) tensor.set_data(converted(tensor.detach(), options));
+  // Moves nothing any more, but this is how recurrent layers learn to lay their weights side by side again; else cuDNN
+  // copies all of them in each call.
+  module.to(options.device);
 }
 
 inline void convert(torch::jit::Stack& inputs, const InstanceOptions& options) {
