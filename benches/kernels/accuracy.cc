@@ -92,6 +92,7 @@ TEST_CASE("kernels alone take what the profiler says, and explain the whole", "[
       if (!kernel.hot || !kernel.under_profiler) continue;
       ++alone;
       const auto [by_profiler, by_clock] = *kernel.under_profiler;
+      // Both of the launches that the profiler watches, since it slows some kernels (TorchScript's by a seventh).
       const double off = std::abs((by_clock - by_profiler).count());
       worst = std::max(worst, off);
       worst_share = std::max(worst_share, off / std::max(300.0, 0.02 * by_profiler.count()));
@@ -106,7 +107,7 @@ TEST_CASE("kernels alone take what the profiler says, and explain the whole", "[
     within += worst_share <= 1;
     CHECK(std::abs(report.explained() - 1) <= 0.03);
   }
-  CHECK(within >= 10);
+  CHECK(within >= 12);
 }
 
 }  // namespace

@@ -81,11 +81,7 @@ class Replayer {
     in_hot_ = clock::measure_overhead(hot_, profiler_, operation).per_kernel;
     if (options_.cold_launches > 0)
       in_cold_ = clock::measure_overhead(cold_, cold_profiler_, operation, 9, 12).per_call;
-    std::vector<Nanoseconds> added;
-    const std::int64_t launches = launches_of_a_sample(short_kernel_);
-    for (std::size_t turn = 0; turn < turns; ++turn)
-      if (const auto seen = profiled_sample(short_kernel_, launches, 1)) added.push_back(seen->by_clock - seen->by_profiler);
-    in_profiled_ = added.empty() ? in_hot_ : std::max(Nanoseconds{}, clock::detail::upper_median(std::move(added)));
+    calibrate_profiled();
     forget();
   }
   /// Between two kernels of a graph, while nobody profiles.
@@ -98,9 +94,11 @@ class Replayer {
                                  const std::function<void()>& help = {}) {
     ReplayTimes times;
     std::function<void()> both = launch;
+    Nanoseconds profiled_help{};
     if (help) {
       prepare();
       times.help = cost_of(help);
+      profiled_help = profiled_cost_of(help);
       both = [&] {
         help();
         launch();
@@ -116,7 +114,7 @@ class Replayer {
       prepare();
       if (const auto seen = profiled_sample(both, launches, help ? 2 : 1)) {
         by_profiler.push_back(seen->by_profiler);
-        by_clock.push_back(seen->by_clock - in_profiled_ - times.help);
+        by_clock.push_back(seen->by_clock - profiled_adds_.in_each_of(launches) - profiled_help);
       }
     }
     times.hot = detail::time_of(std::move(hot), in_hot_ + times.help);
@@ -150,6 +148,43 @@ class Replayer {
       short_kernel_();
     });
     return std::max(Nanoseconds{}, helped - whole_time(short_kernel_));
+  }
+
+  /// The same while the profiler watches.
+  [[nodiscard]] Nanoseconds profiled_cost_of(const std::function<void()>& help) {
+    std::function<void()> helped = [&] {
+      help();
+      short_kernel_();
+    };
+    const std::int64_t launches = launches_of_a_sample(helped);
+    for (auto* each : {&helped, &short_kernel_}) static_cast<void>(hot_sample(*each, launches));
+    const auto with = profiled_sample(helped, launches, 2), without = profiled_sample(short_kernel_, launches, 1);
+    forget();
+    return with && without ? std::max(Nanoseconds{}, with->by_clock - without->by_clock) : Nanoseconds{};
+  }
+
+  /// What the clock adds while the profiler watches: to each launch, and to the first of a sample.
+  struct ProfiledAdds {
+    Nanoseconds launch{}, sample{};
+    [[nodiscard]] Nanoseconds in_each_of(std::int64_t launches) const {
+      return launch + sample / static_cast<double>(launches);
+    }
+  };
+
+  /// From many launches and from few of the short kernel.
+  void calibrate_profiled() {
+    const auto added = [&](std::int64_t launches) {
+      static_cast<void>(hot_sample(short_kernel_, launches));
+      std::vector<Nanoseconds> each;
+      for (std::size_t turn = 0; turn < turns; ++turn)
+        if (const auto seen = profiled_sample(short_kernel_, launches, 1)) each.push_back(seen->by_clock - seen->by_profiler);
+      return each.empty() ? in_hot_ : std::max(Nanoseconds{}, clock::detail::upper_median(std::move(each)));
+    };
+    const auto few = options_.least_launches, many = std::max(options_.most_launches, 2 * few);
+    const Nanoseconds of_few = added(few), of_many = added(many);
+    const double shares = 1.0 / static_cast<double>(few) - 1.0 / static_cast<double>(many);
+    profiled_adds_.sample = std::max(Nanoseconds{}, of_few - of_many) / shares;
+    profiled_adds_.launch = std::max(Nanoseconds{}, of_many - profiled_adds_.sample / static_cast<double>(many));
   }
 
   /// A device that has just been idle has another clock than one that has not: each kind of sample after the same rest.
@@ -215,7 +250,8 @@ class Replayer {
   clock::GraphClock<D> hot_, cold_;
   clock::ProfilerClock<D> profiler_, cold_profiler_;
   std::function<void()> short_kernel_;
-  Nanoseconds in_hot_{}, in_profiled_{}, in_cold_{};
+  Nanoseconds in_hot_{}, in_cold_{};
+  ProfiledAdds profiled_adds_;
 };
 
 }  // namespace pace::kernel
