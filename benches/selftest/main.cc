@@ -11,10 +11,10 @@ Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
     settings.long_form = true;
     return pace::harness::read_number(text, number) && number > 0;
   };
-  parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line (defaults to 500)",
+  parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line (defaults to 200)",
                    "a whole number above 0",
                    [&settings, count](const std::string& text) { return count(text, settings.gates); });
-  parser |= option("--bias-processes", "number", "selftest: processes that measure placement (defaults to 12)",
+  parser |= option("--bias-processes", "number", "selftest: processes that measure placement (defaults to 6)",
                    "a whole number above 2", [&settings, count](const std::string& text) {
                      return count(text, settings.processes) && settings.processes > 2;
                    });

@@ -76,7 +76,7 @@ std::size_t run(const Line& line, std::size_t planned) {
   std::size_t passed = 0, failed = 0, disturbed = 0, gates = 0;
   std::vector<double> milliseconds;
   Progress progress("power, +" + std::to_string(100 * line.extra).substr(0, 3) + " %", planned);
-  const Deadline deadline(std::chrono::seconds(10));
+  const Deadline deadline(std::chrono::seconds(4));
   for (; gates < planned && !deadline.over(); ++gates) {
     with_subject(gates, [&](auto subject) {
       auto options = fresh_options();

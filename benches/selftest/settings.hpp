@@ -14,11 +14,11 @@
 
 namespace pace::selftest {
 
-/// The defaults are the short form: all together within five minutes on two cores.
+/// The defaults are the short form: all together within two minutes on two cores.
 struct Settings {
   /// A/A gates; a tenth as many for each line of the power table.
-  std::size_t gates = 500;
-  std::size_t processes = 12;
+  std::size_t gates = 200;
+  std::size_t processes = 6;
   /// A file for one line per A/A gate; empty for none.
   std::string log;
   /// Whether a person asked for more than the short form: then nothing is cut off by time.

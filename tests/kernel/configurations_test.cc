@@ -63,11 +63,12 @@ TEST_CASE("how far the chosen one is behind the best") {
 
 TEST_CASE("all configurations of each kernel that has some, as a table") {
   pace::kernel::KernelReport report{.name = "bench", .device = "a GPU"};
-  auto& kernel = report.kernels.emplace_back();
+  report.kernels.resize(2);
+  auto& kernel = report.kernels[0];
   kernel.name = "triton_red_fused_0";
   kernel.configurations = {configuration("XBLOCK 1", 10us, 30us), configuration("XBLOCK 2", 12us, 25us), spilling()};
   kernel.configurations[0].chosen = true;
-  report.kernels.emplace_back().name = "gemm";
+  report.kernels[1].name = "gemm";
   const auto printed = [&](bool colour) {
     std::ostringstream out;
     pace::kernel::print_configurations(report, out, colour);
