@@ -14,7 +14,7 @@
 
 namespace pace::selftest {
 
-/// The defaults are the short form: all together within two minutes on two cores.
+/// The defaults are the short form: all together within three minutes on two cores.
 struct Settings {
   /// A/A gates; a tenth as many for each line of the power table.
   std::size_t gates = 200;

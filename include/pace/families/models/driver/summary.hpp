@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <ostream>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,23 +67,22 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   return table.column("speedup") && table.number(row, "speedup").value_or(0) == 0;
 }
 
-/// The speed-ups of the rows for which `wanted` is true, with their intervals; none unless each that ran has one.
-[[nodiscard]] inline std::vector<RatioInterval> speedup_intervals(const report::CsvTable& table, const auto& wanted) {
-  std::vector<RatioInterval> all;
+/// "2.00x [1.90x, 2.10x]" of those that ran, or "2.00x" unless each of them has an interval; "none" if none ran.
+[[nodiscard]] inline std::string mean_speedup(const report::CsvTable& table) {
+  std::vector<double> speedups;
+  std::vector<RatioInterval> intervals;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    if (did_not_run(table, i) || !wanted(i)) continue;
+    if (did_not_run(table, i)) continue;
     const RatioInterval each{table.number(i, "speedup").value_or(0), table.number(i, "interval_low").value_or(0),
                              table.number(i, "interval_high").value_or(0)};
-    if (!(each.ratio > 0 && each.low > 0 && each.high > 0)) return {};
-    all.push_back(each);
+    speedups.push_back(each.ratio);
+    if (each.ratio > 0 && each.low > 0 && each.high > 0) intervals.push_back(each);
   }
-  return all;
-}
-
-/// "[1.90x, 2.10x]" of the geometric mean; empty if it has none.
-[[nodiscard]] inline std::string interval_of_mean(const std::vector<RatioInterval>& ratios) {
-  const auto mean = geometric_mean_of(ratios);
-  return mean ? "[" + format_fixed(mean->low, 2) + "x, " + format_fixed(mean->high, 2) + "x]" : std::string();
+  if (speedups.empty()) return "none";
+  const std::string text = format_fixed(geometric_mean_of(speedups), 2) + 'x';
+  if (intervals.size() < speedups.size()) return text;
+  const auto mean = *geometric_mean_of(intervals);
+  return text + " [" + format_fixed(mean.low, 2) + "x, " + format_fixed(mean.high, 2) + "x]";
 }
 
 /// What follows a column's name; empty where there is nothing to say of it.
@@ -117,11 +115,9 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   std::string unit = compat ? "x" : unit_of(column);
   if (unit.empty()) unit = "x";
   if (unit == " ") unit.clear();
-  std::string text = "gmean=" + format_fixed(geometric_mean_of(values), 2) + unit;
-  if (!compat && column == "speedup")
-    if (const auto interval = interval_of_mean(speedup_intervals(table, [](std::size_t) { return true; })); !interval.empty())
-      text += ' ' + interval;
-  text += " mean=" + format_fixed(mean, 3) + unit;
+  const std::string geometric =
+      !compat && column == "speedup" ? mean_speedup(table) : format_fixed(geometric_mean_of(values), 2) + unit;
+  std::string text = "gmean=" + geometric + " mean=" + format_fixed(mean, 3) + unit;
   if (values.size() < table.rows.size())
     text += " (" + std::to_string(values.size()) + " of " + std::to_string(table.rows.size()) + " ran)";
   return text;
@@ -144,34 +140,25 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   return table;
 }
 
-/// "2.00x [1.90x, 2.10x]", or without an interval; "none" if none of `rows` ran.
-[[nodiscard]] inline std::string mean_speedup(const report::CsvTable& table, const std::set<std::size_t>& rows) {
-  std::vector<double> speedups;
-  for (const std::size_t row : rows)
-    if (!did_not_run(table, row)) speedups.push_back(table.number(row, "speedup").value_or(0));
-  if (speedups.empty()) return "none";
-  const auto interval = interval_of_mean(speedup_intervals(table, [&](std::size_t row) { return rows.contains(row); }));
-  return format_fixed(geometric_mean_of(speedups), 2) + 'x' + (interval.empty() ? "" : ' ' + interval);
-}
-
 inline void print_by_family(const report::CsvTable& table, const std::vector<KnownModel>& models, std::ostream& out) {
   const bool accuracy = table.column("accuracy").has_value();
   if (!accuracy && !table.column("speedup")) return;
-  std::map<std::string, std::set<std::size_t>> families;
+  std::map<std::string, report::CsvTable> families;
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     for (const auto& model : models)
-      if (model.name == table.text(i, "name")) families[model.family].insert(i);
+      if (model.name == table.text(i, "name"))
+        families.try_emplace(model.family, report::CsvTable{.file = table.file, .header = table.header})
+            .first->second.rows.push_back(table.rows[i]);
   if (families.empty()) return;
-  const auto is_good = [&](std::size_t row) {
-    return accuracy ? table.text(row, "accuracy") == "pass" : !did_not_run(table, row);
-  };
   std::vector<std::array<std::string, 3>> lines;
   std::array<std::size_t, 2> widths{0, 8};
-  for (const auto& [family, rows] : families) {
-    const auto good = static_cast<std::size_t>(std::ranges::count_if(rows, is_good));
-    const double share = 100 * static_cast<double>(good) / static_cast<double>(rows.size());
-    lines.push_back({family, accuracy ? format_fixed(share, 2) + '%' : mean_speedup(table, rows),
-                     std::to_string(good) + " of " + std::to_string(rows.size()) + (accuracy ? " pass" : " ran")});
+  for (const auto& [family, part] : families) {
+    std::size_t good = 0;
+    for (std::size_t i = 0; i < part.rows.size(); ++i)
+      good += accuracy ? part.text(i, "accuracy") == "pass" : !did_not_run(part, i);
+    const double share = 100 * static_cast<double>(good) / static_cast<double>(part.rows.size());
+    lines.push_back({family, accuracy ? format_fixed(share, 2) + '%' : mean_speedup(part),
+                     std::to_string(good) + " of " + std::to_string(part.rows.size()) + (accuracy ? " pass" : " ran")});
     for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], lines.back()[i].size());
   }
   out << (accuracy ? "pass rate by family\n" : "geometric mean of speed-ups by family\n");
