@@ -12,7 +12,7 @@ _LANGUAGE = ["-std=c++20", "--param=ggc-min-heapsize=1048576"]
 _TIMED = _LANGUAGE + ["-O3", "-falign-functions=64", "-falign-loops=64"]
 
 # Unit tests are compiled for longer than they run.
-_UNIT = _LANGUAGE + ["-O0", "-Wall", "-Wextra", "-Werror"]
+UNIT_FLAGS = _LANGUAGE + ["-O0", "-Wall", "-Wextra", "-Werror"]
 
 _PACE = [Label("//:pace"), Label("//:main")]
 
@@ -97,7 +97,7 @@ def pace_binary(name, srcs, deps = [], args = [], data = [], tags = [], copts = 
         visibility = visibility,
     )
 
-def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
+def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompiled = None, **kwargs):
     """An ordinary Catch2 test that times nothing. Everything else is as for cc_test.
 
     Args:
@@ -106,12 +106,16 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
       deps: what they include, e.g. "//include/pace:check".
       copts: added after pace's own.
       size: small (one minute) unless the test needs more.
+      precompiled: a header compiled ahead that all the sources begin with, e.g. "//tests/precompiled:nn".
       **kwargs: as for cc_test.
     """
+    if precompiled:
+        deps = deps + [precompiled]
+        copts = copts + ["-include", "precompiled/%s.hpp" % precompiled.split(":")[1], "-Winvalid-pch"]
     native.cc_test(
         name = name,
         srcs = srcs,
-        copts = _UNIT + copts,
+        copts = UNIT_FLAGS + copts,
         # A library that a program uses as well would be compiled a second time for a test that loads it.
         linkstatic = kwargs.pop("linkstatic", True),
         size = size,

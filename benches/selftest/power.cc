@@ -123,7 +123,7 @@ std::size_t run(const Line& line, std::size_t planned) {
 
 TEST_CASE("work that was added is found, and none that was not", "[power]") {
   const Quiet quiet;
-  const std::size_t planned = std::max<std::size_t>(settings().gates / 10, 30);
+  const std::size_t planned = std::max<std::size_t>(settings().gates / 10, 5);
   std::printf("\nPower: real work added to one of two equal sides; a budget of 2 s each\n");
   std::printf("%-28s %6s %10s %10s %10s %12s %10s %9s %9s %9s %9s %6s %6s\n", "work   gate", "gates", "failed",
               "passed",

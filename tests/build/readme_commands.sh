@@ -28,12 +28,14 @@ while IFS= read -r line; do
   [[ -n $line ]] || continue
   for known in "$@"; do [[ $line != "$known" ]] || continue 2; done
   printf '\n$ %s\n' "$line"
+  began=$SECONDS
   if output=$(bash -c "$line" 2>&1 </dev/null); then
     tail -n 5 <<<"$output"
   else
     problems+=("exit code $?: $line")
     tail -n 60 <<<"$output"
   fi
+  printf '(%d s)\n' $((SECONDS - began))
   ran=$((ran + 1))
 done < <(block sh)
 ((ran > 0)) || problems+=("README.md has no commands to run")

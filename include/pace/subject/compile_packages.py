@@ -42,9 +42,11 @@ def write_whole(path, text):
     os.replace(temporary, path)
 
 
-def check_vector_code_by_fork():
+def check_vector_code_by_fork(options):
     """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: about
-    two seconds each, in every process. A fork of this process, which has torch already, tells as much at once."""
+    two seconds each, in every process. A fork of this process, which has torch already, tells as much at once. And it
+    compiles that library for all of them, seconds each, to take the first that works: the rest need no trial, unless a
+    width or a capability is asked for by name."""
     import ctypes
     import subprocess
 
@@ -70,6 +72,13 @@ def check_vector_code_by_fork():
             return 0
 
     cpu_vec_isa.subprocess = Subprocess
+    if "cpp.simdlen" not in options and "ATEN_CPU_CAPABILITY" not in os.environ:
+        supported = cpu_vec_isa.x86_isa_checker()
+        candidates = cpu_vec_isa.supported_vec_isa_list
+        for isa in list(candidates):
+            if all(flag in supported for flag in str(isa).split()) and isa:
+                candidates[:] = [isa]
+                break
     cpu_vec_isa.pick_vec_isa()  # remembers the answer, which the workers inherit
 
 
@@ -354,7 +363,7 @@ def main(compile_case=compile_case):
     import torch.export
 
     if manifest["device"] == "cpu":
-        check_vector_code_by_fork()
+        check_vector_code_by_fork(manifest["options"])
     compile_all(manifest, compile_case)
 
 
