@@ -97,6 +97,10 @@ def pace_binary(name, srcs, deps = [], args = [], data = [], tags = [], copts = 
         visibility = visibility,
     )
 
+def precompiled_copts(target):
+    """For sources that begin with a header compiled ahead, beside UNIT_FLAGS and with `target` among their deps."""
+    return ["-include", "precompiled/%s.hpp" % target.split(":")[1], "-Winvalid-pch"]
+
 def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompiled = None, **kwargs):
     """An ordinary Catch2 test that times nothing. Everything else is as for cc_test.
 
@@ -111,7 +115,7 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
     """
     if precompiled:
         deps = deps + [precompiled]
-        copts = copts + ["-include", "precompiled/%s.hpp" % precompiled.split(":")[1], "-Winvalid-pch"]
+        copts = copts + precompiled_copts(precompiled)
     native.cc_test(
         name = name,
         srcs = srcs,

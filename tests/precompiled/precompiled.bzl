@@ -1,4 +1,4 @@
-"""LibTorch headers that are compiled ahead for the many files of tests that would each begin by reading them.
+"""Headers that are compiled ahead for the many files of tests that would each begin by reading them.
 
 GCC takes a precompiled header for the real one when everything that matters is the same, so the flags here are those of
 pace_unit_test. https://gcc.gnu.org/onlinedocs/gcc-12.2.0/gcc/Precompiled-Headers.html
@@ -69,7 +69,7 @@ precompiled_header = rule(
     implementation = _impl,
     attrs = {
         "header": attr.string(mandatory = True, doc = "As it is spelled between < and >."),
-        "library": attr.label(default = "@libtorch//:headers", providers = [CcInfo]),
+        "library": attr.label(mandatory = True, providers = [CcInfo], doc = "Whose header it is."),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],
