@@ -3,6 +3,7 @@
 load("//third_party:build_info.bzl", "build_info")
 load("//third_party:nvcc.bzl", "NEEDS_TOOLKIT", "nvcc_objects")
 load("//third_party:optimised.bzl", "optimised_binary", "optimised_test")
+load("//third_party/clang:objects.bzl", "clang_objects")
 
 # GCC collects garbage whenever its heap has doubled, which for a file with LibTorch's headers takes a tenth of the time
 # and frees next to nothing; below 1 GiB it need not. Other compilers ignore it.
@@ -12,7 +13,7 @@ _LANGUAGE = ["-std=c++20", "--param=ggc-min-heapsize=1048576"]
 _TIMED = _LANGUAGE + ["-O3", "-falign-functions=64", "-falign-loops=64"]
 
 # Unit tests are compiled for longer than they run.
-UNIT_FLAGS = _LANGUAGE + ["-O0", "-Wall", "-Wextra", "-Werror"]
+_UNIT = _LANGUAGE + ["-O0", "-Wall", "-Wextra", "-Werror"]
 
 _PACE = [Label("//:pace"), Label("//:main")]
 
@@ -97,11 +98,23 @@ def pace_binary(name, srcs, deps = [], args = [], data = [], tags = [], copts = 
         visibility = visibility,
     )
 
-def precompiled_copts(target):
-    """For sources that begin with a header compiled ahead, beside UNIT_FLAGS and with `target` among their deps."""
-    return ["-include", "precompiled/%s.hpp" % target.split(":")[1], "-Winvalid-pch"]
+def _unit_sources(name, srcs, deps, copts, precompiled):
+    """The srcs and the copts of a cc_test or a cc_binary that Clang compiles, if that is asked for."""
+    if not precompiled:
+        return {"srcs": srcs, "copts": _UNIT + copts}
+    clang_objects(
+        name = name + "_objects",
+        testonly = True,
+        srcs = srcs,
+        copts = copts,
+        precompiled = precompiled,
+        deps = deps,
+        tags = ["manual"],
+        visibility = ["//visibility:private"],
+    )
+    return {"srcs": [":" + name + "_objects"]}
 
-def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompiled = None, **kwargs):
+def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompiled = [], **kwargs):
     """An ordinary Catch2 test that times nothing. Everything else is as for cc_test.
 
     Args:
@@ -110,21 +123,27 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
       deps: what they include, e.g. "//include/pace:check".
       copts: added after pace's own.
       size: small (one minute) unless the test needs more.
-      precompiled: a header compiled ahead that all the sources begin with, e.g. "//tests/precompiled:nn".
+      precompiled: headers compiled ahead, ["//tests/precompiled"], for sources with much of LibTorch; then Clang compiles
+        them.
       **kwargs: as for cc_test.
     """
-    if precompiled:
-        deps = deps + [precompiled]
-        copts = copts + precompiled_copts(precompiled)
+    deps = deps + ["@catch2//:catch2_main"]
     native.cc_test(
         name = name,
-        srcs = srcs,
-        copts = UNIT_FLAGS + copts,
         # A library that a program uses as well would be compiled a second time for a test that loads it.
         linkstatic = kwargs.pop("linkstatic", True),
         size = size,
-        deps = deps + ["@catch2//:catch2_main"],
-        **kwargs
+        deps = deps,
+        **dict(kwargs, **_unit_sources(name, srcs, deps, copts, precompiled))
+    )
+
+def pace_unit_program(name, srcs, deps, copts = [], precompiled = [], **kwargs):
+    """A program for a unit test to run, compiled like one; its main function is its own. Everything else is as above."""
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        deps = deps,
+        **dict(kwargs, **_unit_sources(name, srcs, deps, copts, precompiled))
     )
 
 def pace_cuda_library(name, srcs, hdrs = [], deps = [], arch = ["sm_90"], copts = [], **kwargs):

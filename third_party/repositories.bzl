@@ -1,5 +1,6 @@
 """Every external repository of pace, for its own WORKSPACE and for any workspace that embeds it."""
 
+load("//third_party/clang:repository.bzl", "clang_repository")
 load("//third_party:cuda.bzl", "cuda_repository")
 load("//third_party:libtorch.bzl", "libtorch_repository")
 load("//third_party:system.bzl", "shim_repository", "system_repository")
@@ -32,10 +33,11 @@ def _bazel_repositories():
         _once(native.local_repository, name, path = _DEBIAN_BAZEL + "/" + folder)
 
 def pace_repositories():
-    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark and what Bazel needs."""
+    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @clang and Bazel's own."""
     _bazel_repositories()
     _once(libtorch_repository, "libtorch")
     _once(cuda_repository, "cuda")
+    _once(clang_repository, "clang")
     _once(
         system_repository,
         "catch2",

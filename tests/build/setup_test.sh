@@ -46,6 +46,7 @@ new_machine() {
 /usr/include/yaml-cpp/yaml.h
 /usr/include/boost/math/distributions.hpp
 /usr/include/benchmark/benchmark.h
+/usr/bin/clang++-19
 END
 }
 
@@ -118,7 +119,7 @@ on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails
 says "only root can install them"
 says "echo 'deb http://mirror.example/debian/ bookworm-backports main' | sudo tee $root/etc/apt/sources.list.d/pace-backports.list"
-says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev libbenchmark-dev bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib file zip"
+says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev libbenchmark-dev clang-19 bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib file zip"
 
 case="only what is missing is asked for"
 new_machine; with_packages; rm "$root/usr/include/nlohmann/json.hpp"

@@ -2,9 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
 
-#include <cmath>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,7 +14,6 @@
 namespace {
 
 using namespace pace::families::models;
-using Catch::Matchers::WithinRel;
 
 const std::vector<KnownModel> models{{.name = "a", .family = "cnn"}, {.name = "b", .family = "cnn"},
                                      {.name = "c", .family = "transformer"}, {.name = "d", .family = "transformer"}};
@@ -25,35 +22,6 @@ std::string summary(const std::string& csv, const SummaryOptions& options = {}) 
   std::ostringstream out;
   print_summary(pace::report::parse_csv(csv, "f.csv"), models, options, out);
   return out.str();
-}
-
-TEST_CASE("means") {
-  CHECK_THAT(geometric_mean_of({1, 4}), WithinRel(2.0));
-  CHECK_THAT(geometric_mean_of({2, 4, 8}), WithinRel(4.0));
-  CHECK_THAT(clipped_geometric_mean_of({0.25, 4}, 1), WithinRel(2.0));
-  CHECK(geometric_mean_of({0, 4}) == 0);
-  CHECK(mean_of({1, 4}) == 2.5);
-  CHECK(std::isnan(mean_of({})));
-}
-
-TEST_CASE("the interval of a geometric mean") {
-  CHECK_FALSE(geometric_mean_of(std::vector<RatioInterval>{}));
-  const auto one = geometric_mean_of(std::vector<RatioInterval>{{2, 1.6, 2.2}});
-  REQUIRE(one);
-  CHECK_THAT(one->ratio, WithinRel(2.0));
-  CHECK_THAT(one->low, WithinRel(1.6));
-  CHECK_THAT(one->high, WithinRel(2.2));
-  // Of four equal ones it is half as wide, in logarithms; below 1.21, above 1.44.
-  const auto four = geometric_mean_of(std::vector<RatioInterval>(4, {2, 2 / 1.21, 2 * 1.44}));
-  REQUIRE(four);
-  CHECK_THAT(four->ratio, WithinRel(2.0));
-  CHECK_THAT(four->low, WithinRel(2 / 1.1));
-  CHECK_THAT(four->high, WithinRel(2 * 1.2));
-  // One that is exact leaves the root of the other's limits.
-  const auto two = geometric_mean_of(std::vector<RatioInterval>{{1, 1, 1}, {4, 1, 16}});
-  REQUIRE(two);
-  CHECK_THAT(two->low, WithinRel(1.0));
-  CHECK_THAT(two->high, WithinRel(4.0));
 }
 
 TEST_CASE("speed-ups with intervals have one in the mean, too, of all and of each family") {

@@ -22,6 +22,8 @@ library_packages=(
   libyaml-cpp-dev:/usr/include/yaml-cpp/yaml.h
   libboost-math-dev:/usr/include/boost/math/distributions.hpp
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
+  # Compiles the unit tests.
+  clang-19:/usr/bin/clang++-19
 )
 # To install LibTorch with, where the user has no other Python that can.
 python_packages=(

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,6 +14,7 @@
 #include "pace/core/units.hpp"
 #include "pace/families/operators/selection.hpp"
 #include "pace/families/operators/speedups.hpp"
+#include "pace/stats/mean.hpp"
 
 namespace pace::families::operators {
 
@@ -108,13 +108,6 @@ struct SuiteSpeedup {
   WeightedTime weighted = {};
 };
 
-/// `values` must be above 0.
-[[nodiscard]] inline double geometric_mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
-}
-
 /// Nothing for candidates without a speed-up.
 [[nodiscard]] inline std::vector<SuiteSpeedup> suite_speedups(const std::vector<OperatorSummary>& operators) {
   std::vector<SuiteSpeedup> all;
@@ -129,7 +122,7 @@ struct SuiteSpeedup {
     }
     if (medians.empty()) continue;
     suite.operators = medians.size();
-    suite.geometric_mean = geometric_mean(medians);
+    suite.geometric_mean = stats::geometric_mean_of(medians);
     suite.quantiles = quantiles(medians);
     all.push_back(suite);
   }

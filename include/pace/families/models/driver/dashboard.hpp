@@ -16,9 +16,9 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/means.hpp"
 #include "pace/families/models/driver/result_csv.hpp"
 #include "pace/report/csv_table.hpp"
+#include "pace/stats/mean.hpp"
 
 namespace pace::families::models {
 
@@ -144,11 +144,12 @@ struct DashboardFigures {
   figures.pass_rate =
       std::to_string(percent) + "%, " + std::to_string(figures.passing) + '/' + std::to_string(figures.total);
   const auto mean = [](const std::vector<double>& all, const char* unit) {
-    return all.empty() ? std::string("-") : format_fixed(mean_of(all), 2) + unit;
+    return all.empty() ? std::string("-") : format_fixed(stats::mean_of(all), 2) + unit;
   };
   figures.geomean = speedups.empty() ? "-"
-                                     : format_fixed(options.include_slowdowns ? geometric_mean_of(speedups)
-                                                                              : clipped_geometric_mean_of(speedups, 1),
+                                     : format_fixed(options.include_slowdowns
+                                                        ? stats::geometric_mean_of(speedups)
+                                                        : stats::clipped_geometric_mean_of(speedups, 1),
                                                     2) + 'x';
   figures.compile_time = mean(compile_times, "");
   figures.memory = mean(ratios, "x");

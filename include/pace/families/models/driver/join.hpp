@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/families/models/driver/means.hpp"
 #include "pace/families/models/driver/summary.hpp"
 #include "pace/report/csv_table.hpp"
+#include "pace/stats/mean.hpp"
 
 namespace pace::families::models {
 
@@ -64,12 +64,13 @@ inline void summarize_performance(const std::vector<report::CsvTable>& files, st
     };
     const auto mean = [&](const char* column, const char* unit) {
       const auto all = values(column);
-      return all.empty() ? "-" : format_fixed(mean_of(all), 2) + unit;
+      return all.empty() ? "-" : format_fixed(stats::mean_of(all), 2) + unit;
     };
     const auto speedups = values("speedup");
     lines.rows.push_back(
         {std::filesystem::path(file.file).stem().string(), std::to_string(file.rows.size()),
-         std::to_string(speedups.size()), speedups.empty() ? "-" : format_fixed(geometric_mean_of(speedups), 2) + 'x',
+         std::to_string(speedups.size()),
+         speedups.empty() ? "-" : format_fixed(stats::geometric_mean_of(speedups), 2) + 'x',
          mean("compilation_latency", ""), mean("dynamo_peak_mem", ""), mean("compression_ratio", "x")});
   }
   detail::print_rows(lines, out);

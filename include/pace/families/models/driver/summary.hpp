@@ -13,8 +13,8 @@
 
 #include "pace/core/format.hpp"
 #include "pace/families/models/driver/known_model.hpp"
-#include "pace/families/models/driver/means.hpp"
 #include "pace/report/csv_table.hpp"
+#include "pace/stats/mean.hpp"
 
 namespace pace::families::models {
 
@@ -70,18 +70,19 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
 /// "2.00x [1.90x, 2.10x]" of those that ran, or "2.00x" unless each of them has an interval; "none" if none ran.
 [[nodiscard]] inline std::string mean_speedup(const report::CsvTable& table) {
   std::vector<double> speedups;
-  std::vector<RatioInterval> intervals;
+  std::vector<stats::RatioInterval> intervals;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     if (did_not_run(table, i)) continue;
-    const RatioInterval each{table.number(i, "speedup").value_or(0), table.number(i, "interval_low").value_or(0),
-                             table.number(i, "interval_high").value_or(0)};
+    const stats::RatioInterval each{table.number(i, "speedup").value_or(0),
+                                    table.number(i, "interval_low").value_or(0),
+                                    table.number(i, "interval_high").value_or(0)};
     speedups.push_back(each.ratio);
     if (each.ratio > 0 && each.low > 0 && each.high > 0) intervals.push_back(each);
   }
   if (speedups.empty()) return "none";
-  const std::string text = format_fixed(geometric_mean_of(speedups), 2) + 'x';
+  const std::string text = format_fixed(stats::geometric_mean_of(speedups), 2) + 'x';
   if (intervals.size() < speedups.size()) return text;
-  const auto mean = *geometric_mean_of(intervals);
+  const auto mean = *stats::geometric_mean_of(intervals);
   return text + " [" + format_fixed(mean.low, 2) + "x, " + format_fixed(mean.high, 2) + "x]";
 }
 
@@ -104,7 +105,7 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   const auto share = [&] { return 100 * static_cast<double>(passed) / static_cast<double>(table.rows.size()); };
   if (column == "accuracy") return "pass_rate=" + format_fixed(share(), 2) + '%';
   if (values.empty()) return {};
-  const double mean = mean_of(values);
+  const double mean = stats::mean_of(values);
   if (column.starts_with("pct_")) return format_fixed(100 * mean, 3) + '%';
   if (is_one_of(columns_of_counts, column)) return format_fixed(mean, 3);
   if (column == "compilation_latency") return "mean=" + format_fixed(mean, 3) + " seconds";
@@ -116,7 +117,7 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   if (unit.empty()) unit = "x";
   if (unit == " ") unit.clear();
   const std::string geometric =
-      !compat && column == "speedup" ? mean_speedup(table) : format_fixed(geometric_mean_of(values), 2) + unit;
+      !compat && column == "speedup" ? mean_speedup(table) : format_fixed(stats::geometric_mean_of(values), 2) + unit;
   std::string text = "gmean=" + geometric + " mean=" + format_fixed(mean, 3) + unit;
   if (values.size() < table.rows.size())
     text += " (" + std::to_string(values.size()) + " of " + std::to_string(table.rows.size()) + " ran)";

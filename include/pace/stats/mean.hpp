@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace pace::families::models {
+namespace pace::stats {
 
 /// NaN of none.
 [[nodiscard]] inline double mean_of(const std::vector<double>& values) {
@@ -49,4 +49,4 @@ struct RatioInterval {
   return geometric_mean_of(values);
 }
 
-}  // namespace pace::families::models
+}  // namespace pace::stats
