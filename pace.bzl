@@ -123,8 +123,8 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
       deps: what they include, e.g. "//include/pace:check".
       copts: added after pace's own.
       size: small (one minute) unless the test needs more.
-      precompiled: headers compiled ahead, ["//tests/precompiled"], for sources with much of LibTorch; then Clang compiles
-        them.
+      precompiled: headers compiled ahead, ["//tests/precompiled"], for sources with much of LibTorch; then Clang
+        compiles them.
       **kwargs: as for cc_test.
     """
     deps = deps + ["@catch2//:catch2_main"]
@@ -138,7 +138,7 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
     )
 
 def pace_unit_program(name, srcs, deps, copts = [], precompiled = [], **kwargs):
-    """A program for a unit test to run, compiled like one; its main function is its own. Everything else is as above."""
+    """A program for a unit test to run, compiled like one; its main function is its own. The rest is as above."""
     native.cc_binary(
         name = name,
         testonly = True,

@@ -1,5 +1,7 @@
-"""A test that each header of a library compiles as the only include of a file. The compiler is Clang; GCC reads the headers
-in everything else."""
+"""A test that each header of a library compiles as the only include of a file.
+
+The compiler is Clang; whatever uses the headers is compiled by GCC, but the unit tests that use LibTorch.
+"""
 
 load("//third_party/clang:compile.bzl", "COMPILE_ATTRS", "compile_with_clang")
 

@@ -4,8 +4,8 @@
 #   awk -v source=FILE -v unused=FILE -f closure.awk PARAMETERS
 #
 # PARAMETERS, one a line: `-I` and after it a folder that includes are looked for in; --input=HEADER, one that may be
-# reached; --precompiled=INCLUDE[,INCLUDE...]=HEADER. Conditions around an include are not looked at: pace's own are about
-# CUDA, whose headers are among the offered ones where it is.
+# reached; --precompiled=INCLUDE[,INCLUDE...]=HEADER. Conditions around an include are not looked at: pace's own are
+# about CUDA, whose headers are among the offered ones where it is.
 
 previous == "-I" { folders[++folder_count] = $0 == "." ? "" : $0 "/" }
 /^--input=/ { offered[substr($0, 9)] }

@@ -1,4 +1,4 @@
-"""How Clang is called: as Bazel would call it for a cc_test, after a header compiled ahead where there is one to use."""
+"""How Clang is called: as for a cc_test, and after a header compiled ahead where there is one to use."""
 
 load("@clang//:config.bzl", "CLANG", "CLANG_VERSION")
 
