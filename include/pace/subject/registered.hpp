@@ -17,9 +17,14 @@ namespace detail {
 
 using Registration = std::function<void(FunctorBackend&)>;
 
-/// By the back end's name. Filled before main() begins.
-[[nodiscard]] inline std::map<std::string, std::vector<Registration>>& registrations() {
-  static std::map<std::string, std::vector<Registration>> all;
+/// By the back end's name. Filled before main() begins. A type of its own: where a function's type has std::string in
+/// it, GCC and Clang name its static variables differently, and a program of both compilers' objects would have two.
+struct Registrations {
+  std::map<std::string, std::vector<Registration>> by_backend;
+};
+
+[[nodiscard]] inline Registrations& registrations() {
+  static Registrations all;
   return all;
 }
 
@@ -29,14 +34,14 @@ using Registration = std::function<void(FunctorBackend&)>;
 /// it takes and returns: see FunctorBackend. Returns true, so that it can stand outside of functions.
 template <class F>
 bool register_implementation(const std::string& backend, const std::string& op, F function) {
-  detail::registrations()[backend].push_back(
+  detail::registrations().by_backend[backend].push_back(
       [op, function = std::move(function)](FunctorBackend& added) { added.implement(op, function); });
   return true;
 }
 
 /// Throws InputError where a name is taken.
 inline void add_registered(BackendRegistry& registry) {
-  for (const auto& [name, functions] : detail::registrations()) {
+  for (const auto& [name, functions] : detail::registrations().by_backend) {
     auto backend = std::make_unique<FunctorBackend>(name);
     for (const auto& add : functions) add(*backend);
     registry.add(std::move(backend));
