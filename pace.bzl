@@ -1,19 +1,16 @@
 """Rules for programs that measure with pace, and for pace's own unit tests."""
 
 load("//third_party:build_info.bzl", "build_info")
+load("//third_party:copts.bzl", "LANGUAGE")
 load("//third_party:nvcc.bzl", "NEEDS_TOOLKIT", "nvcc_objects")
 load("//third_party:optimised.bzl", "optimised_binary", "optimised_test")
 load("//third_party/clang:objects.bzl", "clang_objects")
 
-# GCC collects garbage whenever its heap has doubled, which for a file with LibTorch's headers takes a tenth of the time
-# and frees next to nothing; below 1 GiB it need not. Other compilers ignore it.
-_LANGUAGE = ["-std=c++20", "--param=ggc-min-heapsize=1048576"]
-
 # Alignment: code layout alone was worth a factor of 1.7 between two builds of one benchmark.
-_TIMED = _LANGUAGE + ["-O3", "-falign-functions=64", "-falign-loops=64"]
+_TIMED = LANGUAGE + ["-O3", "-falign-functions=64", "-falign-loops=64"]
 
 # Unit tests are compiled for longer than they run.
-_UNIT = _LANGUAGE + ["-O0", "-Wall", "-Wextra", "-Werror"]
+_UNIT = LANGUAGE + ["-O0", "-Wall", "-Wextra", "-Werror"]
 
 _PACE = [Label("//:pace"), Label("//:main")]
 

@@ -198,7 +198,7 @@ TEST_CASE("identical code raises no more alarms than promised", "[aa]") {
   // Without one, output_path would give the folder.
   Alarms alarms(log.empty() ? log : pace::harness::output_path(log));
   Progress progress("A/A gates", planned);
-  const Deadline deadline(std::chrono::seconds(30));
+  const Deadline deadline(std::chrono::seconds(12));
   for (std::size_t gate = 0; gate < planned && !deadline.over(); ++gate) {
     with_subject(gate, [&](auto subject) {
       auto options = fresh_options();

@@ -33,7 +33,7 @@ struct Spread {
 
 Spread measure(const ShiftedFunctions& functions) {
   auto options = fresh_options();
-  options.budget = std::chrono::seconds(settings().long_form ? 20 : 4);
+  options.budget = std::chrono::seconds(settings().long_form ? 20 : 2);
   constexpr std::int64_t size = 72;
   auto comparison = pace::compare("layout", at::rand({size, size}), at::rand({size, size}), at::empty({size, size}));
   comparison.options(options);

@@ -11,7 +11,7 @@ Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
     settings.long_form = true;
     return pace::harness::read_number(text, number) && number > 0;
   };
-  parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line, five at least (defaults to 200)",
+  parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line, two at least (defaults to 200)",
                    "a whole number above 0",
                    [&settings, count](const std::string& text) { return count(text, settings.gates); });
   parser |= option("--bias-processes", "number", "selftest: processes that measure placement (defaults to 6)",

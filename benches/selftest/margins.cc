@@ -39,7 +39,7 @@ TEST_CASE("what margins this machine can support", "[margins]") {
   std::array<std::array<Cell, margins.size()>, samples_us.size()> cells;
   std::array<std::size_t, samples_us.size()> records{};
   Progress progress("margins, records of 2 s", planned * samples_us.size());
-  const Deadline deadline(std::chrono::seconds(20));
+  const Deadline deadline(std::chrono::seconds(8));
   for (std::size_t record = 0; record < planned && !deadline.over(); ++record) {
     for (std::size_t kind = 0; kind < samples_us.size(); ++kind) {
       with_subject(record, [&](auto subject) {

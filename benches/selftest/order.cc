@@ -62,7 +62,7 @@ TEST_CASE("who comes first does not matter in the order that pace draws", "[orde
       times[turns[i].implementation][i / 2] = pace::measure::take_sample(clock, operation, turns[i].operands, 1);
     into.push_back(pace::stats::log_ratio_of_cycle(times[0], times[1]));
   };
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings().long_form ? 60 : 10);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings().long_form ? 60 : 5);
   // The three take turns, so that they see the same machine.
   while (std::chrono::steady_clock::now() < end) {
     cycle(first_first, ratios[0]);

@@ -76,7 +76,7 @@ std::size_t run(const Line& line, std::size_t planned) {
   std::size_t passed = 0, failed = 0, disturbed = 0, gates = 0;
   std::vector<double> milliseconds;
   Progress progress("power, +" + std::to_string(100 * line.extra).substr(0, 3) + " %", planned);
-  const Deadline deadline(std::chrono::seconds(4));
+  const Deadline deadline(std::chrono::seconds(2));
   for (; gates < planned && !deadline.over(); ++gates) {
     with_subject(gates, [&](auto subject) {
       auto options = fresh_options();
@@ -123,7 +123,7 @@ std::size_t run(const Line& line, std::size_t planned) {
 
 TEST_CASE("work that was added is found, and none that was not", "[power]") {
   const Quiet quiet;
-  const std::size_t planned = std::max<std::size_t>(settings().gates / 10, 5);
+  const std::size_t planned = std::max<std::size_t>(settings().gates / 10, 2);
   std::printf("\nPower: real work added to one of two equal sides; a budget of 2 s each\n");
   std::printf("%-28s %6s %10s %10s %10s %12s %10s %9s %9s %9s %9s %6s %6s\n", "work   gate", "gates", "failed",
               "passed",

@@ -14,9 +14,9 @@
 
 namespace pace::selftest {
 
-/// The defaults are the short form: all together within three minutes on two cores.
+/// The defaults are the short form: all together in about a minute on two cores.
 struct Settings {
-  /// A/A gates; a tenth as many for each line of the power table, five at least.
+  /// A/A gates; a tenth as many for each line of the power table, two at least.
   std::size_t gates = 200;
   std::size_t processes = 6;
   /// A file for one line per A/A gate; empty for none.

@@ -5,8 +5,8 @@ Compiles TorchScript modules into AOTInductor packages, many in one go.
 
 The manifest names an output directory and the cases; each case has a key, a TorchScript file and the metadata of its
 input tensors. For each case this writes KEY.json (a record: status, seconds, route, reason) and, when the status is
-`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py, which must stand beside this
-file, tells of the package. Lines of output that start with `pace: ` are for the person who waits.
+`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py tells of the package. That file
+and share_runtime.py must stand beside this one. Lines of output that start with `pace: ` are for the person who waits.
 
 The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
 expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
@@ -28,6 +28,7 @@ import time
 import traceback
 
 import record_kernels
+import share_runtime
 
 
 def say(text):
@@ -257,6 +258,7 @@ def work(manifest, connection, compile_case):
     """One worker: takes case numbers, sends back records, until there are no more."""
     os.setsid()  # so that a worker that is stopped takes its compilers along
     share_precompiled_headers(manifest["scratch"], manifest["options"])
+    share_runtime.share(manifest["scratch"])
     # A cache of its own for the sources and objects (2 MB a case), because that can be emptied after each case.
     scratch = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="worker-", dir=manifest["scratch"])
     connection.send(scratch)

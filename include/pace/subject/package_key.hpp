@@ -30,6 +30,9 @@ inline constexpr std::string_view compile_script_body =
 inline constexpr std::string_view record_script_body =
 #include "pace/subject/record_kernels.py"
     ;
+inline constexpr std::string_view share_script_body =
+#include "pace/subject/share_runtime.py"
+    ;
 
 /// As a script stands in its file, without the last line (a comment in Python).
 [[nodiscard]] inline std::string whole_script(std::string_view body) { return "R\"\"\"py(" + std::string(body); }
@@ -37,12 +40,13 @@ inline constexpr std::string_view record_script_body =
 /// What all compiling starts from: name and text of each file, the program last.
 [[nodiscard]] inline std::vector<std::pair<std::string, std::string>> compile_script_files() {
   return {{"record_kernels.py", whole_script(record_script_body)},
+          {"share_runtime.py", whole_script(share_script_body)},
           {"compile_packages.py", whole_script(compile_script_body)}};
 }
 
 /// For keys.
 [[nodiscard]] inline std::string compile_script_text() {
-  return std::string(record_script_body) + std::string(compile_script_body);
+  return std::string(record_script_body) + std::string(share_script_body) + std::string(compile_script_body);
 }
 
 /// The LibTorch that this program was compiled with: `2.11.0`.
