@@ -168,6 +168,71 @@ succeeds; says "installing LibTorch 2.11.0"; says "bazel <info>"
 on_machine -- info
 succeeds; is "bazel <info>"
 
+# both_missing PIP: a machine whose apt-get ends only when pip has begun, and whose pip only when apt-get has: with PIP.
+both_missing() {
+  new_machine
+  cat >"$work/wait_for" <<'END'
+for ((i = 0; i < 200; i++)); do [[ ! -e $1 ]] || exit 0; sleep 0.05; done
+echo "$1 never came" >&2; exit 1
+END
+  mv "$bin/apt-get" "$bin/apt-get-alone"
+  program apt-get 'if [[ $1 == install ]]; then touch "$WORK/apt-began"; bash "$WORK/wait_for" "$WORK/pip-began" || exit; fi
+    exec apt-get-alone "$@"'
+  program python3 'case "$*" in
+    *"-m venv"*) mkdir -p "$3/bin"; cat "$0" >"$3/bin/python3"; chmod +x "$3/bin/python3" ;;
+    *"-m pip"*) touch "$WORK/pip-began"; bash "$WORK/wait_for" "$WORK/apt-began" || exit; '"$1"' ;;
+  esac'
+}
+
+case="packages and LibTorch missing: both at the same time"
+both_missing true
+on_machine -- info
+succeeds; says "installing Debian packages, and meanwhile:"; says "installing Debian packages: done"
+[[ $output == *$'\nbazel' ]] || complain "it did not become Bazel"
+[[ -f $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "no stamp"
+
+case="packages fail while LibTorch is installed: their last words, and LibTorch stays"
+both_missing true
+program apt-get-alone '[[ $1 == install ]] || exit 0; echo "E: Failed to fetch bazel"; exit 100'
+on_machine -- info
+fails; says "| E: Failed to fetch bazel"; says "run the same command again"
+[[ -f $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "no stamp"
+
+case="LibTorch fails while packages are installed: they are whole"
+both_missing 'echo "ERROR: No matching distribution found"; exit 1'
+on_machine -- info
+fails; says "| ERROR: No matching distribution found"; says "PACE_LIBTORCH"
+[[ -x $root/usr/bin/bazel ]] || complain "apt-get was cut short"
+[[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands where nothing was installed"
+
+case="interrupted while both are installed: it ends, and leaves no stamp"
+both_missing 'exec sleep 20'
+program apt-get-alone '[[ $1 == install ]] || exit 0; exec sleep 20'
+env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PACE_ASSUME_ROOT=1 "$script" one >"$work/first" 2>&1 &
+child=$!
+wait_for "$work/pip-began"; wait_for "$work/apt-began"
+began=$SECONDS
+kill -TERM "$child"; wait "$child"; code=$?; output=$(<"$work/first")
+fails; says "interrupted"; says "Run the same command again"
+((SECONDS - began < 10)) || complain "it waited for what it should have ended"
+[[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands"
+
+case="no Python and no LibTorch: Python comes first"
+new_machine
+mv "$bin/python3" "$work/python3"
+mv "$bin/apt-get" "$bin/apt-get-alone"
+program apt-get 'if [[ $* == *python3-venv* ]]; then
+    printf "%s\n" "$@" >>"$WORK/apt-installed"; cat "$WORK/python3" >"$WORK/bin/python3"; chmod +x "$WORK/bin/python3"
+  else
+    exec apt-get-alone "$@"
+  fi'
+on_machine -- info
+succeeds; says "and meanwhile:"
+[[ $output == *$'\nbazel' ]] || complain "it did not become Bazel"
+[[ -f $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "no stamp"
+[[ $(grep -xE 'install|python3|python3-venv|g[+][+]' "$work/apt-installed" | tr '\n' ' ') == \
+  "install python3 python3-venv install g++ "* ]] || complain "Python was not the first: $(<"$work/apt-installed")"
+
 case="XDG_CACHE_HOME and PACE_HOME say where"
 new_machine; with_packages
 on_machine XDG_CACHE_HOME="$work/xdg" -- info

@@ -11,7 +11,7 @@ run_step() {
   [[ -t 2 ]] && every=1
   say "$title ..."
   # A background job ignores the interrupt key; without this it would go on after we are gone.
-  trap 'interrupted "$child" "$title"' INT TERM
+  trap 'interrupted "$title"' INT TERM
   "$@" </dev/null >"$log" 2>&1 &
   child=$!
   while kill -0 "$child" 2>/dev/null; do
@@ -32,12 +32,15 @@ run_step() {
   return "$status"
 }
 
-# interrupted CHILD TITLE: ends the command, waits until it has, and ends.
+# interrupted TITLE: ends the command and what runs beside it, waits until they have ended, and ends.
 interrupted() {
-  [[ -z $1 ]] || kill "$1" 2>/dev/null || true
+  local running
+  running=$(jobs -p)
+  # shellcheck disable=SC2086
+  kill $running 2>/dev/null || true
   wait 2>/dev/null || true
   echo >&2
-  die "interrupted: $2." "Run the same command again: it starts this step over."
+  die "interrupted: $1." "Run the same command again: it starts this step over."
 }
 
 # The end of a log, indented, for an error message, and where the whole of it is.

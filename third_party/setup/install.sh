@@ -16,9 +16,41 @@ install_missing() {
   take_lock
   mkdir -p "$log_folder"
   needs_find_missing  # another run may have done it while this one waited
-  ((${#missing_packages[@]} == 0)) || install_packages
-  ((missing_libtorch == 0)) || install_libtorch
+  ((${#missing_packages[@]} == 0)) || prepare_packages
+  if ((${#missing_packages[@]} > 0 && missing_libtorch)); then
+    install_both
+  elif ((missing_libtorch)); then
+    install_libtorch
+  elif ((${#missing_packages[@]})); then
+    install_packages "${missing_packages[@]}"
+  fi
+  needs_find_missing
+  ((${#missing_packages[@]} == 0)) ||
+    die "apt-get installed its packages, and yet something of these is not there: ${missing_packages[*]}" \
+      "Type: apt-get install --reinstall ${missing_packages[*]}"
   exec 9>&-
+}
+
+# At the same time: LibTorch needs nothing but Python, and most of its time goes by with unpacking.
+install_both() {
+  local words=$log_folder/packages.log packages
+  if ! find_python; then
+    install_packages "${python_packages[@]%%:*}"
+    needs_find_missing
+    ((${#missing_packages[@]})) || { install_libtorch; return; }
+  fi
+  say "installing Debian packages, and meanwhile:"
+  install_packages "${missing_packages[@]}" >"$words" 2>&1 &
+  packages=$!
+  # Whatever becomes of LibTorch, this is not cut short: packages left half installed take longer to mend.
+  trap 'wait' EXIT
+  install_libtorch
+  trap - EXIT
+  if ! wait "$packages"; then
+    cat "$words" >&2
+    exit 1
+  fi
+  tail -n 1 "$words" >&2
 }
 
 # Two runs at once: the second waits. The lock ends with the process that holds it, however that ends.
@@ -44,7 +76,7 @@ explain_without_apt() {
 # The commands that install_packages would run, to be typed by hand.
 explain_without_root() {
   local lines=() line
-  name_packages
+  name_packages "${missing_packages[@]}"
   line=$(backports_line)
   [[ -z $line ]] || lines=("echo '$line' | sudo tee $backports_list")
   lines+=("sudo apt-get update" "sudo apt-get install -y --no-install-recommends ${names[*]}")
@@ -64,9 +96,9 @@ catch2_is_too_old() {
   [[ ! $(apt-cache policy libcatch2-dev 2>/dev/null) =~ Candidate:\ [3-9] ]]
 }
 
-# Sets names to what apt-get is to install: of all packages, only a Catch2 that is too old is taken from backports.
+# name_packages NAME...: sets names to what apt-get is to install. Only a Catch2 that is too old is taken from backports.
 name_packages() {
-  names=("${missing_packages[@]}")
+  names=("$@")
   ! catch2_is_too_old || names=("${names[@]/%libcatch2-dev/libcatch2-dev/$(backports_suite)}")
 }
 
@@ -84,7 +116,8 @@ backports_line() {
   echo "deb $key$mirror $suite main"
 }
 
-install_packages() {
+# Makes apt-get know all that is missing.
+prepare_packages() {
   local line
   export DEBIAN_FRONTEND=noninteractive
   say "missing Debian packages: ${missing_packages[*]}"
@@ -97,14 +130,15 @@ install_packages() {
     echo "$line" >"$backports_list"
     update_package_lists
   fi
-  name_packages
+}
+
+# install_packages NAME...: of those that are missing.
+install_packages() {
+  local names
+  name_packages "$@"
   run_step "installing Debian packages" "$log_folder/apt.log" apt_how_far \
     apt_with_status "$log_folder/apt.log.status" install -y --no-install-recommends \
     -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=8 "${names[@]}" || package_failure "${names[@]}"
-  needs_find_missing
-  ((${#missing_packages[@]} == 0)) ||
-    die "apt-get installed its packages, and yet something of these is not there: ${missing_packages[*]}" \
-      "Type: apt-get install --reinstall ${missing_packages[*]}"
 }
 
 # Not fatal: a machine may have sources, none of ours, that cannot be reached. If ours cannot, installing says so.
