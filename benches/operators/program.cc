@@ -26,7 +26,7 @@
 #include "pace/families/operators/selection.hpp"
 #include "pace/families/operators/suite_report.hpp"
 #include "pace/gate/as_expected.hpp"
-#include "pace/harness/session.hpp"
+#include "pace/harness/compiled_main.hpp"
 #include "pace/subject/default_backends.hpp"
 #include "pace/subject/device.hpp"
 
@@ -238,9 +238,9 @@ void settle_options(pace::harness::SessionOptions& session) {
   if (session.json.empty()) session.json = fs::absolute(stem + ".json").string();
 }
 
-pace::harness::Configuration configuration() {
+pace::report::Configuration configuration() {
   const auto& options = line.replay;
-  pace::harness::Configuration all;
+  pace::report::Configuration all;
   all["inputs"] = options.inp_file.empty() ? options.suite_dir : options.inp_file;
   all["--op"] = options.op;
   all["--skip-rules"] = options.skip_rules == operators::SkipRules::none ? "none" : "upstream";
@@ -274,5 +274,5 @@ int main(int argc, char** argv) {
   config.after_parse = settle_options;
   config.configuration = configuration;
   config.isolated = true;
-  return pace::harness::main(static_cast<int>(words.size()), arguments.data(), config);
+  return pace::harness::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
 }

@@ -24,7 +24,7 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/corpus/record.hpp"
 #include "pace/gate/as_expected.hpp"
-#include "pace/harness/session.hpp"
+#include "pace/harness/compiled_main.hpp"
 #include "pace/training/training.hpp"
 
 namespace {
@@ -262,5 +262,5 @@ int main(int argc, char** argv) {
     return pace::rnn::with_rnn_options(std::move(parser), line);
   };
   config.after_parse = settle_options;
-  return pace::harness::main(static_cast<int>(words.size()), arguments.data(), config);
+  return pace::harness::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
 }

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -96,12 +95,12 @@ class Alarms {
     if (log_ != nullptr) std::fclose(log_);
   }
 
-  void add(std::string_view subject, const pace::Result& result) {
+  void add(const pace::Result& result) {
     const auto& candidate = result["candidate"];
     const auto& ratios = candidate.log_ratios;
     ++gates_;
     const double cycle_us = candidate.context.cycle.count() / 1e3;
-    write("%zu,%s,%zu,%.1f,%.6f,%.6f", gates_, subject.data(), result.rounds, cycle_us, middle(ratios),
+    write("%zu,%s,%zu,%.1f,%.6f,%.6f", gates_, result.name.c_str(), result.rounds, cycle_us, middle(ratios),
           std::sqrt(moments(ratios).variance));
     for (std::size_t i = 0; i < own_.size(); ++i) {
       const auto found = replay(own_[i].expectation, ratios);
@@ -200,15 +199,12 @@ TEST_CASE("identical code raises no more alarms than promised", "[aa]") {
   Progress progress("A/A gates", planned);
   const Deadline deadline(std::chrono::seconds(12));
   for (std::size_t gate = 0; gate < planned && !deadline.over(); ++gate) {
-    with_subject(gate, [&](auto subject) {
-      auto options = fresh_options();
-      options.max_rounds = rounds;
-      options.budget = options.hard_limit = std::chrono::seconds(20);
-      const auto result =
-          subject.compare().options(options).baseline("baseline", subject).candidate("candidate", subject).run();
-      REQUIRE(result["candidate"].outcome == pace::Outcome::measured);
-      alarms.add(subject.name, result);
-    });
+    auto options = fresh_options();
+    options.max_rounds = rounds;
+    options.budget = options.hard_limit = std::chrono::seconds(20);
+    const auto result = compare_subject(gate, options);
+    REQUIRE(result["candidate"].outcome == pace::Outcome::measured);
+    alarms.add(result);
     progress.show(gate + 1, alarms.remark());
     if (settings().long_form && (gate + 1) % 1000 == 0 && gate + 1 < planned) alarms.print();
   }

@@ -1,6 +1,6 @@
 // The self-test's own options, beside pace's and Catch2's.
 #include "benches/selftest/settings.hpp"
-#include "pace/harness/session.hpp"
+#include "pace/harness/compiled_main.hpp"
 
 namespace {
 
@@ -28,5 +28,5 @@ Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
 int main(int argc, char** argv) {
   pace::harness::SessionConfig config;
   config.extend_cli = with_settings;
-  return pace::harness::main(argc, argv, config);
+  return pace::harness::compiled_main(argc, argv, config);
 }

@@ -42,24 +42,21 @@ TEST_CASE("what margins this machine can support", "[margins]") {
   const Deadline deadline(std::chrono::seconds(8));
   for (std::size_t record = 0; record < planned && !deadline.over(); ++record) {
     for (std::size_t kind = 0; kind < samples_us.size(); ++kind) {
-      with_subject(record, [&](auto subject) {
-        auto options = fresh_options();
-        options.budget = std::chrono::seconds(2);
-        options.min_sample = std::chrono::microseconds(samples_us[kind] == 1000 ? 1000 : 50);
-        const auto result =
-            subject.compare().options(options).baseline("baseline", subject).candidate("candidate", subject).run();
-        const auto& row = result["candidate"];
-        REQUIRE(row.outcome == pace::Outcome::measured);
-        ++records[kind];
-        for (std::size_t i = 0; i < margins.size(); ++i) {
-          // At the stricter of the two levels, so that it holds for the guilty as well, who lie as far beyond.
-          pace::NoSlowerThan guard(1 + margins[i]);
-          guard.beta(options.alpha);
-          const auto found = replay(guard, row.log_ratios);
-          cells[kind][i].decided += found.verdict == Verdict::passed;
-          cells[kind][i].milliseconds.push_back(static_cast<double>(found.cycles) * row.context.cycle.count() / 1e6);
-        }
-      });
+      auto options = fresh_options();
+      options.budget = std::chrono::seconds(2);
+      options.min_sample = std::chrono::microseconds(samples_us[kind] == 1000 ? 1000 : 50);
+      const auto result = compare_subject(record, options);
+      const auto& row = result["candidate"];
+      REQUIRE(row.outcome == pace::Outcome::measured);
+      ++records[kind];
+      for (std::size_t i = 0; i < margins.size(); ++i) {
+        // At the stricter of the two levels, so that it holds for the guilty as well, who lie as far beyond.
+        pace::NoSlowerThan guard(1 + margins[i]);
+        guard.beta(options.alpha);
+        const auto found = replay(guard, row.log_ratios);
+        cells[kind][i].decided += found.verdict == Verdict::passed;
+        cells[kind][i].milliseconds.push_back(static_cast<double>(found.cycles) * row.context.cycle.count() / 1e6);
+      }
       progress.show(record * samples_us.size() + kind + 1);
     }
   }

@@ -11,9 +11,10 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/bounds.hpp"
+#include "benches/selftest/product.hpp"
 #include "benches/selftest/settings.hpp"
-#include "benches/selftest/subjects.hpp"
 #include "pace/clock/wall.hpp"
+#include "pace/measure/do_not_optimize.hpp"
 #include "pace/measure/operation.hpp"
 #include "pace/measure/schedule.hpp"
 #include "pace/stats/cycle.hpp"

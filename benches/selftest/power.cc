@@ -78,31 +78,23 @@ std::size_t run(const Line& line, std::size_t planned) {
   Progress progress("power, +" + std::to_string(100 * line.extra).substr(0, 3) + " %", planned);
   const Deadline deadline(std::chrono::seconds(2));
   for (; gates < planned && !deadline.over(); ++gates) {
-    with_subject(gates, [&](auto subject) {
-      auto options = fresh_options();
-      options.budget = std::chrono::seconds(2);
-      // The verdict of the test itself; where pace would not give one is counted apart.
-      options.disturbance = 1;
-      auto slower = subject;
-      slower.extra = line.extra;
-      const auto result = subject.compare()
-                              .options(options)
-                              .baseline("baseline", subject)
-                              .candidate("slower", slower)
-                              .expect(guard)
-                              .run();
-      const auto& row = result["slower"];
-      REQUIRE(row.outcome == pace::Outcome::measured);
-      disturbed += !pace::find_disturbances(result.conditions, result.elapsed, pace::Options().disturbance).empty();
-      const Verdict verdict = row.judgements.at(0).verdict;
-      passed += verdict == Verdict::passed;
-      failed += verdict == Verdict::failed;
-      milliseconds.push_back(result.elapsed.count() / 1e6);
-      Seen& mine = seen[gates % subjects];
-      mine.cycles += static_cast<double>(row.log_ratios.size());
-      mine.gates += 1;
-      mine.log_ratios.insert(mine.log_ratios.end(), row.log_ratios.begin(), row.log_ratios.end());
-    });
+    auto options = fresh_options();
+    options.budget = std::chrono::seconds(2);
+    // The verdict of the test itself; where pace would not give one is counted apart.
+    options.disturbance = 1;
+    const auto result =
+        compare_subject(gates, options, {.name = "slower", .extra = line.extra, .expectation = guard});
+    const auto& row = result["slower"];
+    REQUIRE(row.outcome == pace::Outcome::measured);
+    disturbed += !pace::find_disturbances(result.conditions, result.elapsed, pace::Options().disturbance).empty();
+    const Verdict verdict = row.judgements.at(0).verdict;
+    passed += verdict == Verdict::passed;
+    failed += verdict == Verdict::failed;
+    milliseconds.push_back(result.elapsed.count() / 1e6);
+    Seen& mine = seen[gates % subjects];
+    mine.cycles += static_cast<double>(row.log_ratios.size());
+    mine.gates += 1;
+    mine.log_ratios.insert(mine.log_ratios.end(), row.log_ratios.begin(), row.log_ratios.end());
     progress.show(gates + 1);
   }
   const auto share = [&](std::size_t count) { return 100 * static_cast<double>(count) / static_cast<double>(gates); };

@@ -19,8 +19,8 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
+#include "pace/harness/baseline_options.hpp"
 #include "pace/harness/bazel.hpp"
-#include "pace/harness/stored_baseline.hpp"
 #include "pace/harness/threads.hpp"
 
 namespace pace::harness {

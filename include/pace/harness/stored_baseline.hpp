@@ -16,22 +16,11 @@
 #include "pace/baseline/stored_baseline.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
+#include "pace/harness/baseline_options.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/report/json.hpp"
 
 namespace pace::harness {
-
-struct BaselineOptions {
-  /// Files to compare with, each of one process; and the file to write.
-  std::vector<std::string> compare_with;
-  std::string save;
-  /// Fails an implementation that is proven to take more than this times its stored time.
-  double margin = 1.05;
-  /// For how many days what is saved may be used.
-  double days = baseline::default_days;
-  /// Standard deviation between processes, if known.
-  std::optional<double> spread;
-};
 
 /// Judges results against stored ones, and counts what closes the gate.
 class BaselineGate {

@@ -1,0 +1,24 @@
+// What the options --baseline and --save-baseline say.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pace/baseline/expiry.hpp"
+
+namespace pace::harness {
+
+struct BaselineOptions {
+  /// Files to compare with, each of one process; and the file to write.
+  std::vector<std::string> compare_with;
+  std::string save;
+  /// Fails an implementation that is proven to take more than this times its stored time.
+  double margin = 1.05;
+  /// For how many days what is saved may be used.
+  double days = baseline::default_days;
+  /// Standard deviation between processes, if known.
+  std::optional<double> spread;
+};
+
+}  // namespace pace::harness

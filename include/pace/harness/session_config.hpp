@@ -1,0 +1,40 @@
+// What a measuring program may add to the common main function.
+#pragma once
+
+#include <catch2/internal/catch_clara.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "pace/core/options.hpp"
+#include "pace/harness/session_options.hpp"
+#include "pace/report/configuration.hpp"
+
+namespace pace::harness {
+
+/// What a program adds to the common main function.
+struct SessionConfig {
+  /// Defaults of every comparison; the command line goes over them.
+  Options options;
+  /// Takes Catch2's parser with pace's options and returns it with more. Catch2 keeps no copies of names and
+  /// descriptions: give it literals.
+  std::function<Catch::Clara::Parser(Catch::Clara::Parser)> extend_cli;
+  /// Runs between the parsing and the tests, and may complete the options. An Error that it throws ends the program with
+  /// its message.
+  std::function<void(SessionOptions&)> after_parse;
+  /// Tests run in a process of their own; an implementation that ends it, by a crash or by not coming back, becomes a
+  /// row, and a fresh process goes on. Command line: --isolation.
+  bool isolated = false;
+  /// What, beside pace's own options, must be equal for --resume to go on from an earlier run's file. Asked for after
+  /// `after_parse`. None: the program's runs cannot be resumed.
+  std::function<report::Configuration()> configuration;
+  /// Added to the environment in result files.
+  std::map<std::string, std::string> environment;
+};
+
+/// Of bad options, of files that cannot be written, and of results that got lost. Catch2's own codes are 2 (no test
+/// ran), 3 (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
+inline constexpr int exit_error = 1;
+
+}  // namespace pace::harness
