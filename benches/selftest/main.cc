@@ -14,7 +14,7 @@ Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
   parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line, two at least (defaults to 200)",
                    "a whole number above 0",
                    [&settings, count](const std::string& text) { return count(text, settings.gates); });
-  parser |= option("--bias-processes", "number", "selftest: processes that measure placement (defaults to 6)",
+  parser |= option("--bias-processes", "number", "selftest: processes that measure placement (defaults to 4)",
                    "a whole number above 2", [&settings, count](const std::string& text) {
                      return count(text, settings.processes) && settings.processes > 2;
                    });

@@ -18,7 +18,7 @@ namespace pace::selftest {
 struct Settings {
   /// A/A gates; a tenth as many for each line of the power table, two at least.
   std::size_t gates = 200;
-  std::size_t processes = 6;
+  std::size_t processes = 4;
   /// A file for one line per A/A gate; empty for none.
   std::string log;
   /// Whether a person asked for more than the short form: then nothing is cut off by time.

@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <future>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -30,14 +34,23 @@ constexpr Noise noises[] = {{"normal", 1, &Random::normal},
 
 /// Mean number of observations until "at or below 0" is rejected, where the centre is `ratio` standard deviations.
 double mean_number(const Noise& noise, double ratio, double alpha, int runs) {
-  double sum = 0;
   const double centre = ratio * std::sqrt(noise.variance);
-  for (int run = 0; run < runs; ++run) {
-    Random random(static_cast<std::uint64_t>(run) + 1);
-    stats::SequentialTest test(0);
-    while (test.above().p_value() > alpha) test.add(centre + (random.*noise.draw)());
-    sum += static_cast<double>(test.observations());
-  }
+  const int workers = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto sum_of_every = [&](int first) {
+    double sum = 0;
+    for (int run = first; run < runs; run += workers) {
+      Random random(static_cast<std::uint64_t>(run) + 1);
+      stats::SequentialTest test(0);
+      while (test.above().p_value() > alpha) test.add(centre + (random.*noise.draw)());
+      sum += static_cast<double>(test.observations());
+    }
+    return sum;
+  };
+  std::vector<std::future<double>> parts;
+  for (int first = 0; first < workers; ++first)
+    parts.push_back(std::async(std::launch::async, sum_of_every, first));
+  double sum = 0;
+  for (auto& part : parts) sum += part.get();
   return sum / runs;
 }
 

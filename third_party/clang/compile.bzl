@@ -65,8 +65,17 @@ def compile_with_clang(ctx, context, source, output, message, headers = [], flag
       flags: what to make of the source, and how.
       **kwargs: as for ctx.actions.run.
     """
-    ahead = [header for each in ctx.attr.precompiled for header in each[PrecompiledInfo].headers]
     unused = ctx.actions.declare_file(output.basename + ".unused", sibling = output)
+    _run(ctx, context, source, message, headers, flags + [source.path, "-o", output.path], unused, [output], kwargs)
+
+def check_with_clang(ctx, context, source, message):
+    """Declares the action that reads one source and makes nothing of it. Returns a file that is there if it compiles."""
+    unused = ctx.actions.declare_file(source.basename + ".unused", sibling = source)
+    _run(ctx, context, source, message, [], ["-fsyntax-only", source.path], unused, [], {})
+    return unused
+
+def _run(ctx, context, source, message, headers, arguments, unused, outputs, kwargs):
+    ahead = [header for each in ctx.attr.precompiled for header in each[PrecompiledInfo].headers]
     parameters = ctx.actions.args()
     roots = depset(transitive = [context.includes, context.system_includes, context.quote_includes])
     parameters.add_all(roots, before_each = "-I")
@@ -77,15 +86,14 @@ def compile_with_clang(ctx, context, source, output, message, headers = [], flag
     parameters.set_param_file_format("multiline")
     ctx.actions.run(
         executable = ctx.file._compile,
-        arguments = [parameters, unused.path, source.path, _clang()] + _flags(ctx, context) + flags +
-                    [source.path, "-o", output.path],
+        arguments = [parameters, unused.path, source.path, _clang()] + _flags(ctx, context) + arguments,
         # Another version is another compiler, so it belongs into what Bazel compares.
         env = {"CLANG_VERSION": CLANG_VERSION, "PATH": "/usr/bin:/bin"},
         inputs = depset(
             [source, ctx.file._closure] + headers + [each.file for each in ahead],
             transitive = [context.headers],
         ),
-        outputs = [output, unused],
+        outputs = outputs + [unused],
         unused_inputs_list = unused,
         mnemonic = "CppCompile",
         progress_message = "Compiling " + message,
