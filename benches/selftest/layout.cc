@@ -1,19 +1,15 @@
 // Layout bias: one function at nine places in the code, with the flags that pace_test compiles with and without them.
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
-#include <string>
 #include <vector>
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/rand.h>
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/bounds.hpp"
 #include "benches/selftest/layout_functions.hpp"
 #include "benches/selftest/settings.hpp"
-#include "pace/pace.hpp"
+#include "benches/selftest/subjects.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/spread.hpp"
@@ -34,17 +30,7 @@ struct Spread {
 Spread measure(const ShiftedFunctions& functions) {
   auto options = fresh_options();
   options.budget = std::chrono::seconds(settings().long_form ? 20 : 2);
-  constexpr std::int64_t size = 72;
-  auto comparison = pace::compare("layout", at::rand({size, size}), at::rand({size, size}), at::empty({size, size}));
-  comparison.options(options);
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    const auto call = [function = functions[i]](const at::Tensor& a, const at::Tensor& b, at::Tensor& c) {
-      function(a.const_data_ptr<float>(), b.const_data_ptr<float>(), c.mutable_data_ptr<float>(), size);
-    };
-    if (i == 0) comparison.baseline("0", call);
-    else comparison.candidate(std::to_string(paddings[i]), call);
-  }
-  const auto result = comparison.run();
+  const auto result = compare_layouts(functions, options);
 
   const double each = check_error / static_cast<double>(2 * functions.size());
   Spread spread;

@@ -10,15 +10,12 @@
 #include <string>
 #include <vector>
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/randn.h>
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/bounds.hpp"
 #include "benches/selftest/progress.hpp"
 #include "benches/selftest/settings.hpp"
-#include "pace/pace.hpp"
+#include "benches/selftest/subjects.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/spread.hpp"
@@ -40,23 +37,13 @@ Bias bias(const std::string& subject) {
   auto options = fresh_options();
   // A copy takes some 40 times as long as the product, and its times spread more.
   options.budget = std::chrono::milliseconds(subject == "product" ? 400 : 2000);
-  const auto compare = [&](auto same, auto... operands) {
-    const auto result =
-        pace::compare(subject, operands...).options(options).baseline("one", same).candidate("other", same).run();
-    auto ratios = result["other"].log_ratios;
-    REQUIRE_FALSE(ratios.empty());
-    const auto interval = pace::stats::confidence_sequence(ratios, 1e-7, 1e-7);
-    std::sort(ratios.begin(), ratios.end());
-    const double error = std::sqrt(std::acos(-1.0) / 2 / static_cast<double>(ratios.size())) *
-                         pace::stats::median_absolute_deviation(ratios);
-    return Bias{pace::stats::median(ratios), error, interval.low, interval.high};
-  };
-  // The output is an operand: a buffer that belongs to one side unless the sides swap.
-  if (subject == "product")
-    return compare([](const at::Tensor& a, const at::Tensor& b, at::Tensor& out) { at::mm_out(out, a, b); },
-                   at::randn({128, 128}), at::randn({128, 128}), at::empty({128, 128}));
-  return compare([](const at::Tensor& from, at::Tensor& to) { to.copy_(from); }, at::randn({4 << 20}),
-                 at::empty({4 << 20}));
+  auto ratios = compare_placements(subject, options)["other"].log_ratios;
+  REQUIRE_FALSE(ratios.empty());
+  const auto interval = pace::stats::confidence_sequence(ratios, 1e-7, 1e-7);
+  std::sort(ratios.begin(), ratios.end());
+  const double error = std::sqrt(std::acos(-1.0) / 2 / static_cast<double>(ratios.size())) *
+                       pace::stats::median_absolute_deviation(ratios);
+  return {pace::stats::median(ratios), error, interval.low, interval.high};
 }
 
 /// What a process of its own prints.

@@ -5,7 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
 
 #include "benches/selftest/product.hpp"
 #include "pace/compare/comparison.hpp"
@@ -99,6 +101,31 @@ Result compare_subject(std::size_t which, const Options& options, const Candidat
     case 1: return run<MatrixProduct>(options, candidate);
     default: return run<Copy>(options, candidate);
   }
+}
+
+Result compare_layouts(const ShiftedFunctions& functions, const Options& options) {
+  constexpr std::int64_t size = 72;
+  auto comparison = pace::compare("layout", at::rand({size, size}), at::rand({size, size}), at::empty({size, size}));
+  comparison.options(options);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const auto call = [function = functions[i]](const at::Tensor& a, const at::Tensor& b, at::Tensor& c) {
+      function(a.const_data_ptr<float>(), b.const_data_ptr<float>(), c.mutable_data_ptr<float>(), size);
+    };
+    if (i == 0) comparison.baseline("0", call);
+    else comparison.candidate(std::to_string(paddings[i]), call);
+  }
+  return comparison.run();
+}
+
+Result compare_placements(const std::string& subject, const Options& options) {
+  const auto compare = [&](auto same, auto... operands) {
+    return pace::compare(subject, operands...).options(options).baseline("one", same).candidate("other", same).run();
+  };
+  if (subject == "product")
+    return compare([](const at::Tensor& a, const at::Tensor& b, at::Tensor& out) { at::mm_out(out, a, b); },
+                   at::randn({128, 128}), at::randn({128, 128}), at::empty({128, 128}));
+  return compare([](const at::Tensor& from, at::Tensor& to) { to.copy_(from); }, at::randn({4 << 20}),
+                 at::empty({4 << 20}));
 }
 
 }  // namespace pace::selftest

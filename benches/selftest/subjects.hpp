@@ -1,16 +1,18 @@
-// Subjects: real CPU work of 100 to 200 us, and the same with a known share of work added.
+// Subjects: real CPU work, and the same with a known share of work added, at other places in the code, or LibTorch's.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
+#include "benches/selftest/layout_functions.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/gate/expectation.hpp"
 
 namespace pace::selftest {
 
-/// Kinds of work: arithmetic, a product, a copy.
+/// Kinds of work of 100 to 200 us: arithmetic, a product, a copy.
 inline constexpr std::size_t subjects = 3;
 
 /// What is compared with a "baseline" that does a subject's work once.
@@ -24,5 +26,12 @@ struct Candidate {
 
 /// Runs a comparison of the subject of kind `which` modulo `subjects`, whose name the result has.
 [[nodiscard]] Result compare_subject(std::size_t which, const Options& options, const Candidate& candidate = {});
+
+/// One function at several places in the code: that at the first is the baseline; the others are named by their padding.
+[[nodiscard]] Result compare_layouts(const ShiftedFunctions& functions, const Options& options);
+
+/// LibTorch's own "product" of 128 x 128 floats, or "copy" of 16 MB, twice: "one" and "other". The output is an operand: a
+/// buffer that belongs to one side unless the sides swap.
+[[nodiscard]] Result compare_placements(const std::string& subject, const Options& options);
 
 }  // namespace pace::selftest
