@@ -191,8 +191,11 @@ install_libtorch() {
   # Unpacking on the same disk makes the check of free space above true, and what is left here if it fails is known
   # by the missing stamp. Wheels of 2.5 GB are not worth a place in pip's cache.
   TMPDIR=$libtorch_home/tmp run_step "installing LibTorch $torch_version into $libtorch_home (about 5 GB)" \
-    "$log" libtorch_how_far "$libtorch_home/venv/bin/python3" -m pip install --no-cache-dir --progress-bar off \
+    "$log" libtorch_how_far "$libtorch_home/venv/bin/python3" -m pip install --no-cache-dir --no-compile --progress-bar off \
     --disable-pip-version-check -r "$here/requirements.txt" || libtorch_failure "pip install torch==$torch_version" "$log"
+  # What pip would do on one processor. Some packages have files for other versions of Python, which cannot be compiled.
+  run_step "compiling its Python files" "$log" last_line "$libtorch_home/venv/bin/python3" -m compileall -q -j 0 \
+    "$libtorch_home/venv/lib" || true
   "$libtorch_home/venv/bin/python3" -c 'import torch' >"$log" 2>&1 || libtorch_failure "python3 -c 'import torch'" "$log"
   rm -rf "$libtorch_home/tmp"
   # Written elsewhere and moved, so that it is there whole or not at all.
