@@ -36,6 +36,9 @@ def _compile(ctx, toolchain, context, header):
         quote_include_directories = context.quote_includes,
         system_include_directories = context.system_includes,
         preprocessor_defines = context.defines,
+        # As Bazel compiles for programs: otherwise than for shared objects only where they are optimised.
+        use_pic = (ctx.var["COMPILATION_MODE"] != "opt" and
+                   toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features)),
     )
     ctx.actions.run(
         executable = cc_common.get_tool_for_action(
