@@ -66,15 +66,15 @@ def compile_with_clang(ctx, context, source, output, message, headers = [], flag
       **kwargs: as for ctx.actions.run.
     """
     unused = ctx.actions.declare_file(output.basename + ".unused", sibling = output)
-    _run(ctx, context, source, message, headers, flags + [source.path, "-o", output.path], unused, [output], kwargs)
+    _run(ctx, context, source, message, headers, flags + [source.path, "-o", output.path], unused, [output], **kwargs)
 
 def check_with_clang(ctx, context, source, message):
     """Declares the action that reads one source and makes nothing of it. Returns a file that is there if it compiles."""
     unused = ctx.actions.declare_file(source.basename + ".unused", sibling = source)
-    _run(ctx, context, source, message, [], ["-fsyntax-only", source.path], unused, [], {})
+    _run(ctx, context, source, message, [], ["-fsyntax-only", source.path], unused, [])
     return unused
 
-def _run(ctx, context, source, message, headers, arguments, unused, outputs, kwargs):
+def _run(ctx, context, source, message, headers, arguments, unused, outputs, **kwargs):
     ahead = [header for each in ctx.attr.precompiled for header in each[PrecompiledInfo].headers]
     parameters = ctx.actions.args()
     roots = depset(transitive = [context.includes, context.system_includes, context.quote_includes])

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <exception>
-#include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>

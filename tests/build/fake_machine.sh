@@ -1,0 +1,118 @@
+# Machines for setup_test.sh, which sources this, and what it expects of third_party/bazel on them.
+
+script=$PWD/third_party/bazel
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/setup.XXXXXX")
+failures=0
+
+# ---- a machine to play with
+
+# new_machine: an empty one, as root, whose apt-get and python3 work. Its programs are in $bin, its files in $root.
+new_machine() {
+  rm -rf "$work"
+  bin=$work/bin root=$work/root home=$work/home
+  mkdir -p "$bin" "$home" "$root/etc/apt/sources.list.d" "$root/usr/bin"
+  for tool in bash env mkdir rm cat sed grep tail cut df awk flock du sleep mv readlink touch chmod; do
+    ln -s "$(command -v "$tool")" "$bin/$tool"
+  done
+  program gcc 'echo 12.2.0'
+  program dpkg 'exit 0'
+  program apt-cache 'printf "libcatch2-dev:\n  Installed: (none)\n  Candidate: 2.13.10-1\n"'
+  program apt-get 'case $1 in
+    indextargets) printf "bookworm-updates http://mirror.example/debian/\nbookworm http://mirror.example/debian/\n" ;;
+    install) printf "%s\n" "$@" >>"$WORK/apt-installed"
+      while read -r file; do mkdir -p "$PACE_SYSROOT${file%/*}"; echo "echo bazel" >"$PACE_SYSROOT$file"; done <"$WORK/witnesses"
+      chmod +x "$PACE_SYSROOT/usr/bin/bazel" ;;
+  esac'
+  python_with_pip 'echo "Downloading torch-2.11.0.whl"; echo "$*" >>"$WORK/pip-ran"; exec sleep "${PIP_TAKES:-0}"'
+  cat >"$work/wait_for" <<'END'
+for ((i = 0; i < 200; i++)); do [[ ! -e $1 ]] || exit 0; sleep 0.05; done
+echo "$1 never came" >&2; exit 1
+END
+  cat >"$work/witnesses" <<'END'
+/usr/bin/bazel
+/usr/share/bazel/rules/java/WORKSPACE
+/usr/share/bazel/rules/proto/WORKSPACE
+/usr/share/bazel/tools/platforms/WORKSPACE
+/usr/share/bazel/tools/skylib/WORKSPACE
+/usr/bin/file
+/usr/bin/zip
+/usr/bin/g++
+/usr/include/catch2/catch_all.hpp
+/usr/include/nlohmann/json.hpp
+/usr/include/yaml-cpp/yaml.h
+/usr/include/boost/math/distributions.hpp
+/usr/include/benchmark/benchmark.h
+/usr/bin/clang++-19
+END
+}
+
+# program NAME SCRIPT: puts it into $bin. The old one may be a link to the machine's own program: never write into it.
+program() {
+  rm -f "$bin/$1"
+  printf '#!%s/bash\n%s\n' "$bin" "$2" >"$bin/$1"
+  chmod +x "$bin/$1"
+}
+
+# python_with_pip SCRIPT: a Python whose virtual environments hold a copy of it, and whose pip is SCRIPT.
+python_with_pip() {
+  program python3 'case "$*" in
+    *"-m venv"*) mkdir -p "$3/bin"; cat "$0" >"$3/bin/python3"; chmod +x "$3/bin/python3" ;;
+    *"-m pip"*) '"$1"' ;;
+  esac'
+}
+
+# both_missing SCRIPT: a machine whose apt-get ends only when pip has begun, and whose pip only when apt-get has: with SCRIPT.
+both_missing() {
+  new_machine
+  mv "$bin/apt-get" "$bin/apt-get-alone"
+  program apt-get 'if [[ $1 == install ]]; then touch "$WORK/apt-began"; bash "$WORK/wait_for" "$WORK/pip-began" || exit; fi
+    exec apt-get-alone "$@"'
+  python_with_pip 'touch "$WORK/pip-began"; bash "$WORK/wait_for" "$WORK/apt-began" || exit; '"$1"
+}
+
+with_packages() {
+  local file
+  while read -r file; do
+    mkdir -p "$root${file%/*}"
+    touch "$root$file"
+  done <"$work/witnesses"
+  # Bazel itself says what it was called with.
+  printf '#!%s/bash\nprintf bazel; printf " <%%s>" "$@"; echo\n' "$bin" >"$root/usr/bin/bazel"
+  chmod +x "$root/usr/bin/bazel"
+}
+
+# with_libtorch FOLDER VERSION: an unzipped libtorch.
+with_libtorch() {
+  mkdir -p "$1/include/ATen" "$1/lib"
+  echo "$2" >"$1/build-version"
+}
+
+# on_machine [NAME=VALUE...] -- ARGUMENTS: runs the script there; sets output and code.
+on_machine() {
+  local settings=()
+  while [[ $1 != -- ]]; do settings+=("$1"); shift; done
+  shift
+  output=$(env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PACE_ASSUME_ROOT=1 "${settings[@]}" \
+    "$script" "$@" 2>&1 </dev/null)
+  code=$?
+}
+
+# wait_for FILE: ends the test when it does not come within ten seconds.
+wait_for() {
+  bash "$work/wait_for" "$1" 2>/dev/null && return
+  output=$(<"$work/first")
+  complain "$1 never came"
+  exit 1
+}
+
+# ---- what is expected of it
+
+complain() {
+  failures=$((failures + 1))
+  printf 'FAILED: %s: %s\n--- exit code %s, output:\n%s\n---\n' "$case" "$1" "$code" "$output"
+}
+succeeds() { ((code == 0)) || complain "expected exit code 0"; }
+fails() { ((code == 1)) || complain "expected exit code 1"; }
+says() { [[ $output == *"$1"* ]] || complain "expected: $1"; }
+says_not() { [[ $output != *"$1"* ]] || complain "did not expect: $1"; }
+is() { [[ $output == "$1" ]] || complain "expected nothing but: $1"; }
