@@ -70,11 +70,13 @@ TEST_CASE("a call that waits for the device is released, halves the batch, and i
   FakeDevice device;
   FakeSubject subject{device, 3us};
   subject.waits = true;
-  EventClock clock(device, {.time_out = 2ms, .batch = 4});
+  EventClock clock(device, {.time_out = 2s, .batch = 4});
   clock.warmed_up();
   // Batches of 4, 2 and 1 time out; then each call is launched (1 us) and waited for (3 us), and so on.
+  const Nanoseconds before = device.now();
   CHECK(clock.sample(subject.operation(), 0, 4) == 16us);
   CHECK(clock.time_outs() == 3);
+  CHECK(device.now() - before > 3 * 2s);
   CHECK(clock.batch_of(&subject) == 0);
   CHECK(subject.prepared == 4);
   CHECK_FALSE(device.still_blocked());
@@ -123,7 +125,7 @@ TEST_CASE("a graph is captured once for an operation, its operands and a number 
 TEST_CASE("a graph is launched behind a block, but for the first time; one that cannot be is not blocked again") {
   FakeDevice device;
   FakeSubject subject{device, 3us};
-  GraphClock clock(device, {.time_out = 2ms});
+  GraphClock clock(device, {.time_out = 2s});
   CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
   CHECK(device.blocks == 1);
   device.launch_waits = true;

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "pace/clock/activity.hpp"
@@ -29,6 +30,31 @@ class FakeDevice {
   struct Graph { int id; };
   struct Flag { int id; };
   struct Buffer { int id; std::size_t bytes; };
+
+  /// Rings in simulated time, and only while the host waits for a device that is blocked.
+  class Alarm {
+   public:
+    Alarm(FakeDevice& device, std::function<void()> ring) : device_(device), ring_(std::move(ring)) {
+      device_.alarms_.insert(this);
+    }
+    Alarm(const Alarm&) = delete;
+    ~Alarm() { device_.alarms_.erase(this); }
+    void set(Nanoseconds after) {
+      rang_ = false;
+      due_ = device_.host_ + after;
+    }
+    bool cancel() noexcept {
+      due_.reset();
+      return rang_;
+    }
+
+   private:
+    friend FakeDevice;
+    FakeDevice& device_;
+    std::function<void()> ring_;
+    std::optional<Nanoseconds> due_;
+    bool rang_ = false;
+  };
 
   // What tests set.
   std::size_t fail_at = 0;               ///< the step that throws, from 1; 0: none
@@ -64,8 +90,8 @@ class FakeDevice {
   void make_current(Stream stream) noexcept { current_ = stream; note("make_current " + std::to_string(stream.id)); }
   void synchronise() {
     step("synchronise");
-    // As lazy loading does behind a blocked stream: waits in real time, until somebody else raises the flag.
-    for (run(); next_ < items_.size(); run()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    // As lazy loading does behind a blocked stream: time passes until an alarm raises the flag.
+    for (run(); next_ < items_.size(); run()) ring_next_alarm();
     host_ = std::max(host_, device_);
   }
   void synchronise(Stream) { synchronise(); }
@@ -117,6 +143,7 @@ class FakeDevice {
     queue({Item::block, "", {}, 0, value});
   }
   void raise(Flag, std::uint32_t value) noexcept { flag_ = value; }
+  Alarm make_alarm(std::function<void()> ring) { return {*this, std::move(ring)}; }
 
   std::size_t l2_bytes() { return l2; }
   Buffer make_buffer(std::size_t bytes) {
@@ -148,6 +175,16 @@ class FakeDevice {
     std::uint32_t value = 0;
     Nanoseconds queued = {};
   };
+
+  void ring_next_alarm() {
+    Alarm* next = nullptr;
+    for (Alarm* const each : alarms_)
+      if (each->due_ && (next == nullptr || *each->due_ < *next->due_)) next = each;
+    if (next == nullptr) throw std::logic_error("the host waits for a device that nothing releases");
+    host_ = std::max(host_, *std::exchange(next->due_, std::nullopt));
+    next->rang_ = true;
+    next->ring_();
+  }
 
   void note(const std::string& what) {
     if (log_only.empty() || log_only.contains(what)) log.push_back(what);
@@ -187,7 +224,8 @@ class FakeDevice {
   Nanoseconds host_{}, device_{};
   Stream current_{0};
   int streams_ = 0, ids_ = 0;
-  std::atomic<std::uint32_t> flag_{0};
+  std::uint32_t flag_ = 0;
+  std::set<Alarm*> alarms_;
   std::vector<Item> items_, captured_;
   std::size_t next_ = 0;
   std::map<int, std::vector<Item>> graphs_;

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "pace/core/error.hpp"
@@ -24,12 +25,14 @@ class NeverEnded : public DeviceLost {
 /// back. Events: moments in a queue; `record` puts one into a stream, `record_node` into the graph that the stream is
 /// captured into, so that every launch of that graph records it anew. Flags: a stream that is told to
 /// `block_until(stream, flag, value)` does nothing more until `raise(flag, at_least_value)`; any thread may raise.
+/// Alarms: `make_alarm(ring)` gives one like clock::Alarm, which rings by the time that `now()` gives.
 /// Buffers: device memory. `fill` overwrites one with zeros; `evict` uses one to drive everything else out of the L2
 /// cache, and leaves nothing there that must be written back first. `kernels(graph)` counts its kernels.
 template <class D>
 concept Device =
     requires(D& device, typename D::Stream stream, typename D::Event event, typename D::Graph graph,
-             typename D::Flag flag, typename D::Buffer buffer, std::size_t bytes, std::uint32_t value) {
+             typename D::Flag flag, typename D::Buffer buffer, std::size_t bytes, std::uint32_t value,
+             std::function<void()> ring, typename D::Alarm& alarm) {
       { device.now() } -> std::same_as<Nanoseconds>;
       { device.usable() } -> std::same_as<bool>;
       { device.name() } -> std::convertible_to<std::string>;
@@ -58,6 +61,10 @@ concept Device =
       device.destroy(flag);
       device.block_until(stream, flag, value);
       device.raise(flag, value);
+
+      { device.make_alarm(ring) } -> std::same_as<typename D::Alarm>;
+      alarm.set(Nanoseconds());
+      { alarm.cancel() } -> std::same_as<bool>;
 
       { device.l2_bytes() } -> std::same_as<std::size_t>;
       { device.make_buffer(bytes) } -> std::same_as<typename D::Buffer>;

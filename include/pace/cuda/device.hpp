@@ -12,12 +12,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/clock/activity.hpp"
+#include "pace/clock/alarm.hpp"
 #include "pace/clock/device.hpp"
 #include "pace/cuda/driver.hpp"
 #include "pace/cuda/error.hpp"
@@ -31,6 +33,7 @@ class CudaDevice {
   using Stream = c10::cuda::CUDAStream;
   using Event = cudaEvent_t;
   using Graph = std::shared_ptr<CapturedGraph>;
+  using Alarm = clock::Alarm;
   struct Flag { std::uint32_t* host = nullptr; };
   struct Buffer { at::Tensor memory, sum; };
 
@@ -120,6 +123,7 @@ class CudaDevice {
         CUDA_SUCCESS)
       throw Error("cuStreamWaitValue32 failed; expected a stream that can be blocked");
   }
+  [[nodiscard]] static Alarm make_alarm(std::function<void()> ring) { return Alarm(std::move(ring)); }
   void raise(const Flag& flag, std::uint32_t value) const noexcept {
     std::atomic_ref(*flag.host).store(value, std::memory_order_release);
   }
