@@ -158,6 +158,7 @@ class Run {
     models::DriverOptions options{.program = words_};
     options.program.insert(options.program.begin(), program_);
     options.devices = line_.devices;
+    options.limits = world_.limits;
     options.limits.timeout = line_.timeout;
     options.packages = line_.packages;
     options.progress = line_.progress;

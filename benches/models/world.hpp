@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "benches/models/asked.hpp"
+#include "pace/families/models/driver/child.hpp"
 #include "pace/families/models/driver/json_record.hpp"
 #include "pace/families/models/driver/known_model.hpp"
 #include "pace/families/models/driver/run_here.hpp"
@@ -35,6 +36,8 @@ struct World {
   /// Where a path leads that a person typed: of a file that is read, and of one that is written.
   std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
                                                  output_path = user_path;
+  /// Limits of the models' processes; the command line goes over all but their clock.
+  families::models::ChildLimits limits = {};
   /// Under `bazel test` every row is a gate.
   bool is_test = false;
 };

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <ATen/Parallel.h>
@@ -17,13 +19,44 @@
 #include <ATen/ops/ones.h>
 
 #include "pace/catch2.hpp"
+#include "pace/clock/wall.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/session.hpp"
 #include "pace/pace.hpp"
+#include "tests/support/fake_clock.hpp"
 
 namespace {
 
 std::string extra_option;
+
+/// The process that hangs, or 0; shared by the one that watches.
+pid_t* hanging = nullptr;
+
+/// What the watching process takes for the time: an hour passes with each look at a process that hangs, none otherwise.
+pace::Nanoseconds now_while_watched() {
+  static pace::Nanoseconds now{};
+  const pid_t process = __atomic_load_n(hanging, __ATOMIC_RELAXED);
+  if (process > 0 && ::kill(process, 0) == 0) now += std::chrono::hours(1);
+  return now;
+}
+
+[[noreturn]] void hang() {
+  __atomic_store_n(hanging, ::getpid(), __ATOMIC_RELAXED);
+  for (;;) ::pause();
+}
+
+/// Begins now, since deadlines are moments of the real clock, and stands still between calls.
+struct CallClock : pace::test::FakeClock {
+  CallClock() { advance(pace::clock::WallClock().now()); }
+};
+
+/// Adds one, in ten microseconds of the clock's.
+auto adding(CallClock& clock) {
+  return [&clock](const at::Tensor& x) {
+    clock.advance(pace::Nanoseconds(1e4));
+    return at::add(x, 1);
+  };
+}
 
 pace::ImplementationResult measured(const std::string& name, double nanoseconds) {
   pace::ImplementationResult result;
@@ -116,20 +149,20 @@ TEST_CASE("asks for a device", "[.]") {
 }
 
 TEST_CASE("measures", "[.]") {
-  const auto tensor = at::ones({16});
-  const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
-  const auto result = pace::compare("measured", tensor)
-                          .baseline("eager", add)
-                          .candidate("fused", add)
+  CallClock clock;
+  const auto result = pace::compare("measured", at::ones({16}))
+                          .baseline("eager", adding(clock))
+                          .candidate("fused", adding(clock))
                           .budget(std::chrono::milliseconds(100))
-                          .run();
+                          .run(clock);
   CHECK_THAT(result["fused"], pace::SpeedupAtLeast(0.01));
 }
 
 TEST_CASE("a device is lost", "[.]") {
   const auto compare = [](const std::string& name, bool breaks) {
     bool told = false;
-    const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
+    CallClock clock;
+    const auto add = adding(clock);
     const auto result = pace::compare(name, at::ones({16}))
                             .baseline("eager",
                                       [&, add](const at::Tensor& x) {
@@ -142,7 +175,7 @@ TEST_CASE("a device is lost", "[.]") {
                                          return add(x);
                                        })
                             .budget(std::chrono::milliseconds(100))
-                            .run();
+                            .run(clock);
     CHECK_THAT(result["fused"], pace::NoSlowerThan(100));
   };
   compare("before", false);
@@ -167,7 +200,8 @@ TEST_CASE("exits early", "[.]") { std::exit(0); }
 /// Three comparisons of three implementations each, of which those in the middle are `bad`.
 void compare_around(const std::function<void()>& bad) {
   for (const std::string name : {"before", "culprit", "after"}) {
-    const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
+    CallClock clock;
+    const auto add = adding(clock);
     std::cout << "begins " << name << std::endl;
     const auto result = pace::compare(name, at::ones({16}))
                             .baseline("eager", add)
@@ -178,7 +212,7 @@ void compare_around(const std::function<void()>& bad) {
                                        })
                             .candidate("fine", add)
                             .budget(std::chrono::milliseconds(50))
-                            .run();
+                            .run(clock);
     CHECK_THAT(result, pace::AsExpected());
   }
 }
@@ -190,7 +224,7 @@ TEST_CASE("leaves", "[.]") {
   compare_around([] { ::_exit(0); });
 }
 TEST_CASE("hangs", "[.]") {
-  compare_around([] { for (;;) ::pause(); });
+  compare_around(hang);
 }
 TEST_CASE("is killed", "[.]") {
   compare_around([] { ::raise(SIGKILL); });
@@ -204,7 +238,8 @@ TEST_CASE("takes all memory", "[.]") {
 }
 TEST_CASE("the baseline crashes", "[.]") {
   for (const std::string name : {"culprit", "after"}) {
-    const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
+    CallClock clock;
+    const auto add = adding(clock);
     const auto result = pace::compare(name, at::ones({16}))
                             .baseline("eager",
                                       [&, add](const at::Tensor& x) {
@@ -213,7 +248,7 @@ TEST_CASE("the baseline crashes", "[.]") {
                                       })
                             .candidate("fine", add)
                             .budget(std::chrono::milliseconds(50))
-                            .run();
+                            .run(clock);
     CHECK_THAT(result, pace::AsExpected());
   }
 }
@@ -224,12 +259,18 @@ TEST_CASE("crashes outside", "[.]") {
 TEST_CASE("waits to be interrupted", "[.]") {
   compare_around([] {
     std::cout << "waits" << std::endl;
+    if (std::getenv("TIME_PASSES") != nullptr) hang();
     for (;;) ::pause();
   });
 }
 
 int main(int argc, char** argv) {
+  void* const shared =
+      ::mmap(nullptr, sizeof *hanging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 1;
+  hanging = static_cast<pid_t*>(shared);
   pace::harness::SessionConfig config;
+  config.now = now_while_watched;
   config.options.budget = pace::Nanoseconds(7e9);
   config.environment["sample"] = "yes";
   config.extend_cli = [](Catch::Clara::Parser parser) {

@@ -16,7 +16,8 @@ namespace {
 using namespace pace::families::models;
 using Strings = std::vector<std::string>;
 
-ChildEnd shell(const std::string& script, const ChildLimits& limits = {}) {
+/// By default no time passes.
+ChildEnd shell(const std::string& script, const ChildLimits& limits = {.now = [] { return 0.0; }}) {
   return run_child({"/bin/sh", "-c", script}, limits);
 }
 
@@ -28,10 +29,13 @@ TEST_CASE("how a program ends") {
 }
 
 TEST_CASE("one that takes too long is killed") {
-  const auto end = shell("sleep 1000", {.timeout = 0.1});
+  double now = 0;
+  const auto clock = [&now] { return now += 1000; };
+  const auto end = shell("sleep 1000000", {.timeout = 2500, .now = clock});
   CHECK(end.timed_out);
   CHECK(end.status.signal == SIGKILL);
-  CHECK_FALSE(shell("exit 0", {.timeout = 1e300}).timed_out);
+  CHECK(now >= 1000 + 2500);
+  CHECK_FALSE(shell("exit 0", {.timeout = 1e300, .now = clock}).timed_out);
 }
 
 TEST_CASE("what it has started ends with it") {
@@ -39,7 +43,7 @@ TEST_CASE("what it has started ends with it") {
   CHECK(shell("sleep 1000 & echo $! > " + (scratch / "pid")).status.ok());
   const std::string pid = scratch.read("pid");
   REQUIRE(pid.size() > 1);
-  CHECK(pace::test::ends(pid));
+  pace::test::wait_for_end_of(pid);
 }
 
 TEST_CASE("it reads nothing, has a limit to its memory, and does not ignore signals") {
@@ -48,12 +52,12 @@ TEST_CASE("it reads nothing, has a limit to its memory, and does not ignore sign
   CHECK(shell("ulimit -d > " + (scratch / "limit"), {.memory = 64 << 20}).status.ok());
   CHECK(scratch.read("limit") == "65536\n");  // KiB
   const Interrupts interrupts;
-  CHECK(shell("kill -TERM $$; sleep 1000", {.timeout = 60}).status.signal == SIGTERM);
+  CHECK(shell("kill -TERM $$; sleep 1000").status.signal == SIGTERM);
 }
 
 TEST_CASE("a signal to its parent ends it") {
   const Interrupts interrupts;
-  const auto end = shell("kill -INT $PPID; sleep 1000", {.timeout = 60});
+  const auto end = shell("kill -INT $PPID; sleep 1000");
   CHECK(end.interrupted == SIGINT);
   CHECK(end.status.signal == SIGKILL);
   CHECK_FALSE(end.timed_out);

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <list>
@@ -14,7 +14,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <system_error>
 #include <vector>
 
 #include "benches/models/run_program.hpp"
@@ -25,7 +25,25 @@ namespace {
 using namespace pace::families::models;
 
 [[noreturn]] void sleep_forever() {
-  for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+  for (;;) ::pause();
+}
+
+/// The file with a byte for each model that has hung, which all processes of a run know.
+std::string hung_models() {
+  const char* const path = std::getenv("FAKE_MODELS_HUNG");
+  return path == nullptr ? "" : path;
+}
+
+[[noreturn]] void hang() {
+  std::ofstream(hung_models(), std::ios::app) << '.' << std::flush;
+  sleep_forever();
+}
+
+/// In seconds: time passes only when a model hangs, and then a year.
+double now() {
+  std::error_code none;
+  const auto hung = std::filesystem::file_size(hung_models(), none);
+  return none ? 0 : 365 * 86400.0 * static_cast<double>(hung);
 }
 
 /// Memory that is really used, until there is no more, and at most 8 GB.
@@ -66,11 +84,11 @@ void tell(const std::string& text) {
 std::vector<Row> run(const std::string& model, const Settings& settings, const Config& config, std::ostream& log) {
   const char* cache = std::getenv("PACE_PACKAGE_CACHE");
   tell(model + ' ' + settings.device + " repeat=" + std::to_string(settings.repeat) + " cache=" + (cache ? cache : ""));
-  if (model == "hangs" && settings.device == "cpu") sleep_forever();
+  if (model == "hangs" && settings.device == "cpu") hang();
   if (model == "forks" && ::fork() == 0) {
     // Something that the model has started, and that outlives it unless somebody ends it.
     if (const char* path = std::getenv("FAKE_MODELS_PID")) std::ofstream(path) << ::getpid() << std::flush;
-    sleep_forever();
+    hang();
   }
   if (model == "forks") sleep_forever();
   if (model == "crashes") ::raise(SIGSEGV);
@@ -111,6 +129,7 @@ int main(int argc, char** argv) {
     world.models.push_back(
         {.name = name, .suite = Suite::timm, .family = name == std::string("good") ? "cnn" : "other"});
   world.identity["machine"] = std::getenv("FAKE_MACHINE") ? std::getenv("FAKE_MACHINE") : "mine";
+  world.limits.now = now;
   world.is_test = std::getenv("FAKE_TEST") != nullptr;
   char path[4096] = {};
   if (::readlink("/proc/self/exe", path, sizeof path - 1) <= 0) return 1;

@@ -89,7 +89,7 @@ run --print-json xml; fails; says "--print-json: 'xml' does not do; expected oss
 case="a compiled runner of TorchScript"
 run --group rnns --rnns jit_aot_inductor; fails; says "expected a plain runner before _aot_inductor"
 case="a runner slower than it may be"
-run --group rnns --rnns py --nloops 400 --budget 3 --no-slower-than 0.01 --disturbance 1; fails; says "slower"
+run --group rnns --rnns py --nloops 400 --budget 30 --no-slower-than 0.01 --disturbance 1; fails; says "slower"
 
 ((failures == 0)) && echo "all as expected"
 exit $((failures > 0))

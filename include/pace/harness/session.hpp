@@ -222,7 +222,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   const bool supervised = is_supervised();
   // Before anything that does not survive a fork: threads, a GPU.
   if (measures && !supervised && options.isolation.value_or(config.isolated)) {
-    Supervisor supervisor(options.patience, memory_limit(), std::cerr);
+    Supervisor supervisor(options.patience, memory_limit(), config.now, std::cerr);
     if (const auto code = supervisor.run()) return *code;
   }
   run_context().options = options.measuring;

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "pace/clock/wall.hpp"
 #include "pace/core/options.hpp"
 #include "pace/harness/session_options.hpp"
 #include "pace/report/configuration.hpp"
@@ -26,6 +27,8 @@ struct SessionConfig {
   /// Tests run in a process of their own; an implementation that ends it, by a crash or by not coming back, becomes a
   /// row, and a fresh process goes on. Command line: --isolation.
   bool isolated = false;
+  /// The time by which a call that does not come back has hung. Tests have a clock of their own.
+  std::function<Nanoseconds()> now = [] { return clock::WallClock().now(); };
   /// What, beside pace's own options, must be equal for --resume to go on from an earlier run's file. Asked for after
   /// `after_parse`. None: the program's runs cannot be resumed.
   std::function<report::Configuration()> configuration;

@@ -13,11 +13,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <optional>
 #include <ostream>
@@ -77,10 +77,11 @@ inline void end_run(int number) {
 
 class Supervisor {
  public:
-  /// A comparison that begins no call for `patience` has hung. `memory_limit`: bytes of memory that the watched process
-  /// may use, so that its allocations fail rather than the machine; none: as much as the system gives it.
-  Supervisor(Nanoseconds patience, std::optional<std::int64_t> memory_limit, std::ostream& errors)
-      : patience_(patience), memory_limit_(memory_limit), errors_(errors) {}
+  /// A comparison that begins no call for `patience`, by `now`, has hung. `memory_limit`: bytes of memory that the watched
+  /// process may use, so that its allocations fail rather than the machine; none: as much as the system gives it.
+  Supervisor(Nanoseconds patience, std::optional<std::int64_t> memory_limit, std::function<Nanoseconds()> now,
+             std::ostream& errors)
+      : patience_(patience), memory_limit_(memory_limit), now_(std::move(now)), errors_(errors) {}
   Supervisor(const Supervisor&) = delete;
 
   /// Starts the process that measures, by fork, so before anything has started a thread or touched a GPU. In that
@@ -155,18 +156,17 @@ class Supervisor {
 
   /// Its status, once it has ended, of itself or because it hung.
   [[nodiscard]] int wait_for(pid_t child) {
-    using Clock = std::chrono::steady_clock;
     hung_ = false;
     const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
     std::uint64_t beats = shared_->beats;
-    auto since = Clock::now();
+    auto since = now_();
     int status = 0;
     for (;;) {
       const pid_t ended = ::waitpid(child, &status, WNOHANG);
       if (ended == child || (ended < 0 && errno != EINTR)) break;
-      const std::uint64_t now = __atomic_load_n(&shared_->beats, __ATOMIC_RELAXED);
-      if (now != std::exchange(beats, now) || !__atomic_load_n(&shared_->watched, __ATOMIC_RELAXED)) since = Clock::now();
-      if (Clock::now() - since > patience_ && !std::exchange(hung_, true)) ::kill(child, SIGKILL);
+      const std::uint64_t found = __atomic_load_n(&shared_->beats, __ATOMIC_RELAXED);
+      if (found != std::exchange(beats, found) || !__atomic_load_n(&shared_->watched, __ATOMIC_RELAXED)) since = now_();
+      if (now_() - since > patience_ && !std::exchange(hung_, true)) ::kill(child, SIGKILL);
       // It wakes once a second, so as not to disturb what is timed.
       pollfd waiting{handle, POLLIN, 0};
       ::poll(&waiting, handle >= 0 ? 1 : 0, 1000);
@@ -225,6 +225,7 @@ class Supervisor {
 
   Nanoseconds patience_;
   std::optional<std::int64_t> memory_limit_;
+  std::function<Nanoseconds()> now_;
   std::ostream& errors_;
   int file_ = -1, memory_ = -1;
   Activity* shared_ = nullptr;

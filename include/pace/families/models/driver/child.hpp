@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +32,10 @@ namespace pace::families::models {
 struct ChildLimits {
   /// Seconds.
   double timeout = 2000;
+  /// Seconds since some moment. Tests have a clock of their own.
+  std::function<double()> now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
   /// Bytes of data, so that its allocations fail rather than the machine; none: as much as the system gives.
   std::optional<std::int64_t> memory = {};
 };
@@ -81,8 +86,7 @@ inline constexpr int cannot_run = 127;
   if (child == 0) detail::become(argv.data(), limits, self);
   ::setpgid(child, child);  // as the child does: whoever is first
 
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(std::min(limits.timeout, 1e8));
+  const double end = limits.now() + limits.timeout;
   const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   ChildEnd ended;
   int status = 0;
@@ -91,17 +95,17 @@ inline constexpr int cannot_run = 127;
     const pid_t found = ::waitpid(child, &status, WNOHANG);
     if (found == child || (found < 0 && errno != EINTR)) break;
     if (!killed && Interrupts::signal() != 0) ended.interrupted = Interrupts::signal();
-    if (!killed && ended.interrupted == 0) ended.timed_out = Clock::now() >= end;
+    if (!killed && ended.interrupted == 0) ended.timed_out = limits.now() >= end;
     if (!killed && (ended.timed_out || ended.interrupted != 0)) {
       killed = true;
       ::kill(-child, SIGKILL);
       ::kill(child, SIGKILL);
     }
     // It wakes at least once a second, so as not to miss a signal that came before.
-    const auto left = std::chrono::duration<double, std::milli>(end - Clock::now()).count();
     pollfd waiting{handle, POLLIN, 0};
-    const int patience = handle >= 0 ? 1000 : 20;
-    ::poll(&waiting, handle >= 0 ? 1 : 0, killed ? patience : std::clamp(static_cast<int>(left) + 1, 1, patience));
+    const double most = handle >= 0 ? 1000 : 20;
+    const double left = killed ? most : std::clamp(1000 * (end - limits.now()) + 1, 1.0, most);
+    ::poll(&waiting, handle >= 0 ? 1 : 0, static_cast<int>(left));
   }
   if (handle >= 0) ::close(handle);
   ::kill(-child, SIGKILL);  // whatever it has left behind
