@@ -88,15 +88,13 @@ fails; says "| ERROR: No matching distribution found"; says "PACE_LIBTORCH"
 [[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands where nothing was installed"
 
 case="interrupted while both are installed: it ends, and leaves no stamp"
-both_missing 'exec sleep 20'
-program apt-get-alone '[[ $1 == install ]] || exit 0; exec sleep 20'
+both_missing 'exec sleep infinity'
+program apt-get-alone '[[ $1 == install ]] || exit 0; exec sleep infinity'
 env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PACE_ASSUME_ROOT=1 "$script" one >"$work/first" 2>&1 &
 child=$!
 wait_for "$work/pip-began"; wait_for "$work/apt-began"
-began=$SECONDS
 kill -TERM "$child"; wait "$child"; code=$?; output=$(<"$work/first")
 fails; says "interrupted"; says "Run the same command again"
-((SECONDS - began < 10)) || complain "it waited for what it should have ended"
 [[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands"
 
 case="no Python and no LibTorch: Python comes first"
@@ -155,17 +153,21 @@ fails; says "cannot write to /proc/nowhere"
 
 case="two at once: the second waits, and LibTorch is installed once"
 new_machine; with_packages
-env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PIP_TAKES=2 "$script" one >"$work/first" 2>&1 &
+env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PIP_WAITS=1 "$script" one >"$work/first" 2>&1 &
+first=$!
 wait_for "$work/pip-ran"
-on_machine -- two
-wait $!
+env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" "$script" two >"$work/second" 2>&1 &
+second=$!
+wait_for "$work/second" "waiting for it"
+touch "$work/pip-may-end"
+wait "$first"; wait "$second"; code=$?; output=$(<"$work/second")
 succeeds; says "waiting for it"; says "bazel <two>"
 [[ $(<"$work/first") == *"bazel <one>"* ]] || complain "the first did not become Bazel: $(<"$work/first")"
 (($(wc -l <"$work/pip-ran") == 1)) || complain "pip ran more than once"
 
 case="interrupted: it says so, and leaves no stamp"
 new_machine; with_packages
-env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PIP_TAKES=60 "$script" one >"$work/first" 2>&1 &
+env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PIP_WAITS=1 "$script" one >"$work/first" 2>&1 &
 child=$!
 wait_for "$work/pip-ran"
 kill -TERM "$child"; wait "$child"; code=$?; output=$(<"$work/first")
