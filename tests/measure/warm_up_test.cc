@@ -42,6 +42,18 @@ TEST_CASE("warm-up ends when two consecutive blocks agree") {
   CHECK(calls == 31);
 }
 
+TEST_CASE("the estimate is that of the fastest block, not of the last") {
+  FakeClock clock;
+  // One call is a block; the last two agree within 2 %.
+  const std::vector<double> blocks{2000, 1000, 1300, 1310};
+  std::size_t next = 0;
+  FakeOperation interrupted(clock, 0, [&](std::size_t) { return Nanoseconds(blocks.at(next++)); });
+  const auto result = measure::warm_up(clock, interrupted.operation(), 0, short_samples());
+  CHECK(result.settled);
+  CHECK(next == blocks.size());
+  CHECK(result.estimate == Nanoseconds(1000));
+}
+
 TEST_CASE("warm-up gives up at its cap and says so") {
   FakeClock clock;
   double cost = 2000;

@@ -1,0 +1,106 @@
+// What is called again on other values between the rounds: how often, who, and on which operands.
+#include <map>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/ones.h>
+
+#include "pace/compare/comparison.hpp"
+#include "tests/support/fake_clock.hpp"
+
+// After LibTorch, which has a CHECK of its own.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::Nanoseconds;
+using pace::Outcome;
+using pace::test::FakeClock;
+
+/// Samples of a few calls.
+pace::Options many_rounds() {
+  pace::Options options;
+  options.budget = Nanoseconds(1e7);
+  options.warm_up = Nanoseconds(1);
+  options.min_sample = Nanoseconds(4000);
+  options.resolutions_per_sample = 1;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("audits take at most 5 % of the rounds' time, and do take place") {
+  FakeClock clock;
+  // A sample is one call, and nearly all of the time is the candidate's: an audit takes as long as a cycle.
+  auto options = many_rounds();
+  options.min_sample = Nanoseconds(1);
+  options.budget = Nanoseconds(1e8);
+  const auto taking = [&](double time) {
+    return [&clock, time](const at::Tensor& x) { return clock.advance(Nanoseconds(time)), at::add(x, 1); };
+  };
+  const auto result = pace::compare("case", at::ones({4}))
+                          .options(options)
+                          .baseline("old", taking(100))
+                          .candidate("new", taking(20'000))
+                          .run(clock);
+  REQUIRE(result["new"].outcome == Outcome::measured);
+  REQUIRE(result.rounds > 1000);
+  // Nothing else moves this clock between the first sample and the last.
+  Nanoseconds sampled{};
+  for (const auto& row : result.implementations)
+    for (const auto sample : row.samples) sampled += static_cast<double>(result.iterations) * sample;
+  const double share = (result.elapsed - sampled) / result.elapsed;
+  CHECK(share <= 0.0501);
+  CHECK(share > 0.03);
+}
+
+TEST_CASE("a baseline that changes an operand in its timed calls is found to have done it") {
+  FakeClock clock;
+  int calls = 0;
+  const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
+  const auto result = pace::compare("case", at::ones({4}))
+                          .options(many_rounds())
+                          .baseline("old",
+                                    [&](const at::Tensor& x) {
+                                      auto sum = add(x);
+                                      if (++calls > 100) x.fill_(7);
+                                      return sum;
+                                    })
+                          .candidate("new", add)
+                          .run(clock);
+  CHECK(result["old"].outcome == Outcome::wrong);
+  CHECK_THAT(result["old"].message, ContainsSubstring("it changes operand tensor 0"));
+  // It is not to blame.
+  CHECK(result["new"].outcome == Outcome::refused);
+  CHECK_THAT(result["new"].message, ContainsSubstring("there is no baseline to compare with: 'old' wrong"));
+}
+
+TEST_CASE("audits go to all sets of operands") {
+  FakeClock clock;
+  const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
+  // Computes where it was called first, and keeps its answer for every other address.
+  const void* first = nullptr;
+  std::map<const void*, at::Tensor> kept;
+  const auto result = pace::compare("case", at::ones({4}))
+                          .options(many_rounds())
+                          .baseline("old", add)
+                          .candidate("new",
+                                     [&](const at::Tensor& x) {
+                                       const void* const address = x.const_data_ptr();
+                                       if (first == nullptr) first = address;
+                                       const auto known = kept.find(address);
+                                       if (known == kept.end()) {
+                                         auto sum = add(x);
+                                         if (address != first) kept[address] = sum;
+                                         return sum;
+                                       }
+                                       clock.advance(Nanoseconds(1000));
+                                       return known->second.clone();
+                                     })
+                          .run(clock);
+  CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK_THAT(result["new"].message, ContainsSubstring("not in a timed call"));
+}
