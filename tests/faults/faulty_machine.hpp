@@ -40,6 +40,8 @@ class FaultyMachine {
     slept_ += event.sleep;
   }
 
+  [[nodiscard]] pace::clock::ThreadCounters thread_counters() const { return {process_, switches_, 0}; }
+
   [[nodiscard]] pace::clock::MachineCounters counters() const {
     pace::clock::MachineCounters counters;
     // Two cores, in ticks of 10 ms.
@@ -74,6 +76,7 @@ class FaultyMachine {
   std::int64_t switches_ = 0;
 };
 
-static_assert(pace::clock::Clock<FaultyMachine> && pace::clock::CountsMachine<FaultyMachine>);
+static_assert(pace::clock::Clock<FaultyMachine> && pace::clock::CountsMachine<FaultyMachine> &&
+              pace::clock::CountsThread<FaultyMachine>);
 
 }  // namespace faults

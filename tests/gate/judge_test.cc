@@ -46,6 +46,78 @@ TEST_CASE("a guard fails only when a regression is proven, and lets through what
   CHECK_FALSE(NoSlowerThan(1.02).when_undecided(WhenUndecided::close).judge(sampled(1 / 1.02, 0.01, 40)).acceptable);
 }
 
+TEST_CASE("a guard that nothing is proven of is told apart from one that passed, unless it says that this will do") {
+  CHECK_FALSE(NoSlowerThan(1.02).judge(sampled(1.0, 0.01, 40)).unresolved);
+  CHECK_FALSE(NoSlowerThan(1.02).judge(sampled(1 / 1.05, 0.01, 40)).unresolved);
+  const auto near = sampled(1 / 1.02, 0.01, 40);
+  CHECK(NoSlowerThan(1.02).judge(near).unresolved);
+  CHECK_FALSE(NoSlowerThan(1.02).when_undecided(WhenUndecided::let_through).judge(near).unresolved);
+  CHECK_FALSE(NoSlowerThan(1.02).when_undecided(WhenUndecided::close).judge(near).unresolved);
+  // A claim that is open closes the gate.
+  CHECK_FALSE(SpeedupAtLeast(1 / 1.02).judge(near).unresolved);
+  CHECK(NoSlowerThan(1.02).judge(sampled(1.0, 0.01, 3)).unresolved);
+  CHECK(NoSlowerThan(1.02).judge(rows::summary(0.9, 1, 1.1)).unresolved);
+  auto never = sampled(1.0, 0.01, 0);
+  never.outcome = pace::Outcome::unreached;
+  never.message = "the time was over";
+  const auto judgement = NoSlowerThan(1.02).judge(never);
+  CHECK(judgement.verdict == Verdict::undecided);
+  CHECK(judgement.unresolved);
+}
+
+TEST_CASE("a disturbance makes every verdict undecided, whatever the figures say") {
+  auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
+  slower.context.disturbance = faster.context.disturbance = "The machine slept.";
+  for (const auto& row : {slower, faster}) {
+    const auto guard = NoSlowerThan(1.02).judge(row), claim = SpeedupAtLeast(1.2).judge(row);
+    CHECK(guard.verdict == Verdict::undecided);
+    CHECK(guard.acceptable);
+    CHECK(guard.unresolved);
+    CHECK(claim.verdict == Verdict::undecided);
+    CHECK_FALSE(claim.acceptable);
+    CHECK_THAT(guard.message, ContainsSubstring("on which no verdict may rest: The machine slept."));
+    CHECK_THAT(claim.message, ContainsSubstring("on which no verdict may rest: The machine slept."));
+  }
+  // Also where only a summary is left.
+  auto summary = rows::summary(0.5, 0.6, 0.7);
+  CHECK(NoSlowerThan(1.02).judge(summary).verdict == Verdict::failed);
+  summary.context.disturbance = "The machine slept.";
+  CHECK(NoSlowerThan(1.02).judge(summary).verdict == Verdict::undecided);
+}
+
+TEST_CASE("three slow cycles that are each ten times beyond the limit decide, either way") {
+  const auto slow = [](double speedup, std::size_t cycles) {
+    auto row = sampled(speedup, 0.01, cycles);
+    row.context.cycle = pace::gate::slow_cycle;
+    return row;
+  };
+  const auto failed = NoSlowerThan(1.02).judge(slow(1 / 20000.0, 3));
+  CHECK(failed.verdict == Verdict::failed);
+  CHECK_THAT(failed.message, Matches("'fused' takes [0-9.e+]+x the baseline's time, in every cycle more than ten times "
+                                     "1.02x \\(wrongly passed: 1 %, wrongly failed: 0.1 %; 3 cycles\\). Find.*"));
+  CHECK(SpeedupAtLeast(1.2).judge(slow(1 / 20000.0, 3)).verdict == Verdict::failed);
+  CHECK_THAT(SpeedupAtLeast(1.2).judge(slow(1 / 20000.0, 3)).message,
+             ContainsSubstring(", in every cycle less than a tenth of 1.20x"));
+  CHECK(NoSlowerThan(1.02).judge(slow(20000, 3)).verdict == Verdict::passed);
+  CHECK_THAT(NoSlowerThan(1.02).judge(slow(20000, 3)).message,
+             ContainsSubstring(", in every cycle less than a tenth of 1.02x"));
+  CHECK(SpeedupAtLeast(1.2).judge(slow(20000, 3)).verdict == Verdict::passed);
+  // Two are less than the error rate allows; the dear sides have 0.1 %, the others 1 %.
+  CHECK(NoSlowerThan(1.02).judge(slow(1 / 20000.0, 2)).verdict == Verdict::undecided);
+  CHECK(NoSlowerThan(1.02).judge(slow(20000, 2)).verdict == Verdict::passed);
+  // What lies less than ten times beyond takes the dozen that signs take.
+  CHECK(NoSlowerThan(1.02).judge(slow(1 / 9.0, 8)).verdict == Verdict::undecided);
+  CHECK(NoSlowerThan(1.02).judge(slow(1 / 9.0, 14)).verdict == Verdict::failed);
+  // In cycles of milliseconds a time slice of another process makes as much.
+  auto quick = slow(1 / 20000.0, 3);
+  quick.context.cycle = pace::Nanoseconds(4e6);
+  CHECK(NoSlowerThan(1.02).judge(quick).verdict == Verdict::undecided);
+  // One cycle that is not beyond it ends this kind of evidence.
+  auto broken = slow(1 / 20000.0, 6);
+  broken.log_ratios[1] = 0;
+  CHECK(NoSlowerThan(1.02).judge(broken).verdict == Verdict::undecided);
+}
+
 TEST_CASE("what identical code may differ by is no proof, to either burden") {
   auto slower = sampled(1 / 1.001, 0.0001, 40), faster = sampled(1.001, 0.0001, 40);
   CHECK(NoSlowerThan(1.00).judge(slower).verdict == Verdict::failed);

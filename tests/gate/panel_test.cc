@@ -107,6 +107,36 @@ TEST_CASE("the rule and the judgement afterwards say the same") {
   }
 }
 
+TEST_CASE("a slow side is decided by the size of the difference, by the rule as by the judgement afterwards") {
+  const auto decided = [](double factor, Nanoseconds cycle, std::size_t cycles) {
+    Panel panel({1e-3, 1e-2});
+    const NoSlowerThan guard(1.02);
+    panel.watch(guard.demand(), 1, 0);
+    Samples samples(2);
+    for (std::size_t i = 0; i < cycles; ++i) {
+      samples[0].insert(samples[0].end(), 2, Nanoseconds(4e4));
+      samples[1].insert(samples[1].end(), 2, Nanoseconds(4e4 * factor));
+      panel.add_cycle(samples, samples[0].size() - 2, 2);
+    }
+    auto row = rows::measured("candidate");
+    row.samples = samples[1];
+    row.log_ratios = pace::stats::paired_log_ratios(samples[0], samples[1], 2);
+    row.context.rounds_per_cycle = 2;
+    row.context.cycle = cycle;
+    const auto verdict = guard.judge(row).verdict;
+    CHECK(panel.decided(cycle) == (verdict != Verdict::undecided));
+    return verdict;
+  };
+  const Nanoseconds slow = pace::gate::slow_cycle, quick = 0.99 * slow;
+  CHECK(decided(20'000, slow, 2) == Verdict::undecided);
+  CHECK(decided(20'000, slow, 3) == Verdict::failed);
+  CHECK(decided(20'000, quick, 3) == Verdict::undecided);
+  CHECK(decided(20'000, quick, 12) == Verdict::failed);
+  CHECK(decided(10.1, slow, 3) == Verdict::undecided);
+  CHECK(decided(10.3, slow, 3) == Verdict::failed);
+  CHECK(decided(0.05, slow, 2) == Verdict::passed);
+}
+
 TEST_CASE("samples of fixed size are not looked at before their time") {
   Panel panel({1e-3, 1e-2});
   panel.watch(SpeedupAtLeast(1.2).fixed_size().demand(), 1, 0);

@@ -105,8 +105,8 @@ struct ProcessEvidence {
   else
     judgement.message += std::string(", all of it ") + ((judgement.verdict == Verdict::passed) == guard ? "below " : "above ") +
                          demand.limit_text() + rest;
-  judgement.acceptable = judgement.verdict == Verdict::passed ||
-                         (judgement.verdict == Verdict::undecided && !demand.closes_when_undecided());
+  if (judgement.verdict == Verdict::undecided) demand.leave_open(judgement);
+  else judgement.acceptable = judgement.verdict == Verdict::passed;
   return judgement;
 }
 

@@ -116,7 +116,7 @@ struct Found {
   Judgement judgement{.expectation = describe(settings, reference)};
   const auto open = [&](const std::string& why) {
     judgement.verdict = Verdict::undecided;
-    judgement.acceptable = !demand.closes_when_undecided();
+    demand.leave_open(judgement);
     judgement.message = own + " cannot be compared with " + reference + ": " + why;
     return judgement;
   };

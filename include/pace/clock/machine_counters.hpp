@@ -18,12 +18,23 @@
 
 namespace pace::clock {
 
+/// Of the calling thread, at one moment: what can be read between samples, in half a microsecond.
+struct ThreadCounters {
+  Nanoseconds cpu{};
+  /// Times that it was put aside, and that it stepped aside itself.
+  std::int64_t involuntary_switches = 0, voluntary_switches = 0;
+};
+
+/// A clock that can also say whether the thread that measures runs.
+template <class C>
+concept CountsThread = requires(C& clock) { ThreadCounters(clock.thread_counters()); };
+
 /// At one moment. Only differences mean something. What cannot be read is absent.
 struct MachineCounters {
   /// Of all cores together, in ticks of `tick`: everything; idle or waiting for a disk; given to other machines.
   std::optional<double> total_ticks = {}, idle_ticks = {}, steal_ticks = {};
   Nanoseconds tick = std::chrono::milliseconds(10);
-  /// CPU time of this process, and of the calling thread.
+  /// CPU time of this process with the children that it has waited for, and of the calling thread.
   std::optional<Nanoseconds> process_cpu = {}, thread_cpu = {};
   /// Times that the calling thread was put aside, and that it stepped aside itself.
   std::optional<std::int64_t> involuntary_switches = {}, voluntary_switches = {};
@@ -71,6 +82,18 @@ template <class T>
 
 }  // namespace detail
 
+/// What cannot be read stays 0.
+[[nodiscard]] inline ThreadCounters read_thread_counters() {
+  ThreadCounters counters;
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) == 0) {
+    counters.involuntary_switches = usage.ru_nivcsw;
+    counters.voluntary_switches = usage.ru_nvcsw;
+  }
+  counters.cpu = detail::read_clock(CLOCK_THREAD_CPUTIME_ID).value_or(Nanoseconds(0));
+  return counters;
+}
+
 /// Files are read under `root`, which is "" but for tests. Takes some 30 us; call it outside of what is timed.
 template <class Counters = MachineCounters>
 [[nodiscard]] Counters read_machine_counters(const std::string& root = "") {
@@ -81,6 +104,9 @@ template <class Counters = MachineCounters>
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0)
     counters.process_cpu = detail::time_of(usage.ru_utime) + detail::time_of(usage.ru_stime);
+  // What an implementation has other programs do is its own doing, once it has waited for them.
+  if (counters.process_cpu && ::getrusage(RUSAGE_CHILDREN, &usage) == 0)
+    *counters.process_cpu += detail::time_of(usage.ru_utime) + detail::time_of(usage.ru_stime);
   if (::getrusage(RUSAGE_THREAD, &usage) == 0) {
     counters.involuntary_switches = usage.ru_nivcsw;
     counters.voluntary_switches = usage.ru_nvcsw;
@@ -119,7 +145,10 @@ template <class Reading = TimedCounters>
   if (total && idle && steal && *total >= fewest_ticks) {
     const double wanted = *total - *idle;
     if (wanted >= fewest_ticks) conditions.steal = *steal / wanted;
-    if (process) conditions.others = std::max(0.0, (wanted - *steal - *process / after.tick) / *total);
+    if (process) {
+      conditions.others_cpu = std::max(0.0, wanted - *steal - *process / after.tick) * after.tick;
+      conditions.others = *conditions.others_cpu / (*total * after.tick);
+    }
   }
   const auto thread = difference(before.thread_cpu, after.thread_cpu);
   const auto put_aside = difference(before.involuntary_switches, after.involuntary_switches);

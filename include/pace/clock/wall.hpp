@@ -39,12 +39,14 @@ class WallClock {
   template <class Counters = MachineCounters>
   [[nodiscard]] Counters counters() const { return read_machine_counters<Counters>(); }
 
+  [[nodiscard]] ThreadCounters thread_counters() const { return read_thread_counters(); }
+
   [[nodiscard]] std::string name() const { return "wall"; }
 
  private:
   Nanoseconds resolution_{};
 };
 
-static_assert(Clock<WallClock> && CountsMachine<WallClock>);
+static_assert(Clock<WallClock> && CountsMachine<WallClock> && CountsThread<WallClock>);
 
 }  // namespace pace::clock

@@ -18,10 +18,30 @@ namespace pace::detail {
 template <clock::Clock C>
 class MachineWatch {
  public:
-  /// Takes memory for `most_cycles`, so that none is allocated between samples.
-  MachineWatch(C& clock, std::size_t most_cycles) : clock_(clock) {
+  /// Takes memory for `most_cycles` of `implementations`, so that none is allocated between samples.
+  MachineWatch(C& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
     cycles_.reserve(most_cycles);
+    if constexpr (clock::CountsThread<C>) sides_.resize(implementations);
     before_ = read();
+  }
+
+  /// Around each sample, so that what happens then is known to have happened to that implementation.
+  void begin_sample() {
+    if constexpr (clock::CountsThread<C>) {
+      sample_began_ = clock_.now();
+      thread_before_ = clock_.thread_counters();
+    }
+  }
+  void end_sample([[maybe_unused]] std::size_t implementation) {
+    if constexpr (clock::CountsThread<C>) {
+      const clock::ThreadCounters thread = clock_.thread_counters();
+      const Nanoseconds took = clock_.now() - sample_began_;
+      auto& side = sides_[implementation];
+      side.sampled += took;
+      side.off += took - (thread.cpu - thread_before_.cpu);
+      side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
+      side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
+    }
   }
 
   /// A cycle ended; `elapsed` is what the clock has told since the first one began.
@@ -34,6 +54,7 @@ class MachineWatch {
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
     if constexpr (clock::CountsMachine<C>) conditions = clock::conditions_between(before_, read());
+    conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
       conditions.gpu = gpu_;
       conditions.gpu->slowed /= static_cast<double>(gpu_.readings);
@@ -83,6 +104,9 @@ class MachineWatch {
   clock::TimedCounters before_;
   Nanoseconds last_{};
   std::vector<double> cycles_;
+  Nanoseconds sample_began_{};
+  clock::ThreadCounters thread_before_;
+  std::vector<SideConditions> sides_;
   /// `slowed` and `power_limited` count readings until the end.
   GpuConditions gpu_;
   Nanoseconds last_look_{};

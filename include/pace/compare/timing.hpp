@@ -28,10 +28,23 @@
 
 namespace pace::detail {
 
-/// What speaks against the figures, in one text; empty if nothing does.
-[[nodiscard]] std::string note_disturbances(auto& result, double tolerated) {
+/// What speaks against the figures, in one text; empty if nothing does. `timed` are the rows that were, the baseline's
+/// at the place `baseline` among them.
+[[nodiscard]] std::string note_disturbances(auto& result, View<std::size_t> timed, std::size_t baseline,
+                                            double tolerated) {
   auto& found = result.conditions.disturbances;
+  const auto own = sides_that_disturb(result.conditions, baseline, tolerated);
   found = find_disturbances(result.conditions, result.elapsed, tolerated);
+  const std::size_t of_all = found.size();
+  if (!own.empty()) found = find_disturbances(result.conditions, result.elapsed, tolerated, true);
+  for (const std::size_t side : own) {
+    if (found.size() == of_all) break;
+    const auto& seen = result.conditions.sides[side];
+    result.notes.push_back("In the samples of '" + result.implementations[timed[side]].name +
+                           "' the measuring thread waited during " + format_percent(seen.waited() / seen.sampled) +
+                           " of the time, and no other process can have been the cause: what it starts itself is part "
+                           "of what it costs.");
+  }
   if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
   if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
   std::string text;
@@ -101,23 +114,24 @@ template <clock::Clock C, class... Operands>
   const auto rates = gate::share_among_phases(stated, gate::Rates{roster.options.alpha, roster.options.beta});
   // Of the whole, and of each phase.
   std::vector<gate::Panel> panels;
-  if (roster.options.stop == StopPolicy::decided)
-    for (std::size_t part = 0; part <= roster.phases.size(); ++part) {
-      const std::string phase = part == 0 ? "" : roster.phases[part - 1].name;
-      auto panel = gate::watch_all(roster.result, roster.running, stated, rates, phase, part * count);
-      if (!panel.empty()) panels.push_back(std::move(panel));
-    }
+  for (std::size_t part = 0; part <= roster.phases.size(); ++part) {
+    const std::string phase = part == 0 ? "" : roster.phases[part - 1].name;
+    auto panel = gate::watch_all(roster.result, roster.running, stated, rates, phase, part * count);
+    if (!panel.empty()) panels.push_back(std::move(panel));
+  }
   std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
   for (const auto& panel : panels)
     fewest_cycles = std::max(fewest_cycles, stats::fewest_for_rejection(std::min(rates.alpha, rates.beta) /
                                                                         static_cast<double>(panel.size())));
-  // So that a budget holds the fewest cycles an interval, or a verdict, needs.
+  // A gate that ends before it can have a verdict lets through whatever is slow enough; so only the program's own time
+  // keeps it from the fewest cycles. An interval is not worth as much.
   const auto limit_to_time_left = [&] {
     options.budget = std::min(roster.options.budget, time_left(clock));
-    options.hard_limit = std::min(roster.options.hard_limit, time_left(clock));
+    options.hard_limit = panels.empty() ? std::min(roster.options.hard_limit, time_left(clock)) : time_left(clock);
     return options.budget.count() > 0;
   };
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
+  // So that a budget holds the fewest cycles an interval, or a verdict, needs.
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
   const auto calibration = measure::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
@@ -128,12 +142,17 @@ template <clock::Clock C, class... Operands>
                                   "one takes so much longer; a larger budget would allow longer ones.");
 
   measure::Schedule schedule(count, roster.options.operands, roster.options.seed);
-  MachineWatch<C> watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count));
+  MachineWatch<C> watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count), count);
   std::optional<Controls<C>> controls;
   if (options.controls)
     controls.emplace(clock, roster.implementations[roster.baseline]->operation(),
                      roster.operands.sets.size(), calibration.iterations, options);
-  // With nothing expected, the budget is spent.
+  const auto between = [&] { return auditor.took() + (controls ? controls->took() : Nanoseconds{}); };
+  const auto cycle_of = [&](const measure::Rounds& so_far) {
+    return (so_far.elapsed - between()) * (static_cast<double>(count) / static_cast<double>(so_far.rounds));
+  };
+  // With nothing expected, the budget is spent; it is, too, where the figures are wanted as well as the verdict, and then
+  // what is past it is for the verdict alone.
   const auto enough = [&](const measure::Rounds& so_far) {
     auditor.end_cycle();
     auditor.audit_sometimes(so_far, calibration.iterations);
@@ -142,24 +161,27 @@ template <clock::Clock C, class... Operands>
     bool decided = !panels.empty();
     for (auto& panel : panels) {
       panel.add_cycle(so_far.samples, so_far.rounds - count, count);
-      decided = decided && panel.decided();
+      decided = decided && panel.decided(cycle_of(so_far));
     }
-    return decided;
+    return decided && (roster.options.stop == StopPolicy::decided ||
+                       (so_far.elapsed >= options.budget && so_far.rounds < fewest_cycles * count));
   };
   auto rounds = measure::run_rounds(clock, operations, calibration.iterations,
                                     schedule, fewest_cycles, options, enough,
-                                    [&](std::size_t round) { auditor.start_round(round); });
+                                    [&](std::size_t round) { auditor.start_round(round); }, watch);
   roster.result.conditions = watch.finish();
   roster.result.rounds = rounds.rounds;
   roster.result.stop_reason = rounds.stop_reason;
   roster.result.elapsed = rounds.elapsed;
-  if (rounds.stop_reason == StopReason::budget && rounds.elapsed < roster.options.budget)
+  const bool too_few_for_verdict = !panels.empty() && rounds.rounds < fewest_cycles * count;
+  if (rounds.stop_reason == StopReason::budget && (rounds.elapsed < roster.options.budget || too_few_for_verdict))
     roster.result.stop_reason = StopReason::deadline;
   if (controls) roster.result.controls = controls->summarize(roster.options.alpha, roster.options.confidence);
-  const std::string disturbance = note_disturbances(roster.result, roster.options.disturbance);
-  const Nanoseconds between = auditor.took() + (controls ? controls->took() : Nanoseconds{});
-  const Nanoseconds cycle =
-      (rounds.elapsed - between) * (static_cast<double>(count) / static_cast<double>(rounds.rounds));
+  std::size_t baseline = 0;
+  while (roster.running[baseline] != roster.baseline) ++baseline;
+  const std::string disturbance =
+      note_disturbances(roster.result, roster.running, baseline, roster.options.disturbance);
+  const Nanoseconds cycle = cycle_of(rounds);
   for (std::size_t i = 0; i < count; ++i) {
     auto& each = roster.row(roster.running[i]);
     each.samples = std::move(rounds.samples[i]);
@@ -174,7 +196,9 @@ template <clock::Clock C, class... Operands>
   for (std::size_t phase = 0; phase < roster.phases.size(); ++phase)
     for (std::size_t i = 0; i < count; ++i)
       roster.phases[phase].samples.push_back(std::move(rounds.samples[(1 + phase) * count + i]));
-  return {.rounds_per_cycle = count, .watched = !panels.empty(), .timed = roster.running};
+  const bool watched =
+      !panels.empty() && (roster.options.stop == StopPolicy::decided || rounds.stop_reason == StopReason::rule);
+  return {.rounds_per_cycle = count, .watched = watched, .timed = roster.running};
 }
 
 }  // namespace pace::detail

@@ -27,12 +27,30 @@ struct GpuConditions {
   std::size_t suspect_cycles = 0;
 };
 
+/// Over the samples of one implementation, from before each is prepared until it has ended.
+struct SideConditions {
+  Nanoseconds sampled{};
+  /// Of which the measuring thread did not run.
+  Nanoseconds off{};
+  /// Times that it was put aside for something else, and that it stepped aside itself.
+  std::int64_t involuntary_switches = 0, voluntary_switches = 0;
+
+  /// Time for which it was ready to run and did not, as Conditions::waiting has it.
+  [[nodiscard]] Nanoseconds waited() const {
+    const auto switches = static_cast<double>(involuntary_switches + voluntary_switches);
+    if (off.count() <= 0 || switches <= 0) return {};
+    return off * (static_cast<double>(involuntary_switches) / switches);
+  }
+};
+
 /// Over the timed rounds of one comparison. What is not known is absent.
 struct Conditions {
   /// Share of the CPU time that this machine wanted and its hypervisor gave to others.
   std::optional<double> steal = {};
   /// Share of the time of all cores that other processes used.
   std::optional<double> others = {};
+  /// ... and that time itself, of all cores together.
+  std::optional<Nanoseconds> others_cpu = {};
   /// Share of the rounds in which the measuring thread was ready to run and did not, since something else ran.
   std::optional<double> waiting = {};
   /// Share of the rounds in which the container had used up its quota of CPU time.
@@ -46,6 +64,8 @@ struct Conditions {
   /// The longest crossover cycle and the median one; 0 without cycles. The shortest is below 0 only if the clock ran
   /// backwards.
   Nanoseconds longest_cycle{}, median_cycle{}, shortest_cycle{};
+  /// Of each implementation that was timed, in their order. Empty: not known.
+  std::vector<SideConditions> sides = {};
   /// Of the GPU that did the work, if one did and its driver tells.
   std::optional<GpuConditions> gpu = {};
   /// Why no verdict may rest on the figures, in full sentences. Empty: nothing speaks against them.
@@ -69,11 +89,36 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 
 }  // namespace limits
 
+/// Sides that made the measuring thread wait themselves, by threads or child processes of their own, so that its waiting
+/// is part of what they cost: none of them the baseline, each waited for more than `share` of its samples, and all the
+/// others together for less. Work of other processes falls on all sides alike, except that one which uses more cores
+/// meets more of it; so none is charged where the time of other processes would account for half of what was waited.
+template <class Seen = Conditions>
+[[nodiscard]] std::vector<std::size_t> sides_that_disturb(const Later<Seen>& conditions, std::size_t baseline,
+                                                          double share) {
+  std::vector<std::size_t> own;
+  Nanoseconds waited{}, rest_waited{}, rest_sampled{};
+  for (std::size_t i = 0; i < conditions.sides.size(); ++i) {
+    const auto& side = conditions.sides[i];
+    if (i != baseline && side.waited() > share * side.sampled) {
+      own.push_back(i);
+      waited += side.waited();
+    } else {
+      rest_waited += side.waited();
+      rest_sampled += side.sampled;
+    }
+  }
+  constexpr double accounts_for = 0.5;
+  const bool others_did = !conditions.others_cpu || *conditions.others_cpu > accounts_for * waited;
+  if (others_did || rest_waited > share * rest_sampled) own.clear();
+  return own;
+}
+
 /// What of `conditions` speaks against the figures. `share` is the most that steal, waiting and throttling may each
-/// take (see Options::disturbance).
+/// take (see Options::disturbance). `charged`: implementations made the thread wait themselves, and the others did not.
 template <class Seen = Conditions>
 [[nodiscard]] std::vector<std::string> find_disturbances(const Later<Seen>& conditions, Nanoseconds elapsed,
-                                                         double share) {
+                                                         double share, bool charged = false) {
   std::vector<std::string> found;
   const auto beyond = [&](const std::optional<double>& value, double limit, const char* what, const char* who) {
     if (!value || *value <= limit) return;
@@ -82,9 +127,11 @@ template <class Seen = Conditions>
   beyond(conditions.steal, share, " of the CPU time that this machine wanted", "The hypervisor gave others ");
   // Put aside once or twice it has a few bad samples, which a robust statistic copes with.
   constexpr std::int64_t fewest_switches = 5;
-  if (conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
+  if (!charged && conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
     beyond(conditions.waiting, share, " of the rounds, put aside for other work", "The measuring thread waited during ");
-  beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
+  // Who uses up the quota is put aside as well.
+  if (!charged)
+    beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
   if (share < 1)
     beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
   if (conditions.longest_cycle > limits::gap && conditions.longest_cycle > limits::gap_factor * conditions.median_cycle)

@@ -43,7 +43,9 @@ struct Options {
   /// Time for the timed rounds of one comparison, all implementations together.
   Nanoseconds budget = std::chrono::seconds(1);
 
-  /// Rounds go on past the budget only until the median has an interval at all, and never past this.
+  /// Rounds go on past the budget only until the median has an interval at all, and not past this. Where expectations
+  /// were stated before the rounds, these go on past both until there are as many cycles as a verdict takes, a dozen or so,
+  /// or the time of the whole program is spent; fewer where one side takes more than ten times what the limit allows.
   Nanoseconds hard_limit = std::chrono::seconds(20);
 
   /// Cap on the warm-up of one implementation.

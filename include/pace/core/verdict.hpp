@@ -33,6 +33,9 @@ struct Judgement {
   std::string message = {};
   /// Absent where something else was demanded, or there were no figures.
   std::optional<DemandedSpeed> speed = {};
+  /// Let through although nothing is proven, where the expectation does not allow that by name
+  /// (gate::WhenUndecided::let_through): the exit code differs from that of a run in which everything passed.
+  bool unresolved = false;
 };
 
 [[nodiscard]] inline const char* to_string(Verdict verdict) {

@@ -26,7 +26,7 @@ enum class Burden {
 enum class WhenUndecided {
   by_burden,    ///< closes it to a claim, lets a guard through with a warning
   close,        ///< ... to a guard as well
-  let_through,  ///< ... and a claim too
+  let_through,  ///< ... and a claim too, with exit code 0
 };
 
 /// How figures become a verdict.
@@ -77,6 +77,11 @@ struct Demand {
   [[nodiscard]] bool closes_when_undecided() const {
     return when_undecided == WhenUndecided::close ||
            (when_undecided == WhenUndecided::by_burden && burden == Burden::claim);
+  }
+  /// What an open question does to the gate.
+  void leave_open(auto& judgement) const {
+    judgement.acceptable = !closes_when_undecided();
+    judgement.unresolved = judgement.acceptable && when_undecided != WhenUndecided::let_through;
   }
   /// The threshold as text: `1.20x`, `1.00 ms`.
   [[nodiscard]] std::string limit_text() const {

@@ -13,6 +13,7 @@
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/forecast.hpp"
+#include "pace/stats/betting.hpp"
 
 namespace pace::gate {
 
@@ -41,7 +42,7 @@ template <class Row = ImplementationResult>
     case Outcome::unreached:
       // Nothing speaks for it or against it: an open question, as any other that the time did not suffice for.
       judgement.verdict = Verdict::undecided;
-      judgement.acceptable = !demand.closes_when_undecided();
+      demand.leave_open(judgement);
       judgement.message = own + " was not measured: " + row.message;
       return true;
     case Outcome::measured: break;
@@ -114,9 +115,10 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide.
+/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `by_size`: they decide
+/// by stats::Landslide, not by an interval.
 void conclude(auto& judgement, const auto& demand, const auto& context, const std::string& figures,
-              const std::string& rates, std::string open) {
+              const std::string& rates, std::string open, bool by_size = false) {
   if (!context.impossible.empty()) {
     judgement.verdict = Verdict::invalid;
     judgement.acceptable = false;
@@ -133,12 +135,16 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   }
   const bool smaller = smaller_is_better(demand);
   const std::string limit = demand.limit_text();
+  const bool high = smaller == (judgement.verdict == Verdict::failed);
+  const std::string each = std::string(", in every cycle ") + (high ? "more than ten times " : "less than a tenth of ");
   switch (judgement.verdict) {
     case Verdict::passed:
-      judgement.message = figures + ", all of it at or " + (smaller ? "below " : "above ") + limit + rates;
+      judgement.message = figures + (by_size ? each : high ? ", all of it at or above " : ", all of it at or below ") +
+                          limit + rates;
       break;
     case Verdict::failed:
-      judgement.message = figures + ", all of it " + (smaller ? "above " : "below ") + limit + rates + advice(demand);
+      judgement.message = figures + (by_size ? each : high ? ", all of it above " : ", all of it below ") + limit +
+                          rates + advice(demand);
       break;
     default:
       judgement.message = figures + open;
@@ -146,8 +152,8 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
         judgement.message +=
             demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";
   }
-  judgement.acceptable = judgement.verdict == Verdict::passed ||
-                         (judgement.verdict == Verdict::undecided && !demand.closes_when_undecided());
+  if (judgement.verdict == Verdict::undecided) demand.leave_open(judgement);
+  else judgement.acceptable = judgement.verdict == Verdict::passed;
 }
 
 /// Where only a summary is left: on its interval, at whatever confidence that has.
@@ -168,7 +174,7 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   }
   if (!interval) {
     const auto seen = time ? row.samples.size() : row.speedup ? row.speedup->observations : 0;
-    judgement.acceptable = !demand.closes_when_undecided();
+    demand.leave_open(judgement);
     judgement.message = own + "has only " + std::to_string(seen) +
                         (time ? " samples" : " paired observations") +
                         ", too few for an interval; give it a longer budget (--budget)";
@@ -218,7 +224,10 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
            levels + "; " + cycles + "). " +
            forecast_text(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context);
   }
-  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open);
+  const double level = judgement.verdict == Verdict::passed ? pass_level : fail_level;
+  const bool by_size =
+      demand.method == Method::sequential && evidence.observations < stats::fewest_for_rejection(level);
+  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, by_size);
   return judgement;
 }
 
@@ -230,7 +239,7 @@ template <class Row = ImplementationResult>
   if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);
   if (observations.empty()) return detail::judge_summary(demand, row);
-  return judge_observations(demand, row.name, row.context, observations, weigh(observations, demand), rates);
+  return judge_observations(demand, row.name, row.context, observations, weigh(observations, demand, row.context.cycle), rates);
 }
 
 }  // namespace pace::gate

@@ -78,16 +78,18 @@ class PanelOf {
                         : stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own)));
   }
 
-  [[nodiscard]] bool decided() const {
+  /// `cycle` is what one has taken so far, on average.
+  [[nodiscard]] bool decided(Nanoseconds cycle = {}) const {
+    const bool by_size = cycle >= slow_cycle;
     const auto demand = [&](std::size_t i) -> const Demand& { return watched_[i].demand; };
-    const auto p_above = [&](std::size_t i) { return watched_[i].test.above().p_value(); };
-    const auto p_below = [&](std::size_t i) { return watched_[i].test.below().p_value(); };
+    const auto p_above = [&](std::size_t i) { return watched_[i].test.p_above(by_size); };
+    const auto p_below = [&](std::size_t i) { return watched_[i].test.p_below(by_size); };
     const Rates rates = shared_rates(watched_.size(), family_, demand, p_above, p_below);
     for (const auto& each : watched_) {
       // A verdict on a sample of fixed size may not be looked at before that is reached.
       if (each.demand.method != Method::sequential) return false;
-      if (each.test.above().p_value() > each.demand.pass_level(rates) &&
-          each.test.below().p_value() > each.demand.fail_level(rates))
+      if (each.test.p_above(by_size) > each.demand.pass_level(rates) &&
+          each.test.p_below(by_size) > each.demand.fail_level(rates))
         return false;
     }
     return true;
@@ -177,7 +179,7 @@ void judge_all(Later<Outcomes>& result, View<Stated> stated, const Rates& family
         judgement = detail::judge_summary(demand, row);
         continue;
       }
-      const Evidence evidence = weigh(observations, demand);
+      const Evidence evidence = weigh(observations, demand, row.context.cycle);
       cases.push_back({&row, row.judgements.size() - 1, demand, std::move(observations), evidence});
     }
   }

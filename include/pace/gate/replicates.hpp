@@ -65,6 +65,11 @@ class Replicates {
     return !gates_.empty() && std::all_of(gates_.begin(), gates_.end(),
                                           [](const ReplicatedGate& gate) { return gate.judgement.acceptable; });
   }
+  /// Gates that are open although nothing is proven.
+  [[nodiscard]] std::size_t unresolved() const {
+    return static_cast<std::size_t>(std::count_if(
+        gates_.begin(), gates_.end(), [](const ReplicatedGate& gate) { return gate.judgement.unresolved; }));
+  }
 
  private:
   std::size_t index_of(const Finding& finding) {
@@ -85,13 +90,15 @@ class Replicates {
     Demand demand{.burden = demanded.guard ? Burden::guard : Burden::claim,
                   .threshold = (demanded.guard ? -1 : 1) * math::log(demanded.limit),
                   .limit = demanded.limit,
-                  .when_undecided = demanded.closes_when_undecided ? WhenUndecided::close : WhenUndecided::let_through,
+                  .when_undecided = demanded.closes_when_undecided ? WhenUndecided::close
+                                    : demanded.guard               ? WhenUndecided::by_burden
+                                                                   : WhenUndecided::let_through,
                   .method = Method::replicates};
     if (gate.centres.empty()) {
       gate.judgement = {.expectation = gate.first.expectation,
                         .verdict = Verdict::undecided,
-                        .acceptable = !demanded.closes_when_undecided,
                         .message = '\'' + gate.first.implementation + "' has no figures from any process yet"};
+      demand.leave_open(gate.judgement);
       return;
     }
     const auto evidence = weigh(gate.centres, demand);

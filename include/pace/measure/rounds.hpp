@@ -34,15 +34,22 @@ struct StartNothing {
   void operator()(std::size_t) const {}
 };
 
+/// Nobody looks at single samples.
+struct WatchNothing {
+  void begin_sample() const {}
+  void end_sample(std::size_t) const {}
+};
+
 /// Samples every implementation once a round, in the order of `schedule`, until the first of: `enough(rounds)` says
-/// so, `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is),
+/// so, `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is spent),
 /// `options.max_rounds`. Decides between cycles only, so that every cycle is balanced. At least one cycle. Between
 /// the first sample and the last nothing is allocated here. Either all operations have phases, or none: the same ones.
-/// `enough` is where a sequential test goes. `start_round(round)` is called before each round, untimed.
-template <clock::Clock C, class Enough = SpendTheBudget, class Start = StartNothing>
+/// `enough` is where a sequential test goes. `start_round(round)` is called before each round, untimed;
+/// `watch.begin_sample()` and `watch.end_sample(implementation)` around each sample and what prepares it.
+template <clock::Clock C, class Enough = SpendTheBudget, class Start = StartNothing, class Watch = WatchNothing>
 [[nodiscard]] Rounds run_rounds(C& clock, View<Operation> operations, std::int64_t iterations,
                                 Schedule& schedule, std::size_t fewest_cycles, const Options& options,
-                                Enough&& enough = {}, Start&& start_round = {}) {
+                                Enough&& enough = {}, Start&& start_round = {}, Watch&& watch = {}) {
   const std::size_t per_cycle = schedule.rounds_per_cycle();
   const std::size_t most = std::max(per_cycle, options.max_rounds / per_cycle * per_cycle);
   Rounds result;
@@ -60,7 +67,9 @@ template <clock::Clock C, class Enough = SpendTheBudget, class Start = StartNoth
       const std::size_t round = result.rounds + i / per_cycle;
       if (i % per_cycle == 0) start_round(round);
       const Operation& operation = operations[turn.implementation];
+      watch.begin_sample();
       result.samples[turn.implementation][round] = scale * take_sample(clock, operation, turn.operands, iterations);
+      watch.end_sample(turn.implementation);
       for (std::size_t phase = 0; phase < phases; ++phase)
         result.samples[(1 + phase) * operations.size() + turn.implementation][round] =
             scale * operation.phases->times()[phase];

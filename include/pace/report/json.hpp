@@ -90,6 +90,7 @@ template <class T>
   return {{"expectation", judgement.expectation},
           {"verdict", to_string(judgement.verdict)},
           {"acceptable", judgement.acceptable},
+          {"unresolved", judgement.unresolved},
           {"message", judgement.message},
           {"demanded_speed", std::move(demanded)}};
 }

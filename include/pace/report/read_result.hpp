@@ -113,6 +113,7 @@ template <class E>
   judgement.verdict =
       named(json, "verdict", {Verdict::passed, Verdict::failed, Verdict::undecided, Verdict::invalid});
   read(json, "acceptable", judgement.acceptable);
+  read(json, "unresolved", judgement.unresolved);
   read(json, "message", judgement.message);
   if (const auto speed = json.find("demanded_speed"); speed != json.end() && !speed->is_null()) {
     auto& demanded = judgement.speed.emplace();
