@@ -95,6 +95,33 @@ TEST_CASE("blocks grow until the clock can tell them apart, also from a first re
   CHECK_FALSE(measure::warm_up(clock, nothing.operation(), 0, options).settled);
 }
 
+TEST_CASE("a number of iterations is run as it is asked for, one at a time, within the same limit") {
+  FakeClock clock;
+  std::vector<Call> log;
+  int calls = 0;
+  // The second iteration is the fastest, and the last two agree.
+  FakeOperation subject(clock, 0, [&](std::size_t) { return Nanoseconds(++calls == 2 ? 3e6 : 4e6); }, &log);
+  Options options = short_samples();
+  options.warm_up_iterations = 5;
+  options.warm_up = Nanoseconds(1e9);
+  const auto result = measure::warm_up(clock, subject.operation(), 1, options);
+  REQUIRE(log.size() == 5);
+  for (const Call& call : log) CHECK((call.iterations == 1 && call.operands == 1));
+  CHECK(result.iterations == 5);
+  CHECK(result.settled);
+  CHECK(result.estimate == Nanoseconds(3e6));
+
+  options.warm_up_iterations = 0;
+  const auto least = measure::warm_up(clock, subject.operation(), 0, options);
+  CHECK(least.iterations == 1);
+  CHECK_FALSE(least.settled);
+  CHECK(least.estimate == Nanoseconds(4e6));
+
+  options.warm_up_iterations = 1'000'000;
+  options.warm_up = Nanoseconds(10e6);
+  CHECK(measure::warm_up(clock, subject.operation(), 0, options).iterations == 3);
+}
+
 TEST_CASE("the shortest sample is the longer of the two limits") {
   FakeClock clock;
   clock.set_resolution(Nanoseconds(25));

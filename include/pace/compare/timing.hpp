@@ -90,7 +90,8 @@ template <clock::Clock C, class... Operands>
 
   // What is left of the program's time is for the rounds before it is for the warm-up.
   Options options = roster.options;
-  options.warm_up = std::min(options.warm_up, 0.25 * time_left(clock) / static_cast<double>(count));
+  const Nanoseconds longest_warm_up = 0.25 * time_left(clock) / static_cast<double>(count);
+  options.warm_up = options.warm_up_iterations ? longest_warm_up : std::min(options.warm_up, longest_warm_up);
   std::vector<Nanoseconds> estimates;
   for (std::size_t i = 0; i < count; ++i) {
     const auto warmed = measure::warm_up(clock, operations[i], i % roster.operands.sets.size(), options);
@@ -99,7 +100,7 @@ template <clock::Clock C, class... Operands>
     estimates.push_back(warmed.estimate);
     // As above.
     const auto sets = roster.operands.sets.size();
-    if (warmed.estimate * static_cast<double>(sets) > options.warm_up) continue;
+    if (warmed.estimate * static_cast<double>(sets) > std::min(roster.options.warm_up, longest_warm_up)) continue;
     for (std::size_t set = 1; set < sets; ++set) (void)measure::take_sample(clock, operations[i], (i + set) % sets, 1);
   }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
@@ -53,6 +54,9 @@ struct Options {
 
   /// Warm-up ends when two consecutive blocks differ by at most this share of the faster one.
   double warm_up_agreement = 0.02;
+
+  /// The warm-up of one implementation is this number of iterations instead (at least one), however long they take.
+  std::optional<std::int64_t> warm_up_iterations = {};
 
   /// A sample must last this many clock resolutions, so that reading the clock costs at most a thousandth of it.
   double resolutions_per_sample = 1000;
@@ -112,6 +116,7 @@ inline void validate(const Options& options) {
   require(options.hard_limit >= options.budget, "hard_limit must not be shorter than budget");
   require(options.warm_up.count() >= 0, "warm_up must not be negative");
   require(options.warm_up_agreement > 0, "warm_up_agreement must be above 0");
+  require(options.warm_up_iterations.value_or(0) >= 0, "warm_up_iterations must not be negative");
   require(options.resolutions_per_sample >= 1, "resolutions_per_sample must be at least 1");
   require(options.min_sample.count() >= 0, "min_sample must not be negative");
   require(options.max_iterations >= 0, "max_iterations must not be negative");

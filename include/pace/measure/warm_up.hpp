@@ -27,10 +27,34 @@ template <clock::Clock C>
   return std::max(options.min_sample, options.resolutions_per_sample * clock.resolution());
 }
 
+namespace detail {
+
+/// `options.warm_up_iterations` samples of one iteration each, fewer if `options.warm_up` is spent before. At least one.
+template <clock::Clock C>
+[[nodiscard]] WarmUp warm_up_by_count(C& clock, const Operation& operation, std::size_t operands, const Options& options) {
+  const Nanoseconds deadline = clock.now() + options.warm_up;
+  const std::int64_t wanted = std::max<std::int64_t>(1, *options.warm_up_iterations);
+  WarmUp result;
+  Nanoseconds previous{};
+  do {
+    const Nanoseconds took = take_sample(clock, operation, operands, 1);
+    ++result.iterations;
+    result.estimate = result.iterations == 1 ? took : std::min(result.estimate, took);
+    const auto [fast, slow] = std::minmax(previous, took);
+    result.settled = result.iterations > 1 && slow - fast <= options.warm_up_agreement * fast;
+    previous = took;
+  } while (result.iterations < wanted && clock.now() < deadline);
+  return result;
+}
+
+}  // namespace detail
+
 /// Runs blocks of iterations, each at least `shortest_sample` long or of `options.max_iterations`, until two in a row differ by at most
 /// `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent. At least one block.
+/// With `options.warm_up_iterations` it runs so many iterations instead, within the same time.
 template <clock::Clock C>
 [[nodiscard]] WarmUp warm_up(C& clock, const Operation& operation, std::size_t operands, const Options& options) {
+  if (options.warm_up_iterations) return detail::warm_up_by_count(clock, operation, operands, options);
   const Nanoseconds shortest = shortest_sample(clock, options);
   const Nanoseconds deadline = clock.now() + options.warm_up;
   const std::int64_t most = options.max_iterations > 0 ? options.max_iterations : std::numeric_limits<std::int64_t>::max();
