@@ -1,6 +1,7 @@
 #include "pace/training/training.hpp"
 
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
 #include "tests/support/fake_clock.hpp"
+#include "tests/support/operator_observer.hpp"
 
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -85,6 +87,59 @@ TEST_CASE("forward and backward of one iteration are timed apart, and what lies 
   CHECK_FALSE(pace::SpeedupAtLeast(1.0).match(backward["mine"]));
   CHECK_THROWS_MATCHES(result.in_phase("sideways"), pace::Error,
                        MessageMatches(ContainsSubstring("no phase 'sideways'; it has: forward, backward")));
+}
+
+/// Moves a clock when it goes.
+struct SlowToFree : torch::CustomClassHolder {
+  FakeClock& clock;
+  explicit SlowToFree(FakeClock& moved) : clock(moved) {}
+  ~SlowToFree() override { clock.advance(Nanoseconds(9000)); }
+};
+
+TEST_CASE("neither zeroing the gradients nor freeing what the last step left is a part of a phase") {
+  FakeClock clock;
+  int zeroed = 0;
+  const pace::test::OperatorObserver observer([&](std::string_view op) {
+    if (op != "aten::zero_") return;
+    ++zeroed;
+    clock.advance(Nanoseconds(7000));
+  });
+  const auto step = [&clock](double forward, double backward) {
+    Step made = product(clock, forward, backward);
+    made.forward = [&clock, inner = made.forward](at::Tensor& x) -> c10::IValue {
+      return c10::ivalue::Tuple::create({inner(x), c10::IValue::make_capsule(c10::make_intrusive<SlowToFree>(clock))});
+    };
+    made.answer = [](const c10::IValue& output) { return output.toTupleRef().elements()[0]; };
+    return made;
+  };
+  const auto result = pace::compare("product", at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", step(300, 200))
+                          .candidate("mine", step(100, 400))
+                          .run(clock);
+  CHECK_THAT(result, pace::Correct());
+  CHECK(zeroed > 0);
+  for (const char* const phase : {"forward", "backward"}) {
+    INFO(phase);
+    const bool is_forward = std::string_view(phase) == "forward";
+    for (const auto sample : result.in_phase(phase).baseline().samples) CHECK(sample == Nanoseconds(is_forward ? 300 : 200));
+    for (const auto sample : result.in_phase(phase)["mine"].samples) CHECK(sample == Nanoseconds(is_forward ? 100 : 400));
+  }
+  for (const auto sample : result.baseline().samples) CHECK(sample == Nanoseconds(500));
+}
+
+TEST_CASE("a kept graph can be gone through again, and gradients add up") {
+  const at::Tensor w = weight(), x = at::ones({3, 4});
+  const c10::IValue prepared = pace::OutputGradient()(at::matmul(x, w));
+  const c10::IValue kept = pace::keep_graph(prepared);
+  pace::run_backward(kept);
+  const at::Tensor once = w.grad().clone();
+  pace::run_backward(kept);
+  CHECK(w.grad().equal(once.mul(2)));
+  pace::run_backward(prepared);
+  CHECK_THROWS(pace::run_backward(prepared));
+  CHECK_THROWS_MATCHES(pace::keep_graph(1), pace::Error,
+                       MessageMatches(ContainsSubstring("expected an output and its gradient")));
 }
 
 TEST_CASE("phases are published after the whole") {

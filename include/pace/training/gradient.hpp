@@ -66,10 +66,21 @@ class OutputGradient {
   };
 }
 
-/// As TrainingStep::backward: goes backward from what OutputGradient prepared.
+/// As TrainingStep::backward: goes backward from what OutputGradient prepared, which is used up unless keep_graph() made
+/// it.
 inline void run_backward(const c10::IValue& prepared) {
   const auto& elements = prepared.toTupleRef().elements();
-  elements[0].toTensor().backward(elements[1].toTensor());
+  const bool keep = elements.size() > 2 && elements[2].toBool();
+  elements[0].toTensor().backward(elements[1].toTensor(), /*retain_graph=*/keep);
+}
+
+/// What OutputGradient prepared, as (output, gradient, true): run_backward() can go backward from it again and again.
+/// Throws Error for anything but such a pair.
+[[nodiscard]] inline c10::IValue keep_graph(const c10::IValue& prepared) {
+  if (!prepared.isTuple() || prepared.toTupleRef().elements().size() != 2)
+    throw Error("a training step: expected an output and its gradient to go backward from several times");
+  const auto& elements = prepared.toTupleRef().elements();
+  return c10::ivalue::Tuple::create({elements[0], elements[1], true});
 }
 
 }  // namespace pace
