@@ -33,6 +33,21 @@ def _timed_program(name, srcs, deps, copts, kwargs):
     )
     return ":" + program
 
+# Attributes of a test, beside those that pace_test names; of what runs a program; and of the program, too.
+_OF_TEST = ["exec_compatible_with", "exec_properties", "local", "shard_count"]
+_OF_RUNNER = ["deprecation"]
+_OF_BOTH = ["compatible_with", "restricted_to", "target_compatible_with", "testonly"]
+
+def _split(kwargs, of_runner):
+    """Splits attributes into those of what runs a program and those of the program."""
+    runner = {name: value for name, value in kwargs.items() if name in of_runner + _OF_BOTH}
+    return runner, {name: value for name, value in kwargs.items() if name not in of_runner}
+
+def _refuse(where, kwargs, reasons):
+    for name, reason in reasons.items():
+        if kwargs.get(name):
+            fail("%s: `%s` is refused: %s" % (where, name, reason))
+
 def pace_test(
         name,
         srcs,
@@ -45,7 +60,6 @@ def pace_test(
         env = {},
         copts = [],
         visibility = None,
-        target_compatible_with = None,
         **kwargs):
     """A Catch2 test that may time: optimised as a whole, and never run while another test runs.
 
@@ -61,19 +75,20 @@ def pace_test(
       env: environment variables of the test.
       copts: added after pace's own.
       visibility: as for any target.
-      target_compatible_with: as for any target.
-      **kwargs: as for cc_binary, such as linkopts or local_defines.
+      **kwargs: what any test has, such as shard_count, local or exec_properties, but not `flaky`; the rest is as for
+        cc_binary, such as linkopts or local_defines.
     """
+    _refuse("pace_test(name = \"%s\")" % name, kwargs, {
+        "flaky": "a gate that is measured again until it passes has lost its error rates. pace keeps sampling " +
+                 "instead; give the test more time (timeout, --test_arg=--budget=...) or a wider margin",
+        "env_inherit": "use `env`, or --test_env on the command line",
+    })
+    kwargs.pop("flaky", None)
+    kwargs.setdefault("testonly", True)
+    of_test, of_program = _split(kwargs, _OF_TEST + _OF_RUNNER)
     optimised_test(
         name = name,
-        program = _timed_program(
-            name,
-            srcs,
-            deps,
-            copts,
-            dict(kwargs, target_compatible_with = target_compatible_with),
-        ),
-        target_compatible_with = target_compatible_with,
+        program = _timed_program(name, srcs, deps, copts, of_program),
         args = args,
         data = data,
         size = size,
@@ -82,17 +97,23 @@ def pace_test(
         tags = tags + ["exclusive"],
         env = env,
         visibility = visibility,
+        **of_test
     )
 
 def pace_binary(name, srcs, deps = [], args = [], data = [], tags = [], copts = [], visibility = None, **kwargs):
     """A program that measures: pace_test without the test. The arguments are the same."""
+    _refuse("pace_binary(name = \"%s\")" % name, kwargs, {
+        "env": "`bazel run` gives a program the environment of the shell",
+    })
+    of_runner, of_program = _split(kwargs, _OF_RUNNER)
     optimised_binary(
         name = name,
-        program = _timed_program(name, srcs, deps, copts, kwargs),
+        program = _timed_program(name, srcs, deps, copts, of_program),
         args = args,
         data = data,
         tags = tags,
         visibility = visibility,
+        **of_runner
     )
 
 def _unit_sources(name, srcs, deps, copts, precompiled):

@@ -4,6 +4,8 @@ A user's library under test belongs to the measurement: without this, `bazel tes
 not say `--compilation_mode=opt` would compile it with -O0 and time that.
 """
 
+load("@pace_checkout//:checkout.bzl", "CHECKOUT")
+
 _MODE = "//command_line_option:compilation_mode"
 
 def _optimise(_settings, _attr):
@@ -27,7 +29,8 @@ def _impl(ctx):
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
     return [
         DefaultInfo(executable = link, runfiles = runfiles),
-        testing.TestEnvironment(ctx.attr.env),
+        # A variable of the test, not of what is compiled: nothing is built anew for another commit or folder.
+        testing.TestEnvironment(dict({"PACE_CHECKOUT": CHECKOUT}, **ctx.attr.env)),
     ]
 
 _ATTRS = {

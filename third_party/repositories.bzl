@@ -1,5 +1,6 @@
 """Every external repository of pace, for its own WORKSPACE and for any workspace that embeds it."""
 
+load("//third_party:checkout.bzl", "checkout_repository")
 load("//third_party/clang:repository.bzl", "clang_repository")
 load("//third_party:cuda.bzl", "cuda_repository")
 load("//third_party:libtorch.bzl", "libtorch_repository")
@@ -33,8 +34,10 @@ def _bazel_repositories():
         _once(native.local_repository, name, path = _DEBIAN_BAZEL + "/" + folder)
 
 def pace_repositories():
-    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @clang and Bazel's own."""
+    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @clang, @pace_checkout and
+    Bazel's own."""
     _bazel_repositories()
+    _once(checkout_repository, "pace_checkout")
     _once(libtorch_repository, "libtorch")
     _once(cuda_repository, "cuda")
     _once(clang_repository, "clang")

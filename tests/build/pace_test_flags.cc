@@ -1,9 +1,12 @@
-// A pace_test is optimised, aligned, and has pace's main function with Catch2's.
+// A pace_test is optimised, aligned, has pace's main function with Catch2's, and knows its commit.
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 
 #include <catch2/catch_test_macros.hpp>
 
 #include "pace/core/build_info.hpp"
+#include "pace/report/environment.hpp"
 
 #ifndef __OPTIMIZE__
 #error "pace_test must optimise"
@@ -29,4 +32,14 @@ TEST_CASE("functions begin at multiples of 64 bytes") {
 
 TEST_CASE("the program knows what it was compiled with") {
   CHECK(pace::build_info().flags.find("-O3 -falign-functions=64") != std::string::npos);
+}
+
+TEST_CASE("a test knows the checkout that it was built in, and its commit") {
+  const char* const checkout = std::getenv("PACE_CHECKOUT");
+  REQUIRE(checkout != nullptr);
+  CHECK(std::filesystem::exists(checkout + std::string("/WORKSPACE")));
+  const auto commit = pace::report::read_environment().commit;
+  // What is no checkout, such as an unpacked archive, has none.
+  CHECK(commit == pace::report::commit_of(checkout));
+  if (std::filesystem::exists(checkout + std::string("/.git"))) CHECK_FALSE(commit.empty());
 }

@@ -112,7 +112,17 @@ TEST_CASE("the commit of a checkout, however git stores it") {
   }
 }
 
-TEST_CASE("the commit comes from PACE_COMMIT, else from the workspace of bazel run") {
+TEST_CASE("the commit of a folder inside a checkout is that of the nearest one around it") {
+  const pace::test::Scratch tree;
+  tree.write(".git/HEAD", commit_a + "\n");
+  tree.write("a/b/file", "");
+  tree.write("inner/.git/HEAD", commit_b + "\n");
+  tree.write("inner/c/file", "");
+  CHECK(report::commit_of((tree.path / "a/b").string()) == commit_a);
+  CHECK(report::commit_of((tree.path / "inner/c").string()) == commit_b);
+}
+
+TEST_CASE("the commit comes from PACE_COMMIT, else from the workspace of bazel run, else from the test's checkout") {
   const pace::test::Scratch tree;
   tree.write(".git/HEAD", commit_a + "\n");
   ::unsetenv("PACE_COMMIT");
@@ -121,6 +131,12 @@ TEST_CASE("the commit comes from PACE_COMMIT, else from the workspace of bazel r
   ::setenv("PACE_COMMIT", "v1-dirty", 1);
   CHECK(report::read_environment().commit == "v1-dirty");
   ::unsetenv("PACE_COMMIT");
+  ::setenv("PACE_CHECKOUT", "/proc", 1);
+  CHECK(report::read_environment().commit == commit_a);
   ::unsetenv("BUILD_WORKSPACE_DIRECTORY");
+  CHECK(report::read_environment().commit.empty());
+  ::setenv("PACE_CHECKOUT", tree.path.string().c_str(), 1);
+  CHECK(report::read_environment().commit == commit_a);
+  ::unsetenv("PACE_CHECKOUT");
   CHECK(report::read_environment().commit.empty());
 }

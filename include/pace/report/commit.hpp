@@ -1,6 +1,8 @@
 // The git commit of a checkout, without git.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <fstream>
 #include <string>
@@ -38,11 +40,19 @@ namespace detail {
   return "";
 }
 
+/// The nearest of `folder` and those around it that has a `.git`; `folder` itself if none has.
+[[nodiscard]] inline std::string checkout_around(const std::string& folder) {
+  for (std::string around = folder; around.starts_with('/'); around.resize(around.rfind('/')))
+    if (::access((around + "/.git").c_str(), F_OK) == 0) return around;
+  return folder;
+}
+
 }  // namespace detail
 
-/// The commit that is checked out in `checkout`, a folder with a `.git` folder or (worktree, submodule) a `.git` file.
-/// Says nothing of uncommitted changes. Empty if it cannot be found out.
-[[nodiscard]] inline std::string commit_of(const std::string& checkout) {
+/// The commit that is checked out in `folder`: in it, or the nearest folder around it, lies a `.git` folder or (worktree,
+/// submodule) a `.git` file. Says nothing of uncommitted changes. Empty if it cannot be found out.
+[[nodiscard]] inline std::string commit_of(const std::string& folder) {
+  const std::string checkout = detail::checkout_around(folder);
   std::string git = checkout + "/.git";
   if (const auto pointer = machine::first_line(git))
     if (const auto elsewhere = detail::after("gitdir: ", *pointer); !elsewhere.empty())

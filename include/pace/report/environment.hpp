@@ -88,7 +88,8 @@ namespace detail {
 }
 
 /// Reads everything anew; never throws for what is missing. `command_line` is argv; files are read under `root`. The
-/// commit comes from the environment variable PACE_COMMIT, else from the checkout that `bazel run` was called in.
+/// commit comes from the environment variable PACE_COMMIT, else from the checkout that `bazel run` was called in, or that
+/// a pace_test was built in (PACE_CHECKOUT).
 [[nodiscard]] inline Environment read_environment(const std::vector<std::string>& command_line = {},
                                                   const std::string& root = "") {
   Environment environment;
@@ -109,9 +110,9 @@ namespace detail {
   environment.build_flags = build_info().flags;
   environment.optimized = optimized();
   environment.commit = detail::environment_variable("PACE_COMMIT");
-  if (environment.commit.empty())
-    if (const auto workspace = detail::environment_variable("BUILD_WORKSPACE_DIRECTORY"); !workspace.empty())
-      environment.commit = commit_of(workspace);
+  for (const char* const variable : {"BUILD_WORKSPACE_DIRECTORY", "PACE_CHECKOUT"})
+    if (const auto folder = detail::environment_variable(variable); environment.commit.empty() && !folder.empty())
+      environment.commit = commit_of(folder);
   return environment;
 }
 
