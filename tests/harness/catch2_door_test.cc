@@ -1,7 +1,12 @@
 // The gate's expectations as Catch2 matchers, and what Catch2 prints of results.
 #include <string>
+#include <vector>
+
+#include <catch2/matchers/catch_matchers_predicate.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/catch2.hpp"
+#include "pace/core/judgement_hook.hpp"
 #include "tests/report/sample_results.hpp"
 
 namespace {
@@ -24,6 +29,29 @@ std::string expansion(const Value& value, const Matcher& matcher) {
   matcher.match(value);
   return shown(value) + " " + matcher.toString();
 }
+
+auto is_named(const std::string& name) {
+  return Catch::Matchers::Predicate<pace::ImplementationResult>([name](const auto& row) { return row.name == name; },
+                                                                "is named " + name);
+}
+
+/// The verdicts that are published while it lives.
+class Published {
+ public:
+  Published() {
+    pace::judgement_hook() = {.tell = &add, .who = &verdicts};
+  }
+  Published(const Published&) = delete;
+  ~Published() { pace::judgement_hook() = before_; }
+  std::vector<pace::Verdict> verdicts;
+
+ private:
+  static void add(const void* who, const pace::ImplementationResult&, const pace::Judgement& judgement) {
+    const_cast<std::vector<pace::Verdict>*>(static_cast<const std::vector<pace::Verdict>*>(who))
+        ->push_back(judgement.verdict);
+  }
+  pace::JudgementHook before_ = pace::judgement_hook();
+};
 
 }  // namespace
 
@@ -62,4 +90,98 @@ TEST_CASE("a failure says what was measured, what was expected and what to do") 
         "'fused' (2.00 us, speed-up 2.00x [1.00x, 4.00x]) was expected to have a speed-up of at least 1.50x\n"
         "undecided: 'fused' is 2.00x as fast as the baseline [1.00x, 4.00x] at 95 %, which holds 1.50x. Measure longer "
         "(--budget), or on a quieter machine, or claim less");
+}
+
+TEST_CASE("matchers are negated and combined") {
+  // 2.00x as fast [1.00x, 4.00x].
+  const auto result = summary();
+  const auto& fused = result["fused"];
+  CHECK_THAT(result, !!pace::Correct());
+  CHECK_THAT(fused, !pace::SpeedupAtLeast(5));
+  CHECK_THAT(fused, pace::Correct() && pace::SpeedupAtLeast(0.9) && !pace::SpeedupAtLeast(5));
+  CHECK_THAT(fused, pace::SpeedupAtLeast(5) || pace::NoSlowerThan(1));
+  CHECK_THAT(fused, !(pace::SpeedupAtLeast(5) && pace::Correct()));
+  CHECK_THAT(fused, !(pace::SpeedupAtLeast(5) || !pace::Correct()));
+  CHECK_THAT(result, pace::Correct() && pace::AsExpected());
+  CHECK_FALSE((!pace::Correct()).match(result));
+  CHECK_FALSE((pace::Correct() && pace::SpeedupAtLeast(5)).match(fused));
+  CHECK_FALSE((pace::SpeedupAtLeast(5) || !pace::Correct()).match(fused));
+  // A matcher with a name, which is not moved from.
+  const pace::Correct correct;
+  CHECK_THAT(result, correct && !!correct);
+  CHECK_THAT(result, correct);
+}
+
+TEST_CASE("matchers combine with Catch2's, on either side") {
+  const auto result = summary();
+  const auto& fused = result["fused"];
+  CHECK_THAT(fused, pace::Correct() && is_named("fused"));
+  CHECK_THAT(fused, is_named("fused") && pace::Correct());
+  CHECK_THAT(fused, (!is_named("eager") && pace::Correct()) || pace::SpeedupAtLeast(5));
+  CHECK_THAT(fused, is_named("eager") || pace::Correct());
+  CHECK_THAT(fused, !(pace::Correct() && is_named("eager")));
+  CHECK_FALSE((is_named("eager") && pace::Correct()).match(fused));
+}
+
+TEST_CASE("what was not shown meets neither a matcher nor its negation") {
+  auto result = summary();
+  CHECK_FALSE(pace::SpeedupAtLeast(1.5).match(result["fused"]));  // undecided
+  CHECK_FALSE((!pace::SpeedupAtLeast(1.5)).match(result["fused"]));
+  CHECK_FALSE((!(pace::SpeedupAtLeast(1.5) && pace::Correct())).match(result["fused"]));
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(0.7));  // an undecided guard lets through
+  CHECK_FALSE((!pace::NoSlowerThan(0.7)).match(result["fused"]));
+  for (const auto outcome : {pace::Outcome::refused, pace::Outcome::unreached}) {
+    result.implementations[1] = sample::without_figures("fused", outcome, "why");
+    CHECK_FALSE(pace::Correct().match(result));
+    CHECK_FALSE((!pace::Correct()).match(result));
+    CHECK_FALSE((!pace::Correct()).match(result["fused"]));
+    CHECK_FALSE((!pace::AsExpected()).match(result));
+    CHECK_FALSE((!pace::SpeedupAtLeast(1.5)).match(result["fused"]));
+  }
+  CHECK_FALSE((!pace::Correct()).match(pace::Result()));
+}
+
+TEST_CASE("what ran and is not correct meets the negation") {
+  auto result = summary();
+  for (const auto outcome : {pace::Outcome::wrong, pace::Outcome::threw, pace::Outcome::crashed}) {
+    result.implementations[1] = sample::without_figures("fused", outcome, "why");
+    CHECK_THAT(result, !pace::Correct() && !pace::AsExpected());
+    CHECK_THAT(result["fused"], !pace::Correct() && !pace::NoSlowerThan(1));
+  }
+  auto slow = summary();
+  slow.implementations[1].judgements = {{.verdict = pace::Verdict::failed}};
+  CHECK_THAT(slow, pace::Correct() && !pace::AsExpected());
+  slow.implementations[1].judgements = {};
+  slow.phases = {summary()};
+  CHECK_THAT(slow, pace::AsExpected());
+  slow.phases[0].implementations[1].judgements = {{.verdict = pace::Verdict::failed}};
+  CHECK_THAT(slow, !pace::AsExpected());
+}
+
+TEST_CASE("a judgement is published where it alone decides, and matching leaves results as they are") {
+  const auto result = summary();
+  const Published published;
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(0.9));
+  CHECK(published.verdicts == std::vector{pace::Verdict::passed});
+  CHECK_THAT(result["fused"], !pace::SpeedupAtLeast(5));
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(5) || pace::Correct());
+  CHECK(published.verdicts.size() == 1);
+  CHECK(result["fused"].judgements.empty());
+  CHECK(shown(result) == shown(summary()));
+}
+
+TEST_CASE("a failure of a combination has what each part says") {
+  auto result = summary();
+  CHECK(expansion(result, !pace::Correct()) == shown(result) + " not ( is correct )");
+  const std::string both = expansion(result["fused"], pace::SpeedupAtLeast(5) && pace::Correct() && is_named("eager"));
+  CHECK_THAT(both, Catch::Matchers::ContainsSubstring("( ( was expected to have a speed-up of at least 5.00x\nfailed: ") &&
+                       Catch::Matchers::EndsWith("\nand is correct )\nand matches predicate: \"is named eager\" )"));
+  const std::string either = expansion(result["fused"], pace::SpeedupAtLeast(5) || is_named("eager"));
+  CHECK_THAT(either, Catch::Matchers::EndsWith("\nor matches predicate: \"is named eager\" )"));
+}
+
+TEST_CASE("outcomes, verdicts and reasons are shown by name") {
+  CHECK(shown(pace::Outcome::out_of_memory) == "out of memory");
+  CHECK(shown(pace::Verdict::undecided) == "undecided");
+  CHECK(shown(pace::StopReason::max_rounds) == "max rounds");
 }

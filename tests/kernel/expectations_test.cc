@@ -35,6 +35,7 @@ TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
   made.kernels[1].launch->registers = 255;
   const pace::kernel::NoSpills no_spills;
   CHECK_FALSE(no_spills.match(made));
+  CHECK_THAT(made, !pace::kernel::NoSpills() && pace::kernel::KernelsAtMost(2));
   CHECK_THAT(no_spills.toString(), ContainsSubstring("was expected to have no spills\nfailed: softmax has 2 spills"));
   CHECK(pace::kernel::SpillsAtMost(2).match(made));
   CHECK_FALSE(pace::kernel::SpillsAtMost(1).match(made));
@@ -49,6 +50,7 @@ TEST_CASE("what is not known passes nothing") {
   made.kernels[0].launch.reset();
   CHECK(pace::kernel::NoSpills().judge(made).verdict == Verdict::invalid);
   CHECK_FALSE(pace::kernel::NoSpills().match(made));
+  CHECK_FALSE((!pace::kernel::NoSpills()).match(made));
   CHECK(pace::kernel::NoSpills().judge(made).message == "the driver does not tell what add is");
   made.by_ranges = true;
   CHECK(pace::kernel::NoSpills().judge(made).message == "add runs on the CPU, where no launch tells of spills");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -270,6 +271,7 @@ struct Result {
   }
   return "?";
 }
+inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out << to_string(outcome); }
 
 /// It ran, and failed: neither refused beforehand nor left out for want of time.
 [[nodiscard]] inline bool at_fault(Outcome outcome) {
@@ -286,5 +288,6 @@ struct Result {
   }
   return "?";
 }
+inline std::ostream& operator<<(std::ostream& out, StopReason reason) { return out << to_string(reason); }
 
 }  // namespace pace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <ostream>
 #include <string>
 
 namespace pace {
@@ -47,5 +48,6 @@ struct Judgement {
   }
   return "?";
 }
+inline std::ostream& operator<<(std::ostream& out, Verdict verdict) { return out << to_string(verdict); }
 
 }  // namespace pace

@@ -4,23 +4,36 @@
 #include <string>
 
 #include "pace/core/result.hpp"
+#include "pace/gate/matcher.hpp"
 
 namespace pace {
 
 /// Catch2 matcher for a whole Result or for one implementation of it. An implementation that threw, was refused or
-/// was never compared is not correct either.
-class Correct {
+/// was never compared is not correct either. `!Correct()` asks for one that ran and is not correct.
+class Correct : public Matcher {
  public:
-  bool match(const Result& result) const {
+  template <class R>
+  bool match(const R& result) const { return holds(result); }
+  [[nodiscard]] bool holds(const Result& result) const {
     problems_.clear();
     for (const auto& each : result.implementations) look_at(each);
     if (result.implementations.empty()) problems_ = "\n  it has no implementations";
     return problems_.empty();
   }
-  bool match(const ImplementationResult& result) const {
+  [[nodiscard]] bool holds(const ImplementationResult& result) const {
     problems_.clear();
     look_at(result);
     return problems_.empty();
+  }
+  [[nodiscard]] bool fails(const Result& result) const {
+    static_cast<void>(holds(result));
+    for (const auto& each : result.implementations)
+      if (at_fault(each.outcome)) return true;
+    return false;
+  }
+  [[nodiscard]] bool fails(const ImplementationResult& result) const {
+    static_cast<void>(holds(result));
+    return at_fault(result.outcome);
   }
   [[nodiscard]] std::string toString() const {
     return problems_.empty() ? "is correct" : "was expected to be correct, but:" + problems_;

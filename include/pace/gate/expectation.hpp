@@ -14,6 +14,7 @@
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/judge.hpp"
+#include "pace/gate/matcher.hpp"
 
 namespace pace {
 
@@ -22,12 +23,21 @@ namespace gate {
 /// Base of what judges a row, which makes it usable as it is in Catch2's CHECK_THAT: Catch2 asks a matcher for `match`
 /// and then, to print a failure, for `toString`.
 template <class Derived>
-class Matchable {
+class Matchable : public Matcher {
  public:
+  /// Publishes the judgement, too.
   bool match(const ImplementationResult& result) const {
-    last_ = static_cast<const Derived&>(*this).judge(result);
+    static_cast<void>(holds(result));
     if (const auto& hook = judgement_hook(); hook.tell != nullptr) hook.tell(hook.who, result, last_);
     return last_.acceptable;
+  }
+  [[nodiscard]] bool holds(const ImplementationResult& result) const {
+    last_ = static_cast<const Derived&>(*this).judge(result);
+    return last_.acceptable;
+  }
+  [[nodiscard]] bool fails(const ImplementationResult& result) const {
+    static_cast<void>(holds(result));
+    return last_.verdict == Verdict::failed;
   }
   [[nodiscard]] std::string toString() const {
     return "was expected to have a " + static_cast<const Derived&>(*this).describe() + "\n" +

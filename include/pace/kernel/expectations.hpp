@@ -9,6 +9,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/verdict.hpp"
+#include "pace/gate/matcher.hpp"
 #include "pace/kernel/report.hpp"
 
 namespace pace::kernel {
@@ -17,11 +18,16 @@ namespace detail {
 
 /// `Derived` has `Judgement judge(const KernelReport&) const`.
 template <class Derived>
-class ReportMatcher {
+class ReportMatcher : public Matcher {
  public:
-  bool match(const KernelReport& report) const {
+  bool match(const KernelReport& report) const { return holds(report); }
+  [[nodiscard]] bool holds(const KernelReport& report) const {
     last_ = static_cast<const Derived&>(*this).judge(report);
     return last_.acceptable;
+  }
+  [[nodiscard]] bool fails(const KernelReport& report) const {
+    static_cast<void>(holds(report));
+    return last_.verdict == Verdict::failed;
   }
   [[nodiscard]] std::string toString() const {
     return "was expected to have " + last_.expectation + "\n" + pace::to_string(last_.verdict) + ": " + last_.message;
