@@ -155,7 +155,8 @@ TEST_CASE("without accuracy checking nothing is compared") {
   sample.add("a", {1});
   sample.add("b", {1}, c10::ivalue::Tuple::create({at::ones({4}).neg()}));
   CHECK(sample.measure().mismatches == 0);
-  CHECK((sample.out.str().empty() && sample.err.str().empty()));
+  CHECK(sample.out.str().empty());
+  CHECK(sample.err.str().empty());
 }
 
 TEST_CASE("the whole flow counts mismatches, and says nothing on standard output") {
@@ -166,7 +167,9 @@ TEST_CASE("the whole flow counts mismatches, and says nothing on standard output
   fixture.options.accuracy_checking = true;
   fixture.options.repeats = 3;
   const auto summary = fixture.run(Generation::new_);
-  CHECK((summary.mismatches == 2 && summary.errors == 0 && summary.operators == 1));
+  CHECK(summary.mismatches == 2);
+  CHECK(summary.errors == 0);
+  CHECK(summary.operators == 1);
   CHECK_THAT(fixture.out.str(), Catch::Matchers::StartsWith("aten.relu.default: inductor=2.0000x"));
 }
 

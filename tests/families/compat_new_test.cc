@@ -122,7 +122,9 @@ TEST_CASE("new: an error has its kind, and a number that counts from the first s
     return call.run(tensors);
   };
   const auto summary = fixture.run(Generation::new_);
-  CHECK((summary.operators == 0 && summary.samples == 0 && summary.errors == 3));
+  CHECK(summary.operators == 0);
+  CHECK(summary.samples == 0);
+  CHECK(summary.errors == 3);
   CHECK(fixture.out.str() ==
         "error aten.relu.default input 0: RuntimeError: two is too many\n"
         "error aten.relu.default input 1: IndexError: three is out of range\n"
@@ -137,7 +139,8 @@ TEST_CASE("new: what cannot be made is an error of its sample") {
       "cnt: 1, ((T([2], f32), 1, 2, 3), {})\n"
       "cnt: 1, ((T([1], f32),), {})\n");
   const auto summary = fixture.run(Generation::new_);
-  CHECK((summary.samples == 1 && summary.errors == 1));
+  CHECK(summary.samples == 1);
+  CHECK(summary.errors == 1);
   const std::regex error("^error aten\\.relu\\.default input 0: \\w+: .*inputs\\.log:2:.*\n");
   CHECK(std::regex_search(fixture.out.str(), error));
   const std::regex line(

@@ -25,7 +25,9 @@ TEST_CASE("old: lines of text, and the same in a file that grows") {
   CompatFixture fixture(relu_of({1, 2, 3}));
   give_costs(fixture);
   const auto summary = fixture.run(Generation::old);
-  CHECK((summary.operators == 1 && summary.samples == 3 && summary.errors == 0));
+  CHECK(summary.operators == 1);
+  CHECK(summary.samples == 3);
+  CHECK(summary.errors == 0);
   const std::string result = "aten.relu.default:\nInductor Speedups : [1.4, 2.0, 2.6]\n";
   CHECK(fixture.out.str() == "Running aten.relu.default\nIter 0\nIter 1\nIter 2\n" + result + "\n");
   CHECK(fixture.file("timings_torchbench_allfloat32.txt") == result);
@@ -77,7 +79,9 @@ TEST_CASE("old: an error takes two lines, and an operator without times is not h
     return call.run(tensors);
   };
   const auto summary = fixture.run(Generation::old);
-  CHECK((summary.operators == 1 && summary.samples == 1 && summary.errors == 2));
+  CHECK(summary.operators == 1);
+  CHECK(summary.samples == 1);
+  CHECK(summary.errors == 2);
   CHECK(fixture.out.str() ==
         "Running aten.relu.default\nIter 0\nIter 1\nerror aten.relu.default\ntwo is\ntoo many\n"
         "aten.relu.default:\nInductor Speedups : [2.0, 2.0, 2.0]\n\n"
@@ -123,10 +127,12 @@ TEST_CASE("inputs are converted as upstream converts them: every recorded type b
     return sum;
   };
   (void)fixture.run(Generation::old);
-  CHECK((input == at::kFloat && result == at::kFloat));
+  CHECK(input == at::kFloat);
+  CHECK(result == at::kFloat);
   fixture.options.dtype = "float16";
   (void)fixture.run(Generation::old);
-  CHECK((input == at::kHalf && result == at::kLong));
+  CHECK(input == at::kHalf);
+  CHECK(result == at::kLong);
 }
 
 TEST_CASE("channels-last reaches the models") {

@@ -332,7 +332,11 @@ TEST_CASE("load that a machine always has, and a hiccup, change no verdict") {
       std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.event = {.at = 400 * ms, .jump = ms}; }));
   FaultyMachine machine;
   spoil(machine);
-  CHECK(compare(machine, Subject::fast)["new"].judgements.at(0).verdict == pace::Verdict::passed);
+  const auto result = compare(machine, Subject::fast);
+  INFO(result["new"].outcome << ": " << result["new"].message);
+  const auto& judgement = result["new"].judgements.at(0);
+  INFO(judgement.message);
+  CHECK(judgement.verdict == pace::Verdict::passed);
 }
 
 TEST_CASE("no fault is a verdict, and no claim passes on one") {
@@ -340,9 +344,9 @@ TEST_CASE("no fault is a verdict, and no claim passes on one") {
   const auto& fault = faults[GENERATE(range(std::size_t{0}, all_faults().size()))];
   INFO(fault.kind << ": " << fault.name);
   const Aftermath after = fault.inject();
-  CHECK((after.refused || !after.judgements.empty()));
+  if (!after.refused) CHECK(after.judgements.size() > 0);
   for (const auto& judgement : after.judgements) {
-    INFO(judgement.message);
+    INFO(judgement.verdict << ": " << judgement.message);
     CHECK(judgement.verdict != pace::Verdict::passed);
     CHECK(judgement.verdict != pace::Verdict::failed);
     // Claims are closed by anything but proof; whatever is invalid closes guards, too.

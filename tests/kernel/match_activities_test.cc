@@ -28,7 +28,9 @@ TEST_CASE("kernels of one name are told apart by their order, and the middle lau
   }
   const auto times = match_activities(names, records, 3);
   REQUIRE(times.size() == 3);
-  REQUIRE((times[0] && times[1] && times[2]));
+  REQUIRE(times[0]);
+  REQUIRE(times[1]);
+  REQUIRE(times[2]);
   CHECK(times[0]->median == 11us);
   CHECK(times[0]->least == 10us);
   CHECK(times[0]->most == 15us);

@@ -75,10 +75,14 @@ TEST_CASE("The executor overrides the fuser's choice") {
   const FuserGuard guard;
   const FuserState profiling = after(false, "none", "profiling"), legacy = after(true, "te", "legacy"),
                    simple = after(true, "te", "simple"), unchanged = after(false, "te", "default");
-  REQUIRE((profiling.profiling_executor && profiling.optimize));
-  REQUIRE((!legacy.profiling_executor && legacy.optimize));
-  REQUIRE((simple.profiling_executor && !simple.optimize));
-  REQUIRE((unchanged.profiling_executor && unchanged.optimize));
+  REQUIRE(profiling.profiling_executor);
+  REQUIRE(profiling.optimize);
+  REQUIRE(!legacy.profiling_executor);
+  REQUIRE(legacy.optimize);
+  REQUIRE(simple.profiling_executor);
+  REQUIRE(!simple.optimize);
+  REQUIRE(unchanged.profiling_executor);
+  REQUIRE(unchanged.optimize);
 }
 
 TEST_CASE("Scripted LSTMs answer the same under every fuser and executor") {

@@ -109,7 +109,8 @@ TEST_CASE("Sequences of many lengths go through the LSTM as they would alone") {
     for (std::int64_t b = 0; b < 3; ++b) {
       const at::Tensor& sequence = sequences[static_cast<std::size_t>(b)];
       const std::int64_t length = sequence.size(0);
-      REQUIRE((length >= 30 && length < 100));
+      REQUIRE(length >= 30);
+      REQUIRE(length < 100);
       longest = std::max(longest, length);
       const auto state = [&](std::size_t input) { return model.inputs[input].toTensor().narrow(1, b, 1); };
       const auto [output, states] = module->forward(sequence.unsqueeze(1), std::tuple(state(1), state(2)));
