@@ -9,6 +9,7 @@
 
 #include "benches/rnn/runners.hpp"
 #include "pace/core/error.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::rnn {
 
@@ -20,7 +21,7 @@ namespace pace::rnn {
     if (each.name == name) return each;
     names += (names.empty() ? "" : ", ") + each.name;
   }
-  throw InputError({}, option + ": there is no runner '" + name + "'; expected some of " + names);
+  throw InputError({}, option + ": there is no runner '" + report::printable(name) + "'; expected some of " + names);
 }
 
 /// All of `names`. Of those that nobody `asked` for, the ones that need a GPU are left out where there is none, and

@@ -4,7 +4,9 @@
 #include <catch2/internal/catch_clara.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +22,8 @@ namespace pace::rnn {
 
 struct CommandLine {
   std::int64_t seq_length = 100, num_layers = 1, input_size = 512, hidden_size = 512, mini_batch = 64;
-  std::int64_t warmup = 10, nloops = 100;
+  /// None: fastrnns' 10 and 100, or where runners are interleaved as the budget has it.
+  std::optional<std::int64_t> warmup, nloops;
   /// None: the program's choice.
   std::optional<std::string> device;
   bool variable_lstms = false;
@@ -49,6 +52,9 @@ struct CommandLine {
   bool inference = false;
   /// Of compiled packages.
   std::vector<std::string> packages;
+
+  [[nodiscard]] std::int64_t warmup_of_loop() const { return warmup.value_or(10); }
+  [[nodiscard]] std::int64_t nloops_of_loop() const { return nloops.value_or(100); }
 };
 
 /// Names of fastrnns' runners.
@@ -77,10 +83,32 @@ struct Group {
   return groups;
 }
 
+/// Whether an option is among the words of a command line, which in_one_spelling() made.
+[[nodiscard]] inline bool is_given(const std::vector<std::string>& words, const std::string& option) {
+  return std::ranges::any_of(words, [&](const std::string& word) { return word.substr(0, word.find('=')) == option; });
+}
+
+/// Throws InputError for words that ask fastrnns' loop for what it does not have: comparisons with a baseline, and whatever
+/// pace's own measuring is told.
+inline void refuse_with_compat(const std::vector<std::string>& words) {
+  const auto refuse = [&](const std::string& option, const char* why) {
+    if (is_given(words, option)) throw InputError({}, option + " does not go together with --compat: " + why);
+  };
+  for (const char* const option : {"--baseline-runner", "--no-slower-than"})
+    refuse(option, "fastrnns' loop runs one runner after another and compares none");
+  harness::SessionOptions session;
+  const auto paces = harness::with_pace_options(Catch::Clara::Parser(), session);
+  for (const auto& column : paces.getHelpColumns()) {
+    const std::string option = column.left.substr(0, column.left.find(' '));
+    if (option != "--threads" && option != "--isolation" && option != "--no-table")
+      refuse(option, "fastrnns' loop has its own measuring, whose results are its table and --print-json");
+  }
+}
+
 /// Belongs on stderr before the group of variable-length runners, unless JSON is asked for; empty if it does not apply.
 [[nodiscard]] inline std::string variable_length_warning(const CommandLine& line) {
   constexpr std::int64_t patience = 30;
-  if (!line.variable_lstms || line.nloops + line.warmup <= patience) return {};
+  if (!line.variable_lstms || line.nloops_of_loop() + line.warmup_of_loop() <= patience) return {};
   return "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.";
 }
 
@@ -101,8 +129,8 @@ struct Group {
   const char* const json = line.print_json == JsonFormat::oss ? "'oss'" : "'pep'";
   return "Namespace(seqLength=" + number(line.seq_length) + ", numLayers=" + number(line.num_layers) +
          ", inputSize=" + number(line.input_size) + ", hiddenSize=" + number(line.hidden_size) +
-         ", miniBatch=" + number(line.mini_batch) + ", warmup=" + number(line.warmup) +
-         ", nloops=" + number(line.nloops) + ", device=" + maybe(line.device, text) +
+         ", miniBatch=" + number(line.mini_batch) + ", warmup=" + number(line.warmup_of_loop()) +
+         ", nloops=" + number(line.nloops_of_loop()) + ", device=" + maybe(line.device, text) +
          ", variable_lstms=" + (line.variable_lstms ? "True" : "False") + ", sep=" + text(line.sep) +
          ", print_json=" + (line.print_json == JsonFormat::none ? "None" : json) + ", rnns=" + maybe(line.rnns, list) +
          ", cnns=" + maybe(line.cnns, list) + ", group=" + list(line.group) + ", fuser=" + text(line.fuser) +
@@ -117,6 +145,13 @@ namespace detail {
 /// A whole number, `least` at least.
 [[nodiscard]] inline auto read_whole(std::int64_t& to, std::int64_t least) {
   return [&to, least](const std::string& text) { return harness::read_number(text, to) && to >= least; };
+}
+
+/// The same, `most` at most.
+[[nodiscard]] inline auto read_whole(std::optional<std::int64_t>& to, std::int64_t least, std::int64_t most) {
+  return [&to, least, most](const std::string& text) {
+    return harness::read_number(text, to.emplace()) && *to >= least && *to <= most;
+  };
 }
 
 [[nodiscard]] inline auto read_list(std::optional<std::vector<std::string>>& to) {
@@ -154,17 +189,23 @@ template <class Line>
 
 }  // namespace detail
 
+/// Of one runner: their times are kept in memory.
+inline constexpr std::int64_t most_steps = 1'000'000;
+
 /// Catch2's parser with the bench's options; `line` must outlive it. Each may be given again, and the last one counts.
 [[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line) {
   using harness::detail::option;
   using Text = const std::string&;
-  const char* const from_0 = "a whole number from 0 on";
+  const char* const from_0 = "a whole number from 0 to 2147483647";
   const char* const names = "names of runners, none of them twice";
   parser = detail::with_size_options(std::move(parser), line);
-  parser |= option("--warmup", "number", "rnn: steps of each runner before those of the table (defaults to 10); "
-                   "--warm-up is something else", from_0, detail::read_whole(line.warmup, 0));
-  parser |= option("--nloops", "number", "rnn: steps of each runner in the table (defaults to 100)",
-                   "a whole number above 0", detail::read_whole(line.nloops, 1));
+  parser |= option("--warmup", "number", "rnn: steps of each runner before those of the table, instead of the time that "
+                   "--warm-up gives (with --compat defaults to 10)", "a whole number from 0 to 1000000",
+                   detail::read_whole(line.warmup, 0, most_steps));
+  parser |= option("--nloops", "number", "rnn: steps of each runner in the table, or a few more so that each runner takes "
+                   "each turn equally often, unless --budget ends them before (defaults to 100 at most, within the "
+                   "budget; with --compat to 100)", "a whole number from 1 to 1000000",
+                   detail::read_whole(line.nloops, 1, most_steps));
   parser |= Catch::Clara::Opt(line.variable_lstms)["--variable-lstms"](
       "rnn: also sequences of different lengths, which takes long and ignores --seq-length");
   parser |= option("--sep", "text", "rnn: between the columns of the table (defaults to a space)", "a text",
@@ -193,7 +234,7 @@ template <class Line>
                    "rnn: TorchScript's executor (defaults to the fuser's)", "profiling, simple, legacy or default",
                    detail::read_one_of(line.executor, {"profiling", "simple", "legacy", "default"}));
   const auto whole = [](std::optional<std::int64_t>& to) {
-    return [&to](Text text) { return harness::read_number(text, to.emplace()) && *to >= 0; };
+    return detail::read_whole(to, 0, std::numeric_limits<int>::max());
   };
   parser |= option("--cuda-pointwise-loop-level", "number", "rnn: of the fuser's kernels on a GPU; 0: its own", from_0,
                    whole(line.cuda_pointwise_loop_level));
@@ -202,7 +243,8 @@ template <class Line>
   parser |= option("--cuda-pointwise-block-size", "number", "rnn: likewise", from_0,
                    whole(line.cuda_pointwise_block_size));
   parser |= Catch::Clara::Opt(line.compat)["--compat"](
-      "rnn: seconds called milliseconds on the CPU, and with JSON no word of runners that fail, as fastrnns has it");
+      "rnn: fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, and "
+      "with JSON no word of runners that fail");
   // --baseline is the stored one.
   parser |= option("--baseline-runner", "name",
                    "rnn: whom the others are compared with (defaults to cudnn on a GPU, to aten on a CPU)", "the name of a runner", [&baseline = line.baseline](Text text) {
@@ -232,7 +274,7 @@ template <class Line>
   parser |= option("--no-slower-than", "factor",
                    "rnn: fail a runner that is proven to take more than this times the baseline's time for a step",
                    "a number above 0, such as 1.1", [&limit = line.no_slower_than](Text text) {
-                     return harness::read_number(text, limit.emplace()) && *limit > 0;
+                     return harness::read_number(text, limit.emplace()) && *limit > 0 && std::isfinite(*limit);
                    });
   return parser;
 }

@@ -24,6 +24,7 @@
 
 #include "benches/rnn/python_text.hpp"
 #include "pace/core/error.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::rnn {
 
@@ -33,11 +34,12 @@ using Times = std::map<std::string, double>;
 namespace detail {
 
 [[nodiscard]] inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  // A folder opens, but cannot be read.
+  // A folder opens, but cannot be read; a pipe that nothing writes to would be waited for without end.
   std::error_code ignored;
-  if (!file || std::filesystem::is_directory(path, ignored))
-    throw InputError({path}, "cannot be read; expected JSON of fastrnns or of pytest-benchmark");
+  const bool regular = std::filesystem::is_regular_file(path, ignored);
+  std::ifstream file;
+  if (regular) file.open(path, std::ios::binary);
+  if (!regular || !file) throw InputError({path}, "cannot be read; expected a file with JSON of fastrnns or of pytest-benchmark");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -72,7 +74,8 @@ namespace detail {
                                    std::string(models.type_name()));
     for (const auto& [model, time] : models.items()) {
       if (!time.is_number())
-        throw InputError({path}, "'" + group + "', '" + model + "': expected a time, found " + time.dump());
+        throw InputError({path}, "'" + group + "', '" + model + "': expected a time, found " +
+                                     (time.is_structured() ? time.type_name() : time.dump()));
       times[full_name(group, model)] = time.get<double>() / (as_they_are ? 1 : milliseconds_per_second);
     }
   }
@@ -128,6 +131,8 @@ namespace detail {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     throw InputError(detail::place_in(path, text, offset),
                      "this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark");
+  } catch (const nlohmann::json::exception&) {
+    throw InputError({path}, "a number in it is too large; expected times");
   }
   if (!json.is_object())
     throw InputError({path}, "expected an object of groups, or of pytest-benchmark, found " +
@@ -195,7 +200,7 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
   if (format == CompareFormat::markdown) out << detail::compare_line(format, {":---", "---:", "---:", "---:"});
   const char* const percent = format == CompareFormat::csv ? "%.2f" : "%.1f";
   for (const auto& each : pairs)
-    out << detail::compare_line(format, {each.name, python_format("%.6f", each.base), python_format("%.6f", each.diff),
+    out << detail::compare_line(format, {report::printable(each.name), python_format("%.6f", each.base), python_format("%.6f", each.diff),
                                          python_format(percent, each.percent()) + '%'});
 }
 
@@ -225,12 +230,14 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
       throw InputError({}, "--format: '" + format + "' does not do; expected md, csv, table or json");
     if (diff.empty()) throw InputError({}, "expected two files: base.json and diff.json");
     const Times before = read_times(resolve(base), compat), after = read_times(resolve(diff), compat);
-    print_comparison(pair_up(before, after), formats.at(format), out);
+    const auto pairs = pair_up(before, after);
+    if (pairs.empty()) throw InputError({}, base + " and " + diff + " have no times; expected one at least");
+    print_comparison(pairs, formats.at(format), out);
     out << std::flush;
     if (!out) throw Error("cannot write the comparison: the output is closed or full");
     return 0;
   } catch (const std::exception& error) {
-    err << "compare_fastrnns: " << error.what() << '\n';
+    err << "compare_fastrnns: " << report::printable(error.what()) << '\n';
     return 1;
   }
 }

@@ -20,6 +20,8 @@ struct Sizes {
   std::optional<std::uint64_t> seed = {};
   /// Of a batch of images for convolutional networks, and the length of their sides: ImageNet's.
   std::int64_t images = 32, image_side = 224;
+  /// Runners that are called after cuDNN run on the CPU, too, as LibTorch's modules without it: fastrnns has it so.
+  bool cudnn_anywhere = false;
 };
 
 using Stack = torch::jit::Stack;

@@ -50,12 +50,23 @@ struct Family {
   return !name.starts_with("jit") && !name.starts_with("py") && !name.ends_with("_jit") && !name.ends_with("_py");
 }
 
-/// The runner that others of a kind are compared with, unless somebody says otherwise: cuDNN's on a GPU, the same module
-/// without it on the CPU; of kinds that have no such module, the first plain one.
-[[nodiscard]] inline const Runner& reference_of(const std::string& kind, const c10::Device& device) {
+/// Runners of one kind give equal answers with these sizes. With several layers a runner that drops out between them is
+/// compared only with others that do; where its kind has other runners, it is a kind of its own.
+[[nodiscard]] inline std::string kind_of(const Runner& runner, const Sizes& sizes) {
+  const auto draws_nothing = [&](const Runner& other) {
+    return other.compared_with == runner.compared_with && !other.draws;
+  };
+  const bool alone = runner.draws && sizes.layers > 1 && std::ranges::any_of(runners(), draws_nothing);
+  return alone ? runner.name : runner.compared_with;
+}
+
+/// The runner that others of a kind are compared with by default: cuDNN's on a GPU, the same module without it on the
+/// CPU; of kinds that have no such module, the first plain one.
+[[nodiscard]] inline const Runner& reference_of(const std::string& kind, const Sizes& sizes) {
+  const c10::Device& device = sizes.device;
   const Runner* found = nullptr;
   const auto rank = [&](const Runner& runner) {
-    if (runner.compared_with != kind || (runner.needs_cuda && !device.is_cuda())) return 0;
+    if (kind_of(runner, sizes) != kind || (runner.needs_cuda && !device.is_cuda())) return 0;
     if (runner.needs_cuda) return 4;
     return is_module(runner.name) ? 3 : runner.name.starts_with("py") ? 2 : 1;
   };
@@ -65,27 +76,39 @@ struct Family {
   return *found;
 }
 
-/// The runners by kind, in the order of their first. `baseline`: a runner's name, or none.
+/// The runners by kind, in the order of their first; `baseline`, a runner's name or none, leads those of its kind, if
+/// there are any among `names`.
 [[nodiscard]] inline std::vector<Family> plan_families(const std::vector<std::string>& names,
-                                                       const std::optional<std::string>& baseline,
-                                                       const c10::Device& device) {
+                                                       const std::optional<std::string>& baseline, const Sizes& sizes) {
   std::vector<Family> families;
   const auto family_of = [&](const std::string& kind) -> Family& {
     const auto found = std::ranges::find(families, kind, &Family::kind);
     if (found != families.end()) return *found;
-    const Runner& reference = reference_of(kind, device);
-    return families.emplace_back(Family{kind, {reference.name, &reference}});
+    const Runner& reference = reference_of(kind, sizes);
+    Family family{kind, {reference.name, &reference}};
+    if (const auto chosen = baseline ? std::optional(find_planned(*baseline)) : std::nullopt;
+        chosen && kind_of(*chosen->runner, sizes) == kind)
+      family.baseline = *chosen;
+    return families.emplace_back(std::move(family));
   };
-  if (baseline) {
-    const Planned chosen = find_planned(*baseline);
-    family_of(chosen.runner->compared_with).baseline = chosen;
-  }
   for (const auto& name : names) {
     Planned planned = find_planned(name);
-    Family& family = family_of(planned.runner->compared_with);
+    Family& family = family_of(kind_of(*planned.runner, sizes));
     if (planned.name != family.baseline.name) family.candidates.push_back(std::move(planned));
   }
   return families;
+}
+
+/// Throws InputError for a baseline that none of `names` is compared with.
+inline void check_baseline(const std::string& baseline, const std::vector<std::string>& names, const Sizes& sizes) {
+  const std::string kind = kind_of(*find_planned(baseline).runner, sizes);
+  for (const auto& name : names)
+    if (kind_of(*find_planned(name).runner, sizes) == kind) return;
+  std::string others;
+  for (const Runner& runner : runners())
+    if (kind_of(runner, sizes) == kind) others += (others.empty() ? "" : ", ") + runner.name;
+  throw InputError({}, "--baseline-runner: none of the runners that were asked for is compared with '" + baseline +
+                           "'; expected one of " + others + " among them");
 }
 
 /// Throws what tells why a runner cannot run with these sizes, before anything does.

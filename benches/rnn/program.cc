@@ -1,12 +1,19 @@
 // Training steps of RNNs and CNNs, all runners side by side: a test under `bazel test`, a program under `bazel run`.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
+#include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
@@ -16,6 +23,7 @@
 #include "benches/rnn/device_choice.hpp"
 #include "benches/rnn/fuser.hpp"
 #include "benches/rnn/make_models.hpp"
+#include "benches/rnn/measuring.hpp"
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/table.hpp"
@@ -39,6 +47,8 @@ using pace::rnn::Planned;
 using pace::rnn::Sizes;
 
 pace::rnn::CommandLine line;
+/// Of the command line, without the program's name.
+std::vector<std::string> given;
 Sizes sizes;
 std::vector<Group> groups;
 
@@ -113,10 +123,7 @@ std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& ma
   for (const Planned& candidate : family.candidates) record(candidate);
   const ModelDef baseline = make_baseline(family.baseline, maker);
   auto comparison = pace::compare(family.kind, baseline.inputs);
-  auto options = pace::run_context().options;
-  // So that a sample is a step, as in fastrnns' table.
-  options.max_iterations = 1;
-  options.max_rounds = std::min(options.max_rounds, static_cast<std::size_t>(line.nloops) + family.candidates.size());
+  auto options = pace::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
   // Copies of all operands for everybody would be graphs of all steps for everybody as well.
   if (sizes.device.is_cuda()) options.operands = pace::OperandPolicy::shared;
   comparison.options(options).check(check_options(family.kind)).baseline(family.baseline.name, baseline.step);
@@ -155,15 +162,23 @@ std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& ma
 GroupResults measure(const Group& group) {
   GroupResults results{.group = group.key};
   auto maker = model_maker();
-  const auto families = pace::rnn::plan_families(group.runners, line.baseline, sizes.device);
+  const auto families = pace::rnn::plan_families(group.runners, line.baseline, sizes);
   std::vector<Planned> all;
   for (const auto& family : families) {
     all.push_back(family.baseline);
     all.insert(all.end(), family.candidates.begin(), family.candidates.end());
   }
   maker.prepare(all);
-  for (const auto& family : families)
-    for (auto& each : compare(family, maker)) results.models.push_back(std::move(each));
+  for (const auto& family : families) {
+    try {
+      for (auto& each : compare(family, maker)) results.models.push_back(std::move(each));
+    } catch (const pace::DeviceLost&) {
+      throw;
+    } catch (const std::exception&) {
+      // The other families' times are not lost for it.
+      FAIL_CHECK(pace::detail::current_message());
+    }
+  }
   if (quiet()) return results;
   std::cerr << "Benchmarking " << group.title << "s...\n" << pace::rnn::table_header(line.sep) << '\n';
   for (const auto& each : results.models) std::cerr << pace::rnn::table_line(each, line.sep) << '\n';
@@ -174,18 +189,24 @@ GroupResults measure(const Group& group) {
 /// As fastrnns does it: one runner after another.
 GroupResults loop(const Group& group) {
   pace::rnn::GroupOptions options;
-  options.nloops = line.nloops;
-  options.warmup = line.warmup;
+  options.nloops = line.nloops_of_loop();
+  options.warmup = line.warmup_of_loop();
   options.compat = true;
+  options.inference = line.inference;
   options.separator = line.sep;
   options.print_json = quiet();
   auto maker = model_maker();
   std::vector<pace::rnn::Entry> entries;
-  for (const auto& name : group.runners)
-    entries.push_back({name, [&maker, planned = pace::rnn::find_planned(name)] { return maker.make(planned); }});
-  return pace::rnn::with_step_timer(sizes.device, [&](auto& timer) {
+  for (const auto& name : group.runners) {
+    const Planned planned = pace::rnn::find_planned(name);
+    record(planned);
+    entries.push_back({name, [&maker, planned] { return maker.make(planned); }});
+  }
+  auto results = pace::rnn::with_step_timer(sizes.device, [&](auto& timer) {
     return pace::rnn::bench_group(timer, group.title, group.key, entries, options, std::cerr).results;
   });
+  if (results.models.empty()) FAIL_CHECK("none of the runners of " << group.title << "s could be measured");
+  return results;
 }
 
 TEST_CASE("runners compute the same, forward and backward, and fast enough", "[rnn]") {
@@ -207,8 +228,23 @@ TEST_CASE("runners compute the same, forward and backward, and fast enough", "[r
   std::cout << std::flush;
 }
 
+/// Throws InputError for folders that cannot be used, before anything runs.
+void check_folders() {
+  namespace fs = std::filesystem;
+  for (const auto& directory : line.packages)
+    if (!fs::is_directory(pace::harness::user_path(directory)))
+      throw pace::InputError({}, "--packages: there is no folder '" + directory + '\'');
+  if (line.log_operator_inputs.empty()) return;
+  const fs::path folder = pace::harness::output_path(line.log_operator_inputs);
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure || !fs::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
+    throw pace::InputError({}, "--log-operator-inputs: cannot write to the folder '" + line.log_operator_inputs + '\'');
+}
+
 /// What is asked for, and can be run, before anything is.
 void settle_options(pace::harness::SessionOptions& session) {
+  if (line.compat) pace::rnn::refuse_with_compat(given);
   sizes.device = pace::rnn::choose_device(line.device);
   line.device = line.device.value_or(sizes.device.is_cuda() ? "cuda" : "cpu");
   sizes.sequence = line.seq_length;
@@ -218,6 +254,10 @@ void settle_options(pace::harness::SessionOptions& session) {
   sizes.batch = line.mini_batch;
   sizes.images = line.images;
   sizes.image_side = line.image_side;
+  sizes.cudnn_anywhere = line.compat;
+  if (line.tf32 == "on" && !sizes.device.is_cuda())
+    throw pace::Refused("--tf32 on: products on the CPU have no TF32; expected --device cuda");
+  check_folders();
   // Equal for all, or their answers could not be compared. fastrnns draws anew for each.
   if (!line.compat) sizes.seed = pace::run_context().options.seed;
   groups = pace::rnn::groups_of(line);
@@ -236,7 +276,12 @@ void settle_options(pace::harness::SessionOptions& session) {
     }
     group.runners = std::move(able);
   }
-  if (line.baseline) pace::rnn::check(pace::rnn::find_planned(*line.baseline), sizes);
+  if (line.baseline) {
+    pace::rnn::check(pace::rnn::find_planned(*line.baseline), sizes);
+    std::vector<std::string> all;
+    for (const auto& group : groups) all.insert(all.end(), group.runners.begin(), group.runners.end());
+    pace::rnn::check_baseline(*line.baseline, all, sizes);
+  }
   if (quiet()) session.no_table = true;
 }
 
@@ -245,6 +290,7 @@ void settle_options(pace::harness::SessionOptions& session) {
 int main(int argc, char** argv) {
   std::deque<std::string> words;
   auto arguments = pace::rnn::in_one_spelling(argc, argv, words);
+  given.assign(words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), words.end());
   // Whoever asks for JSON gets nothing else there: Catch2's own words go to stderr.
   const auto is_json = [](const std::string& word) { return word.starts_with("--print-json"); };
   if (std::ranges::any_of(words, is_json)) {

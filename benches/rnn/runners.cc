@@ -5,6 +5,7 @@
 #include "benches/rnn/creators.hpp"
 #include "benches/rnn/draw.hpp"
 #include "pace/core/error.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::rnn {
 
@@ -98,7 +99,7 @@ void check(const Runner& runner, const Sizes& sizes) {
   if (sizes.layers > runner.max_layers)
     throw InputError({}, "--numLayers: " + runner.name + " has " + std::to_string(runner.max_layers) +
                              " layer and no more; expected 1, found " + std::to_string(sizes.layers));
-  if (runner.needs_cuda && !sizes.device.is_cuda())
+  if (runner.needs_cuda && !sizes.cudnn_anywhere && !sizes.device.is_cuda())
     throw Refused("--device: " + runner.name + " runs on a GPU only; " + instead_of(runner.name) +
                   " is the same module without cuDNN, and runs on the CPU, too; expected cuda, found " +
                   sizes.device.str());
@@ -127,7 +128,7 @@ const Runner& find_runner(const std::string& name) {
     if (runner.name == name) return runner;
     names += (names.empty() ? "" : ", ") + runner.name;
   }
-  throw InputError({}, "no runner is called '" + name + "'; expected one of " + names);
+  throw InputError({}, "no runner is called '" + report::printable(name) + "'; expected one of " + names);
 }
 
 }  // namespace pace::rnn

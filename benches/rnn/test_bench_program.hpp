@@ -82,6 +82,7 @@ template <class ToDevice, class SetFuser, class WithTimer>
     };
     add(line.rnns, default_rnns, "--rnns");
     add(line.cnns, default_cnns, "--cnns");
+    if (asked.empty()) throw InputError({}, "there is nothing to run; expected runners in --rnns, --cnns or both");
     set_fuser(line.fuser, line.executor);
   } catch (const Error& error) {
     return complain(error.what());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
@@ -27,6 +28,8 @@ struct LoopOptions {
   std::int64_t nloops = 100, warmup = 10;
   /// Times on the CPU are in seconds and taken for milliseconds, as in the original.
   bool compat = false;
+  /// Forwards alone, in which nothing is recorded for a backward.
+  bool inference = false;
 };
 
 struct StepTimes {
@@ -79,6 +82,7 @@ template <StepTimer T>
     constexpr double per_millisecond = 1e6, per_second = 1e9;
     return static_cast<float>(time.count() / (options.compat && T::on_host ? per_second : per_millisecond));
   };
+  const at::AutoGradMode with_gradients(!options.inference);
   for (std::int64_t i = 0; i < options.warmup; ++i) static_cast<void>(train_batch(timer, name, model));
   std::vector<float> forward, backward;
   for (std::int64_t i = 0; i < options.nloops; ++i) {

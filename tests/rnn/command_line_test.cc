@@ -6,6 +6,7 @@
 
 #include "benches/rnn/command_line.hpp"
 #include "pace/core/error.hpp"
+#include "tests/support/why.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_config.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -165,13 +166,14 @@ TEST_CASE("who asks for many steps of sequences of different lengths is warned")
 
 TEST_CASE("values that do not do: which option, what was found, what was expected") {
   const std::string above_0 = "does not do; expected a whole number above 0";
-  for (const std::string option : {"--seq-length", "--num-layers", "--input-size", "--hidden-size", "--mini-batch",
-                                   "--nloops"})
+  for (const std::string option : {"--seq-length", "--num-layers", "--input-size", "--hidden-size", "--mini-batch"})
     for (const std::string value : {"0", "-3", "many", "2.5", "7x", ""})
       REQUIRE(error_of({option, value}) == option + ": '" + value + "' " + above_0);
   REQUIRE(error_of({"--seqLength", "0"}) == "--seq-length: '0' " + above_0);
-  for (const std::string option : {"--warmup", "--cuda-pointwise-block-size"})
-    REQUIRE(error_of({option, "-1"}) == option + ": '-1' does not do; expected a whole number from 0 on");
+  for (const std::string value : {"0", "-3", "many", "2.5", "7x", "", "1000001"})
+    REQUIRE(error_of({"--nloops", value}) ==
+            "--nloops: '" + value + "' does not do; expected a whole number from 1 to 1000000");
+  REQUIRE(error_of({"--warmup", "-1"}) == "--warmup: '-1' does not do; expected a whole number from 0 to 1000000");
   REQUIRE(error_of({"--fuser", "nnc"}) == "--fuser: 'nnc' does not do; expected te, old, none or default");
   REQUIRE(error_of({"--executor", "fast"}) ==
           "--executor: 'fast' does not do; expected profiling, simple, legacy or default");
@@ -184,6 +186,34 @@ TEST_CASE("values that do not do: which option, what was found, what was expecte
   REQUIRE(error_of({"--baseline-runner", ""}) == "--baseline-runner: '' does not do; expected the name of a runner");
   REQUIRE_FALSE(error_of({"--nloops"}).empty());
   REQUIRE_FALSE(error_of({"--no-such-option"}).empty());
+}
+
+TEST_CASE("with --compat, options that fastrnns' loop does not have are refused by name") {
+  const auto why = [](const std::string& word) {
+    return pace::test::why<pace::InputError>([&] { refuse_with_compat({"--compat", word, "3"}); });
+  };
+  REQUIRE(why("--baseline-runner") == "--baseline-runner does not go together with --compat: fastrnns' loop runs one runner "
+                                      "after another and compares none");
+  REQUIRE(why("--no-slower-than=1.1").starts_with("--no-slower-than does not go together with --compat: "));
+  for (const char* const each : {"--budget", "--warm-up", "--json", "--csv", "--junit", "--baseline", "--save-baseline",
+                                 "--processes", "--resume", "--seed", "--time-limit", "--max-rounds", "--clock"}) {
+    INFO(each);
+    REQUIRE(why(each) == std::string(each) + " does not go together with --compat: fastrnns' loop has its own measuring, "
+                                             "whose results are its table and --print-json");
+  }
+  for (const char* const each : {"--warmup", "--nloops", "--inference", "--log-operator-inputs", "--threads", "--isolation",
+                                 "--tf32", "--packages", "--print-json=oss", "--budgets"}) {
+    INFO(each);
+    REQUIRE(why(each) == "nothing was thrown");
+  }
+}
+
+TEST_CASE("numbers that are too large are refused, not cut") {
+  REQUIRE(error_of({"--warmup", "9223372036854775807"}).starts_with("--warmup: "));
+  REQUIRE(error_of({"--cuda-pointwise-block-size", "4294967297"}) ==
+          "--cuda-pointwise-block-size: '4294967297' does not do; expected a whole number from 0 to 2147483647");
+  REQUIRE(error_of({"--no-slower-than", "inf"}) ==
+          "--no-slower-than: 'inf' does not do; expected a number above 0, such as 1.1");
 }
 
 TEST_CASE("Catch2's options and pace's stand on the same line") {

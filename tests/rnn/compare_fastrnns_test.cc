@@ -1,6 +1,8 @@
 // The comparison of two runs: names, units, what is missing, every format, and files that do not do.
 #include <catch2/catch_test_macros.hpp>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -116,7 +118,7 @@ TEST_CASE("files that do not do are named, with the line where they are no JSON"
   const Scratch folder;
   const auto good = folder.write("good.json", "{}");
   const auto missing = folder.path.string() + "/missing.json";
-  const std::string unreadable = ": cannot be read; expected JSON of fastrnns or of pytest-benchmark";
+  const std::string unreadable = ": cannot be read; expected a file with JSON of fastrnns or of pytest-benchmark";
   fails(run({missing, good}), missing + unreadable);
   fails(run({good, folder.path.string()}), folder.path.string() + unreadable);
 
@@ -140,6 +142,24 @@ TEST_CASE("files that do not do are named, with the line where they are no JSON"
                                                                   {"name": "a", "stats": {"mean": 2}}]})");
   fails(run({good, twice}), twice + ": benchmarks[1]: expected each test once, found a again; a file has one executor "
                                     "and one fuser");
+}
+
+TEST_CASE("files that would hang, crash or give orders to a terminal") {
+  const Scratch folder;
+  const auto good = folder.write("good.json", R"({"lstm": {"aten": 1}})");
+  const auto pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  fails(run({pipe, good}), pipe + ": cannot be read; expected a file with JSON of fastrnns or of pytest-benchmark");
+  const auto deep = folder.write("deep.json", R"({"lstm": {"aten": )" + std::string(1'000'000, '[') +
+                                                  std::string(1'000'000, ']') + "}}");
+  fails(run({good, deep}), deep + ": 'lstm', 'aten': expected a time, found array");
+  const auto large = folder.write("large.json", R"({"lstm": {"aten": 1e999}})");
+  fails(run({good, large}), large + ": a number in it is too large; expected times");
+  const auto none = folder.write("none.json", "{}");
+  fails(run({none, none}), none + " and " + none + " have no times; expected one at least");
+  const auto escape = folder.write("escape.json", R"({"l\u001b[31m": {"aten": 1}})");
+  REQUIRE(run({escape, good}).out.find("l\\x1b[31m[aten]:fwd") != std::string::npos);
+  REQUIRE(run({folder / "\x1b[31m", good}).err.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("command lines that do not do") {

@@ -10,13 +10,13 @@ unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UND
   TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE
 failures=0
 
-# run OPTIONS...: sets output (stdout), errors (stderr) and code.
-run() {
-  "$program" --device cpu --seqLength 5 --input-size 4 --hidden_size 6 --miniBatch 3 --budget 0.05 --warm-up 0.001 "$@" \
-    >"$work/out" 2>"$work/err" </dev/null
+# run_counted OPTIONS...: sets output (stdout), errors (stderr) and code. run OPTIONS...: the same within a short time.
+run_counted() {
+  "$program" --device cpu --seqLength 5 --input-size 4 --hidden_size 6 --miniBatch 3 "$@" >"$work/out" 2>"$work/err" </dev/null
   code=$?
   output=$(<"$work/out") errors=$(<"$work/err")
 }
+run() { run_counted --budget 0.05 --warm-up 0.001 "$@"; }
 fails() { ((code != 0)) || complain "exit code 0"; }
 succeeds() { ((code == 0)) || complain "exit code $code"; }
 # Without white space, since lines are wrapped.
@@ -51,10 +51,25 @@ run --group rnns --rnns py --nloops 3 --print-json pep; succeeds
 (($(grep -c '^Caffe2Observer {"type": "NET", "metric": "lstm-py", "unit": "ms", "value": "' "$work/out") >= 3)) ||
   complain "fewer lines than steps"
 
-case="fastrnns' own loop: exactly so many steps, and nobody else's baseline"
-run --group rnns --rnns py --nloops 7 --warmup 1 --compat --print-json pep; succeeds
+case="steps are counted, whatever time they take"
+run_counted --group rnns --rnns py --nloops 600 --warmup 3 --print-json pep --json "$work/counted.json"; succeeds
+(($(grep -c '^Caffe2Observer' "$work/out") == 2 * 2 * 600)) || complain "expected 600 steps of both, forward and backward"
+grep -q '"warm_up_iterations": *3' "$work/counted.json" || complain "not 3 steps of warm-up"
+
+case="fastrnns' own loop: exactly so many steps, and no other baseline"
+run_counted --group rnns --rnns py --nloops 7 --warmup 1 --compat --print-json pep; succeeds
 (($(grep -c '^Caffe2Observer' "$work/out") == 14)) || complain "expected 7 lines forward and 7 backward"
-[[ $output != *aten* ]] || complain "a runner that nobody asked for"
+[[ $output != *aten* ]] || complain "a runner that was not asked for"
+case="fastrnns' own loop has cuDNN's runners on the CPU, too, and records operators"
+run_counted --group rnns --nloops 1 --warmup 0 --compat --print-json --log-operator-inputs "$work/of_loop"; succeeds
+[[ $output == '{"lstm": {"cudnn": '*'"py": '*'"lstm-backward": {"cudnn": '* ]] || complain "not all of fastrnns' runners"
+grep -q '^Operator: aten.mm.default$' "$work/of_loop/py_training.txt" || complain "no products in py_training.txt"
+case="fastrnns' own loop takes no options of comparisons"
+for option in "--no-slower-than 1.1" "--baseline-runner py" "--json $work/empty.json" "--budget 3"; do
+  run_counted --group rnns --rnns jit --nloops 1 --compat $option; fails
+  says "${option%% *} does not go together with --compat"; [[ $errors != *Benchmarking* ]] || complain "it ran"
+done
+[[ ! -e $work/empty.json ]] || complain "a file without results"
 
 case="convolutional networks and sequences of different lengths"
 run --group cnns --cnns resnet18 resnet18_jit --images 2 --image-side 64 --nloops 2; succeeds; prints "resnet18_jit over resnet18"
@@ -63,8 +78,12 @@ run --group none --variable-lstms --nloops 2; succeeds; says "vl_cudnn runs on a
 case="images that a runner cannot be made for: LibTorch's words, no stack"
 run --group cnns --cnns resnet18 resnet18_jit --images 1 --image-side 32 --nloops 2; fails
 says "Expected more than 1 value per channel when training"; [[ $output$errors != *"frame #1"* ]] || complain "a stack"
+case="a group that fails costs those before it no results"
+run --group cnns rnns --rnns py --cnns resnet18 --images 9000000000000000000 --nloops 2 --print-json; fails
+says "resnet18 cannot be made: Storage size calculation overflowed"; [[ $output == '{"lstm": {"aten": '* ]] || complain "the times of the first group are lost"
 
 case="forwards alone"
+run_counted --group rnns --rnns py --inference --compat --nloops 2 --warmup 0 --print-json; succeeds
 run --group rnns --rnns py jit --inference --nloops 3; succeeds; prints "jit over aten"
 
 case="recorded operators"
@@ -86,6 +105,14 @@ run --group rnns --rnns py_graph; fails; says "captured in CUDA graphs"
 run --group rnns --device cuda:0; fails
 case="another word after --print-json"
 run --print-json xml; fails; says "--print-json: 'xml' does not do; expected oss or pep"
+case="a baseline that nothing is compared with"
+run --group rnns --rnns py --baseline-runner resnet18; fails; says "none of the runners that were asked for is compared with"
+case="what would have no effect, or nowhere to go"
+run --group rnns --rnns py --tf32 on; fails; says "products on the CPU have no TF32"
+run --group rnns --rnns py --packages "$work/nowhere"; fails; says "--packages: there is no folder"
+touch "$work/file"
+run --group rnns --rnns py --log-operator-inputs "$work/file"; fails; says "--log-operator-inputs: cannot write to the folder"
+run --group rnns --rnns py --no-slower-than inf; fails; says "--no-slower-than: 'inf' does not do"
 case="a compiled runner of TorchScript"
 run --group rnns --rnns jit_aot_inductor; fails; says "expected a plain runner before _aot_inductor"
 case="a runner slower than it may be"

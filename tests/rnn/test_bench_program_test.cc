@@ -38,6 +38,9 @@ struct World {
       hidden.push_back(sizes.hidden);
       ModelDef def;
       def.step.forward = [this](Stack&) -> c10::IValue { return time += Nanoseconds(50e6), 1; };
+      def.step.backward_setup = [](const c10::IValue&) -> c10::IValue {
+        return c10::ivalue::Tuple::create({at::zeros({1}), at::zeros({1})});
+      };
       if (has_backward) def.step.backward = [this](const c10::IValue&) { time += Nanoseconds(100e6); };
       return def;
     };
@@ -118,6 +121,9 @@ TEST_CASE("a bad command line ends before anything runs") {
   REQUIRE(world.err.str().starts_with("test_bench: --rnns: there is no runner 'warp'; expected some of broken, "));
   REQUIRE(world.out.str().empty());
   REQUIRE(world.hidden.empty());
+  World nothing;
+  REQUIRE(nothing.run({"--rnns", "none", "--cnns", "none"}) == 1);
+  REQUIRE(nothing.err.str() == "test_bench: there is nothing to run; expected runners in --rnns, --cnns or both\n");
   World other;
   REQUIRE(other.run({"--miniBatch", "-1"}) == 1);
   REQUIRE(other.err.str() == "test_bench: --mini-batch: '-1' does not do; expected a whole number above 0\n");

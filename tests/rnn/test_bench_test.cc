@@ -8,13 +8,16 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include "benches/rnn/compare_fastrnns.hpp"
 #include "benches/rnn/test_bench.hpp"
 #include "pace/core/error.hpp"
+#include "tests/support/operator_observer.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
 
@@ -41,6 +44,7 @@ struct World {
 
   Nanoseconds time{}, queued{}, forward_time{10e6}, backward_time{30e6};
   int forwards = 0, backwards = 0;
+  bool keeps_graph = true;
   std::vector<double> gradients_before;
   Timer timer{this};
 
@@ -53,9 +57,13 @@ struct World {
       queued += forward_time;
       return 1;
     };
-    def.step.backward_setup = [this](const c10::IValue&) -> c10::IValue { return queued += Nanoseconds(7e9), 2; };
-    def.step.backward = [this, weight](const c10::IValue&) mutable {
+    def.step.backward_setup = [this](const c10::IValue&) -> c10::IValue {
+      queued += Nanoseconds(7e9);
+      return c10::ivalue::Tuple::create({at::empty({1}), at::Tensor()});
+    };
+    def.step.backward = [this, weight](const c10::IValue& prepared) mutable {
       ++backwards;
+      keeps_graph = keeps_graph && prepared.toTupleRef().elements().at(2).toBool();
       queued += backward_time;
       if (!weight.grad().defined()) weight.mutable_grad() = at::zeros({1});
       gradients_before.push_back(weight.grad().item<double>());
@@ -106,17 +114,27 @@ TEST_CASE("slow calls have five rounds; a call without a time does not go on for
   REQUIRE(test_forward(fast.timer, other).rounds == 20000);
 }
 
-TEST_CASE("backward: neither its forward nor its setup are timed, and each begins with gradients of zero") {
+TEST_CASE("backward: through the kept graph of one forward, which is not timed; gradients are zeroed behind the last") {
   World world;
   auto model = world.model();
+  model.step.parameters[0].mutable_grad() = at::zeros({1});
+  int zeroed = 0;
+  const pace::test::OperatorObserver observer([&](std::string_view op) {
+    if (op != "aten::zero_") return;
+    ++zeroed;
+    world.queued += Nanoseconds(60e9);
+  });
   const auto stats = test_backward(world.timer, "x", model, {.warmup = 2, .min_rounds = 1});
   REQUIRE(stats.has_value());
   // 0.1 s / 30 ms, rounded up.
   REQUIRE(stats->rounds == 4);
   REQUIRE(world.backwards == 3 + 2 + 4);
-  REQUIRE(world.forwards == 3 + 2 + 4);
+  REQUIRE(world.forwards == 1);
+  REQUIRE(world.keeps_graph);
   REQUIRE(std::abs(stats->max - 0.03) < 1e-6);
-  REQUIRE(world.gradients_before == std::vector<double>(9, 0));
+  REQUIRE(world.gradients_before == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8});
+  REQUIRE(zeroed == 1);
+  REQUIRE(model.step.parameters[0].grad().item<double>() == 0);
 
   auto forward_only = world.model();
   forward_only.step.backward = {};

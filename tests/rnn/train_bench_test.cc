@@ -4,9 +4,11 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
@@ -14,6 +16,7 @@
 #include "benches/rnn/train_bench.hpp"
 #include "pace/core/error.hpp"
 #include "tests/clock/fake_device.hpp"
+#include "tests/support/operator_observer.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -96,6 +99,45 @@ TEST_CASE("a step: four events, forward, setup untimed, backward, gradients zero
                                                 "synchronise", "elapsed 0 1", "elapsed 2 3"});
   REQUIRE(times.forward == Nanoseconds(2e6));
   REQUIRE(times.backward == Nanoseconds(3e6));
+}
+
+TEST_CASE("gradients are zeroed behind the end of backward, and no time of a step has it") {
+  Log log;
+  FakeTimer<true> timer(log);
+  auto def = model(log);
+  static_cast<void>(train_batch(timer, "x", def));
+  log.lines.clear();
+  const pace::test::OperatorObserver observer([&log](std::string_view op) {
+    if (op != "aten::zero_") return;
+    log.lines.push_back("zero");
+    log.now += Nanoseconds(1e9);
+  });
+  const auto times = train_batch(timer, "x", def);
+  REQUIRE(log.lines == std::vector<std::string>{"make", "make", "make", "make", "record 0", "forward", "record 1",
+                                                "setup 42", "record 2", "backward 5 on zeros", "record 3", "zero",
+                                                "synchronise", "elapsed 0 1", "elapsed 2 3"});
+  REQUIRE(times.forward == Nanoseconds(2e6));
+  REQUIRE(times.backward == Nanoseconds(3e6));
+}
+
+TEST_CASE("inference: forwards record nothing for a backward; without it even those that have none do") {
+  Log log;
+  FakeTimer<true> timer(log);
+  auto def = model(log);
+  def.step.backward = {};
+  std::vector<bool> recorded;
+  const at::Tensor weight = at::zeros({2}).requires_grad_(true);
+  def.step.forward = [&recorded, weight](Stack& inputs) -> c10::IValue {
+    at::Tensor output = inputs.at(0).toTensor().mul(weight);
+    recorded.push_back(output.requires_grad());
+    return output;
+  };
+  def.step.backward_setup = {};
+  static_cast<void>(train_bench(timer, "py", def, {.nloops = 2, .warmup = 1, .inference = true}));
+  REQUIRE(recorded == std::vector<bool>{false, false, false});
+  REQUIRE(at::GradMode::is_enabled());
+  static_cast<void>(train_bench(timer, "py", def, {.nloops = 1, .warmup = 0}));
+  REQUIRE(recorded.back());
 }
 
 TEST_CASE("gradients are zeroed in place, not taken away") {
