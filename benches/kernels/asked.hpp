@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <regex>
 #include <string>
@@ -13,10 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "benches/kernels/name_filter.hpp"
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
+#include "pace/kernel/options.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
 /// Of PyTorch's program: its first form, that of PyTorch 2.6, and today's.
 enum class Generation { original, v2_6, newest };
@@ -70,8 +73,8 @@ struct KernelsLine {
        "cpu, cuda or cuda:NUMBER", [&to = line.device](Text text) {
          return std::regex_match(to = text, std::regex("cpu|cuda(:[0-9]{1,3})?"));
        }},
-      {{"--threads"}, "N", "of LibTorch on the CPU (default: LibTorch's own number)", "a whole number above 0",
-       into(line.threads, 1)},
+      {{"--threads"}, "N", "of LibTorch on the CPU (default: LibTorch's own number)", "a whole number from 1 to 1024",
+       [&to = line.threads](Text text) { return read_number(text, to) && to >= 1 && to <= 1024; }},
       {{"-k", "--benchmark-kernels"}, nullptr, "list every kernel with its time, and do nothing else", "", into(line.benchmark_kernels)},
       {{"-c", "--benchmark-all-configs"}, nullptr, "with -k: time every configuration of each kernel", "",
        into(line.all_configs)},
@@ -88,15 +91,9 @@ struct KernelsLine {
       {{"--times"}, "N", "calls of one reading of the clock (default 10)", "a whole number above 0", into(line.times, 1)},
       {{"--repeat"}, "N", "readings (default 10)", "a whole number above 0", into(line.repeat, 1)},
       {{"--benchmark-name"}, "NAME", "in what is printed (default: the package's name)", a_name, into(line.name)},
-      {{"--kernel"}, "REGEX", "with -k: show kernels whose names match", "a regular expression",
-       [&to = line.filter](Text text) {
-         try {
-           (void)std::regex(to = text);
-           return true;
-         } catch (const std::regex_error&) {
-           return false;
-         }
-       }},
+      {{"--kernel"}, "REGEX", "with -k: show kernels whose names match",
+       "a regular expression of at most 256 characters that repeats nothing more than 50 times, without back-references",
+       [&to = line.filter](Text text) { return NameFilter::parse(to = text).has_value(); }},
       {{"--kernels-at-most"}, "N", "with -k: fail if there are more", "a whole number from 0 on", number(line.kernels_at_most)},
       {{"--spills-at-most"}, "N", "with -k: fail if a thread of a GPU's kernel spills more words", "a whole number from 0 on",
        number(line.spills_at_most)},
@@ -141,6 +138,12 @@ namespace detail {
 
 }  // namespace detail
 
+/// With which of PyTorch's timers each kernel is timed; none: with pace's clocks alone.
+[[nodiscard]] inline std::optional<kernel::CompatibleTimer> timer_of(const KernelsLine& line) {
+  if (!line.compat) return std::nullopt;
+  return line.as_of() == Generation::newest ? kernel::CompatibleTimer::inductor : kernel::CompatibleTimer::do_bench;
+}
+
 /// Throws InputError for what does not go together, Refused for what cannot be.
 inline void check(const KernelsLine& line) {
   const auto fail = [](const std::string& text) { throw InputError({}, text); };
@@ -155,6 +158,15 @@ inline void check(const KernelsLine& line) {
   needs(!line.filter.empty(), "--kernel", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.gated(), "a limit of kernels", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.generation.has_value(), "--generation", line.compat, "--compat");
+  if (line.benchmark_kernels)
+    for (const char* const other : {"--profile", "--cuda-memory-snapshot", "--ncu", "--times", "--repeat"})
+      if (std::ranges::find(line.given, other) != line.given.end())
+        fail(std::string(other) + " does not go together with --benchmark-kernels (-k), which lists kernels and does nothing else");
+  const auto place = [](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+  };
+  if (!line.csv.empty() && !line.json.empty() && place(line.csv) == place(line.json))
+    fail("--csv and --json name the same file, '" + line.csv + "'");
   constexpr std::array<const char*, 3> names{"the original form", "PyTorch 2.6", "today's form"};
   for (const auto& option : line.given)
     if (const auto since = detail::since(option); since && line.as_of() < *since)
@@ -162,4 +174,4 @@ inline void check(const KernelsLine& line) {
            (*since == Generation::v2_6 ? "2.6 or new" : "new"));
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <ostream>
@@ -11,9 +12,10 @@
 #include "pace/kernel/compat/info_line.hpp"
 #include "pace/kernel/package_provider.hpp"
 #include "pace/kernel/report.hpp"
+#include "pace/report/text.hpp"
 #include "pace/subject/package_facts.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
 /// What is printed where there is no kernel.
 inline constexpr const char* no_kernels =
@@ -36,24 +38,30 @@ inline void tell_launch(const std::optional<kernel::Launch>& launch, kernel::com
   info.shared_bytes = launch->shared_bytes();
 }
 
-/// A line for each kernel that Inductor wrote, once, in the order in which they run; with an empty cache where that was
-/// measured, since the original empties it. Of a kernel whose bytes nobody knows, `complaints` says so instead. Returns
-/// how many such kernels there are; without one it prints what the original says then. With `all_configurations`, a line for
-/// each of a kernel's configurations instead of the kernel's own figures.
+/// A line for each kernel that Inductor wrote and that is `shown` (all, without it), once, in the order in which they run,
+/// with its time by the original's timer. Where that, or the bytes that a kernel moves, are not known, `complaints` says so
+/// instead. Returns how many lines there are; without one it prints what the original says then. With `all_configurations`,
+/// a line for each of a kernel's configurations instead of the kernel's own figures.
 inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const subject::PackageFacts& facts,
-                                      bool colour, bool all_configurations, std::ostream& out,
-                                      std::ostream& complaints) {
+                                      bool colour, bool all_configurations, std::ostream& out, std::ostream& complaints,
+                                      const std::function<bool(const kernel::Kernel&)>& shown = {}) {
   std::vector<const subject::PackageKernel*> told;
   for (const auto& kernel : report.kernels) {
     const auto* const known = written_by_inductor(kernel, facts);
-    const auto took = kernel.memory_time();
-    if (known == nullptr || !took || std::ranges::find(told, known) != told.end()) continue;
+    if (known == nullptr || (shown && !shown(kernel)) || std::ranges::find(told, known) != told.end()) continue;
+    const auto has_no_line = [&, &kernel = kernel](const std::string& why) {
+      complaints << report::printable(kernel.name) << " has no line: " << report::printable(why) << '\n';
+    };
+    if (!kernel.compatible) {
+      has_no_line(kernel.why_not_alone.empty() ? "the original's timer has no time of it" : kernel.why_not_alone);
+      continue;
+    }
     if (!kernel.bytes) {
-      complaints << kernel.name << " has no line: how many bytes it moves is not known\n";
+      has_no_line("how many bytes it moves is not known");
       continue;
     }
     told.push_back(known);
-    kernel::compat::InfoLine info{.milliseconds = took->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9};
+    kernel::compat::InfoLine info{.milliseconds = kernel.compatible->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9};
     const auto description = kernel::compat::description(report.name, kernel.category, known->key);
     if (!all_configurations) {
       tell_launch(kernel.launch, info);
@@ -62,8 +70,7 @@ inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const 
     }
     out << description << '\n';
     for (const auto& each : kernel.configurations) {
-      const auto time = each.time();
-      info.milliseconds = time ? time->count() * 1e-6 : std::numeric_limits<double>::infinity();
+      info.milliseconds = each.compatible ? each.compatible->count() * 1e-6 : std::numeric_limits<double>::infinity();
       tell_launch(each.launch, info);
       out << kernel::compat::configuration_line(info, each.printed, colour) << '\n';
     }
@@ -72,4 +79,4 @@ inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const 
   return told.size();
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

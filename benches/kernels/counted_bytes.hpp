@@ -14,7 +14,7 @@
 #include "pace/kernel/report.hpp"
 #include "pace/report/csv_table.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
 struct CountedKernel {
   std::string symbol;
@@ -81,4 +81,4 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
   return "";
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

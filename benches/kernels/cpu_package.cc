@@ -19,7 +19,7 @@
 TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are known", "[kernels]") {
   const at::NoGradGuard values_alone;
   at::set_num_threads(1);
-  pace::benches::Package package("benches/kernels/packages/block.pt2", "", "", "cpu");
+  pace::benches::kernels::Package package("benches/kernels/packages/block.pt2", "", "", "cpu");
   REQUIRE(package.facts());
   pace::KernelsOptions options;
   options.budget = std::chrono::seconds(2);

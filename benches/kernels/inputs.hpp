@@ -17,7 +17,7 @@
 #include "pace/subject/rand_strided.hpp"
 #include "pace/subject/tensor_metadata.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
 /// Of tensors without strides in `sizes`: the last dimension is dense.
 [[nodiscard]] inline std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& sizes) {
@@ -63,4 +63,4 @@ namespace detail {
   return inputs;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

@@ -7,7 +7,7 @@
 #include "benches/kernels/asked.hpp"
 #include "pace/kernel/expectations.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
 /// One judgement for each limit of `line`.
 [[nodiscard]] inline std::vector<Judgement> judge_limits(const KernelsLine& line, const kernel::KernelReport& report) {
@@ -20,4 +20,4 @@ namespace pace::benches {
   return judgements;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

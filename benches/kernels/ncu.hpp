@@ -11,9 +11,9 @@
 
 #include "benches/kernels/asked.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
-/// `program` runs the module of `line` once.
+/// `program` runs the module of `line` once, and not once more to warm up: --compat has no such call.
 [[nodiscard]] inline std::vector<std::string> once_command(const std::string& program, const KernelsLine& line) {
   std::vector<std::string> words{program, "--package", line.package};
   const auto add = [&](const char* option, const std::string& value) {
@@ -24,7 +24,7 @@ namespace pace::benches {
   add("--device", line.device);
   add("--benchmark-name", line.name);
   if (line.threads > 0) add("--threads", std::to_string(line.threads));
-  words.insert(words.end(), {"--times", "1", "--repeat", "1"});
+  words.insert(words.end(), {"--compat", "--times", "1", "--repeat", "1"});
   return words;
 }
 
@@ -50,4 +50,4 @@ namespace pace::benches {
   return false;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

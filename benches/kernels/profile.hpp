@@ -18,7 +18,7 @@
 #include "pace/kernel/ranges.hpp"
 #include "pace/report/table.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
 /// One record. Times are since the recording began.
 struct ProfiledEvent {
@@ -147,4 +147,4 @@ inline void print_key_averages(std::span<const KeyAverage> averages, std::ostrea
   return kernels;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

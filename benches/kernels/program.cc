@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 
 #include "benches/kernels/package.hpp"
 #include "benches/kernels/run_program.hpp"
+#include "pace/core/error.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/this_program.hpp"
 #include "pace/kernel/kernels.hpp"
@@ -34,8 +36,8 @@
 namespace {
 
 using pace::Nanoseconds;
-using pace::benches::KernelsLine;
-using pace::benches::Package;
+using pace::benches::kernels::KernelsLine;
+using pace::benches::kernels::Package;
 
 std::unique_ptr<Package> package;
 
@@ -43,10 +45,10 @@ void synchronise() {
   if (package->device().is_cuda()) at::detail::getCUDAHooks().deviceSynchronize(package->device().index());
 }
 
-pace::benches::OpenPackage open_package(const KernelsLine& line) {
+pace::benches::kernels::OpenPackage open_package(const KernelsLine& line) {
   if (line.threads > 0) at::set_num_threads(line.threads);
   package = std::make_unique<Package>(line.package, line.model, line.inputs, line.device);
-  pace::benches::OpenPackage opened;
+  pace::benches::kernels::OpenPackage opened;
   opened.device = package->device().is_cuda() ? "cuda" : "cpu";
   opened.facts = package->facts();
   opened.call = [] { static_cast<void>(package->run()); };
@@ -55,15 +57,16 @@ pace::benches::OpenPackage open_package(const KernelsLine& line) {
   return opened;
 }
 
-pace::kernel::KernelReport list(const std::string& name, bool all_configurations) {
+pace::kernel::KernelReport list(const KernelsLine& line) {
   pace::KernelsOptions options;
-  options.configurations = all_configurations;
+  options.configurations = line.all_configs;
+  options.compatible = pace::benches::kernels::timer_of(line);
   if (package->device().is_cuda()) {
     options.on = c10::DeviceType::CUDA;
     options.device = package->device().has_index() ? package->device().index() : 0;
   }
   if (package->facts()) options.providers.push_back(pace::kernel::package_provider(*package->facts()));
-  return pace::kernels(options, name, [](const std::vector<at::Tensor>&) { return package->run(); }, package->operands());
+  return pace::kernels(options, line.name, [](const std::vector<at::Tensor>&) { return package->run(); }, package->operands());
 }
 
 /// `[4, 8], []` of two operands.
@@ -78,7 +81,7 @@ std::string shapes_of(const torch::autograd::profiler::KinetoEvent& event) {
   return text;
 }
 
-pace::benches::Profile record(const std::function<void()>& body, const std::string& trace) {
+pace::benches::kernels::Profile record(const std::function<void()>& body, const std::string& trace) {
   const char* const around = "pace: the module";
   pace::subject::ProfilerTrace recording(/*with_shapes=*/true);
   {
@@ -86,7 +89,7 @@ pace::benches::Profile record(const std::function<void()>& body, const std::stri
     body();
   }
   const auto result = recording.save(trace);
-  pace::benches::Profile profile;
+  pace::benches::kernels::Profile profile;
   const auto origin = static_cast<std::int64_t>(result->trace_start_ns());
   for (const auto& event : result->events()) {
     if (event.name() == around) {
@@ -123,7 +126,7 @@ std::string date() {
 }
 
 #ifdef PACE_CUDA
-void add_cuda(pace::benches::World& world) {
+void add_cuda(pace::benches::kernels::World& world) {
   namespace allocator = c10::cuda::CUDACachingAllocator;
   const auto device = [] {
     const auto index = package->device().index();
@@ -145,7 +148,7 @@ void add_cuda(pace::benches::World& world) {
 }
 #endif
 
-void settle(KernelsLine& line, pace::benches::World& world) {
+void settle(KernelsLine& line, pace::benches::kernels::World& world) {
   namespace harness = pace::harness;
   line.package = harness::user_path(line.package);
   line.csv = line.csv.empty() ? "" : harness::output_path(line.csv);
@@ -153,14 +156,17 @@ void settle(KernelsLine& line, pace::benches::World& world) {
   if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
   world.temporary_folder = line.output_directory.empty() ? std::filesystem::temp_directory_path().string()
                                                          : harness::output_path(line.output_directory);
-  std::filesystem::create_directories(world.temporary_folder);
+  std::error_code failure;
+  std::filesystem::create_directories(world.temporary_folder, failure);
+  if (failure || !std::filesystem::is_directory(world.temporary_folder))
+    throw pace::InputError({}, "--output-directory: '" + world.temporary_folder + "' is no folder, and none can be made there");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const at::NoGradGuard values_alone;
-  pace::benches::World world;
+  pace::benches::kernels::World world;
   world.open = open_package;
   world.kernels = list;
   world.profile = record;
@@ -172,7 +178,7 @@ int main(int argc, char** argv) {
 #ifdef PACE_CUDA
   add_cuda(world);
 #endif
-  const int code = pace::benches::run_program({argv + 1, argv + argc}, world, std::cout, std::cerr,
+  const int code = pace::benches::kernels::run_program({argv + 1, argv + argc}, world, std::cout, std::cerr,
                                               [&](KernelsLine& line) { settle(line, world); });
   package.reset();
   return code;

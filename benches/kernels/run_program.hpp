@@ -9,12 +9,12 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <c10/util/Exception.h>
 #include <nlohmann/json.hpp>
 
 #include "benches/kernels/asked.hpp"
@@ -32,9 +32,10 @@
 #include "pace/kernel/table.hpp"
 #include "pace/kernel/write_report.hpp"
 #include "pace/report/output_file.hpp"
+#include "pace/report/text.hpp"
 #include "pace/subject/package_facts.hpp"
 
-namespace pace::benches {
+namespace pace::benches::kernels {
 
 /// A package that was opened.
 struct OpenPackage {
@@ -48,7 +49,7 @@ struct OpenPackage {
 
 struct World {
   std::function<OpenPackage(const KernelsLine&)> open;
-  std::function<kernel::KernelReport(const std::string& name, bool all_configurations)> kernels;
+  std::function<kernel::KernelReport(const KernelsLine&)> kernels;
   /// Runs `body` under the profiler, and writes its trace.
   std::function<Profile(const std::function<void()>& body, const std::string& trace)> profile;
   std::function<Nanoseconds()> now;
@@ -111,16 +112,29 @@ class Bench {
   }
 
   int list_kernels() {
-    auto report = world_.kernels(line_.name, line_.all_configs);
+    if (line_.compat && package_.device == "cpu") {
+      out_ << no_kernels << '\n';
+      throw Refused("--compat --benchmark-kernels: " + line_.package + " runs on the CPU, and the original lists Triton's "
+                    "kernels alone; without --compat they are listed in their place");
+    }
+    auto report = world_.kernels(line_);
     const bool counted = !line_.count_bytes || count_bytes(report);
     std::function<bool(const kernel::Kernel&)> shown;
     if (!line_.filter.empty())
-      shown = [filter = std::regex(line_.filter)](const auto& kernel) { return std::regex_search(kernel.name, filter); };
+      shown = [filter = *NameFilter::parse(line_.filter)](const auto& kernel) { return filter(kernel.name); };
     int code = 0;
+    if (shown && std::ranges::none_of(report.kernels, shown)) {
+      std::string names;
+      for (const auto& kernel : report.kernels) names += (names.empty() ? "" : ", ") + kernel.name;
+      log_ << "kernels: --kernel: no name matches '" << report::printable(line_.filter) << "'; expected a part of one of "
+           << report::printable(names) << '\n';
+      code = 1;
+    }
     if (line_.compat) {
       const auto lines = print_kernel_lines(report, package_.facts.value_or(subject::PackageFacts{}), world_.colour,
-                                            line_.all_configs, out_, log_);
-      code = lines > 0 ? 0 : 1;
+                                            line_.all_configs, out_, log_, shown);
+      if (lines == 0) code = 1;
+      for (const auto& note : kernel::notes_of(report)) log_ << "kernels: " << report::printable(note) << '\n';
     } else {
       kernel::print_table(report, out_, world_.colour, 60, shown);
       kernel::print_configurations(report, out_, world_.colour);
@@ -190,6 +204,8 @@ class Bench {
   }
 
   int run_whole() {
+    // What the first call does once is no part of the time. The original has no such call.
+    if (!line_.compat) package_.call();
     const bool on_gpu = package_.device != "cpu" && world_.peak_bytes;
     if (on_gpu) world_.reset_peak();
     const double seconds = timed(line_.times, line_.repeat);
@@ -269,6 +285,14 @@ class Bench {
 
 }  // namespace detail
 
+/// Lines of a message, without what a terminal takes for commands.
+[[nodiscard]] inline std::string printable_lines(const std::string& message) {
+  std::istringstream lines(message);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) text += (text.empty() ? "" : "\n") + report::printable(line);
+  return text;
+}
+
 /// `settle` makes paths of what a person typed, once all is read. Returns the exit code: 0 if all went well and every limit
 /// holds; 1 otherwise, with what is wrong on `log`.
 [[nodiscard]] inline int run_program(const std::vector<std::string>& words, World& world, std::ostream& out,
@@ -290,11 +314,14 @@ class Bench {
     }
     check(line);
     if (settle) settle(line);
+    line.name = report::printable(line.name);
     return detail::Bench(line, world, out, log).run();
+  } catch (const c10::Error& error) {
+    log << "kernels: " << printable_lines(error.what_without_backtrace()) << '\n';
   } catch (const std::exception& error) {
-    log << "kernels: " << error.what() << '\n';
-    return 1;
+    log << "kernels: " << printable_lines(error.what()) << '\n';
   }
+  return 1;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::kernels

@@ -12,7 +12,9 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sum.h>
 #include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
 
+#include "pace/cuda/error.hpp"
 #include "pace/kernel/expectations.hpp"
 #include "pace/kernel/kernels.hpp"
 #include "tests/cuda/gpu.hpp"
@@ -32,6 +34,39 @@ pace::KernelsOptions quickly() {
   pace::KernelsOptions options;
   options.peak_bandwidth = false;
   return options;
+}
+
+/// In a capture, a node whose body scales `x` once; elsewhere, the same without a node.
+void scale_in_a_body(at::Tensor& x) {
+  using pace::cuda::check;
+  const cudaStream_t stream = c10::cuda::getCurrentCUDAStream().stream();
+  const auto scale = [&](cudaStream_t on) {
+    pace::testing::scale(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(), on);
+  };
+  cudaStreamCaptureStatus status{};
+  cudaGraph_t graph = nullptr;
+  const cudaGraphNode_t* after = nullptr;
+  std::size_t count = 0;
+  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, nullptr, &count), "looking at the stream");
+  if (status != cudaStreamCaptureStatusActive) return scale(stream);
+  cudaGraphConditionalHandle handle{};
+  check(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault), "making a condition");
+  cudaGraphNodeParams conditional{};
+  conditional.type = cudaGraphNodeTypeConditional;
+  conditional.conditional.handle = handle;
+  conditional.conditional.type = cudaGraphCondTypeIf;
+  conditional.conditional.size = 1;
+  cudaGraphNode_t node = nullptr;
+  check(cudaGraphAddNode(&node, graph, after, nullptr, count, &conditional), "adding a conditional node");
+  cudaStream_t side = nullptr;
+  check(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking), "making a stream");
+  check(cudaStreamBeginCaptureToGraph(side, conditional.conditional.phGraph_out[0], nullptr, nullptr, 0,
+                                      cudaStreamCaptureModeThreadLocal), "capturing a body");
+  scale(side);
+  check(cudaStreamEndCapture(side, nullptr), "capturing a body");
+  check(cudaStreamDestroy(side), "destroying a stream");
+  check(cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies),
+        "going on behind a node");
 }
 
 }  // namespace
@@ -122,6 +157,53 @@ TEST_CASE("what has no kernel, or cannot be captured, is refused in words", "[gp
                        MessageMatches(ContainsSubstring("cannot be captured")));
   // And the device is as usable as before.
   CHECK(pace::kernels(quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x).kernels.size() == 1);
+}
+
+TEST_CASE("kernels in the body of a conditional node are missing with a note, and no limit passes without them", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::ones({1000}, on_cuda());
+  const auto report = pace::kernels(quickly(), "conditional", [](at::Tensor& x) {
+    x.add_(1);
+    scale_in_a_body(x);
+  }, x);
+  CHECK(report.conditionals == 1);
+  REQUIRE(report.kernels.size() == 1);
+  CHECK(report.kernels[0].why_not_alone.empty());
+  CHECK(pace::kernel::KernelsAtMost(1).judge(report).verdict == pace::Verdict::invalid);
+  CHECK(x.equal(at::ones({1000}, on_cuda())));
+}
+
+TEST_CASE("a provider that fails on one kernel costs neither it nor the others their times", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::ones({1000}, on_cuda());
+  auto options = quickly();
+  options.providers = {[asked = 0](const pace::kernel::Kernel&) mutable -> std::optional<pace::kernel::Knowledge> {
+    if (asked++ == 0) throw pace::Error("its record cannot be read");
+    return std::nullopt;
+  }};
+  const auto report = pace::kernels(options, "two", [](at::Tensor& x) {
+    x.add_(1);
+    x.mul_(2);
+  }, x);
+  REQUIRE(report.kernels.size() == 2);
+  CHECK(report.notes.size() == 1);
+  for (const auto& kernel : report.kernels) CHECK(kernel.hot);
+}
+
+TEST_CASE("PyTorch's timers time each kernel, too, where they are asked for", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::ones({1 << 20}, on_cuda());
+  const auto time_by = [&](std::optional<pace::kernel::CompatibleTimer> timer) {
+    auto options = quickly();
+    options.compatible = timer;
+    return pace::kernels(options, "relu", [](at::Tensor& x) { return at::relu(x); }, x).kernels.at(0).compatible;
+  };
+  CHECK_FALSE(time_by(std::nullopt));
+  for (const auto timer : {pace::kernel::CompatibleTimer::do_bench, pace::kernel::CompatibleTimer::inductor}) {
+    const auto took = time_by(timer);
+    REQUIRE(took);
+    CHECK(took->count() > 0);
+  }
 }
 
 TEST_CASE("a call whose operands are on the CPU is listed there, unless the GPU is asked for", "[gpu]") {

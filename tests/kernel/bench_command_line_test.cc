@@ -12,21 +12,21 @@
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
-using pace::benches::Generation;
-using pace::benches::KernelsLine;
+using pace::benches::kernels::Generation;
+using pace::benches::kernels::KernelsLine;
 
 namespace {
 
 KernelsLine parsed(const std::vector<std::string>& words) {
   KernelsLine line;
-  const auto options = pace::benches::kernels_options(line);
+  const auto options = pace::benches::kernels::kernels_options(line);
   pace::benches::parse_options("kernels", words, options);
   return line;
 }
 
 KernelsLine checked(const std::vector<std::string>& words) {
   auto line = parsed(words);
-  pace::benches::check(line);
+  pace::benches::kernels::check(line);
   return line;
 }
 
@@ -58,6 +58,12 @@ TEST_CASE("values that do not do") {
            {{"--device", "teapot"}, "--device: 'teapot' does not do; expected cpu, cuda or cuda:NUMBER"},
            {{"--generation", "old"}, "--generation: 'old' does not do; expected original, 2.6 or new"},
            {{"--kernel", "("}, "--kernel: '(' does not do; expected a regular expression"},
+           {{"--kernel", std::string(20'000, '(') + std::string(20'000, ')')}, "of at most 256 characters"},
+           {{"--kernel", "(a{8}){8}"}, "--kernel: '(a{8}){8}' does not do"},
+           {{"--kernel", "(a)\\1"}, "without back-references"},
+           {{"--threads", "1025"}, "--threads: '1025' does not do; expected a whole number from 1 to 1024"},
+           {{"--times", "99999999999999999999"}, "--times: '99999999999999999999' does not do"},
+           {{"--bandwidth-at-least", "nan"}, "--bandwidth-at-least: 'nan' does not do"},
            {{"--bandwidth-at-least", "70"}, "--bandwidth-at-least: '70' does not do"},
            {{"--zebra"}, "--zebra"}}) {
     INFO(words.front());
@@ -78,6 +84,12 @@ TEST_CASE("what does not go together, and what cannot be") {
   refuses({"--kernel", "a"}, "--kernel goes together with --benchmark-kernels");
   refuses({"--kernels-at-most", "1"}, "a limit of kernels goes together with --benchmark-kernels");
   refuses({"--generation", "2.6"}, "--generation goes together with --compat");
+  for (const char* const other : {"--profile", "--cuda-memory-snapshot", "--ncu"})
+    refuses({"-k", other}, std::string(other) + " does not go together with --benchmark-kernels (-k), which lists kernels and "
+                                               "does nothing else");
+  refuses({"-k", "--times", "3"}, "--times does not go together with");
+  refuses({"-k", "--repeat", "3"}, "--repeat does not go together with");
+  refuses({"--csv", "k.out", "--json", "./k.out"}, "--csv and --json name the same file, 'k.out'");
 }
 
 TEST_CASE("an option that a generation has not is no option of it") {
@@ -94,35 +106,60 @@ TEST_CASE("an option that a generation has not is no option of it") {
                                                         "--generation new")));
   CHECK(as("2.6", {"--ncu", "--cuda-memory-snapshot"}).as_of() == Generation::v2_6);
   CHECK(as("new", {"--times", "3", "--repeat", "2", "--ncu", "--ncu-metrics", "a"}).times == 3);
-  CHECK(as("original", {"-k", "-p"}).as_of() == Generation::original);
+  CHECK(as("original", {"-k"}).as_of() == Generation::original);
   CHECK(checked({"--package", "m.pt2"}).as_of() == Generation::newest);
 }
 
 TEST_CASE("Nsight Compute's command line, around one run of this very program") {
   auto line = parsed({"--package", "m.pt2", "--ncu"});
   const std::vector<std::string> program{"me", "once"};
-  CHECK(pace::benches::ncu_command({}, "/tmp/out.ncu-rep", program) ==
+  CHECK(pace::benches::kernels::ncu_command({}, "/tmp/out.ncu-rep", program) ==
         std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
                                  "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
                                  "--export", "/tmp/out.ncu-rep", "--set", "full", "me", "once"});
-  const pace::benches::NcuAsked asked{.kernel_regex = "triton_poi.*", .metrics = "dram__bytes.sum,sm__cycles"};
-  CHECK(pace::benches::ncu_command(asked, "r", program) ==
+  const pace::benches::kernels::NcuAsked asked{.kernel_regex = "triton_poi.*", .metrics = "dram__bytes.sum,sm__cycles"};
+  CHECK(pace::benches::kernels::ncu_command(asked, "r", program) ==
         std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
                                  "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
                                  "--export", "r", "--kernel-name", "regex:triton_poi.*", "--metrics",
                                  "dram__bytes.sum,sm__cycles", "me", "once"});
-  CHECK(pace::benches::once_command("/bin/kernels", line) ==
-        std::vector<std::string>{"/bin/kernels", "--package", "m.pt2", "--times", "1", "--repeat", "1"});
+  CHECK(pace::benches::kernels::once_command("/bin/kernels", line) ==
+        std::vector<std::string>{"/bin/kernels", "--package", "m.pt2", "--compat", "--times", "1", "--repeat", "1"});
   line = parsed({"--package", "m.pt2", "--model", "b", "--inputs", "(T([1], f32),)", "--device", "cuda:1", "--threads", "2",
                  "--benchmark-name", "mine", "--ncu", "--times", "9"});
-  CHECK(pace::benches::once_command("p", line) ==
+  CHECK(pace::benches::kernels::once_command("p", line) ==
         std::vector<std::string>{"p", "--package", "m.pt2", "--model", "b", "--inputs", "(T([1], f32),)", "--device",
-                                 "cuda:1", "--benchmark-name", "mine", "--threads", "2", "--times", "1", "--repeat", "1"});
+                                 "cuda:1", "--benchmark-name", "mine", "--threads", "2", "--compat", "--times", "1",
+                                 "--repeat", "1"});
+}
+
+TEST_CASE("names that match, also where there are very many ways to match") {
+  const auto matches = [](const std::string& pattern, const std::string& name) {
+    return pace::benches::kernels::NameFilter::parse(pattern).value()(name);
+  };
+  CHECK(matches("^triton_(poi|red)_\\w+\\d{1,3}$", "triton_poi_fused_add_12"));
+  CHECK_FALSE(matches("^triton_(poi|red)_\\w+\\d{1,3}$", "triton_per_fused_add_12"));
+  CHECK(matches("gemm", "sm90_xmma_gemm_f32"));
+  CHECK(matches("at::native|^gemm", "void at::native::reduce_kernel<512, 1>"));
+  CHECK_FALSE(matches("native$|^gemm", "void at::native::gemm<512, 1>"));
+  CHECK(matches("", "gemm"));
+  CHECK_FALSE(pace::benches::kernels::NameFilter::parse("a)(b").has_value());
+  CHECK_FALSE(matches("(.*)*(.*)*(.*)*(.*)*(.*)*(.*)*x$", std::string(200, 'a')));
+  CHECK_FALSE(matches("(a|a)*b", std::string(2000, 'a')));
+}
+
+TEST_CASE("which of PyTorch's timers times each kernel") {
+  using pace::kernel::CompatibleTimer;
+  const auto timer = [](const std::vector<std::string>& words) { return pace::benches::kernels::timer_of(parsed(words)); };
+  CHECK_FALSE(timer({"-k"}));
+  CHECK(timer({"-k", "--compat"}) == CompatibleTimer::inductor);
+  CHECK(timer({"-k", "--compat", "--generation", "2.6"}) == CompatibleTimer::do_bench);
+  CHECK(timer({"-k", "--compat", "--generation", "original"}) == CompatibleTimer::do_bench);
 }
 
 TEST_CASE("a program is looked for in the folders of PATH") {
-  CHECK(pace::benches::is_in_path("sh", "/nowhere:/bin"));
-  CHECK_FALSE(pace::benches::is_in_path("sh", "/nowhere"));
-  CHECK_FALSE(pace::benches::is_in_path("sh", ""));
-  CHECK_FALSE(pace::benches::is_in_path("sh", nullptr));
+  CHECK(pace::benches::kernels::is_in_path("sh", "/nowhere:/bin"));
+  CHECK_FALSE(pace::benches::kernels::is_in_path("sh", "/nowhere"));
+  CHECK_FALSE(pace::benches::kernels::is_in_path("sh", ""));
+  CHECK_FALSE(pace::benches::kernels::is_in_path("sh", nullptr));
 }

@@ -8,9 +8,9 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 
 using Catch::Matchers::Message;
-using pace::benches::CountedKernel;
-using pace::benches::give_counts;
-using pace::benches::read_counts;
+using pace::benches::kernels::CountedKernel;
+using pace::benches::kernels::give_counts;
+using pace::benches::kernels::read_counts;
 
 namespace {
 
@@ -65,9 +65,9 @@ TEST_CASE("other kernels give nothing") {
 }
 
 TEST_CASE("what is asked of Nsight Compute") {
-  CHECK(pace::benches::asked_of_counters().kernel_regex.empty());
-  CHECK(pace::benches::asked_of_counters().metrics == "dram__bytes_read.sum,dram__bytes_write.sum");
-  CHECK(pace::benches::read_counts_command("/tmp/r.ncu-rep") ==
+  CHECK(pace::benches::kernels::asked_of_counters().kernel_regex.empty());
+  CHECK(pace::benches::kernels::asked_of_counters().metrics == "dram__bytes_read.sum,dram__bytes_write.sum");
+  CHECK(pace::benches::kernels::read_counts_command("/tmp/r.ncu-rep") ==
         std::vector<std::string>{"ncu", "--import", "/tmp/r.ncu-rep", "--page", "raw", "--print-units", "base",
                                  "--print-kernel-base", "mangled", "--csv"});
 }

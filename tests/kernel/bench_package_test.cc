@@ -15,8 +15,8 @@
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
-using pace::benches::device_of;
-using pace::benches::parse_inputs;
+using pace::benches::kernels::device_of;
+using pace::benches::kernels::parse_inputs;
 
 TEST_CASE("operands in the notation of recorded operators, dense unless strides are given") {
   const auto inputs = parse_inputs("(T([4, 8, 2], f32), T([3, 2], bf16, stride=(1, 3)), T([], i64))", at::kCPU);
@@ -25,7 +25,7 @@ TEST_CASE("operands in the notation of recorded operators, dense unless strides 
   CHECK(inputs[1].to_string() == "bfloat16[3, 2] with strides [1, 3] on cpu");
   CHECK(inputs[2].to_string() == "int64[] with strides [] on cpu");
   CHECK(parse_inputs("()", at::kCPU).empty());
-  CHECK(pace::benches::dense_strides({2, 0, 3}) == std::vector<std::int64_t>{3, 3, 1});
+  CHECK(pace::benches::kernels::dense_strides({2, 0, 3}) == std::vector<std::int64_t>{3, 3, 1});
 }
 
 TEST_CASE("what is no tuple of tensors") {
@@ -41,7 +41,7 @@ TEST_CASE("what is no tuple of tensors") {
 
 TEST_CASE("values are the same each time: normal numbers, and zeros for integers") {
   const auto metadata = parse_inputs("(T([64], f32), T([8], i64))", at::kCPU);
-  const auto once = pace::benches::make_inputs(metadata), again = pace::benches::make_inputs(metadata);
+  const auto once = pace::benches::kernels::make_inputs(metadata), again = pace::benches::kernels::make_inputs(metadata);
   CHECK(once[0].equal(again[0]));
   CHECK(once[0].count_nonzero().item<std::int64_t>() == 64);
   CHECK(once[1].count_nonzero().item<std::int64_t>() == 0);
@@ -72,7 +72,7 @@ TEST_CASE("the only model of a package need not be named") {
       throw c10::Error(c10::SourceLocation{"", "", 0}, message(names));
     };
   };
-  using pace::benches::find_model;
+  using pace::benches::kernels::find_model;
   CHECK(find_model("m.pt2", "", holding("forward")) == std::pair<std::string, std::string>("metadata of forward", "forward"));
   CHECK(find_model("m.pt2", "", holding("a\nmodel")).second == "model");
   CHECK(find_model("m.pt2", "a", holding("a\nmodel")).second == "a");
@@ -86,7 +86,7 @@ TEST_CASE("the only model of a package need not be named") {
 TEST_CASE("what is no package") {
   const pace::test::Scratch folder;
   const auto refuses = [](const std::string& path, const std::string& message) {
-    CHECK_THROWS_MATCHES(pace::benches::Package(path, "model", "()", ""), pace::Error,
+    CHECK_THROWS_MATCHES(pace::benches::kernels::Package(path, "model", "()", ""), pace::Error,
                          MessageMatches(ContainsSubstring(path) && ContainsSubstring(message)));
   };
   refuses(folder / "none.pt2", "no such file; expected a package of AOTInductor (.pt2)");

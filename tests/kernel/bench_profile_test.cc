@@ -10,9 +10,9 @@
 
 using namespace std::chrono_literals;
 using pace::Nanoseconds;
-using pace::benches::key_averages;
-using pace::benches::Profile;
-using pace::benches::ProfiledEvent;
+using pace::benches::kernels::key_averages;
+using pace::benches::kernels::Profile;
+using pace::benches::kernels::ProfiledEvent;
 
 namespace {
 
@@ -47,13 +47,13 @@ TEST_CASE("the device's longest come first, in ten rows") {
   std::vector<ProfiledEvent> events{host("aten::mm", 0us, 900us), device("gemm", 5us, 20us), device("add", 30us, 4us),
                                     device("add", 40us, 30us)};
   std::ostringstream out;
-  pace::benches::print_key_averages(key_averages(events), out);
+  pace::benches::kernels::print_key_averages(key_averages(events), out);
   const std::string text = out.str();
   CHECK(text.find("add") < text.find("gemm"));
   CHECK(text.find("gemm") < text.find("aten::mm"));
   for (int i = 0; i < 20; ++i) events.push_back(host("op" + std::to_string(i), Nanoseconds(1e6 * (i + 1)), 1us));
   std::ostringstream many;
-  pace::benches::print_key_averages(key_averages(events), many);
+  pace::benches::kernels::print_key_averages(key_averages(events), many);
   const std::string lines = many.str();
   CHECK(std::ranges::count(lines, '\n') == 11);
 }
@@ -64,14 +64,14 @@ TEST_CASE("the device's kernels by name, or the kernels of the thread that ran t
                                    host("aten::relu", 2us, 1us, 9), device("triton_poi_0", 1us, 3us),
                                    device("triton_poi_0", 9us, 4us)},
                         .thread = 1};
-  const auto on_host = pace::benches::profiled_kernels(profile, true);
+  const auto on_host = pace::benches::kernels::profiled_kernels(profile, true);
   REQUIRE(on_host.size() == 2);
   CHECK(on_host[0].name == "cpp_fused_add_0");
   CHECK(on_host[0].count == 2);
   CHECK(on_host[0].device_microseconds == 10);
   CHECK(on_host[1].name == "aoti_torch_cpu_addmm_out");
   CHECK(on_host[1].device_microseconds == 10);
-  const auto on_device = pace::benches::profiled_kernels(profile, false);
+  const auto on_device = pace::benches::kernels::profiled_kernels(profile, false);
   REQUIRE(on_device.size() == 1);
   CHECK(on_device[0].count == 2);
   CHECK(on_device[0].device_microseconds == 7);

@@ -100,6 +100,24 @@ TEST_CASE("calls take turns, times are summed up, and operands have their values
   CHECK_THAT(report.explained(), WithinRel(0.90198));
 }
 
+TEST_CASE("a provider that fails on one kernel costs no other its figures") {
+  FakeClock clock;
+  FakeRecorder recorder;
+  pace::KernelsOptions options;
+  options.providers = {[](const pace::kernel::Kernel& kernel) -> std::optional<pace::kernel::Knowledge> {
+    if (kernel.name == "cpp_fused_add_0") throw pace::Error("its record cannot be read");
+    return pace::kernel::Knowledge{pace::kernel::Category::template_, 8e3};
+  }};
+  const auto nothing = [] {};
+  const auto report = observe_kernels(options, "block", nothing, nothing, clock, recorder);
+  REQUIRE(report.kernels.size() == 2);
+  CHECK_FALSE(report.kernels[0].bytes);
+  CHECK(report.kernels[0].profiled);
+  CHECK(report.kernels[1].bytes == 8e3);
+  CHECK(report.notes == std::vector<std::string>{"cpp_fused_add_0: what is recorded of it could not be had: its record "
+                                                 "cannot be read"});
+}
+
 TEST_CASE("how often a call runs follows from its time, within bounds") {
   FakeRecorder recorder;
   pace::KernelsOptions options;

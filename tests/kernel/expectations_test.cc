@@ -104,3 +104,23 @@ TEST_CASE("the first provider that knows a kernel is believed") {
   apply_knowledge({mine}, kernel);
   CHECK(kernel.category == Category::unknown);
 }
+
+TEST_CASE("kernels that are not listed are not judged to be fine") {
+  KernelReport made = report();
+  made.peak_bandwidth = 1e12;
+  made.kernels[0].bytes = 1e6;
+  made.kernels[0].hot = KernelTime{1us, 1us, 1us};
+  CHECK_THAT(made, pace::kernel::BandwidthAtLeast(0.5));
+  made.conditionals = 1;
+  const auto judged = [&](const auto& expectation) { return expectation.judge(made); };
+  for (const auto& judgement : {judged(pace::kernel::KernelsAtMost(2)), judged(pace::kernel::NoSpills()),
+                                judged(pace::kernel::RegistersAtMost(32)), judged(pace::kernel::BandwidthAtLeast(0.5))}) {
+    INFO(judgement.expectation);
+    CHECK(judgement.verdict == Verdict::invalid);
+    CHECK_FALSE(judgement.acceptable);
+    CHECK_THAT(judgement.message, ContainsSubstring("kernels in the bodies of conditional nodes are not listed; of the others: "));
+  }
+  // What is listed is too much already.
+  CHECK(judged(pace::kernel::KernelsAtMost(1)).verdict == Verdict::failed);
+  CHECK(judged(pace::kernel::RegistersAtMost(31)).verdict == Verdict::failed);
+}

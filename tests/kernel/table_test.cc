@@ -128,3 +128,17 @@ TEST_CASE("slow is what moves bytes at less than half of what memory can, for lo
   kernel.bytes.reset();
   CHECK_FALSE(pace::kernel::is_slow(kernel, 4e12));
 }
+
+TEST_CASE("what the list lacks is said below it") {
+  KernelReport made = report();
+  std::ostringstream none, some;
+  pace::kernel::print_table(made, none);
+  CHECK(none.str().find("conditional") == std::string::npos);
+  made.conditionals = 2;
+  made.notes = {"ggg: what is recorded of it could not be had: no such file"};
+  pace::kernel::print_table(made, some);
+  CHECK(some.str().ends_with("\nggg: what is recorded of it could not be had: no such file\n2 conditional nodes of the graph "
+                             "(if, while or switch): kernels in the bodies are neither listed nor timed alone\n"));
+  made.conditionals = 1;
+  CHECK(pace::kernel::notes_of(made).back().starts_with("1 conditional node of the graph"));
+}

@@ -66,6 +66,18 @@ TEST_CASE("as JSON, of all kernels or of some") {
   CHECK(json["kernels"][1]["launch"].is_null());
   CHECK(json["kernels"][1]["bytes"].is_null());
   CHECK(json["kernels"][1]["in_place"]["most_ns"] == 21000);
+  CHECK(json["conditional_nodes"] == 0);
+  CHECK(json["notes"].empty());
+  CHECK(json["kernels"][0]["compatible_ns"].is_null());
+  KernelReport noted = made;
+  noted.conditionals = 1;
+  noted.notes = {"a note"};
+  noted.kernels[0].compatible = 25us;
+  const auto with_notes = to_json(noted);
+  CHECK(with_notes["conditional_nodes"] == 1);
+  REQUIRE(with_notes["notes"].size() == 2);
+  CHECK(with_notes["notes"][0] == "a note");
+  CHECK(with_notes["kernels"][0]["compatible_ns"] == 25000);
   const auto some = to_json(made, [](const Kernel& kernel) { return kernel.name == "gemm"; });
   REQUIRE(some["kernels"].size() == 1);
   CHECK(some["kernels"][0]["share"] == 0.25);

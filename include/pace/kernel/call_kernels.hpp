@@ -14,8 +14,8 @@
 
 #include "pace/clock/wall.hpp"
 #include "pace/core/error.hpp"
+#include "pace/kernel/attempt.hpp"
 #include "pace/kernel/host_memory.hpp"
-#include "pace/kernel/knowledge.hpp"
 #include "pace/kernel/options.hpp"
 #include "pace/kernel/ranges.hpp"
 #include "pace/kernel/record_ranges.hpp"
@@ -103,7 +103,7 @@ template <class Clock, class Recorder>
   if (report.kernels.empty())
     throw Refused(report.name + ": no kernel ran in this call on the CPU; expected operators of LibTorch, or code that "
                   "Inductor compiled with its option cpp.enable_kernel_profile");
-  for (Kernel& kernel : report.kernels) apply_knowledge(options.providers, kernel);
+  for (Kernel& kernel : report.kernels) learn(options.providers, kernel, report);
   report.whole = summary_of(std::move(whole)).median;
   report.recording = cost.all * static_cast<double>(times.ranges());
   return report;

@@ -31,6 +31,8 @@
 #include "pace/cuda/graph_nodes.hpp"
 #include "pace/cuda/kernel_node.hpp"
 #include "pace/cuda/limits.hpp"
+#include "pace/kernel/attempt.hpp"
+#include "pace/kernel/compat/timer.hpp"
 #include "pace/kernel/launch_of.hpp"
 #include "pace/kernel/match_activities.hpp"
 #include "pace/kernel/options.hpp"
@@ -123,28 +125,31 @@ inline constexpr std::size_t profiled_launches = 11;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     report.copies += nodes[i].type == cudaGraphNodeTypeMemcpy;
     report.fills += nodes[i].type == cudaGraphNodeTypeMemset;
+    report.conditionals += nodes[i].type == cudaGraphNodeTypeConditional;
     if (nodes[i].type != cudaGraphNodeTypeKernel) continue;
     Kernel kernel;
     places.push_back(i);
     own.push_back(replayable.size());
     builds.emplace_back();
-    try {
+    kernel.why_not_alone = failure_of([&] {
       const auto facts = replayable.emplace_back(nodes[i].node).facts();
       kernel.symbol = facts.symbol;
       kernel.name = demangled(facts.symbol);
       kernel.launch = launch_of(facts, device);
-      builds.back() = apply_knowledge(options.providers, kernel);
-      if (waits_for_others(facts.symbol)) kernel.why_not_alone = "it waits for other GPUs";
-    } catch (const Refused& refusal) {
+    });
+    if (kernel.why_not_alone.empty()) {
+      builds.back() = learn(options.providers, kernel, report);
+      if (waits_for_others(kernel.symbol)) kernel.why_not_alone = "it waits for other GPUs";
+    } else if (kernel.name.empty()) {
       kernel.name = "(unknown)";
-      kernel.why_not_alone = refusal.what();
     }
     names.push_back(kernel.name);
     report.kernels.push_back(std::move(kernel));
   }
   if (report.kernels.empty())
     throw Refused(report.name + ": no kernel ran in this call on " + device.name() +
-                  "; expected operands on the GPU, and work on its current stream");
+                  "; expected operands on the GPU, and work on its current stream" +
+                  (report.conditionals > 0 ? "; kernels in the bodies of its conditional nodes cannot be listed" : ""));
 
   const auto launch_whole = [&] { device.launch(graph.get(), device.current_stream()); };
   {
@@ -179,25 +184,32 @@ inline constexpr std::size_t profiled_launches = 11;
       partial.launch(places[i], device.current_stream().stream());
       device.synchronise();
     };
-    try {
+    const auto time_alone = [&] {
       const cuda::KernelNode& node = replayable[own[i]];
       const auto help = copies_before(nodes, places[i], device);
       const auto times =
           replayer.time(prepare, [&] { node.launch(device.current_stream().stream()); }, help);
       report.copying += times.help;
-      if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median)) {
-        kernel.why_not_alone = "alone it does less, in " + format_time(times.hot.median) +
-                               ": it depends on what the nodes before it leave in memory";
-        continue;
-      }
+      if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
+        throw Refused("alone it does less, in " + format_time(times.hot.median) +
+                      ": it depends on what the nodes before it leave in memory");
       kernel.hot = times.hot;
       kernel.cold = times.cold;
       kernel.under_profiler = times.under_profiler;
       if (options.configurations)
-        kernel.configurations = time_builds(builds[i], node, device, replayer, prepare, help);
-    } catch (const Refused& refusal) {
-      kernel.why_not_alone = refusal.what();
-    }
+        kernel.configurations = time_builds(builds[i], node, device, replayer, options.compatible, prepare, help);
+    };
+    const auto time_compatibly = [&] {
+      prepare();
+      kernel.compatible = compat::time_launch(device, *options.compatible, [&] {
+        replayable[own[i]].launch(device.current_stream().stream());
+      });
+    };
+    kernel.why_not_alone = failure_of(time_alone);
+    // Throws DeviceLost if the device went with it.
+    if (!kernel.why_not_alone.empty()) device.synchronise();
+    else if (const auto failure = options.compatible ? failure_of(time_compatibly) : ""; !failure.empty())
+      report.notes.push_back(kernel.name + ": PyTorch's timer has no time of it: " + failure);
   }
   if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
   return report;

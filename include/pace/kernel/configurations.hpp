@@ -15,6 +15,7 @@
 #include "pace/kernel/table.hpp"
 #include "pace/report/colour.hpp"
 #include "pace/report/table.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::kernel {
 
@@ -41,7 +42,7 @@ inline void print_configurations(const KernelReport& report, std::ostream& out, 
     if (kernel.configurations.empty()) continue;
     const auto* const best = best_of(kernel.configurations);
     const auto behind = behind_best(kernel.configurations);
-    out << '\n' << kernel.name << ": " << kernel.configurations.size() << " configurations; ";
+    out << '\n' << report::printable(kernel.name) << ": " << kernel.configurations.size() << " configurations; ";
     if (!behind) out << "the chosen one was not timed\n";
     else if (*behind > 0) out << "the chosen one takes " << format_percent(*behind) << " longer than the best\n";
     else out << "the chosen one is the best\n";

@@ -44,6 +44,15 @@ class ReportMatcher : public Matcher {
           .message = std::move(message)};
 }
 
+/// Of all kernels that `report` lists. What holds of those is not known to hold of kernels that it does not list.
+[[nodiscard]] inline Judgement judgement_of(const KernelReport& report, std::string expectation, Verdict verdict,
+                                            std::string message) {
+  if (verdict == Verdict::passed && report.conditionals > 0)
+    return judgement(std::move(expectation), Verdict::invalid,
+                     "kernels in the bodies of conditional nodes are not listed; of the others: " + message);
+  return judgement(std::move(expectation), verdict, std::move(message));
+}
+
 /// Judges each kernel by a number that the driver tells, which has no noise.
 template <class Number>
 [[nodiscard]] Judgement judge_each(const KernelReport& report, std::string expectation, std::int64_t limit,
@@ -61,8 +70,8 @@ template <class Number>
   }
   if (report.kernels.empty()) return judgement(std::move(expectation), Verdict::invalid, "there is no kernel");
   if (count > 0) return judgement(std::move(expectation), Verdict::failed, offenders);
-  return judgement(std::move(expectation), Verdict::passed,
-                   "all of " + std::to_string(report.kernels.size()) + " kernels have");
+  return judgement_of(report, std::move(expectation), Verdict::passed,
+                      "all of " + std::to_string(report.kernels.size()) + " kernels have");
 }
 
 }  // namespace detail
@@ -74,9 +83,9 @@ class KernelsAtMost : public detail::ReportMatcher<KernelsAtMost> {
   [[nodiscard]] Judgement judge(const KernelReport& report) const {
     std::string names;
     for (const Kernel& kernel : report.kernels) names += (names.empty() ? "" : "; ") + kernel.name;
-    return detail::judgement("at most " + std::to_string(limit_) + " kernels",
-                             report.kernels.size() <= limit_ ? Verdict::passed : Verdict::failed,
-                             "it has " + std::to_string(report.kernels.size()) + ": " + names);
+    return detail::judgement_of(report, "at most " + std::to_string(limit_) + " kernels",
+                                report.kernels.size() <= limit_ ? Verdict::passed : Verdict::failed,
+                                "it has " + std::to_string(report.kernels.size()) + ": " + names);
   }
 
  private:
@@ -141,8 +150,8 @@ class BandwidthAtLeast : public detail::ReportMatcher<BandwidthAtLeast> {
       return detail::judgement(std::move(expectation), Verdict::invalid, "of no kernel the bytes are known and a time");
     if (!slow.empty()) return detail::judgement(std::move(expectation), Verdict::failed, slow);
     if (!unsure.empty()) return detail::judgement(std::move(expectation), Verdict::undecided, unsure);
-    return detail::judgement(std::move(expectation), Verdict::passed,
-                             "all of " + std::to_string(known) + " kernels whose bytes are known reach it");
+    return detail::judgement_of(report, std::move(expectation), Verdict::passed,
+                                "all of " + std::to_string(known) + " kernels whose bytes are known reach it");
   }
 
  private:

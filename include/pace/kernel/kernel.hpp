@@ -54,6 +54,8 @@ struct Configuration {
   std::optional<Launch> launch = {};
   /// Alone, in the kernel's place: with everything in the cache, and with an empty cache.
   std::optional<KernelTime> hot = {}, cold = {};
+  /// By the timer of KernelsOptions::compatible.
+  std::optional<Nanoseconds> compatible = {};
   /// Why it was not timed; empty if it was.
   std::string why_not = {};
 
@@ -82,6 +84,8 @@ struct Kernel {
   /// One run alone as in `hot`, but watched by the profiler, by both clocks: they agree, and where both say more than
   /// `hot`, the profiler is what slows the kernel (a fused pointwise one by 8 % on the H200, most not at all).
   std::optional<UnderProfiler> under_profiler;
+  /// One run alone by the timer of KernelsOptions::compatible, if one was asked for.
+  std::optional<Nanoseconds> compatible;
   /// Why it was not replayed alone; empty if it was.
   std::string why_not_alone;
   /// Bytes that it must read and write at least; none: nobody knows.

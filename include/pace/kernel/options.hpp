@@ -10,6 +10,14 @@
 #include "pace/core/units.hpp"
 #include "pace/kernel/knowledge.hpp"
 
+namespace pace::kernel {
+
+/// Which of PyTorch's timers times each kernel, too: Triton's do_bench, as wrapper_benchmark did up to PyTorch 2.6, or
+/// Inductor's own, as it does today.
+enum class CompatibleTimer { do_bench, inductor };
+
+}  // namespace pace::kernel
+
 namespace pace {
 
 struct KernelsOptions {
@@ -21,6 +29,8 @@ struct KernelsOptions {
   bool cold = true;
   /// Every configuration of kernels whose builds a provider knows is timed in the kernel's place, too; of a GPU's kernels.
   bool configurations = false;
+  /// Gives Kernel::compatible; of a GPU's kernels.
+  std::optional<kernel::CompatibleTimer> compatible = {};
   /// What memory can do, for shares of it: a tenth of a second, or half a second on the CPU.
   bool peak_bandwidth = true;
   /// On the CPU, how long the call is repeated, and how often at least and at most; half of the calls are recorded.

@@ -20,6 +20,10 @@ struct KernelReport {
   std::vector<Kernel> kernels = {};
   /// Nodes of the graph that are none: copies and fills of memory.
   std::size_t copies = 0, fills = 0;
+  /// Nodes of the graph whose bodies run if, or while, something holds on the device: kernels in there are not listed.
+  std::size_t conditionals = 0;
+  /// What could not be found out, in sentences.
+  std::vector<std::string> notes = {};
   /// What copies and fills add to the kernels that follow them.
   Nanoseconds copying{};
   /// One launch of the whole as a graph, without the host; on the CPU one call, while nothing is recorded.

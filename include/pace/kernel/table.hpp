@@ -17,6 +17,7 @@
 #include "pace/kernel/report.hpp"
 #include "pace/report/colour.hpp"
 #include "pace/report/table.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::kernel {
 
@@ -41,6 +42,15 @@ namespace detail {
 }
 
 }  // namespace detail
+
+/// What the list of kernels lacks, in sentences.
+[[nodiscard]] inline std::vector<std::string> notes_of(const KernelReport& report) {
+  std::vector<std::string> notes = report.notes;
+  if (report.conditionals > 0)
+    notes.push_back(std::to_string(report.conditionals) + " conditional node" + (report.conditionals == 1 ? "" : "s") +
+                    " of the graph (if, while or switch): kernels in the bodies are neither listed nor timed alone");
+  return notes;
+}
 
 namespace detail {
 
@@ -91,7 +101,7 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   using report::Cell;
   using report::Colour;
   const std::size_t count = report.kernels.size();
-  out << report.name << " on " << report.device << ": " << count << (count == 1 ? " kernel" : " kernels");
+  out << report::printable(report.name) << " on " << report.device << ": " << count << (count == 1 ? " kernel" : " kernels");
   if (report.by_ranges) detail::print_range_totals(report, out);
   else detail::print_totals(report, out);
 
@@ -110,7 +120,8 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
     const bool counted = !kernel.bytes && kernel.counted_bytes;
     any_counted = any_counted || counted;
     const auto bandwidth = counted ? kernel.counted_bandwidth() : kernel.bandwidth();
-    std::vector<Cell> row{{kernel.name.size() > longest_name ? kernel.name.substr(0, longest_name - 3) + "..." : kernel.name},
+    const std::string name = report::printable(kernel.name);
+    std::vector<Cell> row{{name.size() > longest_name ? name.substr(0, longest_name - 3) + "..." : name},
                           {std::string(abbreviation(kernel.category))}};
     std::ranges::move(detail::time_cells(report, kernel), std::back_inserter(row));
     row.push_back({format_percent(report.share_of(kernel))});
@@ -127,7 +138,8 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   if (any_counted) out << "* of the bytes that memory moved, by the GPU's counters: nobody knows what must be moved\n";
   for (const Kernel& kernel : report.kernels)
     if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
-      out << kernel.name << " is not replayed alone: " << kernel.why_not_alone << '\n';
+      out << report::printable(kernel.name) << " is not replayed alone: " << report::printable(kernel.why_not_alone) << '\n';
+  for (const auto& note : notes_of(report)) out << report::printable(note) << '\n';
 }
 
 }  // namespace pace::kernel

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +14,8 @@
 #include "pace/cuda/cubin.hpp"
 #include "pace/cuda/device.hpp"
 #include "pace/cuda/kernel_node.hpp"
+#include "pace/kernel/attempt.hpp"
+#include "pace/kernel/compat/timer.hpp"
 #include "pace/kernel/kernel.hpp"
 #include "pace/kernel/knowledge.hpp"
 #include "pace/kernel/launch_of.hpp"
@@ -24,16 +26,17 @@ namespace pace::kernel::detail {
 /// Of configurations that spill more words than this, Inductor's tuner runs none.
 inline constexpr std::int64_t spill_threshold = 16;
 
-/// `prepare` and `help` as for Replayer::time. A build that spills more words than the tuner lets pass is told, not run.
+/// `prepare` and `help` as for Replayer::time, `compatible` as KernelsOptions has it. A build that spills more words than the tuner lets pass is told, not run.
 [[nodiscard]] inline std::vector<Configuration> time_builds(const std::vector<Build>& builds, const cuda::KernelNode& node,
-                                                            const cuda::CudaDevice& device,
+                                                            cuda::CudaDevice& device,
                                                             Replayer<cuda::CudaDevice>& replayer,
+                                                            std::optional<CompatibleTimer> compatible,
                                                             const std::function<void()>& prepare,
                                                             const std::function<void()>& help) {
   std::vector<Configuration> configurations;
   for (const Build& build : builds) {
     Configuration each{.text = build.text, .printed = build.printed, .chosen = build.chosen};
-    try {
+    each.why_not = failure_of([&] {
       const cuda::Cubin cubin(build.file);
       const auto function = cubin.function(build.symbol, static_cast<int>(build.shared_bytes));
       const cuda::LaunchShape shape{build.grid, {build.threads, 1, 1}, build.shared_bytes};
@@ -46,9 +49,12 @@ inline constexpr std::int64_t spill_threshold = 16;
           prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help);
       each.hot = times.hot;
       each.cold = times.cold;
-    } catch (const Error& error) {  // Refused, and a file that is not there
-      each.why_not = error.what();
-    }
+      if (!compatible) return;
+      prepare();
+      each.compatible = compat::time_launch(
+          device, *compatible, [&] { node.launch(function, shape, device.current_stream().stream()); });
+    });
+    if (!each.why_not.empty()) device.synchronise();
     configurations.push_back(std::move(each));
   }
   return configurations;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/kernel/report.hpp"
+#include "pace/kernel/table.hpp"
 #include "pace/report/csv_row.hpp"
 
 namespace pace::kernel {
@@ -80,6 +81,8 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
             {"kernels_ns", report.sum().count()},
             {"copies", report.copies},
             {"fills", report.fills},
+            {"conditional_nodes", report.conditionals},
+            {"notes", notes_of(report)},
             {"copying_ns", report.copying.count()},
             {"gap_ns", report.gap.count()},
             {"recording_ns", report.recording.count()},
@@ -96,6 +99,7 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
               {"hot", detail::times_json(kernel.hot)},
               {"cold", detail::times_json(kernel.cold)},
               {"under_profiler", detail::under_profiler_json(kernel.under_profiler)},
+              {"compatible_ns", kernel.compatible ? Json(kernel.compatible->count()) : Json(nullptr)},
               {"bytes", maybe(kernel.bytes)},
               {"bytes_per_s", maybe(kernel.bandwidth())},
               {"counted_bytes", maybe(kernel.counted_bytes)},
@@ -106,6 +110,8 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
                                         {"chosen", configuration.chosen},
                                         {"hot", detail::times_json(configuration.hot)},
                                         {"cold", detail::times_json(configuration.cold)},
+                                        {"compatible_ns",
+                                         configuration.compatible ? Json(configuration.compatible->count()) : Json(nullptr)},
                                         {"launch", detail::launch_json(configuration.launch)},
                                         {"why_not", configuration.why_not.empty() ? Json(nullptr) : Json(configuration.why_not)}});
     json["kernels"].push_back(std::move(each));
