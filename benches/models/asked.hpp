@@ -21,7 +21,7 @@
 #include "pace/families/models/driver/selection.hpp"
 #include "pace/families/models/settings.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 struct CommandLine {
   families::models::Settings settings;
@@ -119,4 +119,4 @@ inline void exactly_one(const std::vector<std::string>& group, const char* which
 
 }  // namespace detail
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

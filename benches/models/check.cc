@@ -5,5 +5,5 @@
 #include "benches/models/user_path.hpp"
 
 int main(int argc, char** argv) {
-  return pace::benches::check(argc, argv, std::cout, std::cerr, pace::benches::from_where_one_stands);
+  return pace::benches::models::check(argc, argv, std::cout, std::cerr, pace::benches::models::from_where_one_stands);
 }

@@ -14,7 +14,7 @@
 #include "pace/families/models/driver/check_limits.hpp"
 #include "pace/report/output_file.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 /// The path of a file that a person named.
 using UserPath = std::function<std::string(const std::string&)>;
@@ -152,4 +152,4 @@ inline void require_only(const std::vector<std::string>& given, const std::vecto
   }
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

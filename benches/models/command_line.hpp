@@ -11,7 +11,7 @@
 #include "benches/models/settle.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 /// `words`: without the program's name. Throws InputError for what cannot be.
 [[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words) {
@@ -46,4 +46,4 @@ namespace pace::benches {
   return text;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

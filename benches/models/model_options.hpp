@@ -11,7 +11,7 @@
 
 #include "benches/models/asked.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 /// What the options are given goes into `line` and `groups`, which must outlive what it returns.
 [[nodiscard]] inline std::vector<OptionSpec> model_options(CommandLine& line, Groups& groups) {
@@ -229,4 +229,4 @@ namespace pace::benches {
   };
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

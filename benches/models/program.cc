@@ -29,7 +29,7 @@ namespace models = pace::families::models;
   throw pace::InputError({}, "no model is called '" + name + '\'');
 }
 
-void prepare(const pace::benches::CommandLine& line) {
+void prepare(const pace::benches::models::CommandLine& line) {
   pace::run_context().options = line.measuring;
   pace::subject::use_fuser(pace::subject::parse_fuser(line.fuser));
 }
@@ -55,7 +55,7 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
 }  // namespace
 
 int main(int argc, char** argv) {
-  pace::benches::World world{.models = {},
+  pace::benches::models::World world{.models = {},
                              .run = [](const std::string& model, const models::Settings& settings,
                                        const models::Config& config, std::ostream& log) {
                                return models::run_model(find_entry(model), settings, config, log);
@@ -70,6 +70,6 @@ int main(int argc, char** argv) {
   world.user_path = pace::harness::user_path;
   world.output_path = pace::harness::output_path;
   world.is_test = pace::harness::under_bazel();
-  return pace::benches::run_program(pace::harness::this_program(), {argv + 1, argv + argc}, world, std::cout,
+  return pace::benches::models::run_program(pace::harness::this_program(), {argv + 1, argv + argc}, world, std::cout,
                                     std::cerr);
 }

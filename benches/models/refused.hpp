@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 /// Why an option is refused, by its name.
 [[nodiscard]] inline const std::map<std::string_view, const char*>& refused_options() {
@@ -83,4 +83,4 @@ namespace pace::benches {
   return needless;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

@@ -28,7 +28,7 @@
 #include "pace/families/models/driver/selection.hpp"
 #include "pace/families/models/driver/summary.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 namespace detail {
 
@@ -244,4 +244,4 @@ inline void list_models(const World& world, std::ostream& out) {
   }
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

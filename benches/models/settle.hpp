@@ -12,7 +12,7 @@
 
 #include "benches/models/asked.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 namespace detail {
 
@@ -156,4 +156,4 @@ inline void settle(CommandLine& line, const Groups& groups) {
   return configuration;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

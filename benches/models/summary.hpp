@@ -15,7 +15,7 @@
 #include "pace/families/models/driver/join.hpp"
 #include "pace/families/models/driver/summary.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 namespace detail {
 
@@ -122,4 +122,4 @@ struct SummaryArguments {
   }
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

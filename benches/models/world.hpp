@@ -13,7 +13,7 @@
 #include "pace/families/models/driver/known_model.hpp"
 #include "pace/families/models/driver/run_here.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 /// What a program knows that this file does not.
 struct World {
@@ -46,4 +46,4 @@ struct World {
 /// not there, 128 and more of a signal.
 inline constexpr int exit_gate_failed = 3, exit_bad_input = 1, exit_invalid_partition = 255, exit_signal = 128;
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

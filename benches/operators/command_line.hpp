@@ -18,7 +18,7 @@
 #include "pace/harness/session_options.hpp"
 #include "pace/subject/fuser.hpp"
 
-namespace pace::benches {
+namespace pace::benches::operators {
 
 struct CommandLine {
   families::operators::ReplayOptions replay;
@@ -157,4 +157,4 @@ namespace detail {
   return parser;
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::operators

@@ -10,7 +10,7 @@
 #include "pace/cuda/device.hpp"
 #endif
 
-namespace pace::benches {
+namespace pace::benches::operators {
 
 class CompatTimer {
  public:
@@ -36,4 +36,4 @@ class CompatTimer {
   std::unique_ptr<families::operators::compat::Timer> timer_;
 };
 
-}  // namespace pace::benches
+}  // namespace pace::benches::operators

@@ -23,8 +23,8 @@ void compile(const std::string& corpus_directory, const std::string& set_file, c
   pace::harness::use_threads(pace::harness::default_threads);
   operators::ReplayOptions options;
   options.suite_dir = corpus_directory;
-  pace::benches::choose_default_set(options, set_file);
-  const auto corpus = pace::benches::load(options);
+  pace::benches::operators::choose_default_set(options, set_file);
+  const auto corpus = pace::benches::operators::load(options);
   const auto generate = operators::generate_options(options, pace::Options().seed);
   std::vector<pace::subject::OperatorCall> calls;
   for (const auto& selected : operators::select(corpus, options, [](const std::string&) {}))

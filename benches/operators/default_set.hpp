@@ -13,7 +13,7 @@
 #include "pace/corpus/corpus.hpp"
 #include "pace/families/operators/options.hpp"
 
-namespace pace::benches {
+namespace pace::benches::operators {
 
 /// Where the corpora lie, from the root of the workspace or of the runfiles.
 inline constexpr const char* shipped_corpus = "benches/corpus/pace_train";
@@ -123,4 +123,4 @@ inline std::vector<Category> choose_default_set(families::operators::ReplayOptio
   return corpus::Corpus::from_directory(options.suite_dir, how);
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::operators

@@ -35,11 +35,11 @@ namespace {
 namespace operators = pace::families::operators;
 namespace fs = std::filesystem;
 
-pace::benches::CommandLine line;
+pace::benches::operators::CommandLine line;
 /// Whose inputs are replayed: pace's own; those that the program's source files declare.
 bool shipped = false, declared = false;
 /// Of the shipped set, if that is replayed.
-std::vector<pace::benches::Category> categories;
+std::vector<pace::benches::operators::Category> categories;
 /// Of the suite in names of files and in the summary.
 std::string suite_name;
 /// Of the table of operators; empty: none is kept.
@@ -55,7 +55,7 @@ pace::subject::BackendRegistry backends() {
   return pace::subject::BackendRegistry::with_defaults(options);
 }
 
-bool has(const pace::benches::Category& category, const std::string& op) {
+bool has(const pace::benches::operators::Category& category, const std::string& op) {
   return std::ranges::find(category.operators, op) != category.operators.end();
 }
 
@@ -75,7 +75,7 @@ class Checked final : public operators::ReplayListener {
 };
 
 pace::corpus::Corpus inputs() {
-  if (!declared) return pace::benches::load(line.replay);
+  if (!declared) return pace::benches::operators::load(line.replay);
   const std::string device = line.replay.device.substr(0, line.replay.device.find(':'));
   const auto dtype = line.dtype ? operators::parse_dtype(*line.dtype) : std::nullopt;
   const auto abbreviation = dtype ? pace::corpus::dtype_from_scalar_type(*dtype) : std::nullopt;
@@ -133,9 +133,9 @@ operators::compat::CompatOptions compat_options() {
 
 void replay_as_upstream() {
   const auto options = compat_options();
-  const auto corpus = pace::benches::load(line.replay, /*compat=*/true);
+  const auto corpus = pace::benches::operators::load(line.replay, /*compat=*/true);
   const auto registry = backends();
-  pace::benches::CompatTimer timer(options.device);
+  pace::benches::operators::CompatTimer timer(options.device);
   const auto summary =
       operators::compat::run(*line.compat, corpus, options, registry, timer.get(), std::cout, std::cerr);
   if (summary.errors > 0) FAIL_CHECK(summary.errors << " samples could not be run; see their lines");
@@ -191,8 +191,8 @@ void settle_inputs() {
   if (shipped) {
     std::vector<std::string> wanted;
     if (!line.category.empty()) wanted = operators::split_list(line.category, "--category");
-    if (!line.op) categories = pace::benches::choose_default_set(options, pace::benches::shipped_set, wanted);
-    options.suite_dir = pace::benches::shipped_corpus;
+    if (!line.op) categories = pace::benches::operators::choose_default_set(options, pace::benches::operators::shipped_set, wanted);
+    options.suite_dir = pace::benches::operators::shipped_corpus;
     options.packages = {"benches/operators/packages"};
     options.no_slower_than = options.no_slower_than.value_or(shipped_guard);
   }
@@ -263,13 +263,13 @@ pace::report::Configuration configuration() {
 
 int main(int argc, char** argv) {
   std::deque<std::string> words;
-  auto arguments = pace::benches::in_one_spelling(argc, argv, words);
+  auto arguments = pace::benches::operators::in_one_spelling(argc, argv, words);
   pace::harness::SessionConfig config;
   config.options.budget = std::chrono::milliseconds(300);
   // The table is what people come for; that no back end is five times too slow is decided long before.
   config.options.stop = pace::StopPolicy::budget;
   config.extend_cli = [](Catch::Clara::Parser parser) {
-    return pace::benches::with_operator_options(std::move(parser), line);
+    return pace::benches::operators::with_operator_options(std::move(parser), line);
   };
   config.after_parse = settle_options;
   config.configuration = configuration;

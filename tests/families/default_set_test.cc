@@ -18,9 +18,9 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
-using pace::benches::Category;
-using pace::benches::choose_default_set;
-using pace::benches::read_default_set;
+using pace::benches::operators::Category;
+using pace::benches::operators::choose_default_set;
+using pace::benches::operators::read_default_set;
 
 /// A file with that text, for as long as this lives.
 class SetFile {
@@ -63,7 +63,7 @@ TEST_CASE("all of the set is chosen, or the categories that are named") {
   pace::families::operators::ReplayOptions options;
   CHECK(choose_default_set(options, file.path()).size() == 2);
   CHECK(options.op == "aten.add.Tensor,aten.relu_.default,aten.mm.default");
-  CHECK(options.max_samples == pace::benches::shipped_samples);
+  CHECK(options.max_samples == pace::benches::operators::shipped_samples);
 
   const auto chosen = choose_default_set(options, file.path(), {"matmul"});
   REQUIRE(chosen.size() == 1);
@@ -107,9 +107,9 @@ TEST_CASE("what is not a default set is refused, with file and line") {
 }
 
 TEST_CASE("the shipped set has four operators or more of every category, all of them recorded") {
-  const auto corpus = pace::corpus::Corpus::from_directory(pace::benches::shipped_corpus);
+  const auto corpus = pace::corpus::Corpus::from_directory(pace::benches::operators::shipped_corpus);
   std::set<std::string> names;
-  for (const Category& category : read_default_set(pace::benches::shipped_set)) {
+  for (const Category& category : read_default_set(pace::benches::operators::shipped_set)) {
     INFO(category.name);
     names.insert(category.name);
     CHECK(category.operators.size() >= 4);
@@ -123,10 +123,10 @@ TEST_CASE("the shipped set has four operators or more of every category, all of 
 }
 
 TEST_CASE("the samples of convolutions that the shipped set takes are of several kinds") {
-  const auto corpus = pace::corpus::Corpus::from_directory(pace::benches::shipped_corpus);
+  const auto corpus = pace::corpus::Corpus::from_directory(pace::benches::operators::shipped_corpus);
   std::string taken;
   for (const char* name : {"aten.convolution.default", "aten.convolution_backward.default"})
-    for (std::size_t i = 0; i < pace::benches::shipped_samples; ++i) taken += corpus.find(name)->samples.at(i).text;
+    for (std::size_t i = 0; i < pace::benches::operators::shipped_samples; ++i) taken += corpus.find(name)->samples.at(i).text;
   CHECK_THAT(taken, ContainsSubstring("False, [0, 0], 16)"));      // depthwise
   CHECK_THAT(taken, ContainsSubstring("[2, 2], False, [0, 0]"));   // dilated
   CHECK_THAT(taken, ContainsSubstring("True, [0, 0], 1, [True"));  // transposed

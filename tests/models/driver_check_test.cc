@@ -25,7 +25,7 @@ Ran run(std::vector<std::string> words) {
   for (auto& word : words) argv.push_back(word.data());
   std::ostringstream out, errors;
   Ran ran;
-  ran.code = pace::benches::check(static_cast<int>(argv.size()), argv.data(), out, errors,
+  ran.code = pace::benches::models::check(static_cast<int>(argv.size()), argv.data(), out, errors,
                                   [](const std::string& path) { return scratch / path; });
   ran.out = out.str(), ran.errors = errors.str();
   return ran;

@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace pace::benches;
+using namespace pace::benches::models;
 using namespace pace::families::models;
 using Strings = std::vector<std::string>;
 using Catch::Matchers::Message;

@@ -123,7 +123,7 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
 }  // namespace
 
 int main(int argc, char** argv) {
-  pace::benches::World world{.models = {}, .run = run};
+  pace::benches::models::World world{.models = {}, .run = run};
   for (const char* name : {"good", "better", "hangs", "forks", "crashes", "exits", "vanishes", "is_killed", "eats",
                            "throws", "runs_out", "makes_no_sense", "interrupts", "differs", "half"})
     world.models.push_back(
@@ -133,5 +133,5 @@ int main(int argc, char** argv) {
   world.is_test = std::getenv("FAKE_TEST") != nullptr;
   char path[4096] = {};
   if (::readlink("/proc/self/exe", path, sizeof path - 1) <= 0) return 1;
-  return pace::benches::run_program(path, {argv + 1, argv + argc}, world, std::cout, std::cerr);
+  return pace::benches::models::run_program(path, {argv + 1, argv + argc}, world, std::cout, std::cerr);
 }
