@@ -49,6 +49,14 @@ struct OnDevice {
       device.synchronise();
     };
   }
+  /// From the capture after the first `captures` on.
+  auto out_of_memory(int captures) {
+    return [this, captures, so_far = 0]() mutable {
+      if (device.capturing && ++so_far > captures)
+        throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "nothing is left");
+      device.work(Nanoseconds(3000));
+    };
+  }
   auto compare() { return pace::Comparison<>("on a device").options(few_rounds()); }
 };
 
@@ -128,6 +136,52 @@ TEST_CASE("a clock asked for by name: who cannot be timed by it is refused") {
   CHECK_THAT(result["b"].message, ContainsSubstring("cannot be timed by the cold clock"));
   CHECK_THAT(result["c"].speedup->median, WithinRel(2.0, 1e-9));
   REQUIRE(result["c"].figures.size() == 1);  // its own; no others were asked for
+}
+
+TEST_CASE("a clock asked for by name that no implementation can be timed by: all are refused, and that is all") {
+  for (const auto clock : {ClockChoice::cold, ClockChoice::graph}) {
+    OnDevice on;
+    auto options = few_rounds();
+    options.clock = clock;
+    const auto result =
+        on.compare().options(options).baseline("a", on.waiting(9000)).candidate("b", on.waiting(3000)).run(on.clock);
+    CHECK(result["a"].outcome == Outcome::refused);
+    CHECK_THAT(result["a"].message, ContainsSubstring("cannot be timed by the"));
+    CHECK(result["b"].outcome == Outcome::refused);
+    CHECK(result.rounds == 0);
+  }
+}
+
+TEST_CASE("no memory for a capture is no refusal; the others go on") {
+  OnDevice on;
+  auto options = few_rounds();
+  options.clock = ClockChoice::graph;
+  options.figures = 0;
+  const auto result = on.compare()
+                          .options(options)
+                          .baseline("a", on.taking(9000))
+                          .candidate("b", on.out_of_memory(0))
+                          .candidate("c", on.taking(4500))
+                          .run(on.clock);
+  CHECK(result["b"].outcome == Outcome::out_of_memory);
+  CHECK_THAT(result["b"].message, ContainsSubstring("nothing is left"));
+  CHECK_THAT(result["c"].speedup->median, WithinRel(2.0, 1e-9));
+}
+
+TEST_CASE("no memory for a further figure: it is missing, and the gate's own stands") {
+  OnDevice on;
+  auto options = few_rounds();
+  options.clock = ClockChoice::hot;
+  // The first capture is the look at whether there can be one.
+  const auto result =
+      on.compare().options(options).baseline("a", on.taking(9000)).candidate("b", on.out_of_memory(1)).run(on.clock);
+  const auto& row = result["b"];
+  REQUIRE(row.outcome == Outcome::measured);
+  CHECK_THAT(row.speedup->median, WithinRel(3.0, 1e-9));
+  CHECK_THAT(figure(row, "cold").missing, ContainsSubstring("nothing is left"));
+  CHECK_THAT(figure(result["a"], "cold").missing, ContainsSubstring("nothing is left"));
+  CHECK(figure(row, "hot").time);
+  CHECK(figure(row, "host").time);
 }
 
 TEST_CASE("a lost device: the culprit is named, the others are not to blame, and all of it is told") {

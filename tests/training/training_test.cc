@@ -1,5 +1,6 @@
 #include "pace/training/training.hpp"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
 #include "tests/support/fake_clock.hpp"
+#include "tests/support/last_freed_first.hpp"
 #include "tests/support/operator_observer.hpp"
 
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -307,6 +309,35 @@ TEST_CASE("gradients of outputs are drawn once, by a generator of their own") {
   CHECK_FALSE(one.of(x).equal(different.of(x)));
   CHECK(one.of(x).const_data_ptr() == one.of(at::ones({2, 3})).const_data_ptr());
   CHECK(one.of(at::ones({2, 3}, at::kDouble)).dtype() == at::kDouble);
+}
+
+TEST_CASE("what forward returns changes hands: steps of the same write it to the same memory") {
+  const pace::test::LastFreedFirst allocator;
+  FakeClock clock;
+  const auto recording = [&](std::vector<const void*>& places) {
+    Step step;
+    step.forward = [&](at::Tensor& x) -> c10::IValue {
+      clock.advance(Nanoseconds(500));
+      const at::Tensor y = at::mul(x, 2);
+      places.push_back(y.const_data_ptr());
+      return y;
+    };
+    return step;
+  };
+  std::vector<const void*> one, other;
+  pace::check::CheckOptions unchecked;
+  unchecked.method = pace::check::CheckOptions::Method::none;
+  const auto result = pace::compare("twins", at::randn({64, 256}))
+                          .options(few_rounds())
+                          .check(unchecked)
+                          .baseline("one", recording(one))
+                          .candidate("other", recording(other))
+                          .run(clock);
+  REQUIRE(result["other"].outcome == Outcome::measured);
+  const auto later = [](const std::vector<const void*>& places) {
+    return std::set<const void*>(places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2), places.end());
+  };
+  CHECK(later(one) == later(other));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "pace/check/check_options.hpp"
 #include "pace/check/match_tensor.hpp"
+#include "pace/check/out_of_memory.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
@@ -113,6 +114,8 @@ class OutputMatcher {
     try {
       verdict = match_tensor(expected, actual, reference == nullptr ? at::Tensor() : reference->toTensor(), options_);
     } catch (const c10::Error& error) {
+      // That says nothing of the output.
+      if (means_out_of_memory(error)) throw;
       return fail(path, std::string("cannot be compared: ") + error.what_without_backtrace());
     }
     match_.max_abs_error = std::max(match_.max_abs_error, verdict.closeness.max_abs_error);

@@ -28,7 +28,7 @@ namespace pace::detail {
 /// Who cannot be timed in the way that is selected, and why: one reason for each.
 struct Untimeable {
   std::vector<std::size_t> who;
-  std::vector<std::string> why;
+  std::vector<Failure> why;
 };
 
 template <clock::TellsFigures C, class... Operands>
@@ -40,7 +40,7 @@ template <clock::TellsFigures C, class... Operands>
     } catch (const ImplementationThrew& thrown) {
       if (!clock.usable()) throw;
       found.who.push_back(thrown.index);
-      found.why.push_back(thrown.failure.message);
+      found.why.push_back(thrown.failure);
     }
   }
   return found;
@@ -56,13 +56,14 @@ void select_gate_figure(C& clock, Roster<Operands...>& roster) {
   const Untimeable found = find_untimeable(clock, roster);
   for (std::size_t i = 0; i < found.who.size(); ++i) {
     if (!automatic) {
-      roster.give_up(found.who[i], Outcome::refused,
-                     "it cannot be timed by the " + clock.name() + " clock: " + found.why[i]);
+      roster.give_up(found.who[i], found.why[i].out_of_memory ? Outcome::out_of_memory : Outcome::refused,
+                     "it cannot be timed by the " + clock.name() + " clock: " + found.why[i].message);
       continue;
     }
     roster.result.notes.push_back("Timed by events in the stream, since '" + roster.row(found.who[i]).name +
-                                  "' cannot be captured in a CUDA graph: " + found.why[i]);
+                                  "' cannot be captured in a CUDA graph: " + found.why[i].message);
     clock.select(ClockChoice::hot);
+    clock.forget();
     break;
   }
   roster.result.clock = clock.name();
@@ -78,7 +79,7 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   for (std::size_t i = 0; i < found.who.size(); ++i) {
     remove(able, found.who[i]);
     for_each_part(roster.result, [&](Result& part, std::size_t) {
-      part.implementations[found.who[i]].figures.push_back({.name = name, .missing = found.why[i]});
+      part.implementations[found.who[i]].figures.push_back({.name = name, .missing = found.why[i].message});
     });
   }
   if (able.empty()) return;
@@ -119,6 +120,18 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   });
 }
 
+/// For every row that is running still and has no figure of that name.
+template <class... Operands>
+void add_missing_figure(Roster<Operands...>& roster, const std::string& name, const std::string& why) {
+  for_each_part(roster.result, [&](Result& part, std::size_t) {
+    for (const std::size_t index : roster.running) {
+      auto& figures = part.implementations[index].figures;
+      if (std::none_of(figures.begin(), figures.end(), [&](const auto& each) { return each.name == name; }))
+        figures.push_back({.name = name, .missing = why});
+    }
+  });
+}
+
 /// After the gate's own: cold, hot, graph and host for everybody who is running still. What the gate was about is not
 /// measured again.
 template <clock::TellsFigures C, class... Operands>
@@ -134,7 +147,14 @@ void add_all_figures(C& clock, Roster<Operands...>& roster) {
         }
       });
     } else if (roster.options.figures > 0) {
-      add_figure(clock, roster);
+      try {
+        add_figure(clock, roster);
+      } catch (...) {
+        // The gate's own figure was measured, and stands.
+        const Failure failure = current_failure();
+        if (!failure.out_of_memory || !clock.usable()) throw;
+        add_missing_figure(roster, clock.name(), failure.message);
+      }
       clock.forget();
     }
   }

@@ -20,9 +20,11 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/ivalue.hpp"
+#include "pace/check/out_of_memory.hpp"
 #include "pace/check/poison.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/compare/output_copy.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
@@ -56,10 +58,13 @@ struct OperandSets {
   }
   /// Whether a tensor shares memory with an operand.
   [[nodiscard]] bool aliases(const at::Tensor& tensor) const {
-    for (const auto& set : tensors)
-      for (const auto& operand : set)
-        if (operand.is_alias_of(tensor)) return true;
-    return false;
+    const auto in = [&](const auto& set) {
+      return std::any_of(set.begin(), set.end(), [&](const auto& operand) { return operand.is_alias_of(tensor); });
+    };
+    return std::any_of(tensors.begin(), tensors.end(), in) ||
+           std::any_of(spare_tensors.begin(), spare_tensors.end(), [&](const auto& spares) {
+             return std::any_of(spares.begin(), spares.end(), in);
+           });
   }
   /// What calls find in all sets at present, whatever they write.
   [[nodiscard]] const std::vector<at::Tensor>& values() const { return renewed.empty() ? pristine : renewed; }
@@ -119,13 +124,10 @@ struct ImplementationWrong {
     return {error.what(), Failure::Device::lost};
   } catch (const std::bad_alloc&) {
     return {.message = "memory ran out (std::bad_alloc)", .out_of_memory = true};
-  } catch (const c10::OutOfMemoryError& error) {
-    return {.message = error.what_without_backtrace(), .out_of_memory = true};
+  } catch (const std::exception& error) {
+    return {.message = current_message(), .out_of_memory = check::means_out_of_memory(error)};
   } catch (...) {
-    const std::string message = current_message();
-    // LibTorch's CPU allocator has no exception of its own for it.
-    const bool memory = message.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos;
-    return {.message = message, .out_of_memory = memory};
+    return {.message = current_message()};
   }
 }
 
@@ -175,7 +177,7 @@ class CallableImplementation final : public Implementation<Operands...> {
     if constexpr (returns_nothing) {
       return {};
     } else {
-      if (!last_) return {};
+      if (!last_) return std::exchange(copied_, {});
       c10::IValue output = check::to_ivalue(std::move(*last_));
       last_.reset();
       return output;
@@ -183,7 +185,7 @@ class CallableImplementation final : public Implementation<Operands...> {
   }
 
   measure::Operation operation() override {
-    return {this, &run, &prepare, &keep_output, &put_back_output, &failed};
+    return {this, &run, &prepare, &keep_output, &put_back_output, &finish, &failed};
   }
 
   void expect_outputs_like(const c10::IValue& output) override {
@@ -239,6 +241,8 @@ class CallableImplementation final : public Implementation<Operands...> {
     auto& self = *static_cast<CallableImplementation*>(state);
     activity()->running(static_cast<std::int64_t>(self.index));
     self.last_.reset();
+    self.copied_ = {};
+    self.replayed_ = false;
     self.calls_since_prepared_ = 0;
     self.operands_.restore(set);
     if (self.operands_.random) reset_random_state(self.operands_.seed);
@@ -271,8 +275,24 @@ class CallableImplementation final : public Implementation<Operands...> {
     if (!output) return;
     auto& kept = *static_cast<KeptOutput*>(output.get());
     self.last_.emplace(kept.value);
+    self.replayed_ = true;
     // A replay that does nothing must not pass with what an earlier one left there.
     for (auto& tensor : kept.own) check::poison_(tensor);
+  }
+
+  static void finish(void* state) {
+    if constexpr (!returns_nothing) {
+      auto& self = *static_cast<CallableImplementation*>(state);
+      // A replayed graph writes to memory that belongs to it.
+      if (!self.last_ || self.replayed_) return;
+      try {
+        const c10::IValue output = check::to_ivalue(std::move(*self.last_));
+        self.last_.reset();
+        self.copied_ = self.copy_.copy(output, [&](const auto& tensor) { return self.operands_.aliases(tensor); });
+      } catch (...) {
+        failed(state);
+      }
+    }
   }
 
   static void failed(void* state) {
@@ -281,7 +301,12 @@ class CallableImplementation final : public Implementation<Operands...> {
 
   F function_;
   const OperandSets<Operands...>& operands_;
+  /// What the last call returned, until its sample is finished; from then on a copy of it.
   std::optional<Kept> last_;
+  c10::IValue copied_;
+  OutputCopy copy_;
+  /// What `last_` holds was captured, and lies in memory of the graph.
+  bool replayed_ = false;
   /// One for each output tensor whose memory the allocator provides.
   std::vector<check::FreeBlock> fresh_outputs_;
   std::size_t calls_since_prepared_ = 0;

@@ -78,9 +78,8 @@ struct Roster {
     return std::find(running.begin(), running.end(), index) != running.end();
   }
 
-  /// `available` are the bytes that are left where the operands lie, if that is known.
-  void enroll(const std::vector<Planned<Operands...>>& plan, std::optional<std::int64_t> available) {
-    copy_operands(plan, available);
+  /// A row for each, which says so far that it was refused.
+  void add_rows(const std::vector<Planned<Operands...>>& plan) {
     for (const auto& planned : plan) {
       auto& added = result.implementations.emplace_back();
       added.name = planned.name;
@@ -91,6 +90,26 @@ struct Roster {
       implementations.push_back(planned.make ? planned.make(operands) : nullptr);
       if (planned.make) implementations.back()->index = implementations.size() - 1;
       if (planned.is_baseline) baseline = implementations.size() - 1;
+    }
+  }
+
+  /// `available` are the bytes that are left where the operands lie, if that is known.
+  void copy_operands(std::optional<std::int64_t> available) {
+    const auto able = static_cast<std::size_t>(std::count_if(
+        implementations.begin(), implementations.end(), [](const auto& each) { return each != nullptr; }));
+    std::size_t sets = options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
+    // The user's own operands serve as the pristine ones: no implementation ever gets hold of them.
+    operands.pristine = tensors_in(first);
+    const double bytes = bytes_of(operands.pristine);
+    // Half of what is free, so that outputs and the implementations' own memory find room as well.
+    if (sets > 1 && available && bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
+      sets = 1;
+      options.operands = OperandPolicy::shared;
+      result.notes.push_back("All implementations share one set of operands: copies for each would not fit in memory.");
+    }
+    for (std::size_t set = 0; set < sets; ++set) {
+      operands.sets.push_back(clone_operands(first));
+      operands.tensors.push_back(tensors_in(operands.sets.back()));
     }
   }
 
@@ -123,6 +142,16 @@ struct Roster {
     if (lost) lose_device("'" + row(index).name + "': " + failure.message);
   }
 
+  /// Memory ran out for pace's own work, such as copies of operands: all that is not known yet stays unknown.
+  void run_out_of_memory(const std::string& message) {
+    if (implementations[baseline] == nullptr) return;
+    give_up(baseline, Outcome::out_of_memory, message);
+    for (std::size_t index = 0; index < implementations.size(); ++index) {
+      const bool known = row(index).outcome != Outcome::refused || !row(index).message.empty();
+      if (implementations[index] != nullptr && !known) give_up_without_baseline(index);
+    }
+  }
+
   /// What is left is not measured. `how` says who did it, if that is known.
   void lose_device(std::string how) {
     result.lost_device = std::move(how);
@@ -133,26 +162,6 @@ struct Roster {
 
   /// Nobody who would still be timed is.
   void out_of_time() { give_up(baseline, Outcome::unreached, deadline_reason()); }
-
- private:
-  void copy_operands(const std::vector<Planned<Operands...>>& plan, std::optional<std::int64_t> available) {
-    const auto able = static_cast<std::size_t>(
-        std::count_if(plan.begin(), plan.end(), [](const auto& planned) { return planned.make != nullptr; }));
-    std::size_t sets = options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
-    // The user's own operands serve as the pristine ones: no implementation ever gets hold of them.
-    operands.pristine = tensors_in(first);
-    const double bytes = bytes_of(operands.pristine);
-    // Half of what is free, so that outputs and the implementations' own memory find room as well.
-    if (sets > 1 && available && bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
-      sets = 1;
-      options.operands = OperandPolicy::shared;
-      result.notes.push_back("All implementations share one set of operands: copies for each would not fit in memory.");
-    }
-    for (std::size_t set = 0; set < sets; ++set) {
-      operands.sets.push_back(clone_operands(first));
-      operands.tensors.push_back(tensors_in(operands.sets.back()));
-    }
-  }
 };
 
 }  // namespace pace::detail

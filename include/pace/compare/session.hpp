@@ -58,27 +58,23 @@ void summarize_phases(Roster<Operands...>& roster, const TimedHow& how) {
   }
 }
 
-/// Implementations that are wrong or throw become rows of the result; the others are timed without them.
+/// From the first call to the summary.
 template <clock::Clock C, class... Operands>
-[[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
-                                 const std::vector<Planned<Operands...>>& plan, const Options& options,
-                                 const check::CheckOptions& check, View<gate::Stated> stated,
-                                 const MakeImplementation<Operands...>& reference,
-                                 const RenewOperands<Operands...>& renew) {
-  Roster<Operands...> roster{.options = options, .check = check, .first = operands, .renew = renew};
-  if (renew) roster.result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
-  roster.result.name = name;
+void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated,
+                const MakeImplementation<Operands...>& reference) {
+  const Options& options = roster.options;
+  if (roster.renew) roster.result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   roster.result.clock = clock.name();
   roster.result.clock_resolution = clock.resolution();
   roster.result.confidence = options.confidence;
   roster.result.seed = options.seed;
-  if constexpr (requires { clock.available_memory(); }) roster.enroll(plan, clock.available_memory());
-  else roster.enroll(plan, available_memory());
+  if constexpr (requires { clock.available_memory(); }) roster.copy_operands(clock.available_memory());
+  else roster.copy_operands(available_memory());
   if (reference) {
     roster.reference = reference(roster.operands);
     roster.reference->index = roster.baseline;
   }
-  const ExitGuard no_exit(name);
+  const ExitGuard no_exit(roster.result.name);
   Inspector<Operands...> inspector(roster.operands, roster.first, options.seed);
   Auditor<C, Operands...> auditor(clock, roster, inspector);
   make_first_calls(clock, roster, inspector);
@@ -90,6 +86,8 @@ template <clock::Clock C, class... Operands>
     }
     try {
       if constexpr (clock::TellsFigures<C>) select_gate_figure(clock, roster);
+      // A clock that was asked for by name may be one that none of them can be timed by.
+      if (roster.running.empty()) break;
       const auto how = time_all(clock, roster, auditor, stated);
       if (how.rounds_per_cycle == 0) break;
       inspector.notice_changes();
@@ -106,12 +104,34 @@ template <clock::Clock C, class... Operands>
     } catch (const ImplementationThrew& thrown) {
       // The others' samples were taken beside one that is gone: measure again without it.
       roster.give_up_failed(thrown.index, with_device_state(clock, thrown.failure));
+      // What was captured of it holds memory that the others may want.
+      if constexpr (clock::TellsFigures<C>)
+        if (thrown.failure.out_of_memory) clock.forget();
     } catch (...) {
       // What was queued in one call may fail in whatever waits for it.
       const Failure failure = with_device_state(clock, current_failure());
       if (failure.device != Failure::Device::lost) throw;
       roster.lose_device(failure.message);
     }
+  }
+}
+
+/// Implementations that are wrong or throw become rows of the result; the others are timed without them.
+template <clock::Clock C, class... Operands>
+[[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
+                                 const std::vector<Planned<Operands...>>& plan, const Options& options,
+                                 const check::CheckOptions& check, View<gate::Stated> stated,
+                                 const MakeImplementation<Operands...>& reference,
+                                 const RenewOperands<Operands...>& renew) {
+  Roster<Operands...> roster{.options = options, .check = check, .first = operands, .renew = renew};
+  roster.result.name = name;
+  roster.add_rows(plan);
+  try {
+    run_stages(clock, roster, stated, reference);
+  } catch (...) {
+    const Failure failure = current_failure();
+    if (!failure.out_of_memory) throw;
+    roster.run_out_of_memory(failure.message);
   }
   return std::move(roster.result);
 }

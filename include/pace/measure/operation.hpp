@@ -21,25 +21,31 @@ struct Operation {
   std::shared_ptr<void> (*keep_output)(void* state) = [](void*) { return std::shared_ptr<void>(); };
   void (*put_back_output)(void* state, const std::shared_ptr<void>& output) =
       [](void*, const std::shared_ptr<void>&) {};
+  /// Untimed, after every sample: moves what the last call returned out of the memory that it was written to, which the
+  /// next sample, of this implementation or another, then writes its own outputs to.
+  void (*finish)(void* state) = [](void*) {};
   /// Called while an exception that came out of a sample is handled: may throw one that says whose sample it was.
   void (*failed)(void* state) = [](void*) {};
   /// Parts of an iteration that are timed apart; null: there are none.
   clock::Phases* phases = nullptr;
 };
 
-/// One sample: prepares, then times `iterations` iterations. Returns the time of all of them together.
+/// One sample: prepares, times `iterations` iterations, and finishes. Returns the time of all of them together.
 template <class Clock>
-auto take_sample(Clock& clock, const Operation& operation, std::size_t operands, std::int64_t iterations) {
+Nanoseconds take_sample(Clock& clock, const Operation& operation, std::size_t operands, std::int64_t iterations) {
+  Nanoseconds time{};
   if constexpr (clock::SamplesOperations<Clock, Operation>) {
     try {
-      return clock.sample(operation, operands, iterations);
+      time = clock.sample(operation, operands, iterations);
     } catch (...) {
       operation.failed(operation.state);
       throw;
     }
   } else {
-    return clock::sample_plainly(clock, operation, operands, iterations);
+    time = clock::sample_plainly(clock, operation, operands, iterations);
   }
+  operation.finish(operation.state);
+  return time;
 }
 
 }  // namespace pace::measure

@@ -21,6 +21,7 @@
 #include "pace/check/poison.hpp"
 #include "pace/clock/phases.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/output_copy.hpp"
 #include "pace/compare/phases.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/activity.hpp"
@@ -61,7 +62,7 @@ class TrainingImplementation final : public Implementation<Operands...> {
   }
 
   measure::Operation operation() override {
-    return {this, &run, &prepare, &keep_output, &put_back_output, &failed, &phases_};
+    return {this, &run, &prepare, &keep_output, &put_back_output, &finish, &failed, &phases_};
   }
 
   void expect_outputs_like(const c10::IValue& answer) override {
@@ -107,6 +108,7 @@ class TrainingImplementation final : public Implementation<Operands...> {
     auto& self = self_of(state);
     activity()->running(static_cast<std::int64_t>(self.index));
     self.forget();
+    self.replayed_ = false;
     self.operands_.restore(set);
     if (self.operands_.random) reset_random_state(self.operands_.seed);
     check::poison_free_memory(self.fresh_outputs_);
@@ -132,11 +134,26 @@ class TrainingImplementation final : public Implementation<Operands...> {
     auto& self = self_of(state);
     auto& kept = *static_cast<KeptOutput*>(output.get());
     self.output_ = kept.value;
+    self.replayed_ = true;
     // A replay that does nothing must not pass with what an earlier one left there.
     const at::NoGradGuard values_alone;
     for (auto& tensor : kept.own) check::poison_(tensor);
     for (const auto& parameter : self.step_.parameters)
       if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
+  }
+
+  /// The gradients stay: the parameters that they belong to are the step's own.
+  static void finish(void* state) {
+    auto& self = self_of(state);
+    // A replayed graph writes to memory that belongs to it.
+    if (self.output_.isNone() || self.replayed_) return;
+    try {
+      self.prepared_ = {};
+      self.output_ = self.copy_.copy(detached(std::exchange(self.output_, {})),
+                                     [&](const auto& tensor) { return self.operands_.aliases(tensor); });
+    } catch (...) {
+      failed(state);
+    }
   }
 
   /// The same values in the same structure, which hold no graph.
@@ -160,7 +177,11 @@ class TrainingImplementation final : public Implementation<Operands...> {
   TrainingStep<Operands...> step_;
   const OperandSets<Operands...>& operands_;
   clock::Phases phases_{training_phases()};
+  /// What the last step answered, until its sample is finished; from then on a copy of it.
   c10::IValue output_, prepared_;
+  OutputCopy copy_;
+  /// What `output_` holds was captured, and lies in memory of the graph.
+  bool replayed_ = false;
   std::vector<check::FreeBlock> fresh_outputs_;
 };
 

@@ -1,0 +1,26 @@
+// Errors that mean that the device's memory, or the host's, ran out.
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <new>
+#include <string_view>
+
+namespace pace::check {
+
+/// Whether an error means that. There is no one type for it: c10::OutOfMemoryError is that of LibTorch's allocator on a
+/// GPU; its allocator on the CPU throws a plain c10::Error; and what the driver, cuBLAS or cuDNN could not allocate
+/// arrives as an error of theirs.
+[[nodiscard]] inline bool means_out_of_memory(const std::exception& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
+  const auto* const from_torch = dynamic_cast<const c10::Error*>(&error);
+  const std::string_view message = from_torch != nullptr ? from_torch->what_without_backtrace() : error.what();
+  for (const std::string_view phrase :
+       {"CUDA out of memory", "CUDA error: out of memory", "cudaErrorMemoryAllocation", "CUBLAS_STATUS_ALLOC_FAILED",
+        "CUDNN_STATUS_ALLOC_FAILED", "DefaultCPUAllocator: can't allocate memory"})
+    if (message.find(phrase) != std::string_view::npos) return true;
+  return false;
+}
+
+}  // namespace pace::check
