@@ -87,6 +87,7 @@ class FakeDevice {
   std::string name() const { return "fake"; }
   Stream current_stream() { return current_; }
   Stream take_stream() { step("take_stream"); return {++streams_}; }
+  Stream capture_stream() { step("capture_stream"); return {1}; }
   void make_current(Stream stream) noexcept { current_ = stream; note("make_current " + std::to_string(stream.id)); }
   void synchronise() {
     step("synchronise");
@@ -223,7 +224,7 @@ class FakeDevice {
   bool lost_ = false;
   Nanoseconds host_{}, device_{};
   Stream current_{0};
-  int streams_ = 0, ids_ = 0;
+  int streams_ = 1, ids_ = 0;
   std::uint32_t flag_ = 0;
   std::set<Alarm*> alarms_;
   std::vector<Item> items_, captured_;

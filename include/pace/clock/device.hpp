@@ -22,7 +22,8 @@ class NeverEnded : public DeviceLost {
 /// `destroy`, `raise`, `make_current` and `abandon_capture` cannot. `usable()` is whether the device still answers.
 ///
 /// Streams: queues of work, in order within each. `take_stream()` gives one apart from the default that is never given
-/// back. Events: moments in a queue; `record` puts one into a stream, `record_node` into the graph that the stream is
+/// back; `capture_stream()` gives always the same one, on which calls are captured: libraries keep workspaces for every
+/// stream that they are called on. Events: moments in a queue; `record` puts one into a stream, `record_node` into the graph that the stream is
 /// captured into, so that every launch of that graph records it anew. Flags: a stream that is told to
 /// `block_until(stream, flag, value)` does nothing more until `raise(flag, at_least_value)`; any thread may raise.
 /// Alarms: `make_alarm(ring)` gives one like clock::Alarm, which rings by the time that `now()` gives.
@@ -39,6 +40,7 @@ concept Device =
 
       { device.current_stream() } -> std::same_as<typename D::Stream>;
       { device.take_stream() } -> std::same_as<typename D::Stream>;
+      { device.capture_stream() } -> std::same_as<typename D::Stream>;
       device.make_current(stream);
       device.synchronise();
       device.synchronise(stream);

@@ -51,7 +51,7 @@ template <Device D>
 class GraphClock {
  public:
   explicit GraphClock(D& device, GraphClockOptions options = {})
-      : device_(device), options_(options), stream_(device.take_stream()), done_(own_event(device)) {}
+      : device_(device), options_(options), stream_(device.capture_stream()), done_(own_event(device)) {}
 
   /// Captures `body` and launches it once: dear, for single use.
   template <class Body>
@@ -125,11 +125,12 @@ class GraphClock {
     std::vector<EventPair<D>> pairs;
     /// Of each pair, if the calls have phases.
     std::vector<std::size_t> phases;
-    std::shared_ptr<void> output;
     // Not before the first launch, which brings the graph to the device; nor once that took too long.
     bool may_block = false, launched = false;
-    // Last: destroyed first, before the events and the memory that it uses.
+    // After the events, so that it is destroyed before them.
     std::optional<Owned<D, typename D::Graph>> graph;
+    // Destroyed first: the graph gives the memory of its calls back, and with it what nothing lies in any more.
+    std::shared_ptr<void> output;
   };
 
   /// What is marked as persisting stays in the cache whatever flushes it: while this lives, there is no place for it.

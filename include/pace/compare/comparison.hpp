@@ -27,6 +27,7 @@
 #include "pace/gate/panel.hpp"
 #ifdef PACE_CUDA
 #include "pace/cuda/comparison_clock.hpp"
+#include "pace/cuda/unused_memory.hpp"
 #endif
 
 namespace pace {
@@ -126,6 +127,8 @@ class Comparison {
   Result run() {
     if (const auto device = device_of_operands(); device.is_cuda()) {
 #ifdef PACE_CUDA
+      // Last of all, when graphs, operands and outputs are gone.
+      const cuda::UnusedMemoryGivenBack afterwards;
       cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
       cuda::ComparisonClock clock(gpu);
       // A kernel that never ends must be found before the program is killed for it.
@@ -152,12 +155,16 @@ class Comparison {
     Options options = options_;
     options.device_counts = options.device_counts || counts_on_device_;
     Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_, reference_, renew_);
+    bool held = true;
     for (auto& each : result.implementations) {
       each.bytes = bytes_;
       each.flops = flops_;
       if constexpr (requires { clock.hold_against_limits(each); })
-        if (each.time && (bytes_ || flops_)) clock.hold_against_limits(each);
+        if (each.time && (bytes_ || flops_)) held = clock.hold_against_limits(each) && held;
     }
+    if (!held)
+      result.notes.push_back("The times are not held against what this GPU can do at most: there was no memory left to "
+                             "measure that.");
     const auto rates = gate::share_among_phases(stated_, gate::Rates{options_.alpha, options_.beta});
     gate::judge_all(result, stated_, rates);
     for (auto& phase : result.phases) gate::judge_all(phase, stated_, rates);

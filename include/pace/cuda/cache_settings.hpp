@@ -23,16 +23,18 @@ struct CacheSettings {
 
 [[nodiscard]] inline CacheSettings read_cache_settings(const CudaDevice& device) {
   cudaStreamAttrValue value{};
-  check(cudaStreamGetAttribute(device.current_stream(), cudaStreamAttributeAccessPolicyWindow, &value),
-        "reading the stream's access policy");
+  if (!check_if_supported(
+          cudaStreamGetAttribute(device.current_stream(), cudaStreamAttributeAccessPolicyWindow, &value),
+          "reading the stream's access policy"))
+    value = {};
   return {device.persisting_bytes(), value.accessPolicyWindow};
 }
 
 inline void restore_cache_settings(const CudaDevice& device, const CacheSettings& settings) {
   cudaStreamAttrValue value{};
   value.accessPolicyWindow = settings.window;
-  check(cudaStreamSetAttribute(device.current_stream(), cudaStreamAttributeAccessPolicyWindow, &value),
-        "restoring the stream's access policy");
+  check_if_supported(cudaStreamSetAttribute(device.current_stream(), cudaStreamAttributeAccessPolicyWindow, &value),
+                     "restoring the stream's access policy");
   if (device.persisting_bytes() != settings.persisting_bytes) device.set_persisting_bytes(settings.persisting_bytes);
   device.drop_persisting_lines();
 }

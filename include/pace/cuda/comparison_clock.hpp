@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "pace/check/out_of_memory.hpp"
 #include "pace/clock/capture.hpp"
 #include "pace/clock/figures.hpp"
 #include "pace/clock/gpu_reading.hpp"
@@ -61,7 +62,7 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
     DeviceCounts counts = count();
     if (count() != counts) return std::nullopt;
     try {
-      const auto graph = clock::capture(device_, device_.take_stream(), call);
+      const auto graph = clock::capture(device_, device_.capture_stream(), call);
       counts.graph_nodes = static_cast<std::int64_t>(graph.get()->nodes());
     } catch (const std::exception&) {
       device_.synchronise();
@@ -93,19 +94,23 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
 
   /// Says how near a row comes to what this GPU was measured to do (see MachineLimits; measured once a process), by its
   /// cold time if it has one, and that no verdict may rest on what is beyond.
-  void hold_against_limits(ImplementationResult& row) {
-    static const MachineLimits limits = measure_limits(device_);
+  /// False if there was no memory to measure that.
+  [[nodiscard]] bool hold_against_limits(ImplementationResult& row) {
+    const MachineLimits* const known = limits();
+    if (known == nullptr) return false;
+    const MachineLimits& limits = *known;
     Nanoseconds cold = row.time->median;
     for (const auto& figure : row.figures)
       if (figure.name == to_string(ClockChoice::cold) && figure.time) cold = figure.time->median;
     const double moved = row.bytes ? *row.bytes / cold.count() * 1e9 / limits.memory() : 0;
     const double computed = row.flops ? *row.flops / row.time->median.count() * 1e9 / limits.products() : 0;
     row.share_of_peak = std::max(moved, computed);
-    if (*row.share_of_peak <= impossible_share) return;
+    if (*row.share_of_peak <= impossible_share) return true;
     row.context.impossible =
         "it would be " + format_percent(*row.share_of_peak) + " of what this GPU was measured to " +
         (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
         " declared right, and is all the work done?";
+    return true;
   }
 
   /// None without NVML.
@@ -123,6 +128,17 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
   }
 
  private:
+  /// Measured once a process; null if memory ran out.
+  [[nodiscard]] const MachineLimits* limits() {
+    try {
+      static const MachineLimits measured = measure_limits(device_);
+      return &measured;
+    } catch (const std::exception& error) {
+      if (!check::means_out_of_memory(error)) throw;
+      return nullptr;
+    }
+  }
+
   template <class F>
   [[nodiscard]] DeviceCounts recorded(F&& call) {
     device_.synchronise();

@@ -49,7 +49,7 @@ class CudaGraphed {
       if constexpr (std::is_void_v<Returned>) return state.function(operands...), std::monostate{};
       else return state.function(operands...);
     };
-    const auto side = device.take_stream();
+    const auto side = device.capture_stream();
     device.synchronise();
     // Not a rehearsal but this call's own work: one call more would change operands that it writes to twice.
     Kept first = [&] {
@@ -72,8 +72,9 @@ class CudaGraphed {
  private:
   struct Entry {
     std::vector<const void*> key;
-    std::shared_ptr<void> output;
     std::optional<clock::Owned<CudaDevice, CudaDevice::Graph>> graph;
+    // Destroyed first: the graph gives back what nothing lies in any more.
+    std::shared_ptr<void> output;
   };
   struct State {
     State(CudaDevice& device, F function) : device(device), function(std::move(function)) {}

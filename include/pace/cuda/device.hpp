@@ -25,6 +25,7 @@
 #include "pace/cuda/error.hpp"
 #include "pace/cuda/graph.hpp"
 #include "pace/cuda/kineto.hpp"
+#include "pace/cuda/unused_memory.hpp"
 
 namespace pace::cuda {
 
@@ -66,6 +67,15 @@ class CudaDevice {
 
   [[nodiscard]] Stream current_stream() const { return c10::cuda::getCurrentCUDAStream(index_); }
   [[nodiscard]] Stream take_stream() const { return c10::cuda::getStreamFromPool(false, index_); }
+  [[nodiscard]] Stream capture_stream() const {
+    static const std::vector<Stream> streams = [] {
+      std::vector<Stream> each;
+      for (c10::DeviceIndex index = 0; index < c10::cuda::device_count(); ++index)
+        each.push_back(c10::cuda::getStreamFromPool(false, index));
+      return each;
+    }();
+    return streams.at(static_cast<std::size_t>(index_));
+  }
   void make_current(const Stream& stream) const noexcept { c10::cuda::setCurrentCUDAStream(stream); }
   void synchronise() const { check(cudaDeviceSynchronize(), "waiting for the device"); }
   void synchronise(const Stream& stream) const { check(cudaStreamSynchronize(stream), "waiting for a stream"); }
@@ -93,6 +103,7 @@ class CudaDevice {
   }
 
   void begin_capture(const Stream&) {
+    make_room_for_capture(index_);
     auto graph = std::make_shared<CapturedGraph>(index_);
     graph->begin();
     capturing_ = std::move(graph);
@@ -152,11 +163,15 @@ class CudaDevice {
     static_cast<void>(cudaGetLastError());
     return 0;
   }
+  /// Does nothing where the device, or who lends it, does not allow that: then no line persists.
   void set_persisting_bytes(std::size_t bytes) const {
-    check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, bytes), "limiting the persisting part of the L2");
+    check_if_supported(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, bytes),
+                       "limiting the persisting part of the L2");
   }
-  /// Lines that somebody marked as persisting survive any flush; afterwards they are ordinary ones.
-  void drop_persisting_lines() const { check(cudaCtxResetPersistingL2Cache(), "resetting persisting lines of the L2"); }
+  /// Lines that somebody marked as persisting survive any flush; afterwards they are ordinary ones. Likewise.
+  void drop_persisting_lines() const {
+    check_if_supported(cudaCtxResetPersistingL2Cache(), "resetting persisting lines of the L2");
+  }
 
   void start_trace() { kineto::start(); }
   [[nodiscard]] std::vector<clock::Activity> stop_trace() { return kineto::stop(); }

@@ -58,4 +58,16 @@ inline void check(cudaError_t code, const char* what) {
   }
 }
 
+/// The same, but for what some devices, and GPUs that are lent in parts, do not have: their answer is that the value, or
+/// the operation, is none of theirs. False then.
+inline bool check_if_supported(cudaError_t code, const char* what) {
+  if (code != cudaErrorInvalidValue && code != cudaErrorNotSupported && code != cudaErrorUnsupportedLimit &&
+      code != cudaErrorNotPermitted) {
+    check(code, what);
+    return true;
+  }
+  static_cast<void>(cudaGetLastError());
+  return false;
+}
+
 }  // namespace pace::cuda

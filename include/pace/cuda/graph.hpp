@@ -1,18 +1,22 @@
 // CapturedGraph: LibTorch's CUDA graph with its memory, and the cleaning up that LibTorch leaves undone on failure.
 #pragma once
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <ATen/ops/empty.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pace/cuda/error.hpp"
+#include "pace/cuda/unused_memory.hpp"
 
 namespace pace::cuda {
 
@@ -22,13 +26,26 @@ class CapturedGraph {
  public:
   explicit CapturedGraph(c10::DeviceIndex device) : device_(device), graph_(/*keep_graph=*/true) {}
   CapturedGraph(const CapturedGraph&) = delete;
-  ~CapturedGraph() { abandon(); }
+  /// Memory of the pool in which no tensor lies any more goes back to the driver.
+  ~CapturedGraph() {
+    abandon();
+    quietly([&] { graph_.reset(); });
+    give_back_unused_memory(pool_);
+  }
 
   /// Captures the current stream, which must not be the default one. Throws Refused if that is impossible.
   void begin() {
+    stream_ = c10::cuda::getCurrentCUDAStream(device_);
+    {
+      // For the generator's seed and offset, which LibTorch allocates in the middle of registering the graph: if memory
+      // ran out there, the graph's destructor would end the program.
+      const auto options = at::TensorOptions().device(at::kCUDA, device_).dtype(at::kLong);
+      const at::Tensor seed = at::empty({1}, options), offset = at::empty({1}, options);
+    }
+    // Whatever fails in between is undone as well.
+    capturing_ = true;
     // Of this thread alone: what others do meanwhile, such as a profiler's, must not spoil the capture.
     graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
-    capturing_ = true;
   }
 
   /// On the same current stream. Throws what CUDA says of a capture that failed; then abandon() is due.
@@ -50,12 +67,17 @@ class CapturedGraph {
   void abandon() noexcept {
     if (!capturing_) return;
     capturing_ = false;
+    // The callable may have left another stream behind.
+    const auto current = c10::cuda::getCurrentCUDAStream(device_);
+    c10::cuda::setCurrentCUDAStream(*stream_);
     try {
       graph_.capture_end();
     } catch (...) {
-      // What capture_end() does after the step that failed.
+      // What capture_end() does after the step that failed, on the device and for pinned memory.
       quietly([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_); });
       quietly([&] { c10::cuda::CUDACachingAllocator::releasePool(device_, pool_); });
+      quietly([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool_); });
+      quietly([&] { at::getHostAllocator(at::kCUDA)->release_pool(pool_); });
       // The generator still believes in the capture, and would refuse to give numbers; a copy of it does not.
       quietly([&] {
         at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device_);
@@ -64,6 +86,7 @@ class CapturedGraph {
             generator.clone().getIntrusivePtr());
       });
     }
+    c10::cuda::setCurrentCUDAStream(current);
     static_cast<void>(cudaGetLastError());
   }
 
@@ -124,6 +147,8 @@ class CapturedGraph {
   c10::DeviceIndex device_;
   at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   at::cuda::CUDAGraph graph_;
+  /// That is captured.
+  std::optional<c10::cuda::CUDAStream> stream_;
   bool capturing_ = false;
   Count count_;
 };

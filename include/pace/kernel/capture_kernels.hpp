@@ -105,7 +105,7 @@ inline constexpr std::size_t profiled_launches = 11;
                                                   const std::function<void()>& restore) {
   cuda::CudaDevice device(options.device);
   KernelReport report{.name = std::move(name), .device = device.name()};
-  const auto stream = device.take_stream();
+  const auto stream = device.capture_stream();
   {
     // Twice, as code that compiles itself, or looks for the best algorithm, needs it.
     const clock::OnStream<cuda::CudaDevice> on(device, stream);

@@ -52,10 +52,11 @@ class GraphedStep {
   using Graph = clock::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph>;
   struct Entry {
     std::vector<const void*> key;
+    std::optional<Graph> forward = {}, backward = {};
+    // Destroyed first: the graphs give back what nothing lies in any more.
     c10::IValue output = {};
     /// What the backward reads, which must stay where it is.
     c10::IValue prepared = {};
-    std::optional<Graph> forward = {}, backward = {};
   };
 
   void launch(std::optional<Graph>& graph) {
@@ -65,7 +66,7 @@ class GraphedStep {
   /// A whole step first, on a stream apart, where libraries make their workspaces and the gradients get the memory that
   /// the graph will add to.
   Entry& capture(std::vector<const void*> key, Operands&... operands) {
-    const auto side = device_.take_stream();
+    const auto side = device_.capture_stream();
     device_.synchronise();
     {
       const clock::OnStream<cuda::CudaDevice> on(device_, side);
