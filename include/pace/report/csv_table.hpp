@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/report/csv_field.hpp"
 
 namespace pace::report {
@@ -106,12 +104,7 @@ struct CsvTable {
 
 /// Throws InputError if the file cannot be read.
 [[nodiscard]] inline CsvTable read_csv(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::error_code ignored;
-  if (!stream.is_open() || std::filesystem::is_directory(path, ignored))
-    throw InputError({path}, "cannot be read; expected a CSV file");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse_csv(text, path);
+  return parse_csv(read_file(path, "a CSV file"), path);
 }
 
 [[nodiscard]] inline std::string to_csv_line(const std::vector<std::string>& fields) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pace/report/utf8.hpp"
+
 namespace pace::report {
 
 /// Number of code points of UTF-8 text. Every character is taken as one column wide; combining and double-width ones
@@ -27,24 +29,49 @@ enum class Align { left, right };
   return align == Align::left ? std::string(text) + blanks : blanks + std::string(text);
 }
 
-/// `text` with control characters spelt out: a message from a compiler may hold escape sequences, and a name a line
-/// end; neither may reach the terminal.
+namespace detail {
+
+/// Control characters (C0, DEL, and C1, of which U+009B begins escape sequences as ESC [ does) and those that reorder
+/// the text around them.
+[[nodiscard]] inline bool controls_terminal(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+}  // namespace detail
+
+/// `text` for a terminal: a tab is a blank, control characters are spelt out (`\n`, `\x1b`, `\u009b`), and so are bytes
+/// that are no UTF-8. A message from a compiler may hold escape sequences, and a name a line end.
 [[nodiscard]] inline std::string printable(std::string_view text) {
   static constexpr char hex[] = "0123456789abcdef";
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += ' ';
-    } else if (byte < 0x20 || byte == 0x7F) {
-      ((out += "\\x") += hex[byte >> 4U]) += hex[byte & 15U];
-    } else {
-      out += c;
-    }
+  const auto spell = [&](const char* start, char32_t code, unsigned digits) {
+    out += start;
+    while (digits-- > 0) out += hex[code >> (4 * digits) & 15U];
+  };
+  while (!text.empty()) {
+    const auto [length, code] = first_character(text);
+    if (length == 0) spell("\\x", static_cast<unsigned char>(text[0]), 2);
+    else if (code == '\n') out += "\\n";
+    else if (code == '\t') out += ' ';
+    else if (!detail::controls_terminal(code)) out += text.substr(0, length);
+    else if (code < 0x80) spell("\\x", code, 2);
+    else spell("\\u", code, 4);
+    text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
+}
+
+/// As printable(), for text of several lines: line ends stay.
+[[nodiscard]] inline std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const auto end = text.find('\n');
+    out += printable(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
 }
 
 /// Lines of at most `width` columns, broken at blanks (a longer word stays whole) and where `text` breaks them itself.
