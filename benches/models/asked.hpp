@@ -57,7 +57,7 @@ struct CommandLine {
 /// What words ask for before it is put together: groups of which exactly one, or at most one, may be given.
 struct Groups {
   std::vector<std::string> mode, direction, precision, latency, fusers, experiments, loudness;
-  bool batch_invariant = false, find_batch_sizes = false, operator_inputs = false, freezing = false, trace = false,
+  bool batch_invariant = false, find_batch_sizes = false, operator_inputs = false, trace = false,
        snapshots = false;
   std::string trace_name;
   std::vector<std::string> backends;

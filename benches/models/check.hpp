@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "benches/models/option.hpp"
+#include "benches/models/plain_stream.hpp"
 #include "pace/core/error.hpp"
 #include "pace/families/models/driver/check_expected.hpp"
 #include "pace/families/models/driver/check_limits.hpp"
@@ -143,9 +144,13 @@ inline void require_only(const std::vector<std::string>& given, const std::vecto
 
 /// Returns the exit code: 1 for results that are not as they should be, and for what cannot be checked, which `errors`
 /// says.
-[[nodiscard]] inline int check(int argc, char** argv, std::ostream& out, std::ostream& errors, const UserPath& path) {
+[[nodiscard]] inline int check(int argc, char** argv, std::ostream& to_out, std::ostream& to_errors,
+                               const UserPath& path) {
+  PlainStream out(to_out), errors(to_errors);
   try {
-    return detail::run_check({argv + std::min(argc, 1), argv + argc}, out, path);
+    const int code = detail::run_check({argv + std::min(argc, 1), argv + argc}, out, path);
+    if (!out.flush()) throw Error("what is printed cannot be written");
+    return code;
   } catch (const std::exception& error) {
     errors << "check: " << error.what() << '\n';
     return 1;

@@ -1,10 +1,12 @@
 // What a person may ask of the models' bench: torchbench's options in both spellings, and pace's own.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "benches/models/asked.hpp"
+#include "benches/models/effects.hpp"
 #include "benches/models/model_options.hpp"
 #include "benches/models/option.hpp"
 #include "benches/models/refused.hpp"
@@ -30,6 +32,9 @@ namespace pace::benches::models {
   parse_options("models", asked, options);
   if (line.help || line.list) return line;
   settle(line, groups);
+  std::set<std::string> given;
+  for (const auto& word : in_one_spelling(asked, options)) given.insert(word.substr(0, word.find('=')));
+  heed_effects(line, given);
   line.configuration = configuration_of(in_one_spelling(asked, options));
   return line;
 }

@@ -51,7 +51,7 @@ namespace pace::benches::models {
        flag(groups.operator_inputs)},
       {{"--batch-invariant"}, nullptr, "with --accuracy: whether a smaller batch gives the same bits", "",
        flag(groups.batch_invariant)},
-      {{"--training"}, nullptr, "forward, loss, backward and optimiser", "", group(groups.direction, "--training")},
+      {{"--training"}, nullptr, "forward, loss, backward and, on a GPU, the optimiser's step", "", group(groups.direction, "--training")},
       {{"--inference"}, nullptr, "forward alone", "", group(groups.direction, "--inference")},
       {{"--list"}, nullptr, "pace: the models, their suites and families", "", flag(line.list)},
       {{"-h", "--help"}, nullptr, "this text", "", flag(line.help)},
@@ -62,8 +62,8 @@ namespace pace::benches::models {
        into(selection.excluded)},
       {{"--exclude-exact"}, "model", "not this one; again for another", "a model",
        [&](Text text) { return selection.excluded_exactly.insert(text), !text.empty(); }},
-      {{"--suite"}, "suite", "pace: torchbench, huggingface, timm or all (the default)",
-       "torchbench, huggingface, timm or all",
+      {{"--suite"}, "suite", "pace: torchbench, huggingface, timm, own (in none of them) or all (the default)",
+       "torchbench, huggingface, timm, own or all",
        [&](Text text) {
          selection.suite = text == "all" ? std::nullopt : std::optional(models::suite_of(text));
          return true;
@@ -124,7 +124,7 @@ namespace pace::benches::models {
       {{"--randomize-input"}, nullptr, "new values for each timing", "", flag(settings.randomize_input)},
       {{"--use-warm-peak-memory"}, nullptr, "peak memory of an iteration after the warm-up", "",
        flag(settings.warm_peak_memory)},
-      {{"--collect-outputs"}, nullptr, "keep outputs while timing", "", flag(settings.collect_outputs)},
+      {{"--collect-outputs"}, nullptr, "with --compat: keep outputs while timing", "", flag(settings.collect_outputs)},
       {{"--deterministic"}, nullptr, "deterministic algorithms in performance runs, too", "",
        flag(settings.deterministic)},
       {{"--no-slower-than"}, "factor", "pace: fail a model that is proven to take more than this times eager's time",
@@ -163,7 +163,6 @@ namespace pace::benches::models {
       // Compiling.
       {{"-c", "--inductor-config"}, "key=value", "of Inductor's configuration; again for another", "key=value",
        [&](Text text) { return detail::is_inductor_option(text, settings.inductor_config); }},
-      {{"--freezing"}, nullptr, "weights as constants of the package (inference)", "", flag(groups.freezing)},
       {{"--inductor-compile-mode"}, "mode", "default or max-autotune-no-cudagraphs",
        "default or max-autotune-no-cudagraphs (CUDA graphs are --backend cuda_graph)",
        [&](Text text) { return detail::is_mode_of_inductor(text, settings.inductor_config); }},

@@ -19,6 +19,10 @@
 #include "pace/report/machine.hpp"
 #include "pace/subject/fuser.hpp"
 
+#ifdef PACE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 namespace {
 
 namespace models = pace::families::models;
@@ -47,6 +51,23 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
   return packages.failed();
 }
 
+/// What results depend on beside options: one run must not go on from another where any of it differs.
+[[nodiscard]] models::Configuration identity() {
+  models::Configuration identity{{"LibTorch", TORCH_VERSION}, {"processor", pace::report::machine::cpu("")}};
+#ifdef PACE_CUDA
+  int count = 0, driver = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  std::string names;
+  for (int i = 0; i < count; ++i)
+    if (cudaDeviceProp properties{}; cudaGetDeviceProperties(&properties, i) == cudaSuccess)
+      names += (names.empty() ? "" : ", ") + std::string(properties.name);
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  identity["GPUs"] = names;
+  identity["CUDA driver"] = std::to_string(driver);
+#endif
+  return identity;
+}
+
 [[nodiscard]] std::vector<std::string> default_devices() {
   const auto& cuda = at::detail::getCUDAHooks();
   return {cuda.hasCUDA() && cuda.deviceCount() > 0 ? "cuda" : "cpu"};
@@ -66,7 +87,7 @@ int main(int argc, char** argv) {
   world.config_file = "benches/models/models.yaml";
   world.default_devices = default_devices;
   world.prepare = prepare;
-  world.identity = {{"LibTorch", TORCH_VERSION}, {"processor", pace::report::machine::cpu("")}};
+  world.identity = identity;
   world.user_path = pace::harness::user_path;
   world.output_path = pace::harness::output_path;
   world.is_test = pace::harness::under_bazel();

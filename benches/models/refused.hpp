@@ -42,6 +42,7 @@ namespace pace::benches::models {
       {"--trace-on-xla", xla},
       {"--xla-tolerance", xla},
       {"--xla", xla},
+      {"--freezing", "parameters are inputs of packages, so that there are no constants to fold"},
       {"--enable-activation-checkpointing", "the models here keep their activations"},
       {"--no-translation-validation", dynamo},
       {"--minify", dynamo},

@@ -1,6 +1,7 @@
 // The models' bench, whoever runs its models: from the words of a command line to an exit code.
 #pragma once
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -17,11 +18,13 @@
 #include <vector>
 
 #include "benches/models/command_line.hpp"
+#include "benches/models/plain_stream.hpp"
 #include "benches/models/world.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/families/models/config_file.hpp"
 #include "pace/families/models/driver/batch_sizes.hpp"
+#include "pace/families/models/driver/digest.hpp"
 #include "pace/families/models/driver/driver.hpp"
 #include "pace/families/models/driver/hand_over.hpp"
 #include "pace/families/models/driver/run_here.hpp"
@@ -71,8 +74,20 @@ class Run {
  private:
   [[nodiscard]] models::RecordContext context() const {
     auto configuration = line_.configuration;
-    for (const auto& [name, value] : world_.identity) configuration[name] = value;
     configuration["--devices"] = joined(line_.devices, ",");
+    // Processes of single models write no records.
+    if (line_.rows_to.empty()) {
+      for (const auto& [name, value] : world_.identity()) configuration[name] = value;
+      // Names stay the same when what they name has changed.
+      configuration["program"] = models::digest_of_file(program_, "the file of this program");
+      const auto content = [&](const char* option, const std::string& path, const char* expected) {
+        if (!path.empty()) configuration[std::string("content of ") + option] = models::digest_of_file(path, expected);
+      };
+      content("--config", line_.config_file, "a YAML file of models");
+      content("--baseline", line_.output.baseline, "a CSV file");
+      if (!line_.batch_size_file.empty())
+        content("--batch-size-file", models::find_batch_size_file(line_.batch_size_file), "lines such as 'resnet18,64'");
+    }
     return {line_.settings, configuration};
   }
 
@@ -116,20 +131,25 @@ class Run {
   }
 
   [[nodiscard]] int run_only() {
-    std::size_t failed = 0;
+    files_.claim(models::EarlierResults::kept);
+    std::size_t rows = 0, failed = 0;
     run_model([&](models::Row& row) {
+      ++rows;
       failed += row.passed ? 0 : 1;
       files_.add(row);
     });
-    return judge(failed);
+    return judge(rows, failed);
   }
 
-  [[nodiscard]] int judge(std::size_t failed) const {
+  [[nodiscard]] int judge(std::size_t rows, std::size_t failed) const {
     const auto& settings = line_.settings;
     const bool gate = line_.gate || world_.is_test || settings.no_slower_than.has_value() ||
                       (models::has_statuses(settings.mode) && !settings.compat);
-    if (!gate || failed == 0) return 0;
-    errors_ << "pace: " << failed << (failed == 1 ? " row" : " rows") << " failed\n" << std::flush;
+    // torchbench ends with 0 whatever its models did.
+    const bool nothing = rows > 0 && failed == rows && !settings.compat;
+    if (failed == 0 || !(gate || nothing)) return 0;
+    errors_ << "pace: " << (nothing && !gate ? "nothing was measured: " : "") << failed
+            << (failed == 1 ? " row" : " rows") << " failed\n" << std::flush;
     return exit_gate_failed;
   }
 
@@ -173,21 +193,28 @@ class Run {
 
   [[nodiscard]] int drive() {
     const auto chosen = selected();
+    const bool keeps = line_.resume || line_.retain || !line_.only.empty();
+    files_.claim(keeps ? models::EarlierResults::kept : models::EarlierResults::replaced);
     std::optional<models::EarlierRun> earlier;
     if (line_.resume) earlier.emplace(files_, line_.settings, context().configuration);
-    else if (!line_.retain && line_.only.empty()) files_.remove_old();
     models::Driver driver(driver_options(), line_.settings, files_, out_, errors_);
     const auto outcome = driver.run(chosen, earlier ? &*earlier : nullptr);
     if (outcome.resumed > 0)
       note(std::to_string(outcome.resumed) + (outcome.resumed == 1 ? " model" : " models") +
            " of the earlier run kept");
-    summarise();
     if (outcome.interrupted != 0) {
+      if (outcome.rows == 0) {
+        errors_ << "pace: interrupted before the first row; results of earlier runs are as they were\n";
+        return exit_signal + outcome.interrupted;
+      }
+      summarise();
       errors_ << "pace: interrupted; the rows so far are in " << joined(files_.paths(), ", ")
               << ", and --resume goes on\n";
       return exit_signal + outcome.interrupted;
     }
-    return outcome.lost > 0 ? exit_bad_input : judge(outcome.failed);
+    if (outcome.lost == 0) files_.end();
+    summarise();
+    return outcome.lost > 0 ? exit_bad_input : judge(outcome.rows, outcome.failed);
   }
 
   void summarise() const {
@@ -195,7 +222,8 @@ class Run {
     const auto paths = files_.paths();
     for (const auto& path : paths) {
       std::error_code ignored;
-      if (!std::filesystem::exists(path, ignored)) continue;
+      // Nothing can be read from /dev/null again.
+      if (!std::filesystem::is_regular_file(path, ignored)) continue;
       if (paths.size() > 1) out_ << '\n' << path << '\n';
       models::print_summary(report::read_csv(path), world_.models,
                             {.compat = line_.settings.compat, .rows = line_.print_rows}, out_);
@@ -227,7 +255,11 @@ inline void list_models(const World& world, std::ostream& out) {
 /// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code: 0
 /// unless something was wrong with them, a gate did not pass, rows got lost, or somebody ended the run.
 [[nodiscard]] inline int run_program(const std::string& program, const std::vector<std::string>& words,
-                                     const World& world, std::ostream& out, std::ostream& errors) {
+                                     const World& world, std::ostream& to_out, std::ostream& to_errors) {
+  // What cannot be written is an error of that write, and rows of models go on; a signal would end the run, or look like
+  // a crash of the model whose process it hits.
+  for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
+  PlainStream out(to_out), errors(to_errors);
   try {
     CommandLine line = parse_command_line(words);
     if (line.help) return out << help_of_models(), 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "benches/models/asked.hpp"
+#include "benches/models/refused.hpp"
 
 namespace pace::benches::models {
 
@@ -77,10 +78,9 @@ inline void settle_compiling(CommandLine& line, const Groups& groups) {
   if (!groups.latency.empty() && !settings.packages.empty())
     throw InputError({}, groups.latency.front() + " does not go with --packages: those are compiled already");
   if (!groups.fusers.empty()) line.fuser = "nnc";
-  line.selection.freezing = groups.freezing;
-  if (groups.freezing && settings.training)
-    throw InputError({}, "--freezing: expected --inference, for training changes weights");
-  if (groups.freezing) settings.inductor_config.emplace_back("freezing=true");
+  for (const auto& option : settings.inductor_config)
+    if (option.starts_with("freezing"))
+      throw InputError({}, "--inductor-config: '" + option + "' is refused: " + refused_options().at("--freezing"));
 }
 
 inline void settle_files(CommandLine& line, const Groups& groups) {
@@ -130,6 +130,7 @@ inline void settle(CommandLine& line, const Groups& groups) {
   line.quiet = !groups.loudness.empty() && !line.verbose;
   if (settings.batch_size && !line.batch_size_file.empty())
     throw InputError({}, "expected at most one of --batch-size, --batch-size-file");
+  if (!line.rows_to.empty() && line.only.empty()) throw InputError({}, "--rows-to: expected --only beside it");
   if (line.only.starts_with("path:"))
     throw InputError({}, "--only=path:... loads Python; a model of one's own is a C++ file with a Registered in it");
   if (line.ci && families::models::has_statuses(settings.mode))
@@ -140,11 +141,9 @@ inline void settle(CommandLine& line, const Groups& groups) {
 /// Words in one spelling as a configuration: options by name, without those that choose models, say where results go or
 /// how they are told.
 [[nodiscard]] inline families::models::Configuration configuration_of(const std::vector<std::string>& words) {
-  static constexpr std::array<std::string_view, 26> left_out{
+  static constexpr std::array<std::string_view, 23> left_out{
       "--filter", "--exclude", "--exclude-exact", "--suite", "--only", "--total-partitions", "--partition-id", "--fast",
-      "--no-skip", "--output", "--output-directory", "--disable-output", "--retain-output", "--resume", "--baseline",
-      "--dump-raw-metrics", "--print-memory", "--print-compilation-time", "--print-dataframe-summary", "--timeout",
-      "--memory-limit", "--progress", "--verbose", "--quiet", "--gate", "--rows-to"};
+      "--no-skip", "--output", "--output-directory", "--disable-output", "--retain-output", "--resume", "--dump-raw-metrics", "--print-memory", "--print-compilation-time", "--print-dataframe-summary", "--progress", "--verbose", "--quiet", "--gate", "--rows-to"};
   families::models::Configuration configuration;
   for (const auto& word : words) {
     const std::size_t end = std::min(word.find('='), word.size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "benches/models/option.hpp"
+#include "benches/models/plain_stream.hpp"
 #include "pace/core/error.hpp"
 #include "pace/families/models/driver/dashboard_report.hpp"
 #include "pace/families/models/driver/join.hpp"
@@ -112,10 +113,13 @@ struct SummaryArguments {
 }  // namespace detail
 
 /// Returns the exit code: 1 for what cannot be summed up, which `errors` says.
-[[nodiscard]] inline int summary(int argc, char** argv, std::ostream& out, std::ostream& errors,
+[[nodiscard]] inline int summary(int argc, char** argv, std::ostream& to_out, std::ostream& to_errors,
                                  const std::function<std::string(const std::string&)>& path) {
+  PlainStream out(to_out), errors(to_errors);
   try {
-    return detail::run_summary({argv + std::min(argc, 1), argv + argc}, out, path);
+    const int code = detail::run_summary({argv + std::min(argc, 1), argv + argc}, out, path);
+    if (!out.flush()) throw Error("what is printed cannot be written");
+    return code;
   } catch (const std::exception& error) {
     errors << "summary: " << error.what() << '\n';
     return 1;

@@ -31,8 +31,9 @@ struct World {
                                      const families::models::Settings&, const families::models::Config&,
                                      const std::string& folder, std::ostream& log)>;
   Compile compile = {};
-  /// Of which one run must not go on from another: of LibTorch, of the processor.
-  families::models::Configuration identity = {};
+  /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked for
+  /// once options that choose GPUs have been heeded.
+  std::function<families::models::Configuration()> identity = [] { return families::models::Configuration{}; };
   /// Where a path leads that a person typed: of a file that is read, and of one that is written.
   std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
                                                  output_path = user_path;

@@ -1,6 +1,9 @@
 // The checkers: what they print, and their exit codes.
 #include <catch2/catch_test_macros.hpp>
 
+#include <sys/stat.h>
+
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -72,6 +75,53 @@ TEST_CASE("accuracy: worse and better both fail, unless the model is flaky") {
   CHECK(flaky.out ==
         "a                                   FAIL_BUT_FLAKY: accuracy=OOM, expected=pass\n"
         "b                                   PASS_BUT_FLAKY: accuracy=pass, expected=fail_accuracy\n");
+}
+
+TEST_CASE("rows of several back ends each have an expectation of their own") {
+  const std::string actual = "dev,name,accuracy,backend\ncpu,a,pass,torchscript\ncpu,a,fail_accuracy,aot_inductor\n";
+  for (const std::string column : {"accuracy", "graph_breaks", "compression_ratio"}) {
+    const std::string checker = column == "compression_ratio" ? "memory_compression_ratio" : column;
+    const std::string results = "name," + column + ",backend\na,1,torchscript\na,2,aot_inductor\n";
+    const auto shared = compare(checker, results, "name," + column + "\na,1\n");
+    CHECK(shared.code == 1);
+    CHECK(shared.errors == "check: " + (scratch / "e.csv") + ": expected a column 'backend', for " + (scratch / "a.csv") +
+                               " has rows of aot_inductor, torchscript, which cannot share one expectation\n");
+    CHECK(compare(checker, results, "backend,name," + column + "\naot_inductor,a,2\ntorchscript,a,1\n").code == 0);
+    const auto swapped = compare(checker, results, "backend,name," + column + "\naot_inductor,a,4\ntorchscript,a,4\n");
+    CHECK(swapped.code == 1);
+  }
+  const auto ran = compare("accuracy", actual,
+                           "name,backend,accuracy\na,torchscript,pass\na,aot_inductor,pass\nb,aot_inductor,pass\n");
+  CHECK(ran.code == 1);
+  CHECK(ran.out.starts_with(
+      "a torchscript                       PASS      accuracy=pass, expected=pass\n"
+      "a aot_inductor                      FAIL:     accuracy=fail_accuracy, expected=pass\n"
+      "\n1 models have a worse accuracy status:\n    a aot_inductor\n"));
+  // Devices and tags tell rows apart, too; and two expectations for one row are one too many.
+  CHECK(compare("accuracy", "dev,name,accuracy\ncpu,a,pass\ncuda,a,OOM\n", "name,accuracy\na,pass\n").code == 1);
+  CHECK(compare("accuracy", "dev,name,accuracy\ncpu,a,pass\ncuda,a,OOM\n",
+                "dev,name,accuracy\ncuda,a,OOM\ncpu,a,pass\n").code == 0);
+  CHECK(compare("accuracy", "tag,name,accuracy\nx,a,pass\ny,a,OOM\n", "name,accuracy\na,pass\n").code == 1);
+  CHECK(compare("accuracy", "name,accuracy\na,pass\n", "name,backend,accuracy\na,x,pass\na,y,pass\n").errors ==
+        "check: " + (scratch / "e.csv") + ": expected one row for 'a', found rows 1 and 2\n");
+}
+
+TEST_CASE("names are printed without control characters") {
+  const auto ran = compare("accuracy", "name,accuracy\n\x1b[31ma\xc2\x9bJ\x9b,pass\n", "name,accuracy\nb,pass\n");
+  CHECK(ran.out.starts_with("\\x1b[31ma\\u009bJ\\x9b"));
+  CHECK(run({"\x1b[2J"}).errors.starts_with("check: there is no checker '\\x1b[2J'\ncheck accuracy"));
+}
+
+TEST_CASE("what cannot be printed is no success") {
+  (void)scratch.write("c.csv", "dev,name,accuracy\ncpu,a,pass\n");
+  std::vector<std::string> words{"check", "csv", "-f", "c.csv"};
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  std::ofstream full("/dev/full");
+  std::ostringstream errors;
+  CHECK(pace::benches::check(static_cast<int>(argv.size()), argv.data(), full, errors,
+                             [](const std::string& path) { return scratch / path; }) == 1);
+  CHECK(errors.str() == "check: what is printed cannot be written\n");
 }
 
 TEST_CASE("graph breaks: more and fewer both fail") {
@@ -196,7 +246,9 @@ TEST_CASE("what cannot be checked does not pass") {
   CHECK(run({"--help"}).code == 0);
   is_bad({"speed"}, "there is no checker 'speed'\ncheck accuracy --actual");
   is_bad({"csv"}, "check csv: expected -f FILE\n");
-  is_bad({"csv", "-f", "none.csv"}, (scratch / "none.csv") + ": cannot be read; expected a CSV file\n");
+  is_bad({"csv", "-f", "none.csv"}, (scratch / "none.csv") + ": cannot be read: No such file or directory; expected a CSV file\n");
+  REQUIRE(::mkfifo((scratch / "fifo.csv").c_str(), 0600) == 0);
+  is_bad({"csv", "-f", "fifo.csv"}, (scratch / "fifo.csv") + ": is a pipe that no program writes to; expected a CSV file\n");
   is_bad({"accuracy", "--actual", "a.csv"}, "check accuracy: expected --expected FILE\n");
   is_bad({"perf_csv", "-f", "p.csv"}, "check perf_csv: expected -t THRESHOLD\n");
   is_bad({"perf_csv", "-f", "p.csv", "-t", "0"}, "--threshold: '0' does not do; expected a number above 0\n");

@@ -2,9 +2,12 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/families/models/driver/driver.hpp"
@@ -56,11 +59,13 @@ TEST_CASE("it reads nothing, has a limit to its memory, and does not ignore sign
 }
 
 TEST_CASE("a signal to its parent ends it") {
-  const Interrupts interrupts;
-  const auto end = shell("kill -INT $PPID; sleep 1000");
-  CHECK(end.interrupted == SIGINT);
-  CHECK(end.status.signal == SIGKILL);
-  CHECK_FALSE(end.timed_out);
+  for (const auto& [name, number] : {std::pair{"INT", SIGINT}, {"TERM", SIGTERM}, {"HUP", SIGHUP}, {"QUIT", SIGQUIT}}) {
+    const Interrupts interrupts;
+    const auto end = shell(std::string("kill -") + name + " $PPID; sleep 1000");
+    CHECK(end.interrupted == number);
+    CHECK(end.status.signal == SIGKILL);
+    CHECK_FALSE(end.timed_out);
+  }
 }
 
 TEST_CASE("what a model's process is called with") {
@@ -84,6 +89,32 @@ TEST_CASE("what is handed over, but for a line that was cut off") {
   hand_over_bad_input(scratch / "bad", "it is \"wrong\"");
   CHECK(read_handed_over(scratch / "bad").bad_input == "it is \"wrong\"");
   CHECK_THROWS_AS(hand_over("/proc/nothing", Row{}), pace::Error);
+}
+
+TEST_CASE("a line that a file-size limit cut off is taken back, and the next one is whole") {
+  const pace::test::Scratch scratch;
+  const auto path = scratch / "rows";
+  hand_over(path, Row{.name = "a"});
+  const auto size = std::filesystem::file_size(path);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit limit{.rlim_cur = size + 10, .rlim_max = before.rlim_max};
+  const auto ignoring = ::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  std::string message;
+  try {
+    hand_over(path, Row{.name = "b"});
+  } catch (const pace::Error& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, ignoring);
+  CHECK(message == "cannot write to '" + path + "': File too large");
+  CHECK(std::filesystem::file_size(path) == size);
+  hand_over(path, Row{.name = "c"});
+  const auto handed = read_handed_over(path);
+  REQUIRE(handed.rows.size() == 2);
+  CHECK(handed.rows[1].name == "c");
 }
 
 TEST_CASE("the line of a model") {

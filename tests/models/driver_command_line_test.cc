@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -114,10 +115,9 @@ TEST_CASE("each option has an effect") {
       {{"--float32"}, [](const auto& l) { return l.settings.precision == Precision::float32; }},
       {{"--float16"}, [](const auto& l) { return l.settings.precision == Precision::float16; }},
       {{"--bfloat16"}, [](const auto& l) { return l.settings.precision == Precision::bfloat16; }},
+      {{"--suite", "own"}, [](const auto& l) { return l.selection.suite == Suite::own; }},
       {{"--amp", "--amp-dtype=float16"},
        [](const auto& l) { return l.settings.precision == Precision::amp && l.settings.amp_dtype == "float16"; }},
-      {{"--optimizer-on-cpu"}, [](const auto& l) { return l.settings.optimizer_on_cpu; }},
-      {{"--use-eval-mode"}, [](const auto& l) { return l.settings.use_eval_mode == true; }},
       {{"--channels-last"}, [](const auto& l) { return l.settings.channels_last; }},
       {{"--dynamic-batch-only"}, [](const auto& l) { return l.settings.dynamic_batch; }},
       {{"-t", "2"}, [](const auto& l) { return l.settings.threads == 2; }},
@@ -126,27 +126,18 @@ TEST_CASE("each option has an effect") {
       {{"--warm-up-iterations=2"}, [](const auto& l) { return l.settings.warm_up_iterations == 2; }},
       {{"--use-warm-peak-memory"}, [](const auto& l) { return l.settings.warm_peak_memory; }},
       {{"--dashboard"}, [](const auto& l) { return l.settings.warm_peak_memory; }},
-      {{"--collect-outputs"}, [](const auto& l) { return l.settings.collect_outputs; }},
+      {{"--collect-outputs", "--compat"}, [](const auto& l) { return l.settings.collect_outputs; }},
       {{"--deterministic"}, [](const auto& l) { return l.settings.deterministic; }},
       {{"--no-slower-than=1.1"}, [](const auto& l) { return l.settings.no_slower_than == 1.1; }},
       {{"--confidence=0.9"}, [](const auto& l) { return l.measuring.confidence == 0.9; }},
-      {{"--alpha=0.1"}, [](const auto& l) { return l.measuring.alpha == 0.1; }},
-      {{"--beta=0.2"}, [](const auto& l) { return l.measuring.beta == 0.2; }},
+      {{"--alpha=0.1", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.alpha == 0.1; }},
+      {{"--beta=0.2", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.beta == 0.2; }},
       {{"--disturbance=1"}, [](const auto& l) { return l.measuring.disturbance == 1; }},
-      {{"--callers=2"}, [](const auto& l) { return l.settings.callers == 2; }},
-      {{"--iterations=3"}, [](const auto& l) { return l.settings.iterations == 3; }},
-      {{"--cosine"}, [](const auto& l) { return l.settings.cosine; }},
       {{"--skip-accuracy-check"}, [](const auto& l) { return l.settings.skip_accuracy_check; }},
-      {{"--force-max-multiplier"}, [](const auto& l) { return l.settings.force_max_multiplier; }},
-      {{"--generation=2.6"}, [](const auto& l) { return l.settings.generation == Generation::v2_6; }},
-      {{"--save-model-outputs-to=s"}, [](const auto& l) { return l.settings.save_outputs_to == "s"; }},
-      {{"--compare-model-outputs-with=s"}, [](const auto& l) { return l.settings.compare_outputs_with == "s"; }},
       {{"-c", "max_autotune=True", "-c", "cpp.simdlen=0"},
        [](const auto& l) {
          return l.settings.inductor_config == Strings{"max_autotune=true", "cpp.simdlen=0"};
        }},
-      {{"--freezing"},
-       [](const auto& l) { return l.selection.freezing && l.settings.inductor_config == Strings{"freezing=true"}; }},
       {{"--inductor-compile-mode=max-autotune-no-cudagraphs"},
        [](const auto& l) {
          return l.settings.inductor_config == Strings{"max_autotune=true", "coordinate_descent_tuning=true"};
@@ -164,8 +155,8 @@ TEST_CASE("each option has an effect") {
       {{"--cold-start-latency"}, [](const auto& l) { return l.packages == Packages::cold; }},
       {{"--warm-start-latency"}, [](const auto& l) { return l.packages == Packages::warm; }},
       {{"--ci"}, [](const auto& l) { return l.packages == Packages::cold && l.settings.repeat == 30; }},
-      {{"--nnc"}, [](const auto& l) { return l.fuser == "nnc"; }},
-      {{"--fuser=none"}, [](const auto& l) { return l.fuser == "none"; }},
+      {{"--nnc", "--backend=torchscript"}, [](const auto& l) { return l.fuser == "nnc"; }},
+      {{"--fuser=none", "--backend=torchscript"}, [](const auto& l) { return l.fuser == "none"; }},
       {{"--output=o.csv"}, [](const auto& l) { return l.output.file == "o.csv"; }},
       {{"--output=o.csv", "--inductor"}, [](const auto& l) { return l.output.experiment_file.empty(); }},
       {{"--output=o.csv", "--output-directory=d"}, [](const auto& l) { return l.output.file == "d/o.csv"; }},
@@ -195,7 +186,22 @@ TEST_CASE("each option has an effect") {
       {{"--gate"}, [](const auto& l) { return l.gate; }},
       {{"--compile-only"}, [](const auto& l) { return l.compile_only && l.compile_to.empty(); }},
       {{"--compile-to=folder"}, [](const auto& l) { return l.compile_only && l.compile_to == "folder"; }},
-      {{"--rows-to=r"}, [](const auto& l) { return l.rows_to == "r"; }},
+      {{"--rows-to=r", "--only=m"}, [](const auto& l) { return l.rows_to == "r"; }},
+  };
+  const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_training{
+      {{"--optimizer-on-cpu"}, [](const auto& l) { return l.settings.optimizer_on_cpu; }},
+      {{"--use-eval-mode"}, [](const auto& l) { return l.settings.use_eval_mode == true; }},
+  };
+  const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_throughput{
+      {{"--callers=2"}, [](const auto& l) { return l.settings.callers == 2; }},
+  };
+  const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_accuracy{
+      {{"--iterations=3"}, [](const auto& l) { return l.settings.iterations == 3; }},
+      {{"--cosine"}, [](const auto& l) { return l.settings.cosine; }},
+      {{"--force-max-multiplier"}, [](const auto& l) { return l.settings.force_max_multiplier; }},
+      {{"--generation=2.6"}, [](const auto& l) { return l.settings.generation == Generation::v2_6; }},
+      {{"--save-model-outputs-to=s"}, [](const auto& l) { return l.settings.save_outputs_to == "s"; }},
+      {{"--compare-model-outputs-with=s"}, [](const auto& l) { return l.settings.compare_outputs_with == "s"; }},
   };
   const CommandLine nothing = parse({});
   std::set<std::string> tested{"--performance",
@@ -226,6 +232,21 @@ TEST_CASE("each option has an effect") {
     if (words != Strings{"--export-aot-inductor"} && words != Strings{"--output=o.csv", "--inductor"})
       CHECK_FALSE(is_so(nothing));
     for (const auto& word : in_one_spelling(words, options)) tested.insert(word.substr(0, word.find('=')));
+  }
+  for (const auto& [mode, direction, own_cases] :
+       {std::tuple{"--performance", "--training", in_training}, std::tuple{"--throughput", "--inference", in_throughput},
+        std::tuple{"--accuracy", "--inference", in_accuracy}}) {
+    for (const auto& [words, is_so] : own_cases) {
+      CAPTURE(words);
+      Strings all{mode, direction};
+      const CommandLine without = parse_command_line(all);
+      CHECK_FALSE(is_so(without));
+      all.insert(all.end(), words.begin(), words.end());
+      const CommandLine with = parse_command_line(all);
+      CHECK(is_so(with));
+      CHECK(with.notes.empty());
+      for (const auto& word : in_one_spelling(words, options)) tested.insert(word.substr(0, word.find('=')));
+    }
   }
   for (const auto& option : options) {
     CAPTURE(option.names.back());
@@ -266,12 +287,44 @@ TEST_CASE("what does not go together") {
   bad({"--resume", "--disable-output"}, "--resume does not go with --disable-output");
   bad({"--grad-scaler", "--amp"}, "--grad-scaler: expected --amp and --training beside it");
   bad({"--profiler-trace-name=n"}, "--profiler-trace-name: expected --export-profiler-trace beside it");
+  bad({"--rows-to=r"}, "--rows-to: expected --only beside it");
   bad({"--compat", "--no-slower-than=1"}, "--no-slower-than does not go with --compat");
   refuses({"--accuracy", "--inference", "--no-slower-than=1"}, "--no-slower-than: expected --performance beside it");
   refuses({"--accuracy", "--inference", "--snapshot-memory"}, "--snapshot-memory: expected --performance beside it");
-  refuses({"--performance", "--training", "--freezing"}, "--freezing: expected --inference");
+  bad({"-c", "freezing=True"}, "--inductor-config: 'freezing=true' is refused: parameters are inputs of packages");
   refuses({"--log-operator-inputs", "--inference"}, "--log-operator-inputs: expected --output or --output-directory");
   refuses({"--performance", "--inference", "--compile-only", "--backend=torchscript"}, "--compile-only: expected --backend aot_inductor");
+}
+
+TEST_CASE("options that act in other runs only are refused, or noted where torchbench ignores them, too") {
+  const auto in = [](Strings words, const std::string& message) { refuses(words, message); };
+  in({"--performance", "--inference", "--collect-outputs"}, "--collect-outputs: expected --performance and --compat, for pace's");
+  in({"--accuracy", "--inference", "--collect-outputs"}, "--collect-outputs: expected --performance and --compat");
+  in({"--performance", "--inference", "--optimizer-on-cpu"}, "--optimizer-on-cpu: expected --training with");
+  in({"--tolerance", "--training", "--optimizer-on-cpu"}, "--optimizer-on-cpu: expected --training with");
+  in({"--performance", "--inference", "--callers=2"}, "--callers: expected --throughput");
+  in({"--performance", "--inference", "--generation=2.6"}, "--generation: expected --accuracy");
+  in({"--performance", "--inference", "--save-model-outputs-to=f"}, "--save-model-outputs-to: expected --accuracy");
+  in({"--performance", "--inference", "--alpha=0.1"}, "--alpha: expected --no-slower-than");
+  in({"--accuracy", "--inference", "--disturbance=1"}, "--disturbance: expected --performance without --compat");
+  in({"--performance", "--inference", "--compat", "--confidence=0.9"}, "--confidence: expected --performance without");
+  in({"--accuracy", "--inference", "--warm-up-iterations=1"}, "--warm-up-iterations: expected --performance or --throughput");
+  in({"--performance", "--inference", "--backend=torchscript", "--packages=p"}, "--packages: expected --backend aot_inductor");
+  in({"--performance", "--inference", "--fuser=nnc"}, "--fuser: expected --backend torchscript");
+  in({"--performance", "--inference", "--only=m", "--resume"}, "--resume: expected no --only");
+  const auto notes = [](const Strings& words) { return parse_command_line(words).notes; };
+  CHECK(notes({"--accuracy", "--inference", "--print_memory", "--baseline=b"}) ==
+        Strings{"--baseline has no effect here; expected --performance",
+                "--print-memory has no effect here; expected --performance"});
+  CHECK(notes({"--performance", "--inference", "--iterations=3"}) ==
+        Strings{"--iterations has no effect here; expected --accuracy"});
+  CHECK(notes({"--performance", "--inference", "--use-eval-mode"}).size() == 1);
+  CHECK(notes({"--performance", "--inference", "--backend=eager", "-c", "a=1", "--dynamic-batch-only"}).size() == 2);
+  CHECK(notes({"--performance", "--inference", "--only=m", "--timeout=3", "-k", "x"}).size() == 2);
+  CHECK(notes({"--find-batch-sizes", "--inference", "--backend=torchscript"}).size() == 1);
+  CHECK(notes({"--performance", "--inference", "--amp-dtype=float16"}).size() == 1);
+  // A process that runs one model for another gets that one's words, and has said all this before.
+  CHECK(notes({"--performance", "--inference", "--only=m", "--rows-to=r", "--resume", "--timeout=3"}).empty());
 }
 
 TEST_CASE("values that will not do") {
@@ -282,7 +335,7 @@ TEST_CASE("values that will not do") {
   bad("--batch-size=many", "--batch-size: 'many' does not do");
   bad("--repeat=0", "--repeat: '0' does not do");
   bad("--iterations=-1", "--iterations: '-1' does not do");
-  bad("--suite=tim", "no suite is called 'tim'; expected torchbench, huggingface or timm");
+  bad("--suite=tim", "no suite is called 'tim'; expected torchbench, huggingface, timm or own");
   bad("--amp-dtype=float64", "--amp-dtype: 'float64' does not do; expected bfloat16 or float16");
   bad("--devices=cpu,,cuda", "--devices: 'cpu,,cuda' does not do");
   bad("--inductor-config=max_autotune", "--inductor-config: 'max_autotune' does not do; expected key=value");
@@ -372,7 +425,9 @@ TEST_CASE("a configuration is what results depend on") {
   CHECK(of({"-n", "5", "--amp", "-k", "x", "--output=o", "--backend=a", "--backend", "b"}) ==
         Configuration{
             {"--performance", ""}, {"--inference", ""}, {"--repeat", "5"}, {"--amp", ""}, {"--backend", "a,b"}});
-  CHECK(of({"--progress", "--timeout=3", "--partition-id=0", "--resume"}) == of({}));
+  CHECK(of({"--progress", "--partition-id=0", "--resume"}) == of({}));
+  // What a row came to depends on these, too.
+  for (const char* word : {"--timeout=3", "--memory-limit=4", "--baseline=b"}) CHECK(of({word}) != of({}));
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <sys/stat.h>
+
 #include <cstddef>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/families/models/config_file.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
@@ -56,10 +58,6 @@ TEST_CASE("each section goes where it belongs") {
       {"tolerance: {higher_bf16_xpu: [b]}",
        [](const Config& c) -> const Names& { return c.tolerance.higher_bf16_xpu; }},
       {"tolerance: {cosine: [b]}", [](const Config& c) -> const Names& { return c.tolerance.cosine; }},
-      {"tolerance: {freezing: {higher: [b]}}",
-       [](const Config& c) -> const Names& { return c.tolerance.freezing_higher; }},
-      {"tolerance: {freezing: {even_higher: [b]}}",
-       [](const Config& c) -> const Names& { return c.tolerance.freezing_even_higher; }},
       {"tolerance: {use_iou_for_bool_masks: [b]}",
        [](const Config& c) -> const Names& { return c.tolerance.use_iou_for_bool_masks; }},
       {"dtype: {force_amp_for_fp16_bf16_models: [b]}",
@@ -73,8 +71,6 @@ TEST_CASE("each section goes where it belongs") {
       {"skip: {device: {cuda: [b]}}", [](const Config& c) -> const Names& { return c.skip.cuda; }},
       {"skip: {control_flow: [b]}", [](const Config& c) -> const Names& { return c.skip.control_flow; }},
       {"skip: {multiprocess: [b]}", [](const Config& c) -> const Names& { return c.skip.multiprocess; }},
-      {"skip: {freezing: {cpu: [b]}}", [](const Config& c) -> const Names& { return c.skip.freezing_cpu; }},
-      {"skip: {freezing: {cuda: [b]}}", [](const Config& c) -> const Names& { return c.skip.freezing_cuda; }},
       {"accuracy: {skip: {large_models: [b]}}",
        [](const Config& c) -> const Names& { return c.accuracy.large_models; }},
       {"accuracy: {skip: {eager_not_deterministic: [b]}}",
@@ -135,13 +131,15 @@ TEST_CASE("nothing is a file, too") {
 TEST_CASE("sections and models that nobody knows are warned about, with their lines") {
   const Read read(
       "skip:\n  all:\n    - a\n    - zebra\n  everywhere: [a]\nfaster: 3\nbatch_size:\n  training:\n    horse: 2\n"
-      "trt_not_yet_working: [a]\n");
+      "trt_not_yet_working: [a]\ntolerance:\n  freezing:\n    higher: [a]\n");
   CHECK(read.warnings == std::vector<std::string>{
                              "m.yaml:4: section 'skip.all': no model is called 'zebra'",
                              "m.yaml:5: there is no section 'skip.everywhere'; it is left out",
                              "m.yaml:6: there is no section 'faster'; it is left out",
                              "m.yaml:9: section 'batch_size.training': no model is called 'horse'",
-                             "m.yaml:10: section 'trt_not_yet_working' has no effect: there is no TensorRT back end"});
+                             "m.yaml:10: section 'trt_not_yet_working' has no effect: there is no TensorRT back end",
+                             "m.yaml:13: section 'tolerance.freezing.higher' has no effect: weights are inputs of "
+                             "packages, so that nothing is frozen"});
   CHECK(read.config.skip.all == Names{"a", "zebra"});
 }
 
@@ -169,11 +167,33 @@ TEST_CASE("what is wrong is told with its line") {
           "m.yaml:3: section 'expected', 'a', 'training': expected {status: ..., reason: ...}, and perhaps a backend");
   refuses("expected:\n  a:\n    training: {status: x, reason: y, backend: [a, b]}\n",
           "m.yaml:3: section 'expected', 'a', 'training': expected {status: ..., reason: ...}, and perhaps a backend");
+  refuses("slow: [a]\n---\nslow: [b]\n", "m.yaml:3: expected one document, found another one behind '---'");
   refuses("slow: &S\n  - *S\n", "m.yaml:1: section 'slow': lists within lists without end");
   CHECK_THROWS_MATCHES(Read("slow:\n  - a\n - b: [\n"), pace::InputError,
                        Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:3: expected YAML: ")));
   CHECK_THROWS_MATCHES(Read("slow: [*nobody]"), pace::InputError,
                        Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:1: expected YAML: ")));
+}
+
+TEST_CASE("aliases that multiply, and lists without end, are refused with their line") {
+  std::string text = "detectron2_models: &a0 [a, a, a, a, a, a, a, a, a]\n";
+  std::string bomb = "slow:\n";
+  for (int i = 1; i < 10; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    bomb += "  - &a" + std::to_string(i) + " [" + before;
+    for (int j = 1; j < 9; ++j) bomb += ", " + before;
+    bomb += "]\n";
+  }
+  CHECK_THROWS_MATCHES(
+      Read(text + bomb), pace::InputError,
+      Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:") &&
+                                      Catch::Matchers::ContainsSubstring("section 'slow': expected at most 100000 "
+                                                                         "elements in all lists, with those of aliases")));
+  const std::string deep(100'000, '[');
+  CHECK_THROWS_MATCHES(Read("slow: " + deep), pace::InputError,
+                       Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:1: expected YAML: ")));
+  const std::string deep_map(100'000, '{');
+  CHECK_THROWS_AS(Read("slow: " + deep_map), pace::InputError);
 }
 
 TEST_CASE("the project's own file is read without a word") {
@@ -188,8 +208,14 @@ TEST_CASE("the project's own file is read without a word") {
 
 TEST_CASE("a file that is not there") {
   CHECK_THROWS_MATCHES(read_config("/nowhere/m.yaml", known, [](const std::string&) {}), pace::InputError,
-                       Message("/nowhere/m.yaml: cannot be read; expected a YAML file of models"));
+                       Message("/nowhere/m.yaml: cannot be read: No such file or directory; expected a YAML file of "
+                               "models"));
   CHECK_THROWS_AS(read_config("/tmp", known, [](const std::string&) {}), pace::InputError);
+  const pace::test::Scratch scratch;
+  REQUIRE(::mkfifo((scratch / "fifo").c_str(), 0600) == 0);
+  CHECK_THROWS_MATCHES(read_config(scratch / "fifo", known, [](const std::string&) {}), pace::InputError,
+                       Message((scratch / "fifo") +
+                               ": is a pipe that no program writes to; expected a YAML file of models"));
 }
 
 }  // namespace

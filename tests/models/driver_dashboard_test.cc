@@ -3,6 +3,8 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 
+#include <sys/stat.h>
+
 #include <optional>
 #include <sstream>
 #include <string>
@@ -61,6 +63,50 @@ TEST_CASE("figures of a run") {
   CHECK(only_accuracy.geomean == "-");
 }
 
+TEST_CASE("changes since an earlier run, and not those alone that cross a threshold") {
+  const auto figures = [](const std::string& text, const std::string& statuses = {}) {
+    DashboardRun run{pace::report::parse_csv("name,speedup,interval_low,interval_high,compilation_latency,"
+                                             "compression_ratio\n" + text, "p"), std::nullopt};
+    if (!statuses.empty()) run.accuracy = pace::report::parse_csv("name,accuracy\n" + statuses, "a");
+    return dashboard_figures({}, run, {});
+  };
+  const auto changes = [&](const DashboardFigures& before, const DashboardFigures& after) {
+    std::string text;
+    for (const auto& each : changes_between({}, before, after))
+      text += each.metric + ' ' + each.model + ' ' + each.before + ' ' + each.after + '\n';
+    return text;
+  };
+  // Four times as fast, and now one and a half: no threshold is crossed.
+  CHECK(changes(figures("a,4.0,0,0,10,1.0\n"), figures("a,1.5,0,0,10,1.0\n")) == "speedup a 4.000 1.500\n");
+  CHECK(changes(figures("a,1.00,0,0,10,1.0\n"), figures("a,1.04,0,0,11.9,1.04\n")).empty());
+  CHECK(changes(figures("a,1.00,0,0,10,1.0\n"), figures("a,1.06,0,0,12.1,0.94\n")) ==
+        "speedup a 1.000 1.060\ncompilation_latency a 10.000 12.100\ncompression_ratio a 1.000 0.940\n");
+  // Intervals say more than a share.
+  CHECK(changes(figures("a,2.00,1.99,2.01,1,1\n"), figures("a,2.04,2.03,2.05,1,1\n")) == "speedup a 2.000 2.040\n");
+  CHECK(changes(figures("a,2.00,1.50,2.50,1,1\n"), figures("a,2.40,2.00,2.80,1,1\n")).empty());
+  // What is wrong now has no speed-up, and models come and go.
+  CHECK(changes(figures("a,2,0,0,1,1\nold,1,0,0,1,1\n", "a,pass\nold,pass\n"),
+                figures("a,2,0,0,1,1\nnew,1,0,0,1,1\n", "a,fail_accuracy\nnew,pass\n")) ==
+        "accuracy a pass fail_accuracy\nspeedup a 2.000 0.000\nmodel new - there\nmodel old there -\n");
+}
+
+TEST_CASE("a file of several back ends is none of a dashboard's") {
+  const Scratch scratch;
+  const auto file = scratch.write("aot_timm_float32_inference_cpu_performance.csv",
+                                  "name,speedup,backend\na,3,aot_inductor\na,1,cuda_graph\n");
+  CHECK_THROWS_MATCHES(read_dashboard(scratch.path.string()), pace::InputError,
+                       Catch::Matchers::Message(file + ": expected one row for 'a', found rows 1 and 2; a dashboard has "
+                                                       "files of one back end and device"));
+}
+
+TEST_CASE("a pipe in the folder is not waited for") {
+  const Scratch scratch;
+  const auto pipe = scratch / "aot_timm_float32_inference_cpu_performance.csv";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_MATCHES(read_dashboard(scratch.path.string()), pace::InputError,
+                       Catch::Matchers::Message(pipe + ": is a pipe that no program writes to; expected a CSV file"));
+}
+
 TEST_CASE("limits are not warned about") {
   const DashboardRun run{
       pace::report::parse_csv("name,speedup,compilation_latency,compression_ratio\na,0.95,120,0.9\n", "p"), std::nullopt};
@@ -84,8 +130,13 @@ TEST_CASE("the report") {
   CHECK(scratch.read("out/memory.csv") == "Compiler,timm,torchbench\naot,-,0.75x\ngraph,-,-\n");
   const std::string warned = scratch.read("out/gh_warnings.txt"), changed = scratch.read("out/gh_regression.txt");
   CHECK(warned.find("| torchbench | graph | float32 inference cpu | speedup | a | 0.500 |") != std::string::npos);
-  // That one was there before; the other one has gone.
-  CHECK(changed.substr(0, changed.find("## No more")).find("graph") == std::string::npos);
+  // That warning was there before; the other one has gone.
+  const auto warnings_at = changed.find("## New warnings since the earlier run");
+  CHECK(changed.substr(warnings_at, changed.find("## No more") - warnings_at).find("graph") == std::string::npos);
+  CHECK(changed.starts_with("## Changes since the earlier run\n"));
+  CHECK(changed.find("| torchbench | graph | float32 inference cpu | speedup | a | 0.400 | 0.500 |") < warnings_at);
+  CHECK(changed.find("| torchbench | graph | float32 inference cpu | model | b | there | - |") < warnings_at);
+  CHECK(changed.find("| timm | aot | float32 inference cpu | run | all | - | there |") < warnings_at);
   CHECK(changed.find("| torchbench | graph | float32 inference cpu | speedup | b | 0.100 |") >
         changed.find("## No more"));
   CHECK(out.str() == scratch.read("out/gh_executive_summary.txt") + warned + changed);

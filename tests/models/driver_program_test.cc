@@ -3,10 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -34,6 +37,11 @@ struct Variable {
   const char* name_;
 };
 
+std::string program() {
+  const char* const given = std::getenv("FAKE_MODELS");
+  return given == nullptr ? "tests/models/fake_models" : given;
+}
+
 struct Bench {
   Scratch scratch;
   const Variable hung{"FAKE_MODELS_HUNG", scratch / "hung"};
@@ -41,11 +49,11 @@ struct Bench {
   /// What it and its processes printed, in whatever order both streams came.
   std::string printed;
 
-  /// Results go into r.csv unless told otherwise.
-  int run(Strings words, bool into_one = true) {
+  /// Results go into r.csv unless told otherwise. `script`: of a shell whose arguments are the program and its words.
+  int run(Strings words, bool into_one = true, const std::string& script = {}) {
     if (into_one) words.push_back("--output=" + (scratch / "r.csv"));
-    const char* const program = std::getenv("FAKE_MODELS");
-    words.insert(words.begin(), program == nullptr ? "tests/models/fake_models" : program);
+    words.insert(words.begin(), program());
+    if (!script.empty()) words.insert(words.begin(), {"/bin/bash", "-o", "pipefail", "-c", script});
     printed.clear();
     const auto status =
         pace::subject::detail::run_process(words, [&](std::string_view line) { printed += std::string(line) + '\n'; });
@@ -53,9 +61,9 @@ struct Bench {
     REQUIRE(status.signal == 0);
     return code = status.code;
   }
-  int performance(Strings words, bool into_one = true) {
+  int performance(Strings words, bool into_one = true, const std::string& script = {}) {
     words.insert(words.begin(), {"--performance", "--inference"});
-    return run(words, into_one);
+    return run(words, into_one, script);
   }
   int accuracy(Strings words) {
     words.insert(words.begin(), {"--accuracy", "--inference"});
@@ -123,7 +131,7 @@ TEST_CASE("a model that hangs is ended, with all that it has started") {
   CHECK(bench.says("pace: hangs: timed out after 2000 s\n"));
 
   const Variable pid("FAKE_MODELS_PID", bench.scratch / "pid");
-  CHECK(bench.performance({"-k", "forks", "--timeout=2000"}) == 0);
+  CHECK(bench.performance({"-k", "forks", "--timeout=2000"}) == 3);
   pace::test::wait_for_end_of(bench.scratch.read("pid"));
 
   CHECK(bench.accuracy({"-k", "hangs", "--timeout=2000", "--gate"}) == 3);
@@ -150,7 +158,8 @@ TEST_CASE("one that crashes, ends, vanishes or is killed has a row that says so"
 
 TEST_CASE("memory is limited, and what runs out of it is a row") {
   Bench bench;
-  CHECK(bench.performance({"-k", "eats|runs_out|throws", "--memory-limit=0.3"}) == 0);
+  CHECK(bench.performance({"-k", "eats|runs_out|throws", "--memory-limit=0.3"}) == 3);
+  CHECK(bench.says("pace: nothing was measured: 3 rows failed\n"));
   CHECK(bench.csv() ==
         "dev,name,batch_size,speedup,abs_latency,status\ncpu,eats,0,0.000000,0.000000,OOM\n"
         "cpu,runs_out,0,0.000000,0.000000,OOM\ncpu,throws,0,0.000000,0.000000,fail_to_run\n");
@@ -186,8 +195,10 @@ TEST_CASE("gates: accuracy always, performance where it is asked for") {
   const auto expected =
       bench.scratch.write("m.yaml", "expected:\n  differs:\n    inference: {status: fail_accuracy, reason: r}\n");
   CHECK(bench.accuracy({"-k", "differs", "--config=" + expected}) == 0);
-  CHECK(bench.performance({"-k", "throws"}) == 0);
-  CHECK(bench.performance({"-k", "throws", "--gate"}) == 3);
+  CHECK(bench.performance({"-k", "throws|good"}) == 0);
+  CHECK(bench.performance({"-k", "throws"}) == 3);
+  CHECK(bench.says("pace: nothing was measured: 1 row failed\n"));
+  CHECK(bench.performance({"-k", "throws|good", "--gate"}) == 3);
   CHECK(bench.performance({"-k", "throws", "--no-slower-than=2"}) == 3);
   const Variable test("FAKE_TEST", "1");
   CHECK(bench.performance({"-k", "throws"}) == 3);
@@ -204,7 +215,7 @@ TEST_CASE("--only runs in this process and adds to the file") {
   CHECK_FALSE(bench.says("gmean"));
   CHECK(bench.performance({"--only=nobody"}) == 1);
   CHECK(bench.says("pace: no model is called 'nobody'; there are better, crashes,"));
-  CHECK(bench.performance({"--only=throws"}) == 0);
+  CHECK(bench.performance({"--only=throws"}) == 3);
   CHECK(bench.csv().ends_with("cpu,throws,0,0.000000,0.000000,0,0,0,0,fail_to_run\n"));
 }
 
@@ -243,17 +254,116 @@ TEST_CASE("a run goes on from an interrupted one") {
   const std::string records = bench.scratch.read("r.json");
   (void)bench.scratch.write("r.json", records.substr(0, records.size() - 9));
   CHECK(bench.performance({"-k", "good", "--resume"}) == 0);
-  (void)bench.scratch.write("r.json", "{}\n" + records);
-  CHECK(bench.performance({"-k", "good", "--resume"}) == 1);
-  CHECK(bench.says("r.json:1: --resume: expected a record of the earlier run: "));
+  const std::size_t first = records.find('\n') + 1;
+  for (const std::string& line : {std::string("{}"), std::string(1'000'000, '[')}) {
+    (void)bench.scratch.write("r.json", records.substr(0, first) + line + '\n' + records.substr(first));
+    CHECK(bench.performance({"-k", "good", "--resume"}) == 1);
+    CHECK(bench.says("r.json:2: --resume: expected a record of the earlier run"));
+  }
   ::unlink((bench.scratch / "r.json").c_str());
   CHECK(bench.performance({"-k", "good", "--resume"}) == 1);
-  CHECK(bench.says("r.json: --resume: cannot be read; expected the records of the earlier run"));
+  CHECK(bench.says("r.json: --resume: expected the records of the earlier run, with its options; found none"));
   CHECK(bench.log().size() == 4);
   // Where there is nothing yet, everything is run.
   ::unlink((bench.scratch / "r.csv").c_str());
   CHECK(bench.performance({"-k", "good", "--resume"}) == 0);
   CHECK(bench.log().size() == 5);
+}
+
+TEST_CASE("a run goes on neither from one of another build nor from one with another file of the same name") {
+  Bench bench;
+  const auto config = bench.scratch.write("m.yaml", "");
+  const Strings words{"-k", "good", "--config=" + config, "--resume"};
+  CHECK(bench.performance(words) == 0);
+  CHECK(bench.performance(words) == 0);
+  CHECK(bench.says("pace: 1 model of the earlier run kept\n"));
+  (void)bench.scratch.write("m.yaml", "slow: [good]\n");
+  CHECK(bench.performance(words) == 1);
+  CHECK(bench.says("--resume: the earlier run had other options (content of --config: "));
+  (void)bench.scratch.write("m.yaml", "");
+  const std::string other = bench.scratch / "other_build";
+  std::filesystem::copy_file(program(), other);
+  {
+    const Variable build("FAKE_MODELS", other);
+    CHECK(bench.performance(words) == 0);
+    std::ofstream(other, std::ios::app) << "another build";
+    CHECK(bench.performance(words) == 1);
+    CHECK(bench.says("--resume: the earlier run had other options (program: "));
+  }
+  CHECK(bench.performance({"-k", "good", "--config=" + config, "--resume", "--timeout=3"}) == 1);
+  CHECK(bench.says("(--timeout: nothing there, '3' here)"));
+}
+
+TEST_CASE("a run that cannot start leaves earlier results as they are") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  const std::string csv = bench.csv(), records = bench.scratch.read("r.json");
+  const auto is_kept = [&](const Strings& words, int code) {
+    CAPTURE(words, bench.printed);
+    CHECK(bench.performance(words) == code);
+    CHECK(bench.csv() == csv);
+    CHECK(bench.scratch.read("r.json") == records);
+  };
+  is_kept({"-k", "makes_no_sense"}, 1);
+  is_kept({"-k", "zebra"}, 1);
+  is_kept({"--baseline=/nowhere.csv"}, 1);
+  is_kept({"--baseline=" + (bench.scratch / "r.csv")}, 1);
+  is_kept({"-k", "interrupts"}, 128 + 2);
+  CHECK(bench.says("pace: interrupted before the first row; results of earlier runs are as they were\n"));
+}
+
+TEST_CASE("a second run on the same file is refused while the first one lasts") {
+  Bench bench;
+  const Variable log("FAKE_MODELS_LOG", bench.scratch / "log");
+  const Variable again("FAKE_MODELS_AGAIN", bench.scratch / "r.csv");
+  CHECK(bench.performance({"-k", "runs_another|good"}) == 0);
+  CHECK(bench.says("r.json: another run writes its results there; give another --output, or wait until that run has "
+                   "ended\n"));
+  CHECK(pace::report::read_csv(bench.scratch / "r.csv").rows.size() == 2);
+}
+
+TEST_CASE("what fits no file is said, and rows before it stay") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  const auto size = std::filesystem::file_size(bench.scratch / "r.json");
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit limit{.rlim_cur = size + 100, .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const int code = bench.performance({"-k", "better|good"});
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(code == 1);
+  CHECK(bench.says("pace: good: cannot write to '" + (bench.scratch / "r.json") + "': File too large\n"));
+  CHECK(bench.csv() == header + "cpu,better" + good_figures);
+  std::istringstream lines(bench.scratch.read("r.json"));
+  for (std::string line; std::getline(lines, line);) CHECK(Json::accept(line));
+  CHECK(bench.performance({"-k", "better|good", "--resume"}) == 0);
+  CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures);
+}
+
+TEST_CASE("a reader of what is printed that goes away ends no run") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "good|better"}, true, "exec \"$0\" \"$@\" | true") == 0);
+  CHECK(pace::report::read_csv(bench.scratch / "r.csv").rows.size() == 2);
+}
+
+TEST_CASE("no control character reaches the terminal") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "(\x1b[31m\xc2\x9b" "2J"}) == 1);
+  CHECK(bench.says("(\\x1b[31m\\u009b2J"));
+  CHECK(bench.performance({"--tag=\x1b]0;title\a", "-k", "good"}) == 0);
+  CHECK(bench.says("\\x1b]0;title\\x07"));
+  CHECK(bench.printed.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("pipes that no program writes to are no input") {
+  Bench bench;
+  const auto pipe = bench.scratch / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const char* option : {"--config=", "--batch-size-file=", "--baseline="}) {
+    CHECK(bench.performance({"-k", "good", option + pipe}) == 1);
+    CHECK(bench.says("pace: " + pipe + ": is a pipe that no program writes to; expected "));
+  }
 }
 
 /// The folder of packages that a line of the log tells of.
@@ -328,11 +438,15 @@ TEST_CASE("bad input ends the run, with what is wrong") {
   CHECK(bench.performance({"--config=" + bench.scratch.write("bad.yaml", "skip:\n  all: good\n")}) == 1);
   CHECK(bench.says("bad.yaml:2: section 'skip.all': expected a list of models, found 'good'\n"));
   CHECK(bench.performance({"-k", "good", "--baseline=/nowhere.csv"}) == 1);
-  CHECK(bench.says("pace: /nowhere.csv: cannot be read; expected a CSV file\n"));
+  CHECK(bench.says("pace: /nowhere.csv: cannot be read: No such file or directory; expected a CSV file\n"));
+  CHECK(bench.performance({"-k", "good", "--output=/dev/null"}, false) == 0);
+  CHECK_FALSE(std::filesystem::exists("/dev/null.json"));
+  CHECK(bench.performance({"-k", "good", "--output=/dev/full"}, false) == 1);
+  CHECK(bench.says("pace: good: cannot write '/dev/full': No space left on device\n"));
   CHECK(bench.performance({"--ddp"}) == 1);
   CHECK(bench.says("pace: --ddp is refused: "));
   CHECK(bench.performance({"-k", "good", "--output=/proc/nothing/r.csv"}, false) == 1);
-  CHECK(bench.says("pace: good: cannot make the folder '/proc/nothing'"));
+  CHECK(bench.says("pace: cannot make the folder '/proc/nothing'"));
 }
 
 TEST_CASE("what the YAML file says is heeded and told") {

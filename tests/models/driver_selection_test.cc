@@ -103,10 +103,6 @@ TEST_CASE("the YAML file skips models, and each of its sections only where it ap
          w.devices = {"cuda", "cpu"};
        }},
       {"skip.device.cuda", [](Config& c) -> Names& { return c.skip.cuda; }, [](World& w) { w.devices = {"cuda:1"}; }},
-      {"skip.freezing.cuda", [](Config& c) -> Names& { return c.skip.freezing_cuda; },
-       [](World& w) { w.devices = {"cuda"}, w.selection.freezing = true; }},
-      {"skip.freezing.cpu", [](Config& c) -> Names& { return c.skip.freezing_cpu; },
-       [](World& w) { w.devices = {"cpu"}, w.selection.freezing = true; }},
       {"skip.control_flow", [](Config& c) -> Names& { return c.skip.control_flow; },
        [](World& w) {
          w.settings.backends = {"torchscript", "aot_inductor"};
@@ -146,6 +142,25 @@ TEST_CASE("nothing to run is an error that lists what there is") {
   world.selection.filters = {"(vgg"};
   CHECK_THROWS_MATCHES(world.choose(), pace::InputError,
                        MessageMatches(StartsWith("--filter: '(vgg' is no regular expression: ")));
+}
+
+TEST_CASE("an expression that the stack has no room for is refused; the longest one that is not works") {
+  World world;
+  for (const std::string& each : {std::string(100'000, '('), std::string(100'000, 'a'), "vgg" + std::string(998, '?')}) {
+    world.selection.filters = {each};
+    CHECK_THROWS_MATCHES(world.choose(), pace::InputError,
+                         Message("--filter: expected a regular expression of at most 1000 characters, found " +
+                                 std::to_string(each.size())));
+  }
+  world.selection.filters = {std::string(498, '(') + "vgg" + std::string(498, ')')};
+  CHECK(world.names() == Strings{"vgg16"});
+  std::string alternatives = "vgg";
+  while (alternatives.size() < 999) alternatives += "|q";
+  world.selection.filters = {alternatives};
+  CHECK(world.names() == Strings{"vgg16"});
+  world.selection = {};
+  world.selection.excluded = {std::string(1001, 'a')};
+  CHECK_THROWS_MATCHES(world.choose(), pace::InputError, MessageMatches(StartsWith("--exclude: expected")));
 }
 
 TEST_CASE("a model by its name") {

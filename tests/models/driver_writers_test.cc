@@ -2,6 +2,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstdint>
@@ -19,7 +22,9 @@
 namespace {
 
 using namespace pace::families::models;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::Message;
+using Catch::Matchers::MessageMatches;
 using pace::test::Scratch;
 
 Row fast(const std::string& name, double speedup, const std::string& backend = "aot_inductor") {
@@ -45,7 +50,7 @@ TEST_CASE("CSV is read as RFC 4180 has it") {
   CHECK_THROWS_MATCHES((void)table.require_number(1, "name"), pace::InputError,
                        Message("f.csv: row 2, column 'name': expected a number, found 'c'"));
   CHECK_THROWS_MATCHES((void)pace::report::read_csv("/nowhere.csv"), pace::InputError,
-                       Message("/nowhere.csv: cannot be read; expected a CSV file"));
+                       Message("/nowhere.csv: cannot be read: No such file or directory; expected a CSV file"));
   CHECK(pace::report::to_csv(table) == "name,what\n\"a,b\",\"say \"\"x\"\"\"\nc,\"two\nlines\"\nd\n,\n");
 }
 
@@ -117,27 +122,129 @@ TEST_CASE("a file of its own for each back end, by mode, unless one is named") {
 TEST_CASE("rows go into the files of their back ends, or into one with a column for it") {
   const Scratch scratch;
   const Settings settings{.backends = {"aot_inductor", "cuda_graph"}};
-  const ResultFiles apart({.directory = scratch / "new/folder"}, {settings}, {});
+  ResultFiles apart({.directory = scratch / "new/folder"}, {settings}, {});
   apart.add(fast("a", 2));
   apart.add(fast("a", 3, "cuda_graph"));
   CHECK(scratch.read("new/folder/speedup_aot_inductor.csv") ==
         "dev,name,batch_size,speedup,abs_latency,compilation_latency\ncpu,a,4,2.000000,12.500000,3.250000\n");
   CHECK(pace::report::read_csv(scratch / "new/folder/speedup_cuda_graph.csv").number(0, "speedup") == 3);
 
-  const ResultFiles together({.file = scratch / "all.csv", .tag = "mine"}, {settings}, {});
+  ResultFiles together({.file = scratch / "all.csv", .tag = "mine"}, {settings}, {});
   together.add(fast("a", 2));
   together.add(fast("a", 3, "cuda_graph"));
   CHECK(scratch.read("all.csv") ==
         "dev,name,batch_size,tag,speedup,abs_latency,compilation_latency,backend\n"
         "cpu,a,4,mine,2.000000,12.500000,3.250000,aot_inductor\ncpu,a,4,mine,3.000000,12.500000,3.250000,cuda_graph\n");
-  together.remove_old();
-  CHECK_FALSE(scratch.has("all.csv"));
-  CHECK_FALSE(scratch.has("all.json"));
-  together.remove_old();  // nothing is there, which is as well
-
   ResultFiles({.file = scratch / "no.csv", .disabled = true}, {settings}, {}).add(fast("a", 1));
   CHECK_FALSE(scratch.has("no.csv"));
   CHECK_THROWS_AS(ResultFiles({.file = "/proc/no/such.csv"}, {settings}, {}).add(fast("a", 1)), pace::Error);
+}
+
+TEST_CASE("results of an earlier run go when the first row comes, or at the end, and not before") {
+  const Scratch scratch;
+  const auto path = scratch / "r.csv";
+  const auto run = [&] { return ResultFiles({.file = path}, {}, {}); };
+  run().add(fast("a", 2));
+  const std::string csv = scratch.read("r.csv"), records = scratch.read("r.json");
+  {
+    auto files = run();
+    files.claim(EarlierResults::replaced);
+  }
+  CHECK(scratch.read("r.csv") == csv);
+  CHECK(scratch.read("r.json") == records);
+  {
+    auto files = run();
+    files.claim(EarlierResults::kept);
+    files.add(fast("b", 2));
+  }
+  CHECK(pace::report::read_csv(path).rows.size() == 2);
+  {
+    auto files = run();
+    files.claim(EarlierResults::replaced);
+    files.add(fast("c", 3));
+    files.add(fast("d", 3));
+    files.end();
+  }
+  const auto table = pace::report::read_csv(path);
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.text(0, "name") == "c");
+  CHECK(scratch.read("r.json").find("\"name\":\"a\"") == std::string::npos);
+  {
+    auto files = run();
+    files.claim(EarlierResults::replaced);
+    files.end();
+  }
+  CHECK_FALSE(scratch.has("r.csv"));
+  CHECK_FALSE(scratch.has("r.json"));
+}
+
+TEST_CASE("one run at a time writes to a file") {
+  const Scratch scratch;
+  ResultFiles first({.file = scratch / "r.csv"}, {}, {});
+  first.claim(EarlierResults::replaced);
+  for (const auto& name : {scratch / "r.csv", scratch.path.string() + "/./r.csv"}) {
+    ResultFiles second({.file = name}, {}, {});
+    CHECK_THROWS_MATCHES(second.claim(EarlierResults::kept), pace::InputError,
+                         MessageMatches(EndsWith("r.json: another run writes its results there; give another --output, "
+                                                 "or wait until that run has ended")));
+    CHECK_THROWS_AS(second.add(fast("b", 1)), pace::InputError);
+  }
+  first.add(fast("a", 2));
+  CHECK(pace::report::read_csv(scratch / "r.csv").rows.size() == 1);
+}
+
+TEST_CASE("files that are none of results are neither removed nor added to") {
+  const Scratch scratch;
+  const auto complaint = [&](const std::string& file, const std::string& baseline = {}) -> std::string {
+    try {
+      ResultFiles files({.file = scratch / file, .baseline = baseline}, {}, {});
+      files.claim(EarlierResults::replaced);
+      files.add(fast("a", 2));
+    } catch (const pace::InputError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  (void)scratch.write("package.json", "{\"name\": \"mine\"}\n");
+  CHECK(complaint("package.csv") ==
+        (scratch / "package.json") + ": holds no records of results, which the run would write there, beside '" +
+            (scratch / "package.csv") + "'; give another --output, or move the file away");
+  CHECK(scratch.read("package.json") == "{\"name\": \"mine\"}\n");
+  CHECK_FALSE(scratch.has("package.csv"));
+  (void)scratch.write("deep.json", std::string(1'000'000, '['));
+  CHECK(complaint("deep.csv").starts_with((scratch / "deep.json") + ": holds no records of results"));
+  CHECK(scratch.read("deep.json").size() == 1'000'000);
+  (void)scratch.write("notes.csv", "when,what\nnow,this\n");
+  CHECK(complaint("notes.csv") ==
+        (scratch / "notes.csv") + ": is no file of results; expected a column 'name', another --output, or no file of that name");
+  CHECK(scratch.read("notes.csv") == "when,what\nnow,this\n");
+  const auto old = scratch.write("old.csv", "dev,name,speedup\ncpu,a,1\n");
+  CHECK(complaint("old.csv", old) == old + ": is the file of --baseline, too, which this run would replace");
+  for (const char* pipe : {"pipe.csv", "p.json"}) REQUIRE(::mkfifo((scratch / pipe).c_str(), 0600) == 0);
+  CHECK(complaint("pipe.csv") ==
+        (scratch / "pipe.csv") + ": is no regular file; expected a name under which results can be written");
+  CHECK(complaint("p.csv") ==
+        (scratch / "p.json") + ": is no regular file; expected a name under which results can be written");
+}
+
+TEST_CASE("lines that were cut off are taken away before others follow") {
+  const Scratch scratch;
+  ResultFiles({.file = scratch / "r.csv"}, {}, {}).add(fast("a", 2));
+  const std::string whole = scratch.read("r.json");
+  for (int run = 1; run <= 2; ++run) {
+    (void)scratch.write("r.json", scratch.read("r.json") + "{\"benchmark\":{\"na");
+    ResultFiles({.file = scratch / "r.csv"}, {}, {}).add(fast("b", 2));
+    const std::string records = scratch.read("r.json");
+    CHECK(records.starts_with(whole));
+    std::istringstream lines(records);
+    for (std::string line; std::getline(lines, line);) CHECK(Json::accept(line));
+  }
+  const Settings sizes{.mode = Mode::find_batch_size};
+  (void)scratch.write("b.csv", "a,64\nb,12");
+  ResultFiles files({.file = scratch / "b.csv"}, {sizes}, {});
+  files.claim(EarlierResults::kept);
+  files.add({.name = "c", .batch_size = 2});
+  CHECK(scratch.read("b.csv") == "a,64\nc,2\n");
 }
 
 TEST_CASE("one record for each metric") {
@@ -169,7 +276,7 @@ TEST_CASE("one record for each metric") {
 TEST_CASE("an older file gives two columns more") {
   const Scratch scratch;
   const auto old = scratch.write("old.csv", "dev,name,batch_size,speedup\ncuda,a,4,9.0\ncpu,a,4,1.5\ncpu,b,4,0.0\n");
-  const ResultFiles files({.file = scratch / "r.csv", .baseline = old}, {}, {});
+  ResultFiles files({.file = scratch / "r.csv", .baseline = old}, {}, {});
   auto row = fast("a", 3);
   row.message = "3.000x";
   row = files.compared(row);
@@ -218,7 +325,7 @@ TEST_CASE("raw timings are a file that NumPy reads") {
 TEST_CASE("sizes of batches are a file that --batch-size-file reads") {
   const Scratch scratch;
   const Settings settings{.mode = Mode::find_batch_size};
-  const ResultFiles files({.file = scratch / "b.csv"}, {settings}, {});
+  ResultFiles files({.file = scratch / "b.csv"}, {settings}, {});
   files.add({.name = "a", .batch_size = 64});
   files.add({.name = "b", .batch_size = 0, .passed = false});
   files.add({.name = "c", .batch_size = 2});

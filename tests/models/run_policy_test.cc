@@ -25,8 +25,6 @@ TEST_CASE("tolerances of the three suites", "[models]") {
   lists.higher_bf16 = {"bf16"};
   lists.higher_bf16_xpu = {"bf16_xpu"};
   lists.cosine = {"cosine"};
-  lists.freezing_higher = {"frozen"};
-  lists.freezing_even_higher = {"frozen_more"};
   using P = Precision;
   constexpr auto torchbench = Suite::torchbench, huggingface = Suite::huggingface, timm = Suite::timm;
   struct Expected {
@@ -49,15 +47,14 @@ TEST_CASE("tolerances of the three suites", "[models]") {
       {{torchbench, true, P::amp, "cuda"}, "fp16", 1e-2},
       {{torchbench, false, P::amp, "cpu"}, "even_higher", 8e-2},
       {{torchbench, true, P::amp, "cuda"}, "cosine", 1e-3},
-      {{torchbench, false, P::amp, "cuda", false, true}, "frozen", 1e-2},
-      {{torchbench, false, P::float16, "cuda", false, true}, "frozen_more", 8e-2},
-      {{torchbench, false, P::float16, "cuda", false, false}, "frozen_more", 1e-3},
       {{torchbench, false, P::bfloat16, "cpu"}, "any", 1e-4},
       {{torchbench, false, P::bfloat16, "cpu"}, "bf16", 1e-2},
       {{torchbench, true, P::bfloat16, "xpu"}, "bf16_xpu", 8e-2},
       {{torchbench, false, P::bfloat16, "cuda"}, "bf16_xpu", 1e-4},
       {{torchbench, true, P::bfloat16, "cuda"}, "even_higher", 8e-2},
       {{torchbench, false, P::float32, "cpu", true}, "any", 1e-4, true},
+      {{Suite::own, true, P::float32, "cuda"}, "even_higher", 8e-2},
+      {{Suite::own, false, P::float32, "cpu"}, "any", 1e-4},
       {{huggingface, true, P::float32, "cpu"}, "any", 1e-2},
       {{huggingface, true, P::amp, "cuda"}, "higher", 2e-2},
       {{huggingface, false, P::float32, "cuda"}, "any", 1e-3},
@@ -65,7 +62,6 @@ TEST_CASE("tolerances of the three suites", "[models]") {
       {{huggingface, false, P::float32, "cpu"}, "even_higher", 5e-3},
       {{huggingface, false, P::float32, "cuda", true}, "even_higher", 1e-3, true},
       {{timm, false, P::float32, "cpu"}, "any", 1e-3},
-      {{timm, false, P::float32, "cuda", false, true}, "frozen", 8e-2},
       {{timm, true, P::float32, "cuda"}, "any", 1e-2},
       {{timm, true, P::float32, "cuda"}, "higher", 4e-2},
       {{timm, true, P::bfloat16, "cuda"}, "even_higher", 8e-2},
@@ -92,6 +88,8 @@ TEST_CASE("batch sizes", "[models]") {
   REQUIRE(chosen(false) == 2);
   REQUIRE(chosen(true, Mode::accuracy) == 4);
   REQUIRE(chosen(false, Mode::batch_invariance) == 8);
+  entry.suite = Suite::own;
+  REQUIRE(chosen(true, Mode::accuracy) == 4);
   entry.suite = Suite::huggingface;
   REQUIRE(chosen(true, Mode::accuracy) == 1);
   entry.suite = Suite::timm;

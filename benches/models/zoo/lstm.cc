@@ -46,7 +46,7 @@ struct LstmLanguageModel : torch::nn::Module {
 };
 
 const Registered lstm(of_texts(
-    entry("word_language_model", Suite::torchbench, "rnn", {20, 20}, 13'987'678),
+    entry("word_language_model", Suite::own, "rnn", {20, 20}, 13'987'678),
     [](bool small, const TextSizes& text) {
       return std::make_shared<LstmLanguageModel>(text.vocabulary, small ? 32 : 200);
     },

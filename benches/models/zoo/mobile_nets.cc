@@ -112,7 +112,7 @@ const Registered mnasnet(of_images(
            })));
 
 const Registered efficientnet(of_images(
-    entry("efficientnet_b0", Suite::torchbench, "cnn", {32, 64}, 5'288'548),
+    entry("efficientnet_b0", Suite::own, "cnn", {32, 64}, 5'288'548),
     making({.blocks = blocks_of({{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 40, 2, 2, 5}, {6, 80, 3, 2}, {6, 112, 3, 1, 5},
                                  {6, 192, 4, 2, 5}, {6, 320, 1, 1}},
                                 silu, true),

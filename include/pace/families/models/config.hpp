@@ -17,7 +17,7 @@ struct Config {
   Names dont_change_batch_size;
   struct {
     Names higher, even_higher, higher_fp16, higher_bf16, cosine;
-    Names freezing_higher, freezing_even_higher, higher_bf16_xpu;
+    Names higher_bf16_xpu;
     Names use_iou_for_bool_masks;
     std::map<std::string, double, std::less<>> iou_thresholds;
     std::map<std::string, std::int64_t, std::less<>> accuracy_check_runs;
@@ -32,7 +32,7 @@ struct Config {
   } dtype;
   Names only_training;
   struct {
-    Names all, training, cpu, cuda, control_flow, multiprocess, freezing_cpu, freezing_cuda;
+    Names all, training, cpu, cuda, control_flow, multiprocess;
   } skip;
   struct {
     Names large_models, eager_not_deterministic;

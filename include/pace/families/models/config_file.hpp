@@ -5,20 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/families/models/config.hpp"
 #include "pace/families/models/config_sections.hpp"
 
@@ -44,6 +41,9 @@ class ConfigReader {
  private:
   /// Deeper than any that makes sense: an anchor may hold itself.
   static constexpr int deepest = 32;
+  /// More than any file of models has. A few lines of anchors that hold each other several times are more than any
+  /// machine can read.
+  static constexpr std::size_t most_elements = 100'000;
 
   [[nodiscard]] Location place(const YAML::Node& node) const {
     const auto mark = node.Mark();
@@ -99,8 +99,11 @@ class ConfigReader {
   }
 
   template <class Take>
-  void flatten(const YAML::Node& list, const std::string& section, int depth, const Take& take) const {
+  void flatten(const YAML::Node& list, const std::string& section, int depth, const Take& take) {
     if (depth > deepest) fail(list, "section '" + section + "': lists within lists without end");
+    if (++elements_ > most_elements)
+      fail(list, "section '" + section + "': expected at most " + std::to_string(most_elements) +
+                     " elements in all lists, with those of aliases");
     if (list.IsNull()) return;
     if (list.IsMap()) fail(list, "section '" + section + "': expected a list of models, found a map");
     if (list.IsScalar()) return take(list);
@@ -166,6 +169,8 @@ class ConfigReader {
   std::string file_;
   const std::set<std::string, std::less<>>& models_;
   const Warn& warn_;
+  /// Of all lists so far.
+  std::size_t elements_ = 0;
 };
 
 }  // namespace detail
@@ -177,7 +182,13 @@ class ConfigReader {
                                          const std::set<std::string, std::less<>>& models, const Warn& warn) {
   Config config;
   try {
-    detail::ConfigReader(config, file, models, warn).read(YAML::Load(text));
+    const auto documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      const auto mark = documents[1].Mark();
+      throw InputError({file, mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1},
+                       "expected one document, found another one behind '---'");
+    }
+    if (!documents.empty()) detail::ConfigReader(config, file, models, warn).read(documents[0]);
   } catch (const YAML::Exception& error) {
     const auto line = error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.line) + 1;
     throw InputError({file, line}, "expected YAML: " + error.msg);
@@ -189,12 +200,7 @@ class ConfigReader {
 /// As parse_config, of a file. Throws InputError if it cannot be read.
 [[nodiscard]] inline Config read_config(const std::string& file, const std::set<std::string, std::less<>>& models,
                                         const Warn& warn) {
-  std::error_code ignored;
-  std::ifstream stream(file, std::ios::binary);
-  // A folder opens, but cannot be read.
-  if (!stream || std::filesystem::is_directory(file, ignored))
-    throw InputError({file}, "cannot be read; expected a YAML file of models");
-  return parse_config({std::istreambuf_iterator<char>(stream), {}}, file, models, warn);
+  return parse_config(read_file(file, "a YAML file of models"), file, models, warn);
 }
 
 }  // namespace pace::families::models

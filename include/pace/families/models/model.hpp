@@ -59,7 +59,7 @@ template <class Module, class... Inputs>
 /// A model by its name, and all that is known of it before it is made.
 struct ModelEntry {
   std::string name;
-  Suite suite = Suite::torchbench;
+  Suite suite = Suite::own;
   /// What kind it is, as summaries group it: `cnn`, `transformer`, `recommendation`, ...
   std::string family;
   /// Batch sizes where nobody asks for another one.
@@ -77,7 +77,7 @@ struct ModelEntry {
 
 /// Registers a model of one's own, in one file:
 ///
-///   const pace::families::models::Registered mine({.name = "mine", .suite = Suite::torchbench, .family = "cnn",
+///   const pace::families::models::Registered mine({.name = "mine", .family = "cnn",
 ///       .training_batch = 8, .inference_batch = 8, .make = [](const ModelRequest& request) {
 ///         return make_model(std::make_shared<MyNet>(), torch::randn({request.batch_size, 3, 32, 32}));
 ///       }});

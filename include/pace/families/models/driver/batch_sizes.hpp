@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 
 namespace pace::families::models {
 
@@ -25,8 +26,7 @@ namespace pace::families::models {
 /// The size of one model; none if the file has none. Throws InputError, with the line, for a size of -1, which says
 /// that none was found, and for what is no size at all.
 [[nodiscard]] inline std::optional<std::int64_t> batch_size_in(const std::string& path, const std::string& model) {
-  std::ifstream file(path);
-  if (!file) throw InputError({path}, "cannot be read; expected lines such as 'resnet18,64'");
+  std::istringstream file(read_file(path, "lines such as 'resnet18,64'"));
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;

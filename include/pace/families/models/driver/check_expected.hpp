@@ -1,6 +1,7 @@
 // Results held against a file of what is expected: accuracy, graph breaks, ratio of memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <ostream>
@@ -25,12 +26,58 @@ inline void require_rows(const report::CsvTable& table) {
   if (table.rows.empty()) throw InputError({table.file}, "holds no results; there is nothing to check");
 }
 
-/// The row of a model that is expected; none if there is none.
-[[nodiscard]] inline std::optional<std::size_t> row_of(const report::CsvTable& table, const std::string& model) {
-  for (std::size_t i = 0; i < table.rows.size(); ++i)
-    if (table.text(i, "name") == model) return i;
-  return std::nullopt;
-}
+/// Which row of what is expected each row of results is held against: that of the same model and, where both files have
+/// the columns, of the same device, tag and back end.
+class ExpectedRows {
+ public:
+  /// Both must outlive it. Throws InputError where results differ in a column that what is expected has not: one
+  /// expectation would then be that of several rows.
+  ExpectedRows(const report::CsvTable& actual, const report::CsvTable& expected) : actual_(actual), expected_(expected) {
+    for (const char* column : {"dev", "tag", "backend"}) {
+      std::set<std::string> values;
+      for (std::size_t i = 0; actual.column(column) && i < actual.rows.size(); ++i)
+        values.insert(actual.text(i, column));
+      if (values.size() > 1) {
+        distinguishing_.emplace_back(column);
+        std::string list;
+        for (const auto& value : values) list += (list.empty() ? "" : ", ") + value;
+        if (!expected.column(column))
+          throw InputError({expected.file}, "expected a column '" + std::string(column) + "', for " + actual.file +
+                                                " has rows of " + list + ", which cannot share one expectation");
+      }
+      if (!values.empty() && expected.column(column)) common_.emplace_back(column);
+    }
+  }
+
+  /// None if nothing is expected of it. Throws InputError where several rows are.
+  [[nodiscard]] std::optional<std::size_t> find(std::size_t row) const {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < expected_.rows.size(); ++i) {
+      if (expected_.text(i, "name") != actual_.text(row, "name")) continue;
+      if (!std::ranges::all_of(common_, [&](const char* column) {
+            return expected_.text(i, column) == actual_.text(row, column);
+          }))
+        continue;
+      if (found)
+        throw InputError({expected_.file}, "expected one row for '" + name(row) + "', found rows " +
+                                               std::to_string(*found + 1) + " and " + std::to_string(i + 1));
+      found = i;
+    }
+    return found;
+  }
+
+  /// The model, with what else its row differs in from others.
+  [[nodiscard]] std::string name(std::size_t row) const {
+    std::string text = actual_.text(row, "name");
+    for (const char* column : distinguishing_) text += ' ' + actual_.text(row, column);
+    return text;
+  }
+
+ private:
+  const report::CsvTable& actual_;
+  const report::CsvTable& expected_;
+  std::vector<const char*> common_, distinguishing_;
+};
 
 inline void list_models(std::ostream& out, const char* what, const std::vector<std::string>& models) {
   if (models.empty()) return;
@@ -58,15 +105,16 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
                                         const std::set<std::string>& flaky, std::ostream& out) {
   detail::require_rows(actual);
   for (const auto* table : {&actual, &expected}) (void)table->require_column("accuracy");
+  const detail::ExpectedRows rows(actual, expected);
   std::vector<std::string> worse, better;
   for (std::size_t i = 0; i < actual.rows.size(); ++i) {
-    const std::string model = actual.text(i, "name"), is = actual.text(i, "accuracy");
-    const auto row = detail::row_of(expected, model);
+    const std::string model = rows.name(i), is = actual.text(i, "accuracy");
+    const auto row = rows.find(i);
     const std::string wanted = row ? expected.text(*row, "accuracy") : "None";
     std::string status;
     if (is == wanted) {
       status = wanted == "pass" ? "PASS" : "XFAIL";
-    } else if (flaky.contains(model)) {
+    } else if (flaky.contains(actual.text(i, "name"))) {
       status = is == "pass" ? "PASS_BUT_FLAKY:" : "FAIL_BUT_FLAKY:";
     } else if (is == "pass") {
       status = "IMPROVED:";
@@ -86,14 +134,15 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 [[nodiscard]] inline int check_graph_breaks(const report::CsvTable& actual, const report::CsvTable& expected,
                                             const std::set<std::string>& flaky, std::ostream& out) {
   detail::require_rows(actual);
+  const detail::ExpectedRows rows(actual, expected);
   std::vector<std::string> worse, better;
   for (std::size_t i = 0; i < actual.rows.size(); ++i) {
-    const std::string model = actual.text(i, "name");
-    const auto row = detail::row_of(expected, model);
+    const std::string model = rows.name(i);
+    const auto row = rows.find(i);
     if (!row) throw InputError({expected.file}, "expected a row for '" + model + "', which " + actual.file + " has");
     const double is = actual.require_number(i, "graph_breaks"), wanted = expected.require_number(*row, "graph_breaks");
     std::string status = "PASS";
-    if (is != wanted && flaky.contains(model)) {
+    if (is != wanted && flaky.contains(actual.text(i, "name"))) {
       status = is > wanted ? "FAIL_BUT_FLAKY:" : "PASS_BUT_FLAKY:";
     } else if (is > wanted) {
       status = "FAIL:";
@@ -128,10 +177,11 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
                                                         std::ostream& out) {
   constexpr double share = 0.95;
   detail::require_rows(actual);
+  const detail::ExpectedRows rows(actual, expected);
   std::vector<std::string> failed;
   for (std::size_t i = 0; i < actual.rows.size(); ++i) {
-    const std::string model = actual.text(i, "name");
-    const auto row = detail::row_of(expected, model);
+    const std::string model = rows.name(i);
+    const auto row = rows.find(i);
     out << detail::padded(model, detail::model_width) << ' ';
     if (!row) {
       out << "skipped: " << expected.file << " has no such model\n";

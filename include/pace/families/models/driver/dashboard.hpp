@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -49,17 +50,31 @@ struct DashboardWarning {
   [[nodiscard]] auto identity() const { return std::tie(key, metric, model); }
 };
 
+/// What one model comes to: numbers by metric, as text and (of `speedup`) with an interval where there is one.
+struct DashboardModel {
+  std::string accuracy = {};
+  std::map<std::string, double> numbers = {};
+  double low = 0, high = 0;
+};
+
 /// What a run comes to.
 struct DashboardFigures {
   std::size_t passing = 0, total = 0;
+  std::map<std::string, DashboardModel> models = {};
   std::string geomean, pass_rate, compile_time, memory;
   std::vector<DashboardWarning> warnings;
+};
+
+/// A figure of a model that is another one than in an earlier run.
+struct DashboardChange {
+  DashboardKey key;
+  std::string metric, model, before, after;
 };
 
 /// The key of a file's name, and whether it is of accuracy; none for other files.
 [[nodiscard]] inline std::optional<std::pair<DashboardKey, bool>> dashboard_key(const std::string& file_name) {
   static const std::regex pattern(
-      "(.+)_(torchbench|huggingface|timm_models|timm)_([a-z0-9]+|as_made)_(training|inference)_([a-z0-9:]+)_"
+      "(.+)_(torchbench|huggingface|timm_models|timm|own)_([a-z0-9]+|as_made)_(training|inference)_([a-z0-9:]+)_"
       "(performance|accuracy)\\.csv");
   std::smatch match;
   if (!std::regex_match(file_name, match, pattern)) return std::nullopt;
@@ -67,6 +82,23 @@ struct DashboardFigures {
                                 .compiler = match[1]},
                    match[6] == "accuracy"};
 }
+
+namespace detail {
+
+/// A dashboard has a file for each back end and device, with a row for each model. Throws InputError for another one.
+[[nodiscard]] inline report::CsvTable read_dashboard_file(const std::string& path) {
+  auto table = report::read_csv(path);
+  (void)table.require_column("name");
+  std::map<std::string, std::size_t> rows;
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    if (const auto [found, is_new] = rows.try_emplace(table.text(i, "name"), i); !is_new)
+      throw InputError({path}, "expected one row for '" + found->first + "', found rows " +
+                                   std::to_string(found->second + 1) + " and " + std::to_string(i + 1) +
+                                   "; a dashboard has files of one back end and device");
+  return table;
+}
+
+}  // namespace detail
 
 /// All files of a folder that are named so. Throws InputError if there is none.
 [[nodiscard]] inline DashboardRuns read_dashboard(const std::string& folder) {
@@ -76,7 +108,7 @@ struct DashboardFigures {
     const auto key = dashboard_key(entry.path().filename().string());
     if (!key) continue;
     auto& run = runs[key->first];
-    (key->second ? run.accuracy : run.performance) = report::read_csv(entry.path().string());
+    (key->second ? run.accuracy : run.performance) = detail::read_dashboard_file(entry.path().string());
   }
   if (error) throw InputError({folder}, "cannot be read: " + error.message() + "; expected a folder of result files");
   if (runs.empty())
@@ -103,6 +135,7 @@ struct DashboardFigures {
     const auto found = status.find(model);
     return found != status.end() && (found->second == "model_fail_to_load" || found->second == "eager_fail_to_run");
   };
+  for (const auto& [model, each] : status) figures.models[model].accuracy = each;
   for (const auto& [model, each] : status)
     if (!failed_to_load(model) && each.find("pass") == std::string::npos) warn("accuracy", model, each);
 
@@ -113,6 +146,7 @@ struct DashboardFigures {
     const auto value = table.number(row, column);
     if (!value) return;
     all.push_back(*value);
+    figures.models[table.text(row, "name")].numbers[column] = *value;
     if (above ? *value > limit : *value < limit) warn(column, table.text(row, "name"), format_fixed(*value, 3));
   };
   if (run.performance) {
@@ -122,6 +156,8 @@ struct DashboardFigures {
       const std::string model = table.text(i, "name");
       if (failed_to_load(model)) continue;
       models.insert(model);
+      auto& own = figures.models[model];
+      own.numbers["speedup"] = 0;
       const auto found = status.find(model);
       const bool accurate =
           !run.accuracy || (found != status.end() && (found->second == "pass" || found->second == "pass_due_to_skip"));
@@ -129,6 +165,8 @@ struct DashboardFigures {
       limits(table, i, "speedup", speedups, 0.95, false);
       limits(table, i, "compilation_latency", compile_times, 120, true);
       limits(table, i, "compression_ratio", ratios, 0.9, false);
+      own.low = table.number(i, "interval_low").value_or(0);
+      own.high = table.number(i, "interval_high").value_or(0);
     }
   }
   for (const auto& [model, _] : status)
@@ -171,6 +209,47 @@ struct DashboardFigures {
   for (auto& row : table.rows) row.resize(table.header.size(), "-");
   std::ranges::sort(table.rows);
   return table;
+}
+
+/// Whether a speed-up is another one: by its intervals where both runs have some, else by more than 5 %, which the same
+/// code differs by from run to run.
+[[nodiscard]] inline bool is_other_speedup(const DashboardModel& before, const DashboardModel& after, double was, double is) {
+  if (before.low > 0 && after.low > 0) return before.high < after.low || after.high < before.low;
+  return std::abs(is - was) > 0.05 * was;
+}
+
+/// Figures of models that changed between two runs: any accuracy; speed-ups as is_other_speedup() says; compile times by
+/// more than 20 % (they share the machine with nothing, but are single calls), ratios of memory by more than 5 %; and
+/// models that only one of the runs has.
+[[nodiscard]] inline std::vector<DashboardChange> changes_between(const DashboardKey& key, const DashboardFigures& before,
+                                                                  const DashboardFigures& after) {
+  std::vector<DashboardChange> changes;
+  std::set<std::string> names;
+  for (const auto* run : {&before, &after})
+    for (const auto& [name, _] : run->models) names.insert(name);
+  const std::map<std::string, double> shares{{"compilation_latency", 0.2}, {"compression_ratio", 0.05}};
+  for (const auto& name : names) {
+    const auto was = before.models.find(name), is = after.models.find(name);
+    if (was == before.models.end() || is == after.models.end()) {
+      const bool is_new = was == before.models.end();
+      changes.push_back({key, "model", name, is_new ? "-" : "there", is_new ? "there" : "-"});
+      continue;
+    }
+    const DashboardModel &old = was->second, &now = is->second;
+    if (old.accuracy != now.accuracy)
+      changes.push_back({key, "accuracy", name, old.accuracy.empty() ? "-" : old.accuracy,
+                         now.accuracy.empty() ? "-" : now.accuracy});
+    for (const char* metric : {"speedup", "compilation_latency", "compression_ratio"}) {
+      const auto one = old.numbers.find(metric), other = now.numbers.find(metric);
+      if (one == old.numbers.end() || other == now.numbers.end()) continue;
+      const double first = one->second, second = other->second;
+      const auto share = shares.find(metric);
+      const bool changed = share == shares.end() ? is_other_speedup(old, now, first, second)
+                                                 : std::abs(second - first) > share->second * std::abs(first);
+      if (changed) changes.push_back({key, metric, name, format_fixed(first, 3), format_fixed(second, 3)});
+    }
+  }
+  return changes;
 }
 
 /// Those of `now` that are not in `before`.

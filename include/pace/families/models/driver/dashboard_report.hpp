@@ -52,6 +52,25 @@ namespace detail {
   return warnings.empty() ? "None.\n\n" : markdown(table);
 }
 
+/// Of the runs that are in both folders, and those that are in one.
+[[nodiscard]] inline std::string markdown_of_changes(const std::map<DashboardKey, DashboardFigures>& before,
+                                                     const std::map<DashboardKey, DashboardFigures>& after) {
+  report::CsvTable table{.header = {"Suite", "Compiler", "Run", "Metric", "Model", "Before", "Now"}};
+  const auto add = [&](const DashboardChange& each) {
+    table.rows.push_back(
+        {each.key.suite, each.key.compiler, each.key.table(), each.metric, each.model, each.before, each.after});
+  };
+  for (const auto& [key, figures] : after) {
+    const auto found = before.find(key);
+    if (found == before.end()) add({key, "run", "all", "-", "there"});
+    else
+      for (const auto& change : changes_between(key, found->second, figures)) add(change);
+  }
+  for (const auto& [key, _] : before)
+    if (!after.contains(key)) add({key, "run", "all", "there", "-"});
+  return table.rows.empty() ? "None.\n\n" : markdown(table);
+}
+
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
   report::OutputFile file(path.string(), /*replaces=*/true);
   file.append(text);
@@ -93,8 +112,10 @@ inline void report_dashboard(const DashboardRuns& runs, const std::optional<Dash
   detail::write_text(place / "gh_warnings.txt", flagged);
   out << summary << flagged;
   if (!before) return;
-  const auto earlier = detail::all_warnings(detail::all_figures(*before, options));
-  const std::string text = "## New since the earlier run\n" + detail::markdown(new_warnings(warnings, earlier)) +
+  const auto figures_before = detail::all_figures(*before, options);
+  const auto earlier = detail::all_warnings(figures_before);
+  const std::string text = "## Changes since the earlier run\n" + detail::markdown_of_changes(figures_before, all) +
+                           "## New warnings since the earlier run\n" + detail::markdown(new_warnings(warnings, earlier)) +
                            "## No more\n" + detail::markdown(new_warnings(earlier, warnings));
   detail::write_text(place / "gh_regression.txt", text);
   out << text;

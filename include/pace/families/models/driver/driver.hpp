@@ -45,8 +45,8 @@ struct DriverOptions {
 struct DriverOutcome {
   /// Rows that no gate may pass for.
   std::size_t failed = 0;
-  /// Models that were run before.
-  std::size_t resumed = 0;
+  /// All rows, and models that were run before.
+  std::size_t rows = 0, resumed = 0;
   /// The signal that ended the run; 0: it came to its end.
   int interrupted = 0;
   /// Rows that could not be written.
@@ -66,7 +66,7 @@ struct DriverOutcome {
 
 class Driver {
  public:
-  Driver(DriverOptions options, Settings settings, const ResultFiles& files, std::ostream& out, std::ostream& errors)
+  Driver(DriverOptions options, Settings settings, ResultFiles& files, std::ostream& out, std::ostream& errors)
       : options_(std::move(options)), settings_(std::move(settings)), files_(files), out_(out), errors_(errors) {}
 
   /// Runs all models but those that `earlier` has. Throws InputError where a model's process says that nothing can be
@@ -78,6 +78,7 @@ class Driver {
       const std::string& model = models[i].name;
       if (earlier != nullptr && earlier->has(model, options_.devices)) {
         ++outcome.resumed;
+        ++outcome.rows;
         outcome.failed += earlier->passed(model) ? 0 : 1;
         continue;
       }
@@ -157,13 +158,17 @@ class Driver {
     if (!missing.empty()) out_ << status << '\n' << std::flush;
     errors_ << "pace: " << model << ": " << why << '\n' << std::flush;
     // torchbench writes none for a process that failed.
-    if (settings_.compat && !end.timed_out) outcome.failed += missing.empty() ? 0 : 1;
-    else
+    if (settings_.compat && !end.timed_out) {
+      outcome.failed += missing.empty() ? 0 : 1;
+      outcome.rows += missing.empty() ? 0 : 1;
+    } else {
       for (const auto& [device, backend] : missing)
         write(status_row(settings_, device, model, backend, status, why), outcome);
+    }
   }
 
   void write(const Row& row, DriverOutcome& outcome) {
+    ++outcome.rows;
     outcome.failed += row.passed ? 0 : 1;
     try {
       files_.add(row);
@@ -175,7 +180,7 @@ class Driver {
 
   DriverOptions options_;
   Settings settings_;
-  const ResultFiles& files_;
+  ResultFiles& files_;
   std::ostream& out_;
   std::ostream& errors_;
 };

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
+#include <filesystem>
 #include <set>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/families/models/driver/names.hpp"
 #include "pace/families/models/driver/result_files.hpp"
 #include "pace/report/configuration.hpp"
@@ -25,8 +29,8 @@ class EarlierRun {
       : backends_(candidates(settings)) {
     for (const auto& backend : backends_) {
       const std::string path = files.path_for(backend);
-      std::ifstream there(path);
-      if (!there) continue;
+      std::error_code ignored;
+      if (path.empty() || !std::filesystem::exists(path, ignored)) continue;
       const auto records = ResultFiles::records_path(path);
       read_records(records, configuration);
       const report::CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
@@ -64,10 +68,7 @@ class EarlierRun {
   }
 
   void read_records(const std::string& path, const Configuration& configuration) {
-    std::ifstream file(path);
-    if (!file)
-      throw InputError({path},
-                       "--resume: cannot be read; expected the records of the earlier run, which tell its options");
+    std::istringstream file(read_file(path, "the records of the run that --resume goes on from"));
     std::size_t number = 0;
     bool any = false;
     for (std::string line; std::getline(file, line);) {
@@ -75,7 +76,7 @@ class EarlierRun {
       const bool last = file.eof();
       Json record;
       try {
-        record = Json::parse(line);
+        record = parse_json<Json>(line);
         const auto& extra = record.at("benchmark").at("extra_info");
         if (const auto found = report::differences(extra.at("args"), configuration); !found.empty())
           throw InputError({path, number}, "--resume: the earlier run had other options (" + found +
@@ -90,9 +91,13 @@ class EarlierRun {
         if (last) break;  // cut off in the middle of the line
         throw InputError({path, number},
                          std::string("--resume: expected a record of the earlier run: ") + error.what());
+      } catch (const InputError&) {
+        throw;
+      } catch (const Error& error) {
+        throw InputError({path, number}, std::string("--resume: expected a record of the earlier run; it ") + error.what());
       }
     }
-    if (!any) throw InputError({path}, "--resume: holds no record that tells the options of the earlier run");
+    if (!any) throw InputError({path}, "--resume: expected the records of the earlier run, with its options; found none");
   }
 
   std::vector<std::string> backends_;

@@ -14,7 +14,7 @@ inline volatile sig_atomic_t interrupting_signal = 0;
 
 }  // namespace detail
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP do not end the process, but are remembered.
+/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process, but are remembered.
 class Interrupts {
  public:
   Interrupts() {
@@ -32,10 +32,10 @@ class Interrupts {
   /// The last one that came; 0: none has.
   [[nodiscard]] static int signal() { return detail::interrupting_signal; }
 
-  static constexpr std::array<int, 3> numbers{SIGINT, SIGTERM, SIGHUP};
+  static constexpr std::array<int, 4> numbers{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
  private:
-  std::array<struct sigaction, 3> before_{};
+  std::array<struct sigaction, numbers.size()> before_{};
 };
 
 }  // namespace pace::families::models

@@ -12,7 +12,7 @@ namespace pace::families::models {
 
 struct KnownModel {
   std::string name;
-  Suite suite = Suite::torchbench;
+  Suite suite = Suite::own;
   std::string family = {};
   std::int64_t training_batch = 1, inference_batch = 1;
 };

@@ -1,13 +1,15 @@
 // ResultFiles: where the rows of a run go: CSV, JSON beside it, raw timings.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -15,9 +17,11 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/families/models/driver/baseline_file.hpp"
 #include "pace/families/models/driver/json_record.hpp"
 #include "pace/families/models/driver/known_model.hpp"
+#include "pace/families/models/driver/locked_file.hpp"
 #include "pace/families/models/driver/names.hpp"
 #include "pace/families/models/driver/npy.hpp"
 #include "pace/families/models/driver/result_csv.hpp"
@@ -36,6 +40,13 @@ struct OutputOptions {
   std::string baseline = {};
   std::string tag = {};
   bool disabled = false, raw_timings = false;
+};
+
+/// What becomes of the results of an earlier run under the same names.
+enum class EarlierResults {
+  kept,
+  /// When the first row is written, or the run ends without one: a run that cannot start loses nothing.
+  replaced
 };
 
 class ResultFiles {
@@ -75,12 +86,31 @@ class ResultFiles {
     return path.ends_with(".csv") ? path.substr(0, path.size() - 4) : path;
   }
 
-  /// Removes what an earlier run left under these names. Throws Error if that cannot be.
-  void remove_old() const {
-    for (const auto& path : paths())
-      for (const auto& each : {path, records_path(path)})
-        if (std::remove(each.c_str()) != 0 && errno != ENOENT)
-          throw Error("cannot remove '" + each + "': " + std::strerror(errno));
+  /// Makes the files this run's alone until it ends, and ends lines of theirs that were cut off. Throws InputError where
+  /// another run writes to one of them, and where one is no file of results, which would be lost.
+  void claim(EarlierResults earlier) {
+    for (const auto& path : paths()) {
+      if (claimed_.contains(path)) continue;
+      struct stat info {};
+      const bool exists = ::stat(path.c_str(), &info) == 0;
+      // Such as /dev/null, beside which no file can be.
+      if (exists && S_ISCHR(info.st_mode)) continue;
+      if (exists && !S_ISREG(info.st_mode))
+        throw InputError({path}, "is no regular file; expected a name under which results can be written");
+      if (options_.baseline == path || (exists && same_file(options_.baseline, path)))
+        throw InputError({path}, "is the file of --baseline, too, which this run would replace");
+      make_folder_of(path);
+      LockedFile records(records_path(path));
+      require_results(records, path, exists && info.st_size > 0);
+      records.cut_torn_line();
+      if (sizes_alone() && exists) LockedFile(path).cut_torn_line();
+      claimed_.emplace(path, Claimed{std::move(records), earlier == EarlierResults::replaced});
+    }
+  }
+
+  /// After the last row: where there was none, results of an earlier run are removed now. Throws Error.
+  void end() {
+    for (auto& [path, claimed] : claimed_) replace_earlier(path, claimed);
   }
 
   /// The row as it is written: with the columns of the baseline file, and its message.
@@ -89,19 +119,18 @@ class ResultFiles {
     return row;
   }
 
-  /// Writes a row that compared() has returned, at once. Throws Error if it cannot be written.
-  void add(const Row& row) const {
+  /// Writes a row that compared() has returned, at once. Throws Error if it cannot be written, and InputError as claim().
+  void add(const Row& row) {
     const std::string path = path_for(row.backend);
     if (path.empty()) return;
-    if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
-      std::error_code error;
-      std::filesystem::create_directories(folder, error);
-      if (error) throw Error("cannot make the folder '" + folder.string() + "': " + error.message());
+    claim(EarlierResults::kept);
+    if (const auto found = claimed_.find(path); found != claimed_.end()) {
+      replace_earlier(path, found->second);
+      // First the records: a row in the CSV file is one that --resume need not run again.
+      found->second.records.append(records_of(row, suite_of_model(row.name), context_));
     }
-    // First the records: a row in the CSV file is one that --resume need not run again.
-    append(records_path(path), records_of(row, suite_of_model(row.name), context_));
-    if (context_.settings.mode == Mode::find_batch_size) {
-      if (row.passed) append(path, row.name + ',' + std::to_string(row.batch_size) + '\n');
+    if (sizes_alone()) {
+      if (row.passed) LockedFile(path).append(row.name + ',' + std::to_string(row.batch_size) + '\n');
     } else {
       add_row(path, columns_of(row), context_.settings.compat);
     }
@@ -109,6 +138,51 @@ class ResultFiles {
   }
 
  private:
+  /// A CSV file, by the records beside it: those are never replaced, so that a lock on them holds.
+  struct Claimed {
+    LockedFile records;
+    bool replaces_earlier;
+  };
+
+  static void replace_earlier(const std::string& path, Claimed& claimed) {
+    if (!std::exchange(claimed.replaces_earlier, false)) return;
+    if (std::remove(path.c_str()) != 0 && errno != ENOENT)
+      throw Error("cannot remove '" + path + "': " + std::strerror(errno));
+    claimed.records.clear();
+  }
+
+  [[nodiscard]] static bool same_file(const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    return std::filesystem::equivalent(a, b, ignored);
+  }
+
+  static void make_folder_of(const std::string& path) {
+    const auto folder = std::filesystem::path(path).parent_path();
+    if (folder.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw Error("cannot make the folder '" + folder.string() + "': " + error.message());
+  }
+
+  /// A file of batch sizes has lines of `name,size` and no header.
+  [[nodiscard]] bool sizes_alone() const { return context_.settings.mode == Mode::find_batch_size; }
+
+  /// Throws InputError unless the files are what an earlier run has written, or are empty.
+  void require_results(const LockedFile& records, const std::string& csv, bool has_csv) const {
+    if (!records.is_empty()) {
+      // As records_of() begins each line, and torchbench does.
+      if (read_file(records.path(), "records of results").starts_with("{\"benchmark\":")) return;
+      throw InputError({records.path()}, "holds no records of results, which the run would write there, beside '" + csv +
+                                             "'; give another --output, or move the file away");
+    }
+    if (!has_csv) return;
+    const auto table = report::read_csv(csv);
+    if (sizes_alone() ? table.header.size() != 2 : !table.column("name"))
+      throw InputError({csv}, std::string("is no file of results; expected ") +
+                                  (sizes_alone() ? "lines of name,size" : "a column 'name'") +
+                                  ", another --output, or no file of that name");
+  }
+
   /// Back ends have configurations behind a colon, and devices have numbers there.
   [[nodiscard]] static std::string file_word(std::string text) {
     std::ranges::replace_if(text, [](char c) { return c == ':' || c == '/' || c == ','; }, '_');
@@ -136,16 +210,11 @@ class ResultFiles {
     return {};
   }
 
-  static void append(const std::string& path, const std::string& text) {
-    std::ofstream file(path, std::ios::app | std::ios::binary);
-    file << text << std::flush;
-    if (!file) throw Error("cannot write to '" + path + '\'');
-  }
-
   OutputOptions options_;
   RecordContext context_;
   std::vector<KnownModel> models_;
   std::optional<BaselineFile> baseline_;
+  std::map<std::string, Claimed> claimed_;
 };
 
 }  // namespace pace::families::models

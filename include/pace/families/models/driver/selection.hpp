@@ -27,7 +27,7 @@ struct Selection {
   std::int64_t partitions = 1, partition = 0;
   /// None: all.
   std::optional<Suite> suite = {};
-  bool fast = false, no_skip = false, freezing = false;
+  bool fast = false, no_skip = false;
 };
 
 /// A partition that is not there; programs end with upstream's exit code for it.
@@ -49,6 +49,9 @@ class AnyOf {
  public:
   AnyOf(const std::vector<std::string>& expressions, const char* option) {
     for (const auto& each : expressions) {
+      if (each.size() > longest)
+        throw InputError({}, std::string(option) + ": expected a regular expression of at most " +
+                                 std::to_string(longest) + " characters, found " + std::to_string(each.size()));
       try {
         expressions_.emplace_back(each, std::regex::ECMAScript | std::regex::icase);
       } catch (const std::regex_error& error) {
@@ -62,6 +65,9 @@ class AnyOf {
   [[nodiscard]] bool empty() const { return expressions_.empty(); }
 
  private:
+  /// std::regex calls itself for each character and each level of parentheses: without a limit the stack ends first.
+  static constexpr std::size_t longest = 1000;
+
   std::vector<std::regex> expressions_;
 };
 
@@ -82,8 +88,6 @@ class AnyOf {
   if (selection.fast) look(config.slow, "slow");
   if (on("cpu")) look(skip.cpu, "skip.device.cpu");
   if (on("cuda")) look(skip.cuda, "skip.device.cuda");
-  if (selection.freezing && on("cpu")) look(skip.freezing_cpu, "skip.freezing.cpu");
-  if (selection.freezing && on("cuda")) look(skip.freezing_cuda, "skip.freezing.cuda");
   // Each model has one process, so that several are never wanted.
   look(skip.multiprocess, "skip.multiprocess");
   if (std::ranges::find(settings.backends, "aot_inductor") != settings.backends.end())

@@ -27,16 +27,6 @@ struct AccuracyStatus {
   std::string status, message = {};
 };
 
-namespace detail {
-
-[[nodiscard]] inline bool freezes(const Settings& settings) {
-  const auto options = package_options(settings).inductor;
-  const auto found = options.find("freezing");
-  return found != options.end() && found->second == "true";
-}
-
-}  // namespace detail
-
 /// The run of one model in accuracy mode: what eager answers, and then each back end's status.
 class AccuracyRun {
  public:
@@ -137,8 +127,7 @@ class AccuracyRun {
                                .training = settings_.training,
                                .precision = plan_.instance.autocast ? Precision::amp : settings_.precision,
                                .device = device,
-                               .cosine = settings_.cosine,
-                               .freezing = detail::freezes(settings_)},
+                               .cosine = settings_.cosine},
                               entry_.name, config_);
     if (!reference_) tolerance_.cosine = true;
   }

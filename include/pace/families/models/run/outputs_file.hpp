@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 
 namespace pace::families::models {
 
@@ -37,9 +37,8 @@ inline void save_outputs(const c10::IValue& outputs, const std::filesystem::path
 
 /// Throws InputError naming the file where there is none, or it holds something else.
 [[nodiscard]] inline c10::IValue load_outputs(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError({path.string()}, "no outputs to compare with: the file cannot be read");
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = read_file(path.string(), "outputs that an earlier run has saved");
+  const std::vector<char> bytes(text.begin(), text.end());
   try {
     return torch::jit::pickle_load(bytes);
   } catch (const std::exception&) {

@@ -23,7 +23,8 @@ namespace pace::families::models {
 [[nodiscard]] inline std::int64_t accuracy_batch_size(Suite suite, Mode mode) {
   const bool invariance = mode == Mode::batch_invariance;
   switch (suite) {
-    case Suite::torchbench: return invariance ? 8 : 4;
+    case Suite::torchbench:
+    case Suite::own: return invariance ? 8 : 4;
     case Suite::huggingface: return invariance ? 8 : 1;
     case Suite::timm: return invariance ? 16 : 8;
   }
@@ -53,7 +54,8 @@ namespace pace::families::models {
 /// torchbench's own models; those that cannot evaluate keep it.
 [[nodiscard]] inline bool choose_train_mode(const ModelEntry& entry, const Settings& settings, const Config& config) {
   if (!settings.training) return false;
-  const bool accuracy = settings.mode == Mode::accuracy && entry.suite == Suite::torchbench;
+  const bool accuracy =
+      settings.mode == Mode::accuracy && (entry.suite == Suite::torchbench || entry.suite == Suite::own);
   return !settings.use_eval_mode.value_or(accuracy) || config.only_training.contains(entry.name);
 }
 

@@ -18,8 +18,6 @@ struct ToleranceCase {
   std::string_view device = "cpu";
   /// Asked for on the command line.
   bool cosine = false;
-  /// Inductor folds weights.
-  bool freezing = false;
 };
 
 struct Tolerance {
@@ -38,8 +36,6 @@ namespace detail {
   Tolerance result{.tolerance = 1e-4, .cosine = the.cosine};
   const auto with = [&](double tolerance) { return Tolerance{tolerance, the.cosine}; };
   if (the.precision == Precision::float16 || the.precision == Precision::amp) {
-    if (the.freezing && lists.freezing_higher.contains(name)) return with(1e-2);
-    if (the.freezing && lists.freezing_even_higher.contains(name)) return with(8e-2);
     if (lists.higher_fp16.contains(name)) return with(1e-2);
     if (lists.even_higher.contains(name)) return with(8e-2);
     return with(1e-3);
@@ -66,7 +62,7 @@ namespace detail {
 [[nodiscard]] inline double timm_tolerance(const ToleranceCase& the, std::string_view name, const Config& config) {
   const auto& lists = config.tolerance;
   if (the.training) return lists.even_higher.contains(name) ? 8e-2 : lists.higher.contains(name) ? 4e-2 : 1e-2;
-  return the.freezing && lists.freezing_higher.contains(name) ? 8e-2 : 1e-3;
+  return 1e-3;
 }
 
 }  // namespace detail
@@ -75,7 +71,8 @@ namespace detail {
 /// `higher` (training 2e-2, inference 4e-3; training 4e-2) and `even_higher` (on a CPU 5e-3; training 8e-2).
 [[nodiscard]] inline Tolerance tolerance_of(const ToleranceCase& the, std::string_view name, const Config& config) {
   switch (the.suite) {
-    case Suite::torchbench: return detail::torchbench_tolerance(the, name, config);
+    case Suite::torchbench:
+    case Suite::own: return detail::torchbench_tolerance(the, name, config);
     case Suite::huggingface: return {detail::huggingface_tolerance(the, name, config), the.cosine};
     case Suite::timm: return {detail::timm_tolerance(the, name, config), the.cosine};
   }
