@@ -39,6 +39,8 @@ TEST_CASE("models as CUDA graphs are timed and right", "[models]") {
       REQUIRE(cell<std::string>(row, "status") == "pass");
       REQUIRE(cell<double>(row, "speedup") > 0);
       REQUIRE(cell<double>(row, "eager_peak_mem") > 0);
+      // As torchbench's steps, those of a GPU have their optimiser.
+      REQUIRE((cell<double>(row, "update_speedup") > 0) == training);
       // What a graph holds counts, too.
       if (row.backend == "cuda_graph")
         REQUIRE(cell<double>(row, "dynamo_peak_mem") > 0.8 * cell<double>(row, "eager_peak_mem"));

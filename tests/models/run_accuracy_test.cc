@@ -97,6 +97,23 @@ TEST_CASE("pass, in inference and training, in every precision", "[models]") {
   }
 }
 
+TEST_CASE("training: predictions are compared, and not the loss and the gradients alone", "[models]") {
+  // The loss is of the first output; the second one is wrong.
+  const AddedBackend other("other", [](Instance instance, const MakeOptions& options) {
+    instance.model.forward = [forward = instance.model.forward](const torch::jit::Stack& inputs) -> c10::IValue {
+      const c10::IValue output = forward(inputs);
+      const auto& parts = output.toTupleRef().elements();
+      return c10::ivalue::Tuple::create({parts[0], c10::IValue(parts[1].toTensor() + 1)});
+    };
+    return pace::families::models::detail::make_eager(std::move(instance), options);
+  });
+  for (const bool training : {false, true}) {
+    const auto found = check(pace::test::mlp(), accuracy(training, "other"));
+    INFO(training << ' ' << found.message);
+    REQUIRE(found.status == "fail_accuracy");
+  }
+}
+
 TEST_CASE("pass_due_to_skip", "[models]") {
   Config config;
   config.accuracy.large_models = {"mlp"};

@@ -1,12 +1,17 @@
 // Performance runs: what stands in their rows, and what becomes of models and back ends that fail.
 #include "pace/families/models/run/run_model.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"
@@ -45,9 +50,11 @@ TEST_CASE("inference: a row for each back end, in the order asked for", "[models
   const auto names = columns(rows[0]);
   const std::vector<std::string> first{"speedup", "abs_latency", "compilation_latency", "compression_ratio",
                                        "eager_peak_mem", "dynamo_peak_mem", "calls_captured", "unique_graphs",
-                                       "graph_breaks", "unique_graph_breaks", "autograd_captures", "autograd_compiles",
-                                       "cudagraph_skips"};
-  REQUIRE(std::vector<std::string>(names.begin(), names.begin() + 13) == first);
+                                       "autograd_captures", "autograd_compiles", "interval_low"};
+  REQUIRE(std::vector<std::string>(names.begin(), names.begin() + 11) == first);
+  // Nothing here counts any, and a zero would say that somebody had.
+  for (const char* constant : {"graph_breaks", "unique_graph_breaks", "cudagraph_skips"})
+    REQUIRE(std::ranges::find(names, constant) == names.end());
 
   REQUIRE(rows[0].backend == "torchscript");
   REQUIRE(rows[0].passed);
@@ -88,6 +95,103 @@ TEST_CASE("training: the step's phases are timed apart, with dropout and batch n
   REQUIRE_THAT(log, ContainsSubstring("draws random numbers"));
 }
 
+TEST_CASE("training with the optimiser: its step is a phase, and weights stay what they are", "[models]") {
+  auto settings = quick({"torchscript"}, true);
+  REQUIRE(number(run(pace::test::small_net(), settings)[0], "update_speedup") == 0);
+  settings.optimizer_on_cpu = true;
+  for (const bool sgd : {false, true}) {
+    Config config;
+    if (sgd) config.optimizer.sgd = {"small_net"};
+    std::string log;
+    const auto rows = run(pace::test::small_net(), settings, &log, config);
+    INFO(rows[0].message << '\n' << log);
+    REQUIRE(text(rows[0], "status") == "pass");
+    REQUIRE(number(rows[0], "update_speedup") > 0);
+  }
+  std::vector<std::shared_ptr<torch::nn::Module>> made;
+  auto entry = pace::test::mlp();
+  entry.make = [make = entry.make, &made](const ModelRequest& request) {
+    auto model = make(request);
+    made.push_back(model.module);
+    return model;
+  };
+  REQUIRE(text(run(entry, settings)[0], "status") == "pass");
+  const auto first = made.at(0)->parameters();
+  for (const auto& module : made)
+    for (std::size_t i = 0; i < first.size(); ++i) REQUIRE(module->parameters()[i].equal(first[i]));
+  Config none;
+  none.optimizer.none = {"small_net"};
+  REQUIRE(number(run(pace::test::small_net(), settings, nullptr, none)[0], "update_speedup") == 0);
+}
+
+TEST_CASE("memory on a CPU is what a back end allocates itself, whatever ran before it", "[models]") {
+  constexpr std::int64_t elements = 1 << 24;  // 64 MiB of float32
+  std::vector<at::Tensor> kept;
+  const AddedBackend hungry("hungry", eager_but([](int) { const auto block = at::empty({elements}); }));
+  const AddedBackend hoarding("hoarding", eager_but([&kept](int call) {
+                                if (call == 1) kept.push_back(at::ones({elements}));
+                              }));
+  const double block = 4e-9 * static_cast<double>(elements);
+  const auto peaks = [&](const std::vector<std::string>& backends) {
+    std::map<std::string, double> found;
+    auto settings = quick(backends);
+    settings.repeat = 4;
+    for (const auto& row : run(pace::test::small_net(), settings)) {
+      INFO(row.message);
+      REQUIRE(text(row, "status") == "pass");
+      REQUIRE(number(row, "compression_ratio") == number(row, "eager_peak_mem") / number(row, "dynamo_peak_mem"));
+      found[row.backend] = number(row, "dynamo_peak_mem");
+    }
+    return found;
+  };
+  const auto one = peaks({"hungry", "hoarding", "torchscript", "eager"});
+  const auto other = peaks({"eager", "torchscript", "hoarding", "hungry"});
+  REQUIRE(one == other);
+  REQUIRE(one.at("hungry") > block);
+  REQUIRE(one.at("hungry") < 1.01 * block);
+  REQUIRE(one.at("hoarding") > block);
+  REQUIRE(one.at("eager") > 0);
+  REQUIRE(one.at("eager") < 0.01 * block);
+  REQUIRE(one.at("torchscript") < 0.01 * block);
+  // torchbench's figure is the whole process's.
+  auto settings = quick({"eager"});
+  settings.compat = true;
+  REQUIRE(number(run(pace::test::small_net(), settings)[0], "eager_peak_mem") > block);
+}
+
+TEST_CASE("products may be TF32 as in torchbench, but for runs that are deterministic", "[models]") {
+  std::vector<bool> seen;
+  auto entry = pace::test::mlp();
+  entry.make = [make = entry.make, &seen](const ModelRequest& request) {
+    auto model = make(request);
+    model.forward = [&seen, forward = model.forward](const torch::jit::Stack& inputs) {
+      seen.push_back(at::globalContext().allowTF32CuBLAS());
+      return forward(inputs);
+    };
+    return model;
+  };
+  const auto allowed = [&](const Settings& settings) {
+    seen.clear();
+    (void)run(entry, settings);
+    REQUIRE_FALSE(seen.empty());
+    REQUIRE(std::ranges::count(seen, seen[0]) == static_cast<std::ptrdiff_t>(seen.size()));
+    REQUIRE_FALSE(at::globalContext().allowTF32CuBLAS());
+    return seen[0];
+  };
+  auto settings = quick({"eager"});
+  REQUIRE(allowed(settings));
+  settings.compat = true;
+  REQUIRE(allowed(settings));
+  settings.compat = false;
+  settings.deterministic = true;
+  REQUIRE_FALSE(allowed(settings));
+  settings.deterministic = false;
+  settings.mode = Mode::accuracy;
+  REQUIRE_FALSE(allowed(settings));
+  settings.mode = Mode::tolerance;
+  REQUIRE(allowed(settings));
+}
+
 TEST_CASE("in every precision", "[models]") {
   for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::amp}) {
     for (const bool training : {false, true}) {
@@ -115,6 +219,10 @@ TEST_CASE("--compat: torchbench's figures, with its optimiser", "[models]") {
   REQUIRE_THAT(rows[0].message, ContainsSubstring("x SAME") || ContainsSubstring("x p="));
   REQUIRE(rows[1].backend == "eager");
   REQUIRE(text(rows[2], "status") == "fail_to_run");
+  const auto names = columns(rows[0]);
+  const std::vector<std::string> counters{"calls_captured",    "unique_graphs",     "graph_breaks",   "unique_graph_breaks",
+                                          "autograd_captures", "autograd_compiles", "cudagraph_skips"};
+  REQUIRE(std::vector<std::string>(names.begin() + 6, names.begin() + 13) == counters);
 }
 
 TEST_CASE("back ends that fail, each in its own way, and leave the others alone", "[models]") {

@@ -30,12 +30,14 @@
 namespace pace::detail {
 
 /// A call is a whole step; it returns the pair of the answer and all gradients. In timed iterations forward and backward
-/// are phases; freeing what the last step left, zeroing its gradients and preparing the backward happen between them.
+/// (and the update, where there is one) are phases; freeing what the last step left, zeroing its gradients and preparing the backward happen between them.
 template <class... Operands>
 class TrainingImplementation final : public Implementation<Operands...> {
  public:
   TrainingImplementation(TrainingStep<Operands...> step, const OperandSets<Operands...>& operands)
-      : step_(std::move(step)), operands_(operands) {}
+      : step_(std::move(step)), operands_(operands), phases_(training_phases()) {}
+  TrainingImplementation(UpdatingStep<Operands...> step, const OperandSets<Operands...>& operands)
+      : step_(std::move(step)), update_(std::move(step.update)), operands_(operands), phases_(updating_phases()) {}
 
   c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
     activity()->running(static_cast<std::int64_t>(this->index));
@@ -91,6 +93,10 @@ class TrainingImplementation final : public Implementation<Operands...> {
     phases_.begin(1);
     if (step_.backward) step_.backward(prepared_);
     phases_.end(1);
+    if (!update_) return;
+    phases_.begin(2);
+    update_();
+    phases_.end(2);
   }
 
   static TrainingImplementation& self_of(void* state) { return *static_cast<TrainingImplementation*>(state); }
@@ -175,8 +181,9 @@ class TrainingImplementation final : public Implementation<Operands...> {
   static void failed(void* state) { throw ImplementationThrew{self_of(state).index, current_failure()}; }
 
   TrainingStep<Operands...> step_;
+  std::function<void()> update_;
   const OperandSets<Operands...>& operands_;
-  clock::Phases phases_{training_phases()};
+  clock::Phases phases_;
   /// What the last step answered, until its sample is finished; from then on a copy of it.
   c10::IValue output_, prepared_;
   OutputCopy copy_;
@@ -189,7 +196,9 @@ template <class Own, class... Operands>
   requires std::is_base_of_v<TrainingStep<Operands...>, Own>
 struct ImplementationOf<Own, Operands...> {
   using type = TrainingImplementation<Operands...>;
-  static std::vector<std::string> phases() { return training_phases(); }
+  static std::vector<std::string> phases() {
+    return std::is_base_of_v<UpdatingStep<Operands...>, Own> ? updating_phases() : training_phases();
+  }
 };
 
 }  // namespace pace::detail

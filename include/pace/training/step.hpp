@@ -32,6 +32,14 @@ struct TrainingStep {
   std::function<std::vector<at::Tensor>()> gradients = {};
 };
 
+/// A training step with what changes its parameters afterwards, timed as a phase of its own.
+template <class... Operands>
+struct UpdatingStep : TrainingStep<Operands...> {
+  /// Timed: follows the backward, such as an optimiser's step. Implementations that are compared are called unequally
+  /// often: an update that changes what the next step answers makes their answers differ.
+  std::function<void()> update = {};
+};
+
 namespace detail {
 
 /// In place, so that their memory stays theirs; those that are not there yet stay away.
@@ -43,6 +51,8 @@ inline void zero_gradients(const std::vector<at::Tensor>& parameters) {
 
 /// Of each iteration that makes a training step.
 [[nodiscard]] inline std::vector<std::string> training_phases() { return {"forward", "backward"}; }
+/// Of each iteration that makes an UpdatingStep.
+[[nodiscard]] inline std::vector<std::string> updating_phases() { return {"forward", "backward", "update"}; }
 
 }  // namespace detail
 }  // namespace pace

@@ -66,9 +66,15 @@ struct ModelBackend {
 
 namespace detail {
 
+/// Runs that compare what steps answer have the predictions, too; others spare back ends the outputs.
+[[nodiscard]] inline StepAnswer answer_of(const MakeOptions& options) {
+  const Mode mode = options.settings == nullptr ? Mode::performance : options.settings->mode;
+  return mode == Mode::accuracy || mode == Mode::tolerance ? StepAnswer::loss_and_predictions : StepAnswer::loss;
+}
+
 [[nodiscard]] inline Runnable make_eager(Instance instance, const MakeOptions& options) {
   Runnable made{.instance = std::move(instance), .model = {}};
-  made.model = eager_step(made.instance, options.scaler);
+  made.model = eager_step(made.instance, options.scaler, answer_of(options));
   return made;
 }
 
@@ -82,7 +88,7 @@ struct TracedInstance {
   const BuffersKept kept(instance);
   const auto before = pace::detail::random_state();
   TracedInstance traced;
-  traced.model = std::make_unique<TracedModel>(instance.name(), eager_step(instance, options.scaler),
+  traced.model = std::make_unique<TracedModel>(instance.name(), eager_step(instance, options.scaler, answer_of(options)),
                                                gradient_of_loss(options.scaler));
   const auto after = pace::detail::random_state();
   for (std::size_t i = 0; i < before.size(); ++i) traced.random = traced.random || !before[i].equal(after[i]);

@@ -68,9 +68,11 @@ inline void warm_up_candidate(Candidate& candidate, const Settings& settings) {
   const torch::jit::Stack inputs = instance.model.inputs;
   const auto call = [&] { (void)iterate(*candidate.iterating, inputs, false); };
   try {
-    candidate.warm_up = warm_up(instance.options.device, settings.warm_up_iterations, bytes_of(instance), call);
+    const auto device = instance.options.device;
+    const auto figure = settings.compat ? MemoryFigure::resident_on_cpu : MemoryFigure::peak;
+    candidate.warm_up = warm_up(device, settings.warm_up_iterations, bytes_of(instance), call, figure);
     if (settings.warm_peak_memory)
-      candidate.warm_up.peak_gigabytes = warm_up(instance.options.device, 1, bytes_of(instance), call).peak_gigabytes;
+      candidate.warm_up.peak_gigabytes = warm_up(device, 1, bytes_of(instance), call, figure).peak_gigabytes;
     candidate.warm_up.peak_gigabytes += candidate.iterating->runnable.captured_gigabytes;
   } catch (...) {
     const Failed failed = current_failed();

@@ -84,7 +84,7 @@ namespace pace::families::models {
       row.passed = false;
       figures.verdict = "failed";
     }
-    fill_performance(row, figures, candidate.iterating ? &candidate.iterating->runnable : nullptr);
+    fill_performance(row, figures, candidate.iterating ? &candidate.iterating->runnable : nullptr, settings.compat);
     rows.push_back(std::move(row));
   }
   return rows;

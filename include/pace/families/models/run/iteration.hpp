@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -49,6 +50,14 @@ inline void zero_all_gradients(Runnable& runnable) {
 
 }  // namespace detail
 
+/// What follows a backward: gradients are unscaled, the optimiser makes its step unless one of them is not finite.
+inline void update_parameters(const std::vector<at::Tensor>& parameters, torch::optim::Optimizer* optimizer,
+                              GradScaler* scaler) {
+  const bool finite = scaler == nullptr || scaler->unscale(parameters);
+  if (optimizer != nullptr && finite) optimizer->step();
+  if (scaler != nullptr) scaler->update();
+}
+
 /// In inference what the model answers; in training what collect_results() makes of it if `collect`, else None.
 inline c10::IValue iterate(Iterating& iterating, const torch::jit::Stack& inputs, bool collect) {
   Runnable& runnable = iterating.runnable;
@@ -65,11 +74,13 @@ inline c10::IValue iterate(Iterating& iterating, const torch::jit::Stack& inputs
   const at::AutoGradMode with_gradients(true);
   const c10::IValue output = step.forward(own);
   step.backward(step.backward_setup ? step.backward_setup(output) : output);
-  const bool finite = !iterating.scaler || iterating.scaler->unscale(step.parameters);
-  if (iterating.optimizer && finite) iterating.optimizer->step();
-  if (iterating.scaler) iterating.scaler->update();
+  update_parameters(step.parameters, iterating.optimizer.get(), iterating.scaler.get());
   if (!collect) return {};
-  return collect_results(runnable.instance, {}, answer(output).toTensor(), own);
+  const c10::IValue answered = answer(output);
+  const at::NoGradGuard values_alone;
+  // Those of a CUDA graph are overwritten by the next step.
+  c10::IValue predictions = answered.isTuple() ? check::clone_ivalue(answered.toTupleRef().elements().at(1)) : c10::IValue();
+  return collect_results(runnable.instance, std::move(predictions), detail::loss_in(answered), own);
 }
 
 /// torchbench's run_n_iterations; what the last one returned. Throws InputError unless `iterations` is at least 1.

@@ -33,7 +33,7 @@ struct ModelRun {
     row.message = message;
     row.passed = status.starts_with("pass");
     switch (settings.mode) {
-      case Mode::performance: fill_performance(row, {.status = status}, nullptr); break;
+      case Mode::performance: fill_performance(row, {.status = status}, nullptr, settings.compat); break;
       case Mode::accuracy:
       case Mode::batch_invariance: row.values.emplace_back("accuracy", status); break;
       default: row.values.emplace_back("status", status);

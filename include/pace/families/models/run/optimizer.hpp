@@ -24,17 +24,19 @@ namespace pace::families::models {
 inline constexpr double learning_rate = 0.01;
 
 /// As torchbench: Adam, SGD for those listed, none for those listed, in inference, and on a CPU unless `on_cpu`. None:
-/// null.
+/// null. `rate` 0: the same operators on the same sizes as any other rate, after which parameters have the values they
+/// had, so that steps of back ends that are called unequally often can be compared.
 [[nodiscard]] inline std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Instance& instance,
-                                                                             const Config& config, bool on_cpu = false) {
+                                                                             const Config& config, bool on_cpu = false,
+                                                                             double rate = learning_rate) {
   const std::string_view name = instance.name();
   if (!instance.options.training || config.optimizer.none.contains(name)) return nullptr;
   if (instance.options.device.is_cpu() && !on_cpu) return nullptr;
   auto parameters = trained_parameters(instance);
   if (parameters.empty()) return nullptr;
   if (config.optimizer.sgd.contains(name))
-    return std::make_unique<torch::optim::SGD>(std::move(parameters), torch::optim::SGDOptions(learning_rate));
-  return std::make_unique<torch::optim::Adam>(std::move(parameters), torch::optim::AdamOptions(learning_rate));
+    return std::make_unique<torch::optim::SGD>(std::move(parameters), torch::optim::SGDOptions(rate));
+  return std::make_unique<torch::optim::Adam>(std::move(parameters), torch::optim::AdamOptions(rate));
 }
 
 /// torch.amp.GradScaler, which LibTorch has no C++ of: multiplies what the backward starts from, divides the gradients

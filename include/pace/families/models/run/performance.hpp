@@ -68,6 +68,15 @@ namespace detail {
   return step;
 }
 
+/// ... with its optimiser and scaler.
+[[nodiscard]] inline UpdatingStep<torch::jit::Stack> compared_update(const Iterating& iterating) {
+  UpdatingStep<torch::jit::Stack> step{compared_step(iterating.runnable)};
+  step.update = [parameters = step.parameters, optimizer = iterating.optimizer, scaler = iterating.scaler] {
+    update_parameters(parameters, optimizer.get(), scaler.get());
+  };
+  return step;
+}
+
 /// ... and in inference.
 [[nodiscard]] inline auto compared_call(const Runnable& runnable) {
   return [step = runnable.model.step](torch::jit::Stack& inputs) -> c10::IValue {
@@ -84,7 +93,9 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
     if (is_baseline) comparison.baseline(candidate.name, std::move(function));
     else comparison.candidate(candidate.name, std::move(function));
   };
-  if (training) add(compared_step(runnable));
+  if (training && (candidate.iterating->optimizer || candidate.iterating->scaler))
+    add(compared_update(*candidate.iterating));
+  else if (training) add(compared_step(runnable));
   else add(compared_call(runnable));
 }
 
@@ -162,6 +173,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
     if (!result.phases.empty()) {
       figures.forward_speedup = of_phase("forward");
       figures.backward_speedup = of_phase("backward");
+      if (result.phases.size() > 2) figures.update_speedup = of_phase("update");
     }
   }
   if (!found.judgements.empty()) {
@@ -211,7 +223,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
       detail::take_figures(*result, name, row, figures);
       row.raw_timings = detail::raw_timings(*result, name);
     }
-    fill_performance(row, figures, runnable);
+    fill_performance(row, figures, runnable, settings.compat);
     if (figures.speedup > 0) row.message = speedup_text(figures) + (row.message.empty() ? "" : "; " + row.message);
     if (runnable != nullptr)
       for (const auto& note : runnable->notes) log << entry.name << ", " << name << ": " << note << '\n';

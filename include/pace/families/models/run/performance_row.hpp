@@ -27,7 +27,7 @@ struct PerformanceFigures {
   std::string verdict = "none";
   double spread = 0;
   /// Of parts of the training step, if they were timed apart.
-  double forward_speedup = 0, backward_speedup = 0;
+  double forward_speedup = 0, backward_speedup = 0, update_speedup = 0;
   double compile_seconds = 0, load_seconds = 0;
   double p_value = 1;
   /// `pass`, or what went wrong: `fail_to_run`, `warmup_failed`, `OOM`, `fail_accuracy`, ...
@@ -35,7 +35,9 @@ struct PerformanceFigures {
 };
 
 /// `runnable`: null where none could be made. What dynamo counts is 1 or 0 here: a model is one graph, captured or not.
-inline void fill_performance(Row& row, const PerformanceFigures& figures, const Runnable* runnable) {
+/// Under `compat` torchbench's places for graph breaks and skipped CUDA graphs are filled with zeros; else there are no
+/// such columns, for nothing here counts any.
+inline void fill_performance(Row& row, const PerformanceFigures& figures, const Runnable* runnable, bool compat) {
   const auto number = [&](const char* name, double value) { row.values.emplace_back(name, value); };
   const auto count = [&](const char* name, std::int64_t value) { row.values.emplace_back(name, value); };
   number("speedup", figures.speedup);
@@ -48,11 +50,13 @@ inline void fill_performance(Row& row, const PerformanceFigures& figures, const 
   const bool backward = captured && runnable->backward_captured;
   count("calls_captured", runnable != nullptr ? runnable->calls_captured : 0);
   count("unique_graphs", captured ? 1 : 0);
-  count("graph_breaks", 0);
-  count("unique_graph_breaks", 0);
+  if (compat) {
+    count("graph_breaks", 0);
+    count("unique_graph_breaks", 0);
+  }
   count("autograd_captures", backward ? 1 : 0);
   count("autograd_compiles", backward && runnable->compiled ? 1 : 0);
-  count("cudagraph_skips", 0);
+  if (compat) count("cudagraph_skips", 0);
   number("interval_low", figures.interval ? figures.interval->low : 0);
   number("interval_high", figures.interval ? figures.interval->high : 0);
   row.values.emplace_back("verdict", figures.verdict);
@@ -61,6 +65,7 @@ inline void fill_performance(Row& row, const PerformanceFigures& figures, const 
   number("eager_latency", figures.eager_latency);
   number("forward_speedup", figures.forward_speedup);
   number("backward_speedup", figures.backward_speedup);
+  number("update_speedup", figures.update_speedup);
   number("compile_seconds", figures.compile_seconds);
   number("load_seconds", figures.load_seconds);
   row.values.emplace_back("status", figures.status);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include "pace/core/error.hpp"
@@ -17,6 +18,7 @@
 #include "pace/families/models/run/accuracy.hpp"
 #include "pace/families/models/run/candidates.hpp"
 #include "pace/families/models/run/compat_performance.hpp"
+#include "pace/families/models/run/context_flags.hpp"
 #include "pace/families/models/run/determinism.hpp"
 #include "pace/families/models/run/extras.hpp"
 #include "pace/families/models/run/load.hpp"
@@ -52,9 +54,10 @@ inline void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) 
   Candidate eager = make_candidate("eager", base, run.plan, settings);
   std::vector<Candidate> candidates;
   const auto ready = [&](Candidate& candidate) {
-    if (settings.compat && candidate.usable())
-      candidate.iterating->optimizer =
-          make_optimizer(candidate.iterating->runnable.instance, run.config, settings.optimizer_on_cpu);
+    // torchbench's steps change the weights they go on with; those of a comparison must all answer the same.
+    if (candidate.usable())
+      candidate.iterating->optimizer = make_optimizer(candidate.iterating->runnable.instance, run.config,
+                                                      settings.optimizer_on_cpu, settings.compat ? learning_rate : 0);
     warm_up_candidate(candidate, settings);
   };
   ready(eager);
@@ -142,6 +145,9 @@ class Threads {
     plan.instance.training = plan.instance.train_mode = false;
     if (settings.training) throw InputError({}, "batch invariance is checked of inference; expected no --training");
   }
+  const ContextFlagsKept flags;
+  // torchbench sets it when it starts; what makes a run deterministic takes it back.
+  at::globalContext().setAllowTF32CuBLAS(true);
   std::optional<Deterministic> deterministic;
   const bool accuracy = settings.mode == Mode::accuracy || settings.mode == Mode::batch_invariance;
   const bool warn_only =

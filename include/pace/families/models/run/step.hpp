@@ -14,6 +14,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 #include "pace/families/models/run/autocast.hpp"
 #include "pace/families/models/run/collect.hpp"
@@ -31,9 +32,35 @@ namespace pace::families::models {
   return instance.model.forward(inputs);
 }
 
-/// The model itself: in training its forward returns the loss alone, from which the backward starts; in inference what
-/// the model answers. With a scaler the backward starts from its scale.
-[[nodiscard]] inline ModelStep eager_step(const Instance& instance, const std::shared_ptr<GradScaler>& scaler = {}) {
+/// What a training step answers.
+enum class StepAnswer {
+  /// A scalar.
+  loss,
+  /// A tuple of the loss and a list of the model's other outputs, without a graph.
+  loss_and_predictions
+};
+
+namespace detail {
+
+/// The tensors of a prediction, but for the loss where a model returns that itself.
+[[nodiscard]] inline std::vector<at::Tensor> predictions_beside(const at::Tensor& loss, const c10::IValue& prediction) {
+  std::vector<at::Tensor> predictions;
+  for (const auto& tensor : check::tensors_of(prediction))
+    if (!tensor.is_same(loss)) predictions.push_back(tensor.detach());
+  return predictions;
+}
+
+/// Of what a training step's forward has returned.
+[[nodiscard]] inline at::Tensor loss_in(const c10::IValue& output) {
+  return (output.isTuple() ? output.toTupleRef().elements().at(0) : output).toTensor();
+}
+
+}  // namespace detail
+
+/// The model itself: in training its forward returns what `answer` says, and the backward starts from the loss; in
+/// inference what the model answers. With a scaler the backward starts from its scale.
+[[nodiscard]] inline ModelStep eager_step(const Instance& instance, const std::shared_ptr<GradScaler>& scaler = {},
+                                          StepAnswer answer = StepAnswer::loss) {
   ModelStep step{.inputs = instance.model.inputs, .step = {}, .buffers = fixed_tensors(instance)};
   step.step.parameters = trained_parameters(instance);
   if (!instance.options.training) {
@@ -44,13 +71,17 @@ namespace pace::families::models {
     return step;
   }
   if (step.step.parameters.empty()) throw Refused(instance.name() + " has no parameters to train");
-  step.step.forward = [instance](torch::jit::Stack& inputs) -> c10::IValue {
+  step.step.forward = [instance, answer](torch::jit::Stack& inputs) -> c10::IValue {
     std::optional<Autocast> autocast;
     if (instance.options.autocast) autocast.emplace(instance.options.device.type(), *instance.options.autocast);
-    return loss_of(instance, instance.model.forward(inputs));
+    const c10::IValue prediction = instance.model.forward(inputs);
+    at::Tensor loss = loss_of(instance, prediction);
+    if (answer == StepAnswer::loss) return loss;
+    auto predictions = detail::predictions_beside(loss, prediction);
+    return c10::ivalue::Tuple::create({c10::IValue(std::move(loss)), c10::IValue(std::move(predictions))});
   };
   step.step.backward_setup = [name = instance.name(), scaler](const c10::IValue& output) -> c10::IValue {
-    const at::Tensor loss = output.toTensor();
+    const at::Tensor loss = detail::loss_in(output);
     if (!loss.requires_grad()) throw Error(name + ": its loss does not depend on any parameter that is trained");
     return c10::ivalue::Tuple::create({loss, scaler ? scaler->gradient_for(loss) : at::Tensor()});
   };

@@ -1,14 +1,22 @@
 // The first calls of a runnable: what they take in time, which shows what compiling takes, and in memory.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include <unistd.h>
 
+#include <c10/core/Allocator.h>
 #include <c10/core/Device.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include "pace/families/models/run/outcome.hpp"
 
@@ -28,12 +36,57 @@ namespace pace::families::models {
   return read ? static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e9 : 0;
 }
 
-/// Memory in the course of a scope. On a GPU the most that LibTorch's allocator had handed out at once, less what had
-/// been handed out before, so that models that only stand by do not count. On a CPU, as torchbench has it, the resident
-/// memory at the end, which is no peak.
+/// Which figure of memory a scope comes to.
+enum class MemoryFigure {
+  /// The most that LibTorch's allocator of the device had handed out at once of what was asked of it in the scope.
+  peak,
+  /// On a CPU as torchbench has it: the resident memory of the whole process at the end, which is no peak, and has what
+  /// other back ends hold in it. On a GPU the peak.
+  resident_on_cpu
+};
+
+namespace detail {
+
+/// Hears of each allocation on the CPU, as LibTorch's profiler does.
+class CpuMemory final : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void* address, std::int64_t bytes, std::size_t, std::size_t, c10::Device device) override {
+    if (!device.is_cpu()) return;
+    const std::lock_guard lock(mutex_);
+    if (bytes > 0) {
+      held_[address] = bytes;
+      most_ = std::max(most_, now_ += bytes);
+    } else if (const auto found = held_.find(address); found != held_.end()) {
+      // What was allocated before the scope counts neither when it is held nor when it is freed.
+      now_ -= found->second;
+      held_.erase(found);
+    }
+  }
+  [[nodiscard]] bool memoryProfilingEnabled() const override { return true; }
+
+  [[nodiscard]] std::int64_t most() const {
+    const std::lock_guard lock(mutex_);
+    return most_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<const void*, std::int64_t> held_;
+  std::int64_t now_ = 0, most_ = 0;
+};
+
+}  // namespace detail
+
+/// Memory in the course of a scope: of what is allocated in it by the thread that it is in, and by those that LibTorch
+/// hands that thread's state on to. Models that only stand by, and what ran before, do not count. Nor does memory that
+/// libraries such as oneDNN take from the system themselves.
 class PeakMemory {
  public:
-  explicit PeakMemory(c10::Device device) : device_(device) {
+  explicit PeakMemory(c10::Device device, MemoryFigure figure = MemoryFigure::peak) : device_(device), figure_(figure) {
+    if (device_.is_cpu() && figure_ == MemoryFigure::peak) {
+      cpu_ = std::make_shared<detail::CpuMemory>();
+      listening_.emplace(c10::DebugInfoKind::PROFILER_STATE, cpu_);
+    }
 #ifdef PACE_CUDA
     if (!device_.is_cuda()) return;
     synchronise(device_);
@@ -48,8 +101,7 @@ class PeakMemory {
 #ifdef PACE_CUDA
     if (device_.is_cuda()) return static_cast<double>(stats().peak - before_ + own) / 1e9;
 #endif
-    static_cast<void>(own);
-    return resident_gigabytes();
+    return cpu_ ? static_cast<double>(cpu_->most() + own) / 1e9 : resident_gigabytes();
   }
 
  private:
@@ -61,6 +113,9 @@ class PeakMemory {
   std::int64_t before_ = 0;
 #endif
   c10::Device device_;
+  MemoryFigure figure_;
+  std::shared_ptr<detail::CpuMemory> cpu_;
+  std::optional<c10::DebugInfoGuard> listening_;
 };
 
 struct WarmUp {
@@ -69,8 +124,9 @@ struct WarmUp {
 
 /// Times `iterations` calls of `call` together. torchbench does not wait for the GPU at their end; this does.
 template <class F>
-[[nodiscard]] WarmUp warm_up(c10::Device device, std::int64_t iterations, std::int64_t own_bytes, F&& call) {
-  const PeakMemory memory(device);
+[[nodiscard]] WarmUp warm_up(c10::Device device, std::int64_t iterations, std::int64_t own_bytes, F&& call,
+                             MemoryFigure figure = MemoryFigure::peak) {
+  const PeakMemory memory(device, figure);
   const auto began = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < iterations; ++i) call();
   synchronise(device);
