@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -47,6 +48,28 @@ TEST_CASE("what it has started ends with it") {
   const std::string pid = scratch.read("pid");
   REQUIRE(pid.size() > 1);
   pace::test::wait_for_end_of(pid);
+}
+
+TEST_CASE("what it has started in a session of its own ends with it, and other children of this process do not") {
+  const pace::test::Scratch scratch;
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  CHECK(shell("setsid sh -c 'setsid sleep 1000 & echo $! > " + (scratch / "inner") + "; sleep 1000' & echo $! > " +
+              (scratch / "outer") + "; while ! [ -s " + (scratch / "inner") + " ]; do :; done")
+            .status.ok());
+  for (const char* name : {"inner", "outer"}) {
+    const std::string pid = scratch.read(name);
+    REQUIRE(pid.size() > 1);
+    CHECK(::kill(std::stoi(pid), 0) == -1);
+    CHECK(pace::test::ends(pid));
+  }
+  CHECK(::kill(other, SIGKILL) == 0);
+  int status = 0;
+  CHECK(::waitpid(other, &status, 0) == other);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
 }
 
 TEST_CASE("it reads nothing, has a limit to its memory, and does not ignore signals") {

@@ -52,7 +52,7 @@ TEST_CASE("inference: a row for each back end, in the order asked for", "[models
                                        "eager_peak_mem", "dynamo_peak_mem", "calls_captured", "unique_graphs",
                                        "autograd_captures", "autograd_compiles", "interval_low"};
   REQUIRE(std::vector<std::string>(names.begin(), names.begin() + 11) == first);
-  // Nothing here counts any, and a zero would say that somebody had.
+  // No back end counts any; a zero would be a figure that was not measured.
   for (const char* constant : {"graph_breaks", "unique_graph_breaks", "cudagraph_skips"})
     REQUIRE(std::ranges::find(names, constant) == names.end());
 

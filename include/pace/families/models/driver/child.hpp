@@ -25,6 +25,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/families/models/driver/interrupts.hpp"
+#include "pace/families/models/driver/orphans.hpp"
 #include "pace/subject/process.hpp"
 
 namespace pace::families::models {
@@ -81,6 +82,7 @@ inline constexpr int cannot_run = 127;
   argv.push_back(nullptr);
   std::fflush(nullptr);
   const pid_t self = ::getpid();
+  const Orphans orphans;
   const pid_t child = ::fork();
   if (child < 0) throw Refused(std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) detail::become(argv.data(), limits, self);
@@ -108,7 +110,9 @@ inline constexpr int cannot_run = 127;
     ::poll(&waiting, handle >= 0 ? 1 : 0, static_cast<int>(left));
   }
   if (handle >= 0) ::close(handle);
-  ::kill(-child, SIGKILL);  // whatever it has left behind
+  // What it has left behind: at once what shares its group, then what has a group or a session of its own.
+  ::kill(-child, SIGKILL);
+  orphans.end_all();
   if (ended.interrupted == 0) ended.interrupted = Interrupts::signal();
   ended.status = {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
   return ended;

@@ -1,0 +1,71 @@
+// Orphans: what a child has started and left behind, in whichever process group or session.
+#pragma once
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace pace::families::models {
+
+/// While it lives, processes whose parent ends become children of this process instead of the system's first one; those
+/// that have are killed by end_all().
+class Orphans {
+ public:
+  Orphans() : before_(children()) {
+    ::prctl(PR_GET_CHILD_SUBREAPER, &was_);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  Orphans(const Orphans&) = delete;
+  Orphans& operator=(const Orphans&) = delete;
+  ~Orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, was_); }
+
+  /// Kills every child that this process did not have at first, and what that leaves behind in turn.
+  void end_all() const {
+    // Each round ends one generation; a process that starts others as fast as it is killed is given up.
+    for (int round = 0; round < 100; ++round) {
+      bool any = false;
+      for (const pid_t child : children()) {
+        if (before_.contains(child)) continue;
+        any = true;
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+      }
+      if (!any) return;
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::set<pid_t> children() {
+    std::set<pid_t> found;
+    DIR* const folder = ::opendir("/proc");
+    if (folder == nullptr) return found;
+    while (const dirent* const entry = ::readdir(folder)) {
+      const std::string name = entry->d_name;
+      pid_t process = 0, parent = 0;
+      if (std::from_chars(name.data(), name.data() + name.size(), process).ptr != name.data() + name.size()) continue;
+      std::ifstream file("/proc/" + name + "/stat");
+      std::string line;
+      std::getline(file, line);
+      // `pid (name) state parent ...`, where the name may hold anything.
+      std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
+      char state = 0;
+      if (rest >> state >> parent && parent == ::getpid()) found.insert(process);
+    }
+    ::closedir(folder);
+    return found;
+  }
+
+  std::set<pid_t> before_;
+  int was_ = 0;
+};
+
+}  // namespace pace::families::models
