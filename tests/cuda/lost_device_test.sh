@@ -23,7 +23,7 @@ outcomes() { awk -F, '$2 == "own" { printf "%s: %s; ", $1, $4 }' "$1"; }
 code=$?
 if grep -q "every test was skipped" "$work/out"; then
   echo "skipped: no GPU"
-  exit 0
+  exit 4
 fi
 cat "$work/out"
 check "an illegal address fails the program (exit code $code)" test "$code" -eq 42

@@ -39,6 +39,20 @@ TEST_CASE("processes decide together what none of them can alone") {
   CHECK(replicates.processes() == processes);
 }
 
+TEST_CASE("a guard that the processes do not decide is told apart from one that they pass") {
+  Replicates open, passed;
+  for (const double speedup : {0.90, 1.10, 0.95}) open.add_process({guard(1.02, speedup), claim(1.02, speedup)});
+  CHECK(open.gates()[0].judgement.verdict == Verdict::undecided);
+  CHECK(open.gates()[0].judgement.unresolved);
+  CHECK_FALSE(open.gates()[1].judgement.unresolved);  // a claim is closed
+  Replicates without_figures;
+  without_figures.add_process({guard(1.02, std::nan(""))});
+  CHECK(without_figures.gates()[0].judgement.unresolved);
+  for (const double speedup : {1.201, 1.199, 1.200, 1.202, 1.198, 1.200, 1.201}) passed.add_process({guard(1.02, speedup)});
+  CHECK(passed.gates()[0].judgement.verdict == Verdict::passed);
+  CHECK_FALSE(passed.gates()[0].judgement.unresolved);
+}
+
 TEST_CASE("the verdict is that of judge_replicates") {
   const std::vector<double> centres{0.20, 0.25, 0.18, 0.22, 0.21, 0.24};
   Replicates replicates;

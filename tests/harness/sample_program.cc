@@ -196,6 +196,44 @@ TEST_CASE("killed after publishing", "[.]") {
 }
 
 TEST_CASE("exits early", "[.]") { std::exit(0); }
+TEST_CASE("quick exits early", "[.]") { std::quick_exit(0); }
+TEST_CASE("leaves outside", "[.]") { ::_exit(0); }
+
+TEST_CASE("skips", "[.]") { SKIP("there is no GPU"); }
+
+TEST_CASE("measures nothing", "[.]") {
+  auto result = comparison("nowhere");
+  for (auto& row : result.implementations) row.outcome = pace::Outcome::refused;
+  pace::run_context().publish(result);
+}
+
+TEST_CASE("open guard that says so", "[.]") {
+  auto result = comparison("guarded");
+  result.implementations[1].speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"],
+             pace::NoSlowerThan(1.02).when_undecided(pace::gate::WhenUndecided::let_through));
+}
+
+TEST_CASE("stated open guard", "[.]") {
+  auto result = comparison("stated");
+  auto& row = result.implementations[1];
+  row.speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  row.judgements.push_back(pace::NoSlowerThan(1.02).judge(row));
+  pace::run_context().publish(result);
+  CHECK_THAT(result, pace::AsExpected());
+}
+
+/// Far slower than the time that there is.
+TEST_CASE("too slow for its time", "[.]") {
+  const auto result = pace::compare("slow", at::ones({16}))
+                          .baseline("eager", [](const at::Tensor& x) { return at::add(x, 1); })
+                          .candidate("fused", [](const at::Tensor& x) { return at::add(x, 1); })
+                          .expect(pace::NoSlowerThan(1.02))
+                          .run();
+  CHECK(result["fused"].judgements.at(0).verdict != pace::Verdict::passed);
+  CHECK(result["fused"].judgements.at(0).acceptable);
+}
 
 /// Three comparisons of three implementations each, of which those in the middle are `bad`.
 void compare_around(const std::function<void()>& bad) {

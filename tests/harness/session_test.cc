@@ -79,6 +79,8 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--seed 18446744073709551616", "--seed: '18446744073709551616' does not do"},
       {"--operands mine", "expected crossover, fixed or shared"},
       {"--alpha 1", "--alpha: '1' does not do; expected a number between 0 and 0.5"},
+      {"--allow-undecided perhaps", "--allow-undecided: 'perhaps' does not do; expected on or off"},
+      {"--allow-unmeasured 1", "--allow-unmeasured: '1' does not do; expected on or off"},
       {"--stop soon", "--stop: 'soon' does not do; expected decided or budget"},
       {"--clock sundial", "--clock: 'sundial' does not do; expected event (or hot), graph, cold"},
       {"--figures=-1", "--figures: '-1' does not do"},
@@ -208,6 +210,75 @@ TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") 
   fs::remove(folder / "running");
   CHECK(run("", variable).code == 0);
   CHECK_FALSE(fs::exists(folder / "running"));
+}
+
+TEST_CASE("a test that calls exit(0) or quick_exit(0) fails the program outside of Bazel, too") {
+  const auto test = GENERATE(std::string("'exits early'"), std::string("'quick exits early'"));
+  const auto isolation = GENERATE(std::string(" --isolation on"), std::string(" --isolation off"));
+  const auto program = run(test + isolation);
+  CAPTURE(test, isolation);
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("the program was ended, by exit() or quick_exit(), before its tests were "
+                                            "through; that is a failure"));
+}
+
+TEST_CASE("a guard that was let through undecided has an exit code of its own, unless that is allowed") {
+  const auto test = GENERATE(std::string("'open guard'"), std::string("'stated open guard'"), std::string("'under load'"));
+  CAPTURE(test);
+  const auto program = run(test);
+  CHECK(program.code == 43);
+  CHECK_THAT(program.err, Matches("pace: [12] guards? (was|were) let through undecided: neither a regression nor its "
+                                  "absence is proven \\(exit code 43; 0 with --allow-undecided on\\)\n"));
+  const auto allowed = run(test + " --allow-undecided on");
+  CHECK(allowed.code == 0);
+  CHECK_THAT(allowed.err, ContainsSubstring("let through undecided") && ContainsSubstring("(allowed by"));
+  // A target's own arguments, then those of whoever runs it.
+  CHECK(run(test + " --allow-undecided on --allow-undecided off").code == 43);
+}
+
+TEST_CASE("what is worse than an undecided guard keeps its exit code, and what says that it will do has none") {
+  CHECK(run("'open guard,too slow'").code == 42);
+  CHECK(run("'open guard,nosuch'").code != 43);
+  CHECK(run("'open guard' --csv /dev/full").code == 1);
+  const auto said = run("'open guard that says so'");
+  CHECK(said.code == 0);
+  CHECK(said.err.empty());
+  CHECK(run("'fast enough,open guard that says so'").code == 0);
+}
+
+TEST_CASE("a guard on what was never measured is not one that passed") {
+  const std::string late = "too slow for its time' --time-limit 0.001";
+  const auto program = run("'fast enough," + late);
+  INFO(program.out << program.err);
+  CHECK(program.code == 43);
+  CHECK(run("'fast enough," + late + " --allow-undecided on").code == 0);
+  // Alone it is a run that measured nothing.
+  CHECK(run("'" + late + " --allow-undecided on").code == 4);
+}
+
+TEST_CASE("a run that measured nothing has an exit code of its own, unless that is allowed") {
+  for (const std::string isolation : {" --isolation on", " --isolation off"}) {
+    const auto skipped = run("skips" + isolation);
+    CHECK(skipped.code == 4);
+    CHECK_THAT(skipped.err, ContainsSubstring("pace: every test was skipped; nothing was measured (exit code 4; 0 with "
+                                              "--allow-unmeasured on)"));
+    CHECK(run("skips --allow-unmeasured on" + isolation).code == 0);
+    const auto nothing = run("'measures nothing'" + isolation);
+    CHECK(nothing.code == 4);
+    CHECK_THAT(nothing.err, ContainsSubstring("no implementation could be measured; nothing was measured"));
+    CHECK(run("'measures nothing' --allow-unmeasured on" + isolation).code == 0);
+  }
+  // One test that measures is enough.
+  CHECK(run("'fast enough,skips'").code == 0);
+  CHECK(run("'fast enough,measures nothing'").code == 0);
+  CHECK(run("'too slow,skips'").code == 42);
+}
+
+TEST_CASE("a process of its own that ends before its tests are through has not passed") {
+  const auto program = run("'leaves outside' --isolation on");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("the process ended with exit code 0 outside of any comparison, before its "
+                                            "tests were through"));
 }
 
 TEST_CASE("listing opens no files") {

@@ -11,7 +11,6 @@
 #include "pace/clock/clock.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/device_state.hpp"
-#include "pace/compare/exit_guard.hpp"
 #include "pace/compare/figures.hpp"
 #include "pace/compare/first_calls.hpp"
 #include "pace/compare/inspector.hpp"
@@ -20,6 +19,7 @@
 #include "pace/compare/spares.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/timing.hpp"
+#include "pace/core/exit_guard.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/view.hpp"
@@ -74,7 +74,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
     roster.reference = reference(roster.operands);
     roster.reference->index = roster.baseline;
   }
-  const ExitGuard no_exit(roster.result.name);
+  const ExitGuard no_exit("inside the comparison '" + roster.result.name + "'");
   Inspector<Operands...> inspector(roster.operands, roster.first, options.seed);
   Auditor<C, Operands...> auditor(clock, roster, inspector);
   make_first_calls(clock, roster, inspector);

@@ -19,6 +19,8 @@ struct Activity {
   std::int64_t implementation = -1;
   /// Whether beats are to be expected: not while something is compiled.
   bool watched = false;
+  /// Whether all tests are through: a process that ends before that, with whatever exit code, has not passed.
+  bool finished = false;
 
   /// Relaxed stores, which cost what any store costs: samples are timed around them.
   void running(std::int64_t index) {

@@ -65,11 +65,6 @@ class Replicates {
     return !gates_.empty() && std::all_of(gates_.begin(), gates_.end(),
                                           [](const ReplicatedGate& gate) { return gate.judgement.acceptable; });
   }
-  /// Gates that are open although nothing is proven.
-  [[nodiscard]] std::size_t unresolved() const {
-    return static_cast<std::size_t>(std::count_if(
-        gates_.begin(), gates_.end(), [](const ReplicatedGate& gate) { return gate.judgement.unresolved; }));
-  }
 
  private:
   std::size_t index_of(const Finding& finding) {

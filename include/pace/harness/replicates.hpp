@@ -26,6 +26,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/exit_code.hpp"
 #include "pace/harness/hand_over.hpp"
 #include "pace/harness/replicate_sink.hpp"
 #include "pace/harness/this_program.hpp"
@@ -133,9 +134,10 @@ class ScratchFolder {
 
 /// Runs at most `most` processes of this program with the same command line, each with a seed of its own, until every
 /// gate is decided. Returns the exit code of the program: 0 if all gates are open, 42 (Catch2's for a failed test) if
-/// one is closed, 1 if a process failed for any other reason.
+/// one is closed, 43 if one is open though undecided and `allow_undecided` is not set, 4 if a process measured nothing,
+/// 1 if one failed for any other reason.
 [[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, std::size_t most, std::uint64_t seed,
-                                        std::ostream& out, std::ostream& err) {
+                                        bool allow_undecided, std::ostream& out, std::ostream& err) {
   constexpr int failed_test = 42;
   detail::ScratchFolder scratch;
   SplitMix64 seeds(seed);
@@ -151,12 +153,12 @@ class ScratchFolder {
     }
     const std::string found = scratch.file("found-" + std::to_string(process)), output = scratch.file("output");
     auto own_words = detail::words_for_replicates(words);
-    own_words.insert(own_words.end(), {"--seed", std::to_string(seeds())});
+    own_words.insert(own_words.end(), {"--seed", std::to_string(seeds()), "--allow-undecided", "on"});
     const int code = detail::run_self(own_words, detail::environment_for_replicates(found), output);
     const auto complain = [&](const std::string& what) {
       err << "pace: process " << process << ' ' << what << ". What it printed:\n" << std::ifstream(output).rdbuf();
       err << std::flush;
-      return code == failed_test ? failed_test : 1;
+      return code == failed_test || code == exit_unmeasured ? code : 1;
     };
     if (code != 0 && code != failed_test) return complain("ended with exit code " + std::to_string(code));
     const auto left = detail::read_left(found);
@@ -169,7 +171,10 @@ class ScratchFolder {
   }
   report::print(replicates, out);
   out << std::flush;
-  return replicates.acceptable() ? 0 : failed_test;
+  if (!replicates.acceptable()) return failed_test;
+  RunAccount account;
+  for (const auto& gate : replicates.gates()) account.add(gate.judgement);
+  return account.exit_code(0, allow_undecided, false, err);
 }
 
 }  // namespace pace::harness

@@ -15,10 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/activity.hpp"
+#include "pace/core/exit_guard.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/bazel_sinks.hpp"
 #include "pace/harness/continuation.hpp"
+#include "pace/harness/exit_code.hpp"
 #include "pace/harness/framework_xml.hpp"
 #include "pace/harness/replicates.hpp"
 #include "pace/harness/resume.hpp"
@@ -41,7 +44,7 @@ namespace pace::harness {
 
 namespace detail {
 
-inline constexpr int catch2_no_tests_ran = 2, catch2_all_skipped = 4;
+inline constexpr int catch2_no_tests_ran = 2;
 
 /// Only lists, help: nothing will be measured.
 [[nodiscard]] inline bool only_tells(const Catch::ConfigData& config) {
@@ -79,13 +82,18 @@ class DirectStream {
 /// Hands results to the sinks for as long as it lives, judged against the stored baseline if there is one.
 class Listening {
  public:
-  Listening(report::FanOut& sinks, BaselineGate& baseline, Continuation& continuation, std::ostream& errors) {
+  Listening(report::FanOut& sinks, BaselineGate& baseline, Continuation& continuation, RunAccount& account,
+            std::ostream& errors) {
     run_context().on_result([&](const Result& result) {
-      sinks.write(baseline.judged(result));
+      const Result& judged = baseline.judged(result);
+      account.add(judged);
+      sinks.write(judged);
       continuation.add(result, errors);
     });
-    run_context().on_judgement(
-        [&sinks](const ImplementationResult& row, const Judgement& judgement) { sinks.write(row, judgement); });
+    run_context().on_judgement([&sinks, &account](const ImplementationResult& row, const Judgement& judgement) {
+      account.add(judgement);
+      sinks.write(row, judgement);
+    });
   }
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
@@ -192,12 +200,9 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
 
 inline int run_tests(Catch::Session& session) {
   const PrematureExitFile guard;
+  const pace::detail::ExitGuard no_exit("before its tests were through");
   const int code = session.run();
-  // On a machine without what they need, which each of them said. Bazel knows no skipped tests.
-  if (code == catch2_all_skipped) {
-    std::cout << "pace: every test was skipped; nothing was measured\n" << std::flush;
-    return 0;
-  }
+  __atomic_store_n(&activity()->finished, true, __ATOMIC_RELAXED);
   // With more shards than tests some shard is empty, which is nobody's mistake. (A filter that matches in no shard has
   // a code of its own.)
   return code == catch2_no_tests_ran && session.config().shardCount() > 1 ? 0 : code;
@@ -232,7 +237,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (only_tells(session.configData())) return session.run();
   if (options.processes > 1) {
     const PrematureExitFile guard;
-    return run_replicates({argv + 1, argv + argc}, options.processes, options.measuring.seed, std::cout, std::cerr);
+    return run_replicates({argv + 1, argv + argc}, options.processes, options.measuring.seed, options.allow_undecided,
+                          std::cout, std::cerr);
   }
 
   const auto environment = environment_of(argc, argv, config);
@@ -266,20 +272,26 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   BaselineGate baseline(options.baseline, options.measuring, environment);
   if (auto sink = baseline_sink(options.baseline, options.measuring, environment)) sinks.add(std::move(sink));
 
-  const Listening listening(sinks, baseline, continuation, errors.get());
+  RunAccount account;
+  const Listening listening(sinks, baseline, continuation, account, errors.get());
   const int code = run_tests(session);
   sinks.finish([&](report::Sink& sink) {
     if (&sink == junit) junit->merge(xml.content());
   });
   const std::string complaint = baseline.complaint();
   if (!complaint.empty()) errors.get() << "pace: " << complaint << '\n' << std::flush;
-  return code == 0 && (sinks.failures() > 0 || !complaint.empty()) ? exit_error : code;
+  // Bazel knows no skipped tests.
+  if (const auto path = environment_variable("TEST_INFRASTRUCTURE_FAILURE_FILE"); code == exit_unmeasured && !path.empty())
+    InfrastructureSink(path).tell("tests", "every test was skipped; nothing was measured");
+  if (code == 0 && (sinks.failures() > 0 || !complaint.empty())) return exit_error;
+  return account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
 }
 
 }  // namespace detail
 
 /// Runs the tests of this program, and shows and stores every result that `run_context()` publishes meanwhile. Returns
-/// the exit code: 0 only if every test passed, every filter matched, and every result was written.
+/// the exit code: 0 only if every test passed, every filter matched, every result was written, something was measured,
+/// and no guard was let through undecided.
 inline int main(int argc, char** argv, const SessionConfig& config = {}) {
   keep_freed_memory();
   try {

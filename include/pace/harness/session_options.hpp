@@ -31,6 +31,8 @@ struct SessionOptions {
   /// For the whole program, from its start; infinite: none.
   Nanoseconds time_limit{std::numeric_limits<double>::infinity()};
   bool no_table = false;
+  /// Exit code 0 all the same; see exit_code.hpp.
+  bool allow_undecided = false, allow_unmeasured = false;
   /// Whether tests run in a process of their own; none: as the program has it.
   std::optional<bool> isolation;
   /// For a call, before its process is ended.
@@ -157,6 +159,18 @@ template <class Read>
                      isolation = text == "on";
                      return text == "on" || text == "off";
                    });
+  const auto on_or_off = [](bool& value) {
+    return [&value](Text text) {
+      value = text == "on";
+      return text == "on" || text == "off";
+    };
+  };
+  parser |= option("--allow-undecided", "on|off",
+                   "pace: exit code 0, not 43, if guards were let through of which nothing could be proven (defaults to "
+                   "off)", "on or off", on_or_off(options.allow_undecided));
+  parser |= option("--allow-unmeasured", "on|off",
+                   "pace: exit code 0, not 4, if every test was skipped or nothing could be measured (defaults to off)",
+                   "on or off", on_or_off(options.allow_unmeasured));
   parser |= option("--patience", "seconds",
                    "pace: in a process of its own, a call that takes longer has hung (defaults to 300)",
                    "a number of seconds above 0, such as 300",

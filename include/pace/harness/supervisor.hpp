@@ -97,7 +97,7 @@ class Supervisor {
     for (;;) {
       shared_->comparison[0] = '\0';
       shared_->implementation = -1;
-      shared_->watched = false;
+      shared_->watched = shared_->finished = false;
       std::fflush(nullptr);
       const pid_t child = ::fork();
       if (child == 0) return be_watched(), std::nullopt;
@@ -107,7 +107,10 @@ class Supervisor {
       detail::watched_process = 0;
       if (detail::end_wanted != 0) return interrupted();
       const bool at_work = shared_->comparison[0] != '\0';
-      if (WIFEXITED(status) && !at_work) return WEXITSTATUS(status);
+      if (WIFEXITED(status) && !at_work) {
+        if (WEXITSTATUS(status) != 0 || shared_->finished) return WEXITSTATUS(status);
+        return fail("the process ended with exit code 0 outside of any comparison, before its tests were through");
+      }
       const RunContext::Fate fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
       const std::string line = line_of(shared_->comparison, fate);
