@@ -46,14 +46,14 @@ printf 'bazel-*\n' >"$mine/.gitignore"
 first=$(commit)
 
 # A machine that is shared with other work: judge all the same.
-test_all() { output=$(bazel test "$@" --test_arg=--disturbance=1 //...); code=$?; }
+test_all() { output=$(bazel test --noshow_progress "$@" --test_arg=--disturbance=1 //...); code=$?; }
 has_commit() {
   grep -q "name=\"commit\" value=\"$1\"" "$mine"/bazel-testlogs/layer_norm_test/test.xml || problem "no commit $1 in test.xml"
 }
 test_all "$@"
 succeeds "the workspace"
 has_commit "$first"
-[[ $output != *sandbox* ]] || problem "sandbox messages"
+[[ $output != *linux-sandbox* ]] || problem "sandbox messages"
 (($(wc -l <<<"$output") < 60)) || problem "pages of output"
 
 commit >/dev/null
