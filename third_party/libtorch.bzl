@@ -59,6 +59,10 @@ def _check_python(ctx, python, version):
 
 def _libtorch_impl(ctx):
     env = ctx.os.environ
+    for name in _ENVIRONMENT:
+        # It would mean another folder to this rule than to the programs that it configures.
+        if env.get(name) and not env[name].startswith("/"):
+            fail("%s=%s: expected an absolute path (third_party/bazel in place of bazel makes it one)" % (name, env[name]))
     requirements = ctx.read(Label("//third_party:requirements.txt"))
     version = required_version(requirements)
     if env.get("PACE_LIBTORCH"):

@@ -29,6 +29,13 @@ new_machine; program apt-cache 'echo "  Candidate: 3.7.1-1"'
 on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails; says " libcatch2-dev "; says_not backports
 
+case="a machine that speaks German: apt and df are asked in English"
+new_machine
+program apt-cache 'word=Installationskandidat; [[ ${LC_ALL:-} != C ]] || word=Candidate
+  printf "libcatch2-dev:\n  %s: 3.7.1-1\n" "$word"'
+on_machine LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8 PACE_ASSUME_ROOT=0 -- test //a
+fails; says " libcatch2-dev "; says_not backports
+
 case="no apt-get: what to provide"
 new_machine; rm "$bin/apt-get"
 on_machine -- test //a
@@ -144,6 +151,18 @@ program df 'printf "head\n/dev/x 1 1 1234 1 /\n"'
 on_machine -- info
 fails; says "has 1234 MB"; says "export PACE_HOME="
 
+case="a disk whose free space cannot be read"
+new_machine; with_packages
+program df 'echo "df: /x: Input/output error" >&2; exit 1'
+on_machine -- info
+succeeds; says "going on without knowing"; says "| df: /x: Input/output error"; says "bazel <info>"
+
+case="a Python that never answers"
+new_machine; with_packages
+program timeout 'exit 124'  # as it ends after the time that it is given
+on_machine PACE_ASSUME_ROOT=0 -- test //a
+fails; says "--no-install-recommends python3 python3-venv"
+
 case="no place to install into"
 new_machine; with_packages
 on_machine HOME= -- info
@@ -215,6 +234,15 @@ on_machine PACE_LIBTORCH="$work/torch" CC=clang -- info
 succeeds; is "bazel <info>"
 on_machine PACE_LIBTORCH="$work/torch" CC=nothing -- info
 fails; says "the C++ compiler nothing cannot be run"
+
+case="relative paths are made absolute, for Bazel as well"
+new_machine; with_packages; with_libtorch "$work/torch" 2.11.0
+program bazel-here 'echo "$PACE_LIBTORCH $PACE_HOME $PACE_PACKAGE_CACHE"'
+output=$(cd "$work" && env -i PATH="$bin" HOME="$home" PACE_SYSROOT="$root" PACE_LIBTORCH=torch PACE_HOME=own \
+  PACE_PACKAGE_CACHE=a/b PACE_BAZEL=bin/bazel-here "$script" info 2>&1); code=$?
+succeeds; is "$work/torch $work/own $work/a/b"
+on_machine PACE_LIBTORCH="$work/torch" XDG_CACHE_HOME=cache -- info
+fails; says "XDG_CACHE_HOME=cache is no absolute path"; says "Type: export XDG_CACHE_HOME="
 
 case="by a link, and from another folder"
 ln -s "$script" "$work/link"

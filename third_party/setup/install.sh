@@ -6,8 +6,13 @@ backports_list=$sysroot/etc/apt/sources.list.d/pace-backports.list
 # LibTorch's wheels while they are unpacked, and what stays of them (measured, torch 2.11.0 with CUDA 13).
 needed_mb=8000
 
+# Making an environment, and importing torch for the first time, on a slow disk.
+python_seconds=1800
+
 install_missing() {
   local log_folder=$pace_home/setup-logs
+  # What programs print is read: in English, and with a decimal point.
+  local -x LC_ALL=C
   if ((${#missing_packages[@]})); then
     command -v apt-get >/dev/null || explain_without_apt
     # Tests set PACE_ASSUME_ROOT, to be either on any machine.
@@ -176,18 +181,22 @@ install_libtorch() {
   local log=$log_folder/pip.log free_mb
   if [[ -e $libtorch_home ]]; then
     say "found a half-finished or outdated LibTorch in $libtorch_home: making it anew"
-    rm -rf "$libtorch_home"
+    rm -rf "$libtorch_home" || die "cannot remove $libtorch_home." "Remove it, then run the same command again."
   fi
-  free_mb=$(df -Pm "$pace_home" | awk 'NR == 2 { print $4 }')
-  ((free_mb >= needed_mb)) ||
+  free_mb=$(df -Pm "$pace_home" 2>"$log" | awk 'NR == 2 { print $4 }') || free_mb=""
+  if [[ ! $free_mb =~ ^[0-9]+$ ]]; then
+    say "going on without knowing whether the disk of $pace_home has the $needed_mb MB that LibTorch needs; df said:"
+    show_log "$log"
+  elif ((free_mb < needed_mb)); then
     die "LibTorch needs $needed_mb MB while it is installed; the disk of $pace_home has $free_mb MB." \
       "Type: export PACE_HOME=/a/folder/on/a/larger/disk   or point PACE_LIBTORCH at an existing LibTorch $torch_version."
+  fi
   find_python ||
     die "there is no Python 3.10 or newer with venv, which installs LibTorch." \
       "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" \
       "or point PACE_LIBTORCH at an existing LibTorch $torch_version: then Python is not needed."
   mkdir -p "$libtorch_home/tmp"
-  "$python" -m venv "$libtorch_home/venv" >"$log" 2>&1 || libtorch_failure "$python -m venv" "$log"
+  timeout "$python_seconds" "$python" -m venv "$libtorch_home/venv" >"$log" 2>&1 || libtorch_failure "$python -m venv" "$log"
   # Unpacking on the same disk makes the check of free space above true, and what is left here if it fails is known
   # by the missing stamp. Wheels of 2.5 GB are not worth a place in pip's cache.
   TMPDIR=$libtorch_home/tmp run_step "installing LibTorch $torch_version into $libtorch_home (about 5 GB)" \
@@ -196,7 +205,7 @@ install_libtorch() {
   # What pip would do on one processor. Some packages have files for other versions of Python, which cannot be compiled.
   run_step "compiling its Python files" "$log" last_line "$libtorch_home/venv/bin/python3" -m compileall -q -j 0 \
     "$libtorch_home/venv/lib" || true
-  "$libtorch_home/venv/bin/python3" -c 'import torch' >"$log" 2>&1 || libtorch_failure "python3 -c 'import torch'" "$log"
+  timeout "$python_seconds" "$libtorch_home/venv/bin/python3" -c 'import torch' >"$log" 2>&1 || libtorch_failure "python3 -c 'import torch'" "$log"
   rm -rf "$libtorch_home/tmp"
   # Written elsewhere and moved, so that it is there whole or not at all.
   printf '%s\n' "$requirements" >"$libtorch_home/complete.new"

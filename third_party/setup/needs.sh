@@ -45,8 +45,21 @@ die() {
   exit 1
 }
 
+# Bazel's rules, and the programs that it runs, stand in other folders than this shell: what is given relative to this one
+# is made absolute, for them, too. The folders of the user, which other programs share, are not pace's to interpret.
+needs_make_absolute() {
+  local name
+  for name in PACE_LIBTORCH PACE_BAZEL PACE_PYTHON PACE_HOME PACE_PACKAGE_CACHE; do
+    [[ -z ${!name:-} || ${!name} == /* ]] || export "$name=$PWD/${!name}"
+  done
+  for name in XDG_CACHE_HOME HOME; do
+    [[ -z ${!name:-} || ${!name} == /* ]] || die "$name=${!name} is no absolute path." "Type: export $name=/a/folder/of/yours"
+  done
+}
+
 # Sets pace_home, libtorch_home and bazel, and refuses what PACE_* points at when it is not what it should be.
 needs_check_environment() {
+  needs_make_absolute
   bazel=$sysroot/usr/bin/bazel
   if [[ -n ${PACE_BAZEL:-} ]]; then
     [[ -f $PACE_BAZEL && -x $PACE_BAZEL ]] ||
@@ -117,11 +130,14 @@ witness_exists() {
   [[ -e ${files[0]} ]]
 }
 
+# More than a program takes to say what it is, on any machine: one that takes longer hangs.
+answer_seconds=60
+
 # Sets python to one that can make a virtual environment for LibTorch.
 find_python() {
   for python in "$sysroot/usr/bin/python3" "$(command -v python3 || true)"; do
     [[ -x $python ]] || continue
-    "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && return
+    timeout "$answer_seconds" "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && return
   done
   return 1
 }
@@ -134,7 +150,7 @@ libtorch_installed() {
 
 needs_check_compiler() {
   local compiler=${CC:-gcc} version
-  version=$("$compiler" -dumpversion 2>/dev/null) ||
+  version=$(timeout "$answer_seconds" "$compiler" -dumpversion 2>/dev/null) ||
     die "the C++ compiler $compiler cannot be run." "Type: sudo apt-get install g++, or set CC to a compiler."
   ((${version%%.*} >= oldest_gcc)) ||
     die "$compiler is version $version; pace needs $oldest_gcc or newer (C++20)." \
