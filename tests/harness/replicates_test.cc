@@ -41,6 +41,25 @@ TEST_CASE("each process gets the command line, but no files, seed or limit of it
   CHECK_FALSE(has("XML_OUTPUT_FILE="));
 }
 
+TEST_CASE("a process leaves what it found in a file without a name, so that nothing stays when all are killed") {
+  std::string path;
+  {
+    const harness::detail::UnnamedFile found, output;
+    path = found.path();
+    const auto child = pace::subject::detail::spawn(
+        {.arguments = {"sh", "-c", "echo shown; echo >$PACE_REPLICATE_FILE '{\"problem\": \"wrong\"}'"},
+         .environment = harness::detail::environment_for_replicates(path),
+         .output = output.descriptor()});
+    CHECK(pace::subject::detail::wait_for(child).ok());
+    CHECK(harness::detail::read_left(path).problems == std::vector<std::string>{"wrong"});
+    std::string line;
+    std::ifstream shown(output.path());
+    std::getline(shown, line);
+    CHECK(line == "shown");
+  }
+  CHECK_FALSE(std::ifstream(path).is_open());
+}
+
 TEST_CASE("what a process found comes back as it was") {
   const std::string path = "found.jsonl";
   {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Stands in for a Python with torch: `fake_python.sh SCRIPT MANIFEST`. Does what the compile script does to files, at
-# once. FAKE_MODE: ok, fail (records a reason), transient (the same, of the passing kind), silent (leaves no record),
-# crash. FAKE_LOG gets a line for each run and each case; FAKE_KEEP a copy of the manifest.
+# once. FAKE_MODE: ok, fail (records a reason, at the time FAKE_TIME or now), transient (the same, of the passing kind),
+# silent (leaves no record), crash, hang. FAKE_LOG gets a line for each run and each case; FAKE_KEEP a copy of the manifest.
 set -eu
 echo "run $(head -n 1 "$1")" >> "$FAKE_LOG"
 cp "$2" "$FAKE_KEEP"
@@ -15,9 +15,12 @@ for key in $(sed -n 's/^ *"key": "\(.*\)",*$/\1/p' "$2"); do
     ok)
       printf 'package' > "$out/$key.pt2"
       echo '{"status": "ok", "package_bytes": 7, "route": "by_graph", "seconds": 0.5}' > "$out/$key.json" ;;
-    fail) echo '{"status": "failed", "reason": "made to fail"}' > "$out/$key.json" ;;
+    fail)
+      time=${FAKE_TIME:-$(date +%s)}
+      echo '{"status": "failed", "reason": "made to fail", "time": '"$time"'}' > "$out/$key.json" ;;
     transient) echo '{"status": "failed", "reason": "took too long", "transient": true}' > "$out/$key.json" ;;
     silent) ;;
+    hang) exec sleep 1000 ;;
     crash)
       echo "Traceback: no module named torch" >&2
       exit 3 ;;

@@ -1,7 +1,10 @@
 // The cache of compiled packages, with a shell script in the place of Python.
 #include "pace/subject/package_store.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include <ATen/Version.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "pace/subject/files.hpp"
 #include "pace/subject/process.hpp"
@@ -88,7 +93,8 @@ TEST_CASE("a package is compiled once, and found from then on", "[subject]") {
   CHECK(scene.count("run") == 1);
   CHECK(scene.count("run R\"\"\"py(") == 1);                     // the script arrives as it stands in the file
   CHECK(scene.progress.str() == "pace: compiling\n");            // only what is meant for people
-  CHECK(fs::is_empty(scene.cache() / "build"));                  // scripts and modules are gone
+  for (const auto& kept : fs::directory_iterator(scene.cache() / "build"))  // scripts and modules are gone
+    CHECK(fs::is_empty(kept.path()));
 }
 
 TEST_CASE("who compiled a package knows how long that took, and nobody else", "[subject]") {
@@ -166,6 +172,43 @@ TEST_CASE("the key changes with whatever the code depends on", "[subject]") {
   at::set_num_threads(threads);
 }
 
+TEST_CASE("the key changes with the compiler, Inductor's environment and LibTorch's variant", "[subject]") {
+  Scene scene;
+  const PackageStore store(scene.options());
+  const auto key = [&] { return store.key(relu(3)); };
+  const auto compiler = [&](const std::string& name, const std::string& version) {
+    const fs::path file = scene.folder / name;
+    write(file, "#!/bin/sh\necho " + version + '\n');
+    fs::permissions(file, fs::perms::owner_all);
+    ::setenv("CXX", file.c_str(), 1);
+  };
+  const auto standard = key();
+  compiler("one", "12");
+  const auto one = key();
+  CHECK(one != standard);
+  CHECK(one == key());
+  compiler("two", "12");
+  CHECK(key() != one);
+  compiler("three", "13");
+  CHECK_THAT(pace::subject::detail::compiler(), ContainsSubstring("three\n13\n"));
+  ::setenv("CXX", "/no/such/compiler", 1);  // Inductor's own message will say more
+  CHECK_THAT(pace::subject::detail::compiler(), ContainsSubstring("cannot run /no/such/compiler"));
+  ::unsetenv("CXX");
+  CHECK(key() == standard);
+
+  ::setenv("TORCHINDUCTOR_CPP_USE_DECOMPOSE_TANH", "1", 1);
+  const auto tuned = key();
+  CHECK(tuned != standard);
+  ::setenv("TORCHINDUCTOR_CPP_USE_DECOMPOSE_TANH", "0", 1);
+  CHECK(key() != tuned);
+  ::unsetenv("TORCHINDUCTOR_CPP_USE_DECOMPOSE_TANH");
+  ::setenv("TORCHINDUCTOR_CACHE_DIR", "/elsewhere", 1);  // the script sets it
+  CHECK(key() == standard);
+  ::unsetenv("TORCHINDUCTOR_CACHE_DIR");
+
+  CHECK_THAT(pace::subject::detail::toolchain(), ContainsSubstring(at::show_config()));
+}
+
 TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried again", "[subject]") {
   Scene scene;
   Scene::mode("fail");
@@ -178,6 +221,83 @@ TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried aga
   CHECK(scene.count("run") == 1);
   fs::remove(scene.cache() / (store.key(call) + ".json"));  // as the message says
   CHECK_NOTHROW(store.find(call));
+}
+
+TEST_CASE("a failure is believed for a day", "[subject]") {
+  Scene scene;
+  Scene::mode("fail");
+  const auto call = relu(3);
+  const auto at = [&](std::int64_t age) {
+    ::setenv("FAKE_TIME", std::to_string(static_cast<std::int64_t>(std::time(nullptr)) - age).c_str(), 1);
+    fs::remove(scene.cache() / (PackageStore(scene.options()).key(call) + ".json"));
+    CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }), ContainsSubstring("made to fail"));
+    ::unsetenv("FAKE_TIME");
+  };
+  at(20 * 60 * 60);
+  Scene::mode("ok");
+  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }), ContainsSubstring("a day later"));
+  CHECK(scene.count("run") == 1);
+  for (const std::int64_t age : {25 * 60 * 60, -25 * 60 * 60}) {  // a clock that was wrong, too
+    Scene::mode("fail");
+    at(age);
+    Scene::mode("ok");
+    CHECK_NOTHROW(PackageStore(scene.options()).find(call));
+  }
+}
+
+TEST_CASE("a failure that a build output records does not hide a package that was compiled since", "[subject]") {
+  Scene scene;
+  Scene::mode("transient");
+  const auto call = relu(3);
+  const OperatorCall* const calls[] = {&call};
+  auto options = scene.options();
+  options.directories = {scene.folder / "made before"};
+  PackageStore(options).export_and_compile(calls, options.directories.front());
+  Scene::mode("ok");
+  PackageStore store(options);
+  const auto package = store.find(call);
+  CHECK(package.parent_path() == scene.cache());
+  CHECK(store.find(call) == package);
+}
+
+TEST_CASE("a compiler that hangs is ended, and the reason names the way to allow more time", "[subject]") {
+  Scene scene;
+  Scene::mode("hang");
+  auto options = scene.options();
+  options.timeout_seconds = 0;
+  options.time_to_say_so = std::chrono::milliseconds(200);
+  PackageStore store(options);
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(relu(3)); }),
+             ContainsSubstring("hung: it printed nothing for 200 ms") && ContainsSubstring("PACE_COMPILE_TIMEOUT"));
+}
+
+TEST_CASE("PACE_COMPILE_TIMEOUT allows a case longer", "[subject]") {
+  using pace::subject::compile_timeout;
+  ::unsetenv("PACE_COMPILE_TIMEOUT");
+  CHECK(compile_timeout(240) == 240);
+  ::setenv("PACE_COMPILE_TIMEOUT", "3600", 1);
+  CHECK(compile_timeout(240) == 3600);
+  CHECK(PackageOptions().timeout_seconds == 3600);
+  for (const char* bad : {"0", "-1", "1.5", "ten", "10s", "99999999999"}) {
+    ::setenv("PACE_COMPILE_TIMEOUT", bad, 1);
+    CHECK_THAT(why<pace::InputError>([&] { (void)compile_timeout(240); }),
+               ContainsSubstring("PACE_COMPILE_TIMEOUT=" + std::string(bad)) && ContainsSubstring("above 0"));
+  }
+  ::unsetenv("PACE_COMPILE_TIMEOUT");
+}
+
+TEST_CASE("packages in a folder where others can put some are not used", "[subject]") {
+  Scene scene;
+  const auto call = relu(3);
+  (void)PackageStore(scene.options()).find(call);
+  const fs::perms open = fs::perms::all;
+  fs::permissions(scene.cache(), open);
+  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+             ContainsSubstring("may be written to by every user") && ContainsSubstring("PACE_PACKAGE_CACHE"));
+  CHECK(scene.count("run") == 1);
+  fs::permissions(scene.cache(), fs::perms::owner_all);
+  CHECK_NOTHROW(PackageStore(scene.options()).find(call));
+  CHECK(scene.count("run") == 1);
 }
 
 TEST_CASE("what failed in passing is tried again, once a process", "[subject]") {
@@ -262,7 +382,8 @@ TEST_CASE("a cache that cannot be written to", "[subject]") {
   auto options = scene.options();
   write(scene.folder / "file", "");
   options.cache = scene.folder / "file" / "cache";
-  CHECK(why<pace::Refused>([&] { (void)PackageStore(options).find(call); }).find("cache") != std::string::npos);
+  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(options).find(call); }),
+             ContainsSubstring("file is no folder") && ContainsSubstring("PACE_PACKAGE_CACHE"));
   // A build output can be made all the same: sources go to the folder for temporary files.
   const OperatorCall* const calls[] = {&call};
   PackageStore(options).export_and_compile(calls, scene.folder / "out");
@@ -272,7 +393,7 @@ TEST_CASE("a cache that cannot be written to", "[subject]") {
 TEST_CASE("where the cache is", "[subject]") {
   for (const char* name : {"PACE_PACKAGE_CACHE", "PACE_HOME", "XDG_CACHE_HOME", "HOME"}) ::unsetenv(name);
   using pace::subject::default_package_cache;
-  CHECK(default_package_cache() == fs::temp_directory_path() / "pace" / "packages");
+  CHECK(default_package_cache() == fs::temp_directory_path() / ("pace-" + std::to_string(::geteuid())) / "packages");
   ::setenv("HOME", "/h", 1);
   CHECK(default_package_cache() == "/h/.cache/pace/packages");
   ::setenv("XDG_CACHE_HOME", "/x", 1);
@@ -281,6 +402,12 @@ TEST_CASE("where the cache is", "[subject]") {
   CHECK(default_package_cache() == "/p/packages");
   ::setenv("PACE_PACKAGE_CACHE", "/c", 1);
   CHECK(default_package_cache() == "/c");
+  for (const char* name : {"PACE_PACKAGE_CACHE", "PACE_HOME", "XDG_CACHE_HOME", "HOME"}) {
+    ::setenv(name, "here", 1);
+    CHECK_THAT(why<pace::InputError>([] { (void)default_package_cache(); }),
+               ContainsSubstring(std::string(name) + "=here: expected an absolute path"));
+    ::unsetenv(name);
+  }
 }
 
 TEST_CASE("another program's output comes line by line, with how it ended", "[subject]") {

@@ -1,17 +1,13 @@
 // --processes: a program runs its tests in several processes of itself, one after another, and judges their gates.
 #pragma once
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <ostream>
@@ -27,12 +23,10 @@
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/exit_code.hpp"
-#include "pace/harness/hand_over.hpp"
 #include "pace/harness/replicate_sink.hpp"
 #include "pace/harness/this_program.hpp"
 #include "pace/report/replicates.hpp"
-
-extern char** environ;  // POSIX leaves its declaration to the program
+#include "pace/subject/process.hpp"
 
 namespace pace::harness {
 
@@ -77,58 +71,30 @@ namespace detail {
   return kept;
 }
 
-[[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (auto& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-/// Runs this program's file with `words` after its name; everything that it prints goes to `output`. Returns the exit
-/// code, or 128 and the signal. Throws Error if it cannot be started.
-[[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
-                                  const std::string& output) {
-  const std::string self = this_program();
-  words.insert(words.begin(), self);
-  const auto arguments = pointers(words), variables = pointers(environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, self.c_str(), &actions, nullptr, arguments.data(), variables.data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw Error("--processes: cannot start " + self + ": " + std::strerror(error));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw Error(std::string("--processes: lost a process: ") + std::strerror(errno));
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/// A folder that goes away with the files that were named in it.
-class ScratchFolder {
+/// A file without a name, which is gone when the last process that has it open has ended, however that ends.
+class UnnamedFile {
  public:
-  ScratchFolder() {
-    path_ = temporary_folder() + "/pace-processes-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) throw Error("--processes: cannot make a folder like " + path_);
+  /// Throws Error if there can be none.
+  UnnamedFile() : descriptor_(::memfd_create("pace-processes", 0)) {
+    if (descriptor_.get() < 0) throw Error(std::string("--processes: cannot make a file: ") + std::strerror(errno));
   }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    // Not std::filesystem::remove_all: libtorch.so exports one of its own that crashes.
-    for (const auto& file : files_) std::remove(file.c_str());
-    ::rmdir(path_.c_str());
-  }
-  [[nodiscard]] std::string file(const std::string& name) {
-    files_.push_back(path_ + '/' + name);
-    return files_.back();
-  }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  /// By which this process, and those that it starts, can open it.
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
 
  private:
-  std::string path_;
-  std::vector<std::string> files_;
+  subject::detail::FileDescriptor descriptor_;
 };
+
+/// Runs this program's file with `words` after its name; everything that it prints goes to `output`. It ends with this
+/// process at the latest. Returns the exit code, or 128 and the signal. Throws Error if it cannot be started.
+[[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
+                                  const UnnamedFile& output) {
+  words.insert(words.begin(), this_program());
+  const auto status = subject::detail::wait_for(subject::detail::spawn(
+      {.arguments = std::move(words), .environment = std::move(environment), .output = output.descriptor()}));
+  return status.signal != 0 ? 128 + status.signal : status.code;
+}
 
 }  // namespace detail
 
@@ -139,7 +105,6 @@ class ScratchFolder {
 [[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, std::size_t most, std::uint64_t seed,
                                         bool allow_undecided, std::ostream& out, std::ostream& err) {
   constexpr int failed_test = 42;
-  detail::ScratchFolder scratch;
   SplitMix64 seeds(seed);
   gate::Replicates replicates;
   clock::WallClock clock;
@@ -151,17 +116,17 @@ class ScratchFolder {
       out << "no further process: " << deadline->reason << '\n';
       break;
     }
-    const std::string found = scratch.file("found-" + std::to_string(process)), output = scratch.file("output");
+    const detail::UnnamedFile found, output;
     auto own_words = detail::words_for_replicates(words);
     own_words.insert(own_words.end(), {"--seed", std::to_string(seeds()), "--allow-undecided", "on"});
-    const int code = detail::run_self(own_words, detail::environment_for_replicates(found), output);
+    const int code = detail::run_self(own_words, detail::environment_for_replicates(found.path()), output);
     const auto complain = [&](const std::string& what) {
-      err << "pace: process " << process << ' ' << what << ". What it printed:\n" << std::ifstream(output).rdbuf();
+      err << "pace: process " << process << ' ' << what << ". What it printed:\n" << std::ifstream(output.path()).rdbuf();
       err << std::flush;
       return code == failed_test || code == exit_unmeasured ? code : 1;
     };
     if (code != 0 && code != failed_test) return complain("ended with exit code " + std::to_string(code));
-    const auto left = detail::read_left(found);
+    const auto left = detail::read_left(found.path());
     if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
     if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
     if (left.findings.empty()) return complain("judged no speed-up, so there is nothing to replicate");

@@ -1,6 +1,8 @@
 // Compiled packages of any kind: found in given directories or in a cache, or compiled.
 #pragma once
 
+#include <cstdint>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -13,12 +15,17 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/subject/files.hpp"
 #include "pace/subject/package_case.hpp"
 #include "pace/subject/package_compiler.hpp"
 #include "pace/subject/package_options.hpp"
 #include "pace/subject/package_record.hpp"
 
 namespace pace::subject {
+
+/// A failure that was recorded is believed for so long. What made a case fail may go away unseen: a library that was
+/// missing, a fault of the machine that looked like one of the case.
+inline constexpr std::int64_t failure_holds_seconds = 24 * 60 * 60;
 
 /// A directory of packages holds, for each case, KEY.json (its record: status, reason, seconds, signature) and, if it
 /// could be compiled, KEY.pt2.
@@ -74,11 +81,34 @@ class CaseStore {
   [[nodiscard]] const PackageOptions& options() const noexcept { return options_; }
 
  private:
+  /// Packages are code that this process loads, so nobody else may put them there. Throws `Refused`.
+  void make_cache() const {
+    detail::make_safe_folder(options_.cache, "name another folder for compiled packages by PACE_PACKAGE_CACHE");
+  }
+  [[nodiscard]] bool cache_is_safe() const {
+    std::error_code unreadable;
+    if (!cache_is_safe_ && std::filesystem::exists(options_.cache, unreadable)) {
+      try {
+        make_cache();
+        cache_is_safe_ = true;
+      } catch (const Refused&) {  // said when something is to be compiled into it
+        cache_is_safe_ = false;
+      }
+    }
+    return cache_is_safe_.value_or(false);
+  }
+
+  [[nodiscard]] static bool is_recent(const PackageRecord& record) {
+    const std::int64_t age = static_cast<std::int64_t>(std::time(nullptr)) - record.time;
+    return age >= 0 && age < failure_holds_seconds;
+  }
+
   /// Throws `Refused` where it is recorded that the case cannot be compiled.
   [[nodiscard]] std::optional<std::filesystem::path> look_up(const std::string& key) const {
     std::vector<std::filesystem::path> places;
     if (!discarded_.contains(key)) places = options_.directories;  // those cannot be made anew
-    places.push_back(options_.cache);
+    if (cache_is_safe()) places.push_back(options_.cache);
+    std::string failure;
     for (const std::filesystem::path& place : places) {
       const std::filesystem::path record_path = place / (key + ".json");
       const std::optional<PackageRecord> record = detail::read_record(record_path);
@@ -88,10 +118,12 @@ class CaseStore {
         std::error_code missing;
         // The size tells a package that was cut short; its checksums, on loading, tell one that was damaged.
         if (std::filesystem::file_size(package, missing) == record->package_bytes && !missing) return package;
-      } else if (!record->transient || attempted_.contains(key)) {
-        throw Refused(record->reason + " (recorded in " + record_path.string() + "; remove it to try again)");
+      } else if (attempted_.contains(key) || (!record->transient && is_recent(*record))) {
+        failure = record->reason + " (recorded in " + record_path.string() +
+                  "; it is tried again a day later, or when that file is removed)";
       }
     }
+    if (!failure.empty()) throw Refused(failure);
     return std::nullopt;
   }
 
@@ -104,6 +136,7 @@ class CaseStore {
     if (fresh.empty()) return;
     std::string problem;
     try {
+      make_cache();
       export_and_compile(fresh, options_.cache);
     } catch (const std::exception& error) {  // Error, filesystem_error, bad_alloc
       problem = error.what();
@@ -119,6 +152,8 @@ class CaseStore {
   /// Cases for which no attempt got as far as a record, with the reason.
   std::unordered_map<std::string, std::string> refused_;
   std::unordered_set<std::string> attempted_, discarded_;
+  /// Once it has been looked at.
+  mutable std::optional<bool> cache_is_safe_;
 };
 
 }  // namespace pace::subject

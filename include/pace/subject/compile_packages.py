@@ -254,13 +254,26 @@ def share_precompiled_headers(folder, options):
             setattr(codecache, name, os.path.join(folder, place))
 
 
-def work(manifest, connection, compile_case):
+def end_with_parent(parent, number):
+    """From here on this process gets the signal `number` when `parent`, which started it, has ended, however it ended."""
+    import ctypes
+
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+def work(manifest, connection, compile_case, parent):
     """One worker: takes case numbers, sends back records, until there are no more."""
-    os.setsid()  # so that a worker that is stopped takes its compilers along
+    # A worker that is stopped, or has lost its parent, takes its compilers along.
+    os.setsid()
+    signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+    end_with_parent(parent, signal.SIGTERM)
     share_precompiled_headers(manifest["scratch"], manifest["options"])
     share_runtime.share(manifest["scratch"])
     # A cache of its own for the sources and objects (2 MB a case), because that can be emptied after each case.
-    scratch = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="worker-", dir=manifest["scratch"])
+    scratch = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="worker-", dir=manifest["run"])
     connection.send(scratch)
     try:
         while True:
@@ -278,7 +291,7 @@ class Worker:
     def __init__(self, manifest, compile_case):
         self.connection, other = multiprocessing.Pipe()
         self.process = multiprocessing.get_context("fork").Process(
-            target=work, args=(manifest, other, compile_case), daemon=True
+            target=work, args=(manifest, other, compile_case, os.getpid()), daemon=True
         )
         self.process.start()
         other.close()
@@ -309,6 +322,7 @@ def compile_all(manifest, compile_case):
         done += 1
         case = cases[worker.case]
         record["seconds"] = round(time.monotonic() - worker.started, 2)
+        record["time"] = int(time.time())
         record.update(base, key=case["key"], name=case["name"], signature=case["signature"])
         write_whole(os.path.join(manifest["out"], case["key"] + ".json"), json.dumps(record, indent=1) + "\n")
         outcome = "" if record["status"] == "ok" else " (failed: " + record["reason"].split("\n")[0][:160] + ")"
@@ -345,6 +359,8 @@ def compile_all(manifest, compile_case):
 
 
 def main(compile_case=compile_case):
+    # The program that waits for this one ends it by its own end; a shell script may stand in between.
+    end_with_parent(os.getppid(), signal.SIGKILL)
     with open(sys.argv[1]) as file:
         manifest = json.load(file)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(manifest["scratch"], "inductor")

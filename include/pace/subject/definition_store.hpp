@@ -35,7 +35,7 @@ struct PackageRequest {
 /// As PackageOptions, with the time that whole models take to compile.
 [[nodiscard]] inline PackageOptions definition_package_options() {
   PackageOptions options;
-  options.timeout_seconds = 1800;
+  options.timeout_seconds = compile_timeout(1800);
   return options;
 }
 

@@ -2,21 +2,27 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <ctime>
 #include <deque>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <unordered_set>
 #include <utility>
 
+#include <c10/util/hash.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pace/core/error.hpp"
@@ -26,6 +32,7 @@
 #include "pace/subject/package_key.hpp"
 #include "pace/subject/package_options.hpp"
 #include "pace/subject/process.hpp"
+#include "pace/subject/toolchain.hpp"
 
 namespace pace::subject {
 
@@ -60,6 +67,7 @@ class PackageCompiler {
                                      {"options", inductor},
                                      {"out", directory.string()},
                                      {"scratch", workspace.scratch().string()},
+                                     {"run", workspace.run().string()},
                                      {"cases", cases}};
     detail::write_file(workspace.run() / "manifest.json", manifest.dump(1));
     for (const auto& [name, text] : script_.files) detail::write_file(workspace.run() / name, text);
@@ -67,26 +75,45 @@ class PackageCompiler {
   }
 
  private:
-  /// A folder for sources, objects and precompiled headers: kept where possible, since the headers serve later runs.
+  /// A folder for sources, objects and precompiled headers. The headers, and an object that is linked to every package,
+  /// serve later runs with the same compiler, so they are kept where no other user may write to.
   class Workspace {
    public:
     explicit Workspace(const std::filesystem::path& cache) {
-      std::error_code problem;
       scratch_ = cache / "build";
-      std::filesystem::create_directories(scratch_, problem);
-      kept_ = !problem && ::access(scratch_.c_str(), W_OK) == 0;
+      struct stat found {};
+      try {
+        detail::make_safe_folder(scratch_, "");
+        kept_ = ::access(scratch_.c_str(), W_OK) == 0 && ::stat(scratch_.c_str(), &found) == 0 &&
+                found.st_uid == ::geteuid() && !detail::is_open_to_all(found);
+      } catch (const Refused&) {  // a folder for this run alone will do
+      }
       if (!kept_) scratch_ = detail::make_folder_in(std::filesystem::temp_directory_path());
-      run_ = detail::make_folder_in(scratch_);
+      try {
+        run_.emplace(scratch_);
+        scratch_for_toolchain_ = scratch_ / c10::sha1(detail::toolchain()).str();
+        if (::mkdir(scratch_for_toolchain_.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+          throw Refused("cannot write to " + scratch_.string() + ": " + std::strerror(errno));
+      } catch (...) {
+        clean();
+        throw;
+      }
     }
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
-    ~Workspace() { detail::remove_tree(kept_ ? run_ : scratch_); }
-    [[nodiscard]] const std::filesystem::path& scratch() const noexcept { return scratch_; }
+    ~Workspace() { clean(); }
+    [[nodiscard]] const std::filesystem::path& scratch() const noexcept { return scratch_for_toolchain_; }
     /// For this run's files.
-    [[nodiscard]] const std::filesystem::path& run() const noexcept { return run_; }
+    [[nodiscard]] const std::filesystem::path& run() const noexcept { return run_->path(); }
 
    private:
-    std::filesystem::path scratch_, run_;
+    void clean() {
+      run_.reset();
+      if (!kept_) detail::remove_tree(scratch_);
+    }
+
+    std::filesystem::path scratch_, scratch_for_toolchain_;
+    std::optional<detail::RunFolder> run_;
     bool kept_ = false;
   };
 
@@ -104,6 +131,7 @@ class PackageCompiler {
       const nlohmann::json record = {{"status", "failed"},
                                      {"reason", error.what()},
                                      {"transient", transient},
+                                     {"time", static_cast<std::int64_t>(std::time(nullptr))},
                                      {"name", one.name},
                                      {"signature", one.signature}};
       detail::write_file(directory / (one.key + ".json"), record.dump(1) + '\n');
@@ -133,8 +161,14 @@ class PackageCompiler {
           }
           tail.emplace_back(line);
           if (tail.size() > most_lines) tail.pop_front();
-        });
+        },
+        // It prints a line after each case, and ends one that takes too long.
+        std::chrono::seconds(options_.timeout_seconds) + options_.time_to_say_so);
     if (status.ok()) return;
+    if (status.silent_for) {
+      throw Refused("compiling packages with " + options_.python + " hung: it " + status.to_string() +
+                    "; PACE_COMPILE_TIMEOUT=SECONDS allows one case longer");
+    }
     // The last line usually is the error; all of them follow, for whoever reads more than the first line.
     std::string message = "compiling packages with " + options_.python + " failed: it " + status.to_string();
     if (!tail.empty()) message += ": " + tail.back();

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
-#include <ATen/Version.h>
 #include <c10/core/Device.h>
 #include <c10/util/hash.h>
 #include <torch/version.h>
 
 #include "pace/subject/device.hpp"
+#include "pace/subject/toolchain.hpp"
 
 namespace pace::subject {
 
@@ -74,9 +74,9 @@ inline constexpr std::string_view share_script_body =
 /// compiled, in full; `scripts` are all that compile it.
 [[nodiscard]] inline std::string package_key(const std::string& subject, const InductorOptions& options,
                                              const c10::Device& device, const std::string& scripts) {
-  std::string text = "pace package 1\n" + subject + '\n';
+  std::string text = "pace package 2\n" + subject + '\n';
   for (const auto& [name, value] : options) text += name + '=' + value + '\n';
-  text += torch_version() + '\n' + at::get_cpu_capability() + '\n' + processor();
+  text += torch_version() + '\n' + at::get_cpu_capability() + '\n' + processor() + toolchain();
   // Inductor compiles the number in, for the CPU.
   if (device.is_cpu()) text += std::to_string(at::get_num_threads()) + " threads\n";
   text += device_model(device) + '\n' + scripts;

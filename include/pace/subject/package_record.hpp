@@ -18,6 +18,8 @@ struct PackageRecord {
   std::string reason;
   /// The compiler died or took too long: another attempt may succeed.
   bool transient = false;
+  /// When it was compiled, in seconds since 1970; 0: long ago.
+  std::int64_t time = 0;
   std::uintmax_t package_bytes = 0;
   /// How the exported program was made: `by_graph` or `by_converter`.
   std::string route;
@@ -37,6 +39,7 @@ namespace detail {
     record.ok = json.at("status") == "ok";
     record.reason = json.value("reason", record.ok ? "" : "no reason was recorded");
     record.transient = json.value("transient", false);
+    record.time = json.value("time", std::int64_t{0});
     record.package_bytes = json.value("package_bytes", std::uintmax_t{0});
     record.route = json.value("route", "");
     record.seconds = json.value("seconds", 0.0);

@@ -1,20 +1,30 @@
-// Runs another program and reads what it prints, line by line.
+// Other programs: started so that they end with this process, and read line by line.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/units.hpp"
 
 extern char** environ;  // POSIX leaves its declaration to the program
 
@@ -24,9 +34,14 @@ namespace pace::subject::detail {
 struct ExitStatus {
   int code = 0;
   int signal = 0;
+  /// It was killed because it had printed nothing for so long.
+  std::optional<std::chrono::milliseconds> silent_for{};
 
-  [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0; }
+  [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0 && !silent_for; }
   [[nodiscard]] std::string to_string() const {
+    if (silent_for) {
+      return "printed nothing for " + format_time(Nanoseconds(*silent_for)) + ", and so was ended";
+    }
     if (signal != 0) return "was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ')';
     return "ended with exit code " + std::to_string(code);
   }
@@ -72,41 +87,116 @@ class LineReader {
   std::string pending_;
 };
 
-/// Runs `arguments` (the first is the program, looked up in PATH unless it has a slash) without a shell, with nothing on
-/// standard input. Each line of its standard output and standard error goes to `on_line` as it comes. By posix_spawn:
-/// a fork would copy a process whose thread pools do not survive it. Throws `Refused` when it cannot be started.
-[[nodiscard]] inline ExitStatus run_process(const std::vector<std::string>& arguments,
-                                            const std::function<void(std::string_view)>& on_line) {
+/// What a child gets from its parent, and what of the child the parent keeps.
+struct Spawn {
+  /// The first is the program, looked up in PATH unless it has a slash. No shell lies in between.
+  std::vector<std::string> arguments;
+  /// NAME=VALUE each; none: those of this process.
+  std::optional<std::vector<std::string>> environment{};
+  /// A file descriptor for its standard output and standard error.
+  int output = STDOUT_FILENO;
+  /// A process group of its own, so that it can be ended with everything that it has started. Then the interrupt key
+  /// does not reach it; that its parent has ended does.
+  bool own_group = false;
+};
+
+/// Null-terminated, for exec; valid as long as the words.
+[[nodiscard]] inline std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (const auto& word : words) result.push_back(const_cast<char*>(word.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+/// Starts a program that ends when this process does (more precisely: the calling thread), however that ends, with
+/// nothing on its standard input. Throws `Refused` when it cannot be started.
+[[nodiscard]] inline pid_t spawn(const Spawn& wanted) {
+  // The child reports by it why exec failed; a successful exec closes it.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
   FileDescriptor reading(ends[0]), writing(ends[1]);
+  const auto arguments = pointers(wanted.arguments);
+  const auto variables = wanted.environment ? pointers(*wanted.environment) : std::vector<char*>();
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw Refused("cannot start a process: " + std::string(std::strerror(errno)));
+  if (child == 0) {  // until exec only what a signal handler may do: other threads' locks are held for ever
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) ::signal(number, SIG_DFL);
+    if (wanted.own_group) ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(wanted.output, STDOUT_FILENO) < 0 ||
+        ::dup2(wanted.output, STDERR_FILENO) < 0) {
+      ::_exit(1);
+    }
+    ::execvpe(arguments[0], arguments.data(), wanted.environment ? variables.data() : environ);
+    const int problem = errno;
+    [[maybe_unused]] const ssize_t told = ::write(writing.get(), &problem, sizeof problem);
+    ::_exit(1);
+  }
+  writing.close();
+  int problem = 0;
+  ssize_t count = 0;
+  while ((count = ::read(reading.get(), &problem, sizeof problem)) < 0 && errno == EINTR) {
+  }
+  if (count != sizeof problem) return child;
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  throw Refused("cannot run " + wanted.arguments.front() + ": " + std::strerror(problem));
+}
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  const int problem = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (problem != 0) throw Refused("cannot run " + arguments.front() + ": " + std::strerror(problem));
+/// Waits for its end.
+[[nodiscard]] inline ExitStatus wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw Error(std::string("lost a process: ") + std::strerror(errno));
+  }
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+}
+
+/// Runs a program; each line of its standard output and standard error goes to `on_line` as it comes. One that prints
+/// nothing for `longest_silence` (none: no limit) is killed. What it has started in its process group ends with it, and
+/// it ends with this process. Throws `Refused` when it cannot be started.
+[[nodiscard]] inline ExitStatus run_process(const std::vector<std::string>& arguments,
+                                            const std::function<void(std::string_view)>& on_line,
+                                            std::optional<std::chrono::milliseconds> longest_silence = std::nullopt) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
+  FileDescriptor reading(ends[0]), writing(ends[1]);
+  const pid_t child = spawn({.arguments = arguments, .output = writing.get(), .own_group = true});
   writing.close();  // or the pipe would never end
+  struct Group {
+    ~Group() { end(); }
+    void end() const { ::kill(-leader, SIGKILL); }
+    pid_t leader;
+  } const group{child};
 
+  // Whether there is something to read, or the end, within the limit.
+  const auto comes = [&](int descriptor) {
+    const int limit = longest_silence ? static_cast<int>(std::min<std::int64_t>(longest_silence->count(), INT_MAX)) : -1;
+    pollfd waiting{descriptor, POLLIN, 0};
+    int ready = 0;
+    while ((ready = ::poll(&waiting, 1, limit)) < 0 && errno == EINTR) {
+    }
+    return ready != 0;
+  };
   LineReader lines(on_line);
+  bool silent = false;
   char buffer[4096];
-  for (;;) {
+  while (!(silent = !comes(reading.get()))) {
     const ssize_t count = ::read(reading.get(), buffer, sizeof buffer);
     if (count > 0) lines.take({buffer, static_cast<std::size_t>(count)});
     if (count == 0 || (count < 0 && errno != EINTR)) break;
   }
+  // One may close its output and go on.
+  const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (!silent && handle.get() >= 0) silent = !comes(handle.get());
+  if (silent) group.end();
   lines.finish();
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  ExitStatus status = wait_for(child);
+  if (silent) status.silent_for = longest_silence;
+  return status;
 }
 
 }  // namespace pace::subject::detail
