@@ -24,8 +24,9 @@ def compiled_packages(ctx, compiler, arguments, inputs):
         arguments = arguments + [packages.path],
         inputs = inputs,
         outputs = [packages],
-        # Inductor calls the C++ compiler, and keeps its caches in the folder for temporary files.
-        env = {"PACE_PYTHON": PYTHON, "PATH": "/usr/local/bin:/usr/bin:/bin"},
+        # Inductor calls the C++ compiler, and keeps its caches in the folder for temporary files. Tests have this PATH
+        # (--incompatible_strict_action_env), so that they find the same compiler: it is part of a package's key.
+        env = {"PACE_PYTHON": PYTHON, "PATH": "/bin:/usr/bin:/usr/local/bin"},
         mnemonic = "InductorCompile",
         progress_message = "Compiling AOTInductor packages for %s" % ctx.label,
     )

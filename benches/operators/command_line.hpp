@@ -94,8 +94,8 @@ namespace detail {
                    text(replay.suite_dir));
   parser |= option("--op", "a,b|all", "operators: names such as aten.add.Tensor, or all", "names of operators, or all",
                    given(line.op));
-  parser |= option("--category", "a,b", "operators: categories of the shipped set, such as pointwise",
-                   "names of categories", text(line.category));
+  parser |= option("--category", "a,b", "operators: categories of the shipped set, such as pointwise, or all; "
+                   "without it a few operators of each", "names of categories, or all", text(line.category));
   parser |= option("--skip-rules", "none|upstream",
                    "operators: upstream leaves out what PyTorch's operatorbench does not run (defaults to none)",
                    "none or upstream", [&rules = replay.skip_rules](Text given) {
@@ -141,7 +141,7 @@ namespace detail {
       "operators: a trace of each operator by LibTorch's profiler, in log/ in the output folder");
   parser |= option("--no-slower-than", "factor",
                    "operators: fail a candidate that is proven to take more than this times the baseline's time (defaults "
-                   "to 5 on the shipped inputs, to none on yours)", "a number above 0, such as 1.1",
+                   "to 10 on most of the shipped inputs, to none on yours)", "a number above 0, such as 1.1",
                    [&limit = replay.no_slower_than](Text given) {
                      return harness::read_number(given, limit.emplace()) && *limit > 0;
                    });

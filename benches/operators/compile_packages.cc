@@ -1,8 +1,11 @@
-// Compiles the packages that the default set needs: what the build runs, so that the bench itself compiles nothing.
+// Compiles the packages that the default set needs: those of its first run, or all others. It is what the build runs, so
+// that the bench itself compiles nothing.
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <c10/core/InferenceMode.h>
@@ -18,18 +21,34 @@ namespace {
 
 namespace operators = pace::families::operators;
 
-void compile(const std::string& corpus_directory, const std::string& set_file, const std::string& out) {
-  const c10::InferenceMode inference;
-  pace::harness::use_threads(pace::harness::default_threads);
+constexpr const char *first_run = "first", *more = "more";
+
+using Calls = std::vector<pace::subject::OperatorCall>;
+
+Calls calls_of(const std::string& corpus_directory, const std::string& set_file, const std::vector<std::string>& categories) {
   operators::ReplayOptions options;
   options.suite_dir = corpus_directory;
-  pace::benches::operators::choose_default_set(options, set_file);
+  pace::benches::operators::choose_default_set(options, set_file, categories);
   const auto corpus = pace::benches::operators::load(options);
   const auto generate = operators::generate_options(options, pace::Options().seed);
-  std::vector<pace::subject::OperatorCall> calls;
+  Calls calls;
   for (const auto& selected : operators::select(corpus, options, [](const std::string&) {}))
     for (const auto& sample : selected.samples)
       calls.push_back(operators::make_announced_call(selected.op->name, sample, generate, 1, options.channels_last));
+  return calls;
+}
+
+void compile(const std::string& part, const std::string& corpus_directory, const std::string& set_file,
+             const std::string& out) {
+  const c10::InferenceMode inference;
+  pace::harness::use_threads(pace::harness::default_threads);
+  Calls calls = calls_of(corpus_directory, set_file, {});
+  if (part == more) {
+    std::set<std::string> first;
+    for (const auto& call : calls) first.insert(call.signature());
+    calls = calls_of(corpus_directory, set_file, {pace::benches::operators::all_categories});
+    std::erase_if(calls, [&](const auto& call) { return first.contains(call.signature()); });
+  }
   std::vector<const pace::subject::OperatorCall*> pointers;
   for (const auto& call : calls) pointers.push_back(&call);
   pace::subject::PackageStore().export_and_compile(pointers, out);
@@ -38,12 +57,12 @@ void compile(const std::string& corpus_directory, const std::string& set_file, c
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "usage: compile_packages CORPUS_DIRECTORY SET_FILE OUTPUT_DIRECTORY\n";
+  if (argc != 5 || (argv[1] != std::string_view(first_run) && argv[1] != std::string_view(more))) {
+    std::cerr << "usage: compile_packages first|more CORPUS_DIRECTORY SET_FILE OUTPUT_DIRECTORY\n";
     return 2;
   }
   try {
-    compile(argv[1], argv[2], argv[3]);
+    compile(argv[1], argv[2], argv[3], argv[4]);
   } catch (const std::exception& error) {
     std::cerr << "compile_packages: " << error.what() << '\n';
     return 1;

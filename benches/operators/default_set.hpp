@@ -1,4 +1,5 @@
-// What is replayed when nobody says what: a few operators of each category from the corpora that pace ships.
+// What is replayed when no inputs are named: operators of each category from the corpora that pace ships; fewer in a
+// first run, which compiles for a newcomer who waits.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +21,19 @@ inline constexpr const char* shipped_corpus = "benches/corpus/pace_train";
 inline constexpr const char* shipped_set = "benches/operators/default_set.txt";
 
 /// Samples of each operator: the first and second recorded shapes. More take longer to compile than to measure.
-inline constexpr std::size_t shipped_samples = 2;
+inline constexpr std::size_t shipped_samples = 2, first_run_samples = 1;
+
+/// In the place of categories: all of them.
+inline constexpr const char* all_categories = "all";
 
 /// A section of the default set.
 struct Category {
   std::string name;
   std::vector<std::string> operators;
+  /// Those of the first run.
+  std::vector<std::string> first{};
+  /// Those whose speed is reported and not judged.
+  std::vector<std::string> reported{};
 };
 
 namespace detail {
@@ -40,7 +48,7 @@ namespace detail {
   return std::string(name);
 }
 
-/// Throws InputError unless the line is `namespace.operator.overload` and nothing else.
+/// Throws InputError unless the word is `namespace.operator.overload` and nothing else.
 inline void require_operator_name(std::string_view line, const Location& where) {
   const auto in_name = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
@@ -54,8 +62,8 @@ inline void require_operator_name(std::string_view line, const Location& where) 
 
 }  // namespace detail
 
-/// The categories of a default set, in the file's order: below each `[category]` its operators, one a line; empty lines
-/// and those that begin with # say nothing. Throws InputError, with file and line, for anything else: an operator above
+/// The categories of a default set, in the file's order: below each `[category]` its operators, one a line, with ` first`
+/// or ` reported` after those that Category lists so; empty lines and those that begin with # say nothing. Throws InputError, with file and line, for anything else: an operator above
 /// the first category or named twice, a category named twice or without an operator, a file without any.
 [[nodiscard]] inline std::vector<Category> read_default_set(const std::string& file) {
   std::ifstream lines(file);
@@ -70,44 +78,68 @@ inline void require_operator_name(std::string_view line, const Location& where) 
   for (std::string line; std::getline(lines, line);) {
     ++where.line;
     if (line.empty() || line.front() == '#') continue;
+    std::string name = line;
     if (line.front() == '[') {
       require_operators();
       categories.push_back({detail::heading(line, where), {}});
       last_heading = where;
     } else {
-      detail::require_operator_name(line, where);
+      std::string mark;
+      if (const std::size_t space = line.find(' '); space != std::string::npos) {
+        name = line.substr(0, space);
+        mark = line.substr(space + 1);
+      }
+      detail::require_operator_name(name, where);
+      if (name != line && mark != "first" && mark != "reported")
+        throw InputError(where, "expected an operator such as aten.add.Tensor, or one with 'first' or 'reported' after it; "
+                                "found '" + line + "'");
       if (categories.empty())
         throw InputError(where, "expected a [category] above the first operator, found '" + line + "'");
-      categories.back().operators.push_back(line);
+      categories.back().operators.push_back(name);
+      if (mark == "first") categories.back().first.push_back(name);
+      if (mark == "reported") categories.back().reported.push_back(name);
     }
-    if (!seen.insert(line).second) throw InputError(where, "'" + line + "' is named twice; expected it once");
+    if (!seen.insert(name).second) throw InputError(where, "'" + name + "' is named twice; expected it once");
   }
   require_operators();
   if (categories.empty()) throw InputError({file}, "expected [category] headings with operators below, found none");
   return categories;
 }
 
-/// Sets `options` to the operators of some categories of the default set in `file`, or of all of them without any
-/// named. Returns the categories that are chosen, in the file's order. Throws InputError for a name that the file has
-/// not, and as read_default_set() does.
+/// Sets `options` to the first run of the default set in `file`, or to the categories that are named (`all`: every one).
+/// Returns the categories that are chosen, in the file's order. Throws InputError for a name that the file has not, for a
+/// file without a first run, and as read_default_set() does.
 inline std::vector<Category> choose_default_set(families::operators::ReplayOptions& options, const std::string& file,
                                                 const std::vector<std::string>& categories = {}) {
   std::vector<Category> all = read_default_set(file);
+  const bool first_run = categories.empty();
+  const bool every = categories == std::vector<std::string>{all_categories};
   for (const auto& name : categories) {
+    if (every) break;
     if (std::any_of(all.begin(), all.end(), [&](const Category& each) { return each.name == name; })) continue;
     std::string known;
     for (const auto& each : all) known += (known.empty() ? "" : ", ") + each.name;
-    throw InputError({}, "no category '" + name + "' in the default set; expected some of " + known);
+    throw InputError({}, "no category '" + name + "' in the default set; expected " + all_categories + ", or some of " + known);
   }
-  if (!categories.empty())
+  if (first_run) {
+    for (auto& each : all) {
+      each.operators = each.first;
+      each.reported.clear();
+    }
+    std::erase_if(all, [](const Category& each) { return each.operators.empty(); });
+    if (all.empty()) throw InputError({file}, "expected operators with 'first' after them, found none");
+  } else if (!every) {
     std::erase_if(all, [&](const Category& each) {
       return std::find(categories.begin(), categories.end(), each.name) == categories.end();
     });
+  }
   std::string names;
   for (const auto& each : all)
     for (const auto& op : each.operators) names += (names.empty() ? "" : ",") + op;
   options.op = names;
-  options.max_samples = shipped_samples;
+  options.max_samples = first_run ? first_run_samples : shipped_samples;
+  options.reported.clear();
+  for (const auto& each : all) options.reported.insert(each.reported.begin(), each.reported.end());
   return all;
 }
 

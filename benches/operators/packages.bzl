@@ -6,7 +6,7 @@ def _impl(ctx):
     return compiled_packages(
         ctx,
         compiler = ctx.executable.compiler,
-        arguments = [ctx.files.corpus[0].dirname, ctx.file.set.path],
+        arguments = [ctx.attr.part, ctx.files.corpus[0].dirname, ctx.file.set.path],
         inputs = ctx.files.corpus + [ctx.file.set],
     )
 
@@ -16,6 +16,7 @@ inductor_packages = rule(
         # In the target configuration: the bench has it compiled like that already.
         "compiler": attr.label(executable = True, cfg = "target", mandatory = True),
         "corpus": attr.label(mandatory = True),
+        "part": attr.string(doc = "Of the set: its first run, or what is more.", values = ["first", "more"]),
         "set": attr.label(allow_single_file = True, mandatory = True),
     },
 )

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -44,9 +45,9 @@ const std::string good =
     "[pointwise]\n"
     "aten.add.Tensor\n"
     "# in place\n"
-    "aten.relu_.default\n"
+    "aten.relu_.default first\n"
     "[matmul]\n"
-    "aten.mm.default\n";
+    "aten.mm.default reported\n";
 
 TEST_CASE("a default set is categories of operators, in the file's order") {
   const SetFile file(good);
@@ -56,14 +57,32 @@ TEST_CASE("a default set is categories of operators, in the file's order") {
   CHECK(categories[0].operators == std::vector<std::string>{"aten.add.Tensor", "aten.relu_.default"});
   CHECK(categories[1].name == "matmul");
   CHECK(categories[1].operators == std::vector<std::string>{"aten.mm.default"});
+  CHECK(categories[0].first == std::vector<std::string>{"aten.relu_.default"});
+  CHECK(categories[0].reported.empty());
+  CHECK(categories[1].first.empty());
+  CHECK(categories[1].reported == std::vector<std::string>{"aten.mm.default"});
+}
+
+TEST_CASE("without categories a first run is chosen: its operators, one sample each") {
+  const SetFile file(good);
+  pace::families::operators::ReplayOptions options;
+  const auto chosen = choose_default_set(options, file.path());
+  REQUIRE(chosen.size() == 1);
+  CHECK(chosen[0].name == "pointwise");
+  CHECK(options.op == "aten.relu_.default");
+  CHECK(options.max_samples == 1);
+  const SetFile without("[a]\naten.add.Tensor\n");
+  CHECK_THROWS_MATCHES(choose_default_set(options, without.path()), pace::InputError,
+                       MessageMatches(ContainsSubstring("expected operators with 'first' after them")));
 }
 
 TEST_CASE("all of the set is chosen, or the categories that are named") {
   const SetFile file(good);
   pace::families::operators::ReplayOptions options;
-  CHECK(choose_default_set(options, file.path()).size() == 2);
+  CHECK(choose_default_set(options, file.path(), {pace::benches::operators::all_categories}).size() == 2);
   CHECK(options.op == "aten.add.Tensor,aten.relu_.default,aten.mm.default");
   CHECK(options.max_samples == pace::benches::operators::shipped_samples);
+  CHECK(options.reported == std::set<std::string>{"aten.mm.default"});
 
   const auto chosen = choose_default_set(options, file.path(), {"matmul"});
   REQUIRE(chosen.size() == 1);
@@ -73,7 +92,7 @@ TEST_CASE("all of the set is chosen, or the categories that are named") {
 
   CHECK_THROWS_MATCHES(choose_default_set(options, file.path(), {"matmull"}), pace::InputError,
                        MessageMatches(ContainsSubstring("no category 'matmull'") &&
-                                      ContainsSubstring("expected some of pointwise, matmul")));
+                                      ContainsSubstring("expected all, or some of pointwise, matmul")));
 }
 
 TEST_CASE("what is not a default set is refused, with file and line") {
@@ -101,6 +120,9 @@ TEST_CASE("what is not a default set is refused, with file and line") {
                                "aten.add.Tensor, aten.mm.default", "aten..Tensor", ".add.Tensor", "aten.add."})
     refused("[a]\n" + op + "\n", 2, "expected an operator such as aten.add.Tensor");
 
+  for (const std::string op : {"aten.add.Tensor last", "aten.add.Tensor first reported", "aten.add.Tensor  first"})
+    refused("[a]\n" + op + "\n", 2, "with 'first' or 'reported' after it");
+
   CHECK_THROWS_MATCHES(read_default_set("/nowhere/default_set.txt"), pace::InputError,
                        MessageMatches(ContainsSubstring("/nowhere/default_set.txt") &&
                                       ContainsSubstring("cannot be read")));
@@ -118,6 +140,12 @@ TEST_CASE("the shipped set has four operators or more of every category, all of 
       CHECK(corpus.find(op) != nullptr);
     }
   }
+  pace::families::operators::ReplayOptions options;
+  // A newcomer waits for its packages, 3 s each.
+  const auto first_run = choose_default_set(options, pace::benches::operators::shipped_set);
+  CHECK(first_run.size() == names.size());  // some of each
+  CHECK(std::count(options.op.begin(), options.op.end(), ',') < 12);
+  CHECK(options.reported.empty());  // what it shows, it judges
   CHECK(names == std::set<std::string>{"attention", "convolution", "indexing", "matmul", "normalisation", "pointwise",
                                        "pooling", "reduction", "softmax"});
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ struct ReplayOptions {
   /// A candidate that is proven to take more than this many times the baseline's time fails. None: speed decides
   /// nothing.
   std::optional<double> no_slower_than;
+  /// Operators to which that does not apply: their speed is reported only.
+  std::set<std::string> reported;
   /// Directories of compiled packages to look in before compiling.
   std::vector<std::string> packages;
   /// Tensors of four dimensions are given in channels-last memory format.
