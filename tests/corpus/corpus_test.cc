@@ -227,3 +227,10 @@ TEST_CASE("what is no corpus is named") {
   CHECK_THROWS_WITH(Corpus::from_file(file), ContainsSubstring("expected recorded operator inputs"));
   CHECK_THROWS_AS(Corpus::from_file(missing), pace::InputError);
 }
+
+TEST_CASE("a file that is too large to be one model's inputs is not read to its end") {
+  const pace::test::Scratch directory;
+  const auto path = directory.write("model.txt", add + "cnt: 7, ((T([1], f16), 0.0), {})\n");
+  CHECK_NOTHROW(detail::read_text_file(path, 100));
+  CHECK_THROWS_WITH(detail::read_text_file(path, 50), path + ": expected recorded operator inputs of at most 50 bytes");
+}

@@ -75,21 +75,6 @@ TEST_CASE("values lie in the range of their dtype") {
   }
 }
 
-TEST_CASE("an integer range replaces that of integer tensors, clamped to their type") {
-  GenerateOptions options;
-  options.integer_range = {0, 1000};
-  CHECK(least(tensor("T([100000], i64)", options)) == 0);
-  CHECK(most(tensor("T([100000], i64)", options)) == 999);
-  CHECK(most(tensor("T([100000], u8)", options)) == 255);
-  CHECK(most(tensor("T([100000], i8)", options)) == 127);
-  CHECK(most(tensor("T([1000], b8)", options)) == 1);
-  options.integer_range = {5, 5};
-  CHECK_THROWS_WITH(tensor("T([2], i64)", options), ContainsSubstring("range of integers [5, 5)"));
-  options.integer_range = {INT64_MIN, INT64_MAX};
-  CHECK_THROWS_AS(tensor("T([2], i64)", options), pace::Refused);
-  CHECK(least(tensor("T([100000], i8)", options)) == -128);
-}
-
 TEST_CASE("a sample gets the same values in every process, other samples and seeds get others") {
   // Fixed numbers: a change of the generator changes every recorded baseline and must be seen.
   // Worked out apart, in Python, from the definitions of FNV-1a, SplitMix64 and sfc32.

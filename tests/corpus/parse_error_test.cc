@@ -69,6 +69,7 @@ TEST_CASE("a malformed sample is reported with file, line, column and what was e
       {"(('\\xg1',), {})", "model.txt:7:12", "expected an escape of 2 hexadecimal digits"},
       {"((1,), {k: 1})", "model.txt:7:17", "expected the name of a keyword argument in quotes"},
       {"((1,), {'k': 1, 'k': 2})", "model.txt:7:25", "expected each keyword argument once"},
+      {"((), {'\\x1b[31m': 1, '\\x1b[31m': 2})", "model.txt:7:30", "found another '\\x1b[31m'"},
       {"((device(kind='cpu'),), {})", "model.txt:7:18", "expected type="},
       {"(('\u00e9\u00e9', ?), {})", "model.txt:7:17", "expected a value"},  // columns count characters, not bytes
       {"((1,),\n {?})", "model.txt:8:3", "expected the name of a keyword argument"},
@@ -140,6 +141,18 @@ TEST_CASE("deep nesting is an error, not a stack overflow") {
   for (const char* open : {"[", "(", "{'a': ", "[(", "torch.Size("}) {
     CHECK_THAT(message(nested(open, 1000000, "")), ContainsSubstring("expected at most 64 values nested"));
   }
+}
+
+TEST_CASE("a tensor has 64 dimensions at most") {
+  const auto tensor = [](int dimensions) {
+    std::string sizes;
+    for (int i = 0; i < dimensions; ++i) sizes += "1, ";
+    return "((T([" + sizes + "], f32),), {})";
+  };
+  CHECK_NOTHROW(parse_call(tensor(64), start));
+  CHECK_THAT(message(tensor(65)),
+             ContainsSubstring("model.txt:7:14: aten.add.Tensor: expected at most 64 dimensions of a tensor"));
+  CHECK_THAT(message("((T([1], f32, stride=(" + std::string(3000000, '1') + ")),), {})"), ContainsSubstring("a stride"));
 }
 
 TEST_CASE("very long numbers and strings are handled") {

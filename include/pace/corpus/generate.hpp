@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <iostream>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,9 +44,6 @@ struct GenerateOptions {
   /// become None, tensors whose elements share memory are left uninitialised with a message, and values of f16 and bf16
   /// are among 2^11 and 2^8 only, 0 among them.
   bool compat = false;
-  /// Integer tensors (not b8) lie in [first, second) instead of the default range of their type: for operators that
-  /// take them as indices. Must leave between 1 and 2^32 numbers once clamped to the type.
-  std::optional<std::pair<std::int64_t, std::int64_t>> integer_range;
   /// Tensors get no values and take no memory: they are on the `meta` device, with the dtype, sizes and strides that
   /// they would have on `device`. Everything else is as it would be.
   bool metadata_only = false;
@@ -222,20 +218,8 @@ class Generator {
   }
 
   template <typename T>
-  void integers(void* data, std::int64_t elements, RandomBits& random, DType dtype) const {
-    IntegerBounds bounds = integer_bounds(dtype);
-    if (options_.integer_range) {
-      const auto [low, high] = *options_.integer_range;
-      constexpr auto least = static_cast<std::int64_t>(std::numeric_limits<T>::min());
-      constexpr auto most = static_cast<std::int64_t>(std::numeric_limits<T>::max());
-      bounds = {std::max(low, least), high > most ? most + (sizeof(T) < 8) : high};
-      std::int64_t range = 0;
-      if (__builtin_sub_overflow(bounds.high, bounds.low, &range) || range < 1 || range > std::int64_t{1} << 32) {
-        throw Refused("the range of integers [" + std::to_string(low) + ", " + std::to_string(high) +
-                      ") holds no number of " + std::string(abbreviation(dtype)) + ", or more than 2^32");
-      }
-    }
-    fill_integers(static_cast<T*>(data), elements, random, bounds);
+  static void integers(void* data, std::int64_t elements, RandomBits& random, DType dtype) {
+    fill_integers(static_cast<T*>(data), elements, random, integer_bounds(dtype));
   }
 
   static constexpr int half_digits = 11;

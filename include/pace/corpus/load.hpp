@@ -53,8 +53,12 @@ struct LoadOptions {
 
 namespace detail {
 
-/// The whole file. Stops at the first NUL byte, so that a large binary file is not read to its end.
-inline std::string read_text_file(const std::filesystem::path& path) {
+/// Recorded models have a megabyte or two; text beyond this is something else, and would fill the memory.
+inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
+
+/// The whole file. Stops at the first NUL byte, so that a large binary file is not read to its end. Throws InputError for
+/// what is no text file, cannot be read, or has more than `most` bytes.
+inline std::string read_text_file(const std::filesystem::path& path, std::size_t most = most_bytes) {
   const Location where{path.string()};
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -73,6 +77,8 @@ inline std::string read_text_file(const std::filesystem::path& path) {
     if (text.find('\0', size) != std::string::npos) {
       throw InputError(where, "expected a text file of recorded operator inputs, found binary data");
     }
+    if (text.size() > most)
+      throw InputError(where, "expected recorded operator inputs of at most " + std::to_string(most) + " bytes");
   }
   if (!file.eof()) throw InputError(where, "the file cannot be read to its end");
   return text;

@@ -47,17 +47,23 @@ inline DType scan_dtype(Cursor& cursor) {
   cursor.fail_at(start, "expected " + std::string(expected) + ", found " + quoted_start(cursor.since(start)));
 }
 
+/// More than LibTorch's operators take; some of them would spend minutes on a tensor of a million dimensions of size 1.
+inline constexpr std::size_t most_dimensions = 64;
+
 /// A list or tuple of integers that are not negative: `[2, 3]`, `(1,)`, `()`.
 inline std::vector<std::int64_t> scan_naturals(Cursor& cursor, std::string_view what, std::string_view each) {
   const bool list = cursor.accept('[');
   if (!list && !cursor.accept('(')) cursor.fail(what);
   const char close = list ? ']' : ')';
+  const std::size_t begin = cursor.position();
   std::vector<std::int64_t> out;
   while (!cursor.accept(close)) {
     if (!out.empty()) {
       cursor.expect(',', list ? "',' or ']'" : "',' or ')'");
       if (cursor.accept(close)) break;
     }
+    if (out.size() == most_dimensions)
+      cursor.fail_at(begin, "expected at most " + std::to_string(most_dimensions) + " dimensions of a tensor");
     cursor.skip_space();
     const std::size_t start = cursor.position();
     out.push_back(scan_int64(cursor, each));

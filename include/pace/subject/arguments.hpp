@@ -16,6 +16,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/core/error.hpp"
+#include "pace/corpus/cursor.hpp"
 #include "pace/corpus/generate.hpp"
 #include "pace/subject/coerce.hpp"
 
@@ -90,7 +91,7 @@ struct ArgumentBinder {
     }
     for (const auto& [key, value] : inputs.kwargs) {
       const std::size_t i = index_of(key);
-      if (given[i]) fail("got argument '" + key + "' twice");
+      if (given[i]) fail("got argument " + corpus::detail::quoted_start(key) + " twice");
       bound[i] = bind_one(i, value);
       given[i] = true;
     }
@@ -128,7 +129,7 @@ struct ArgumentBinder {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].name() == key) return i;
     }
-    fail("has no argument '" + key + "'");
+    fail("has no argument " + corpus::detail::quoted_start(key));
   }
 
   [[nodiscard]] BoundArgument bind_one(std::size_t i, const c10::IValue& value) {

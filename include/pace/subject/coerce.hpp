@@ -15,6 +15,7 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "pace/core/error.hpp"
+#include "pace/corpus/cursor.hpp"
 
 namespace pace::subject::detail {
 
@@ -34,7 +35,7 @@ struct Mismatch {
     text << "the float " << value.toDouble();
     return text.str();
   }
-  if (value.isString()) return "the string '" + value.toStringRef() + "'";
+  if (value.isString()) return "the string " + corpus::detail::quoted_start(value.toStringRef());
   if (value.isList()) return "a list of " + std::to_string(value.toListRef().size());
   if (value.isTuple()) return "a tuple of " + std::to_string(value.toTupleRef().elements().size());
   return "a " + value.tagKind();
