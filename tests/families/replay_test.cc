@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/ops/ones_like.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -216,6 +217,29 @@ TEST_CASE("for accuracy alone there are as few rounds as make a time, and a cosi
   options.repeats = 2;
   const auto repeated = fixture.run(options).at(0);
   CHECK(repeated.rounds == 6);  // two cycles of three back ends
+}
+
+TEST_CASE("what an operator leaves uninitialised is not compared, for accuracy alone neither") {
+  Fixture fixture("Operator: aten.new_empty.default\ncnt: 1, ((T([64], f32), [64]), {})\n");
+  class Ones final : public subject::Backend {
+   public:
+    [[nodiscard]] std::string name() const override { return "ones"; }
+    [[nodiscard]] std::unique_ptr<subject::Executable> prepare(const subject::OperatorCall&) override {
+      class Run : public subject::Executable {
+        c10::IValue run(const std::vector<at::Tensor>& tensors) override { return at::ones_like(tensors.at(0)); }
+      };
+      return std::make_unique<Run>();
+    }
+  };
+  fixture.registry.add(std::make_unique<Ones>());
+  operators::ReplayOptions options;
+  options.backends = "eager,ones";
+  for (const bool accuracy_only : {false, true}) {
+    options.accuracy_only = accuracy_only;
+    const auto result = fixture.run(options).at(0);
+    CHECK(result["ones"].outcome == Outcome::measured);
+    CHECK_FALSE(result["ones"].checked);
+  }
 }
 
 TEST_CASE("a back end named twice is refused") {

@@ -67,6 +67,24 @@ TEST_CASE("all operators but those that the skip rules leave out, which are name
                                          "Skipping aten.made_up.default, no inductor impl"});
 }
 
+TEST_CASE("the skip rules ask for kernels on the device of the run") {
+  const auto corpus = corpus_of(
+      "Operator: aten._scaled_dot_product_flash_attention_for_cpu.default\n"
+      "cnt: 1, ((T([1, 1, 2, 8], f32), T([1, 1, 2, 8], f32), T([1, 1, 2, 8], f32)), {})\n"
+      "Operator: aten.new_zeros.default\ncnt: 1, ((T([4], f32), [4]), {})\n");
+  operators::ReplayOptions options;
+  options.skip_rules = operators::SkipRules::upstream;
+  CHECK(select(corpus, options).selected.size() == 2);
+  for (const char* device : {"cuda", "cuda:1"}) {
+    options.device = device;
+    const auto [selected, said] = select(corpus, options);
+    REQUIRE(selected.size() == 1);  // a composite operator runs everywhere
+    CHECK(selected[0].op->name == "aten.new_zeros.default");
+    CHECK(said ==
+          std::vector<std::string>{"Skipping aten._scaled_dot_product_flash_attention_for_cpu.default, no inductor impl"});
+  }
+}
+
 TEST_CASE("nothing is left out unless somebody asks for it") {
   const auto corpus = corpus_of(recorded);
   const auto [selected, said] = select(corpus, {});

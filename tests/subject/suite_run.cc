@@ -125,7 +125,7 @@ int run(const Arguments& arguments) {
   for (const auto& op : corpus.operators()) {
     ++number;
     if (!arguments.op.empty() && op.name != arguments.op) continue;
-    if (!arguments.all && (corpus::yields_no_inputs(op.name) || subject::skip_operator(op.name).skip)) {
+    if (!arguments.all && (corpus::yields_no_inputs(op.name) || subject::skip_operator(op.name, subject::has_kernel_on(c10::kCPU)).skip)) {
       ++tally.skipped_operators;
       continue;
     }

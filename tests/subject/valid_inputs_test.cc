@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/core/op_registration/op_registration.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
@@ -25,6 +26,10 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
+
+// An operator of another library.
+const auto library = torch::RegisterOperators().op("pace_test::paged(Tensor self, Tensor block_table) -> Tensor",
+                                                   [](at::Tensor self, const at::Tensor&) { return self; });
 
 using Catch::Matchers::ContainsSubstring;
 using pace::subject::make_inputs_valid;
@@ -159,7 +164,7 @@ TEST_CASE("what cannot be made valid is refused, with the reason", "[subject]") 
   CHECK_THAT(why("aten.index.Tensor", inputs({random({3}), list({indices({2}), indices({2})})})),
              ContainsSubstring("cannot run aten.index.Tensor"));
   CHECK_THAT(why("aten.segment_reduce.default", inputs({random({4}), "sum"}, {{"lengths", indices({2})}})),
-             ContainsSubstring("argument 'lengths' holds indices"));
+             ContainsSubstring("argument 'lengths' holds integers, and pace does not know which are valid"));
   CHECK_THAT(why("aten.resize_.default", inputs({random({2}), list({5})})),
              ContainsSubstring("memory of its own argument"));
   CHECK_THAT(why("aten.set_.source_Tensor", inputs({random({2}), random({3})})),
@@ -167,11 +172,84 @@ TEST_CASE("what cannot be made valid is refused, with the reason", "[subject]") 
 }
 
 TEST_CASE("a call that computes nothing says so", "[subject]") {
-  const auto uninitialised = [](const char* name) {
-    return pace::subject::result_is_uninitialised(OperatorCall::bind(name, inputs({random({2}), list({2})})));
-  };
-  CHECK(uninitialised("aten.new_empty.default"));
-  CHECK_FALSE(uninitialised("aten.new_zeros.default"));
+  for (const char* name : {"aten.new_empty.default", "aten.new_empty_strided.default", "aten.empty_like.default",
+                           "aten.empty.memory_format", "aten.empty_permuted.default"})
+    CHECK(pace::subject::result_is_uninitialised(name));
+  CHECK_FALSE(pace::subject::result_is_uninitialised("aten.new_zeros.default"));
+}
+
+TEST_CASE("where sequences begin and groups end", "[subject]") {
+  using Integers = std::vector<std::int64_t>;
+  // 10 queries and 7 keys in 3 sequences behind one another, of 4 queries and 3 keys at most.
+  const auto q = indices({4}, at::kInt), k = indices({4}, at::kInt), used = indices({3}, at::kInt);
+  const auto query = random({10, 2, 8}), key = random({7, 2, 8});
+  make_inputs_valid(OperatorCall::bind("aten._flash_attention_forward.default",
+                                       inputs({query, key, key, q, k, 4, 3, 0.0, false, false}, {{"seqused_k", used}})));
+  CHECK(values(q) == Integers{0, 3, 6, 10});
+  CHECK(values(k) == Integers{0, 2, 4, 7});
+  CHECK(values(used) == Integers{2, 2, 2});
+  CHECK_THAT(why("aten._flash_attention_forward.default",
+                 inputs({query, key, key, indices({4}), indices({4}), 3, 3, 0.0, false, false})),
+             ContainsSubstring("3 sequences of at most 3 do not hold 10 elements"));
+  CHECK_THAT(why("aten._flash_attention_forward.default",
+                 inputs({random({2, 5, 2, 8}), key, key, indices({4}), indices({4}), 4, 3, 0.0, false, false})),
+             ContainsSubstring("operands have the shape [2, 5, 2, 8]"));
+  const auto begins = indices({3}), ends = indices({3});
+  const auto packed = random({1, 9, 2, 8});
+  make_inputs_valid(OperatorCall::bind("aten._efficient_attention_forward.default",
+                                       inputs({packed, packed, packed, c10::IValue(), begins, ends, 5, 5, 0.0, 0})));
+  CHECK(values(begins) == Integers{0, 4, 9});
+  CHECK(values(ends) == Integers{0, 4, 9});
+
+  const auto half = [](std::vector<std::int64_t> sizes) { return random(std::move(sizes)).to(at::kBFloat16); };
+  const auto rows = indices({3}, at::kInt);
+  const auto product = run("aten._grouped_mm.default", inputs({half({100, 32}), half({3, 32, 16}), rows})).toTensor();
+  CHECK(values(rows) == Integers{32, 64, 100});
+  CHECK(product.isfinite().all().item<bool>());
+  const auto columns = indices({2}, at::kInt), summed = indices({2}, at::kInt);
+  (void)run("aten._grouped_mm.default", inputs({half({2, 16, 32}), half({32, 64}), columns}));
+  CHECK(values(columns) == Integers{32, 64});
+  (void)run("aten._grouped_mm.default", inputs({half({16, 48}), half({48, 32}), summed}));
+  CHECK(values(summed) == Integers{16, 48});
+
+  const auto coordinates = indices({6});
+  const auto compressed =
+      run("aten._convert_indices_from_coo_to_csr.default", inputs({coordinates, 4})).toTensor();
+  CHECK(values(coordinates) == Integers{0, 0, 1, 2, 2, 3});
+  CHECK(values(compressed) == Integers{0, 2, 3, 5, 6});
+}
+
+TEST_CASE("integers that are not known to be data are refused, in other libraries always", "[subject]") {
+  // A boundary, a length, a position; each by its name.
+  CHECK_THAT(why("aten._nested_view_from_jagged.default",
+                 inputs({random({4, 2}), indices({3}), random({1})})),
+             ContainsSubstring("argument 'offsets' holds integers"));
+  CHECK_THAT(why("aten.narrow.Tensor", inputs({random({4}), 0, indices({}), 1})),
+             ContainsSubstring("argument 'start' holds integers"));
+  CHECK_THAT(why("aten.randint_like.Tensor", inputs({random({4}), indices({})})),
+             ContainsSubstring("argument 'high' holds integers"));
+  // What is only written to may be integers.
+  CHECK(why("aten.topk.values", inputs({random({4}), 2}, {{"values", random({2})}, {"indices", indices({2})}})) ==
+        "nothing was thrown");
+  CHECK_THAT(why("pace_test.paged.default", inputs({random({4}), indices({2, 2}, at::kInt)})),
+             ContainsSubstring("cannot run pace_test.paged.default: its argument 'block_table' holds integers, and pace "
+                               "does not know which another library's operator takes"));
+  CHECK_THAT(why("pace_test.paged.default", inputs({indices({4}), random({2})})), ContainsSubstring("argument 'self'"));
+  CHECK(why("pace_test.paged.default", inputs({random({4}), random({2})})) == "nothing was thrown");
+}
+
+TEST_CASE("indices alone are made valid where values are to stay", "[subject]") {
+  const auto output = random({3, 7}).mul(9), before = output.clone();
+  const auto call = OperatorCall::bind("aten._softmax_backward_data.default",
+                                       inputs({random({3, 7}), output, -1, static_cast<std::int64_t>(at::kFloat)}));
+  pace::subject::make_indices_valid(call);
+  CHECK_FALSE(pace::subject::takes_indices(call));
+  CHECK(at::equal(output, before));
+  const auto rows = indices({5});
+  const auto gather = OperatorCall::bind("aten.embedding.default", inputs({random({7, 2}), rows}));
+  pace::subject::make_indices_valid(gather);
+  CHECK(pace::subject::takes_indices(gather));
+  CHECK(within(rows, 7));
 }
 
 TEST_CASE("bags of an embedding's backward, and classes between blanks", "[subject]") {

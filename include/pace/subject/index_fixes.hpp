@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "pace/subject/named_arguments.hpp"
 #include "pace/subject/operator_call.hpp"
 #include "pace/subject/signature.hpp"
+#include "pace/subject/value_fixes.hpp"
 
 namespace pace::subject::detail {
 
@@ -158,6 +160,77 @@ inline void fix_ctc(const OperatorCall& call) {
   arguments.tensor("input_lengths").fill_(scores.size(0));
 }
 
+/// Where sequences that lie behind one another begin and end: `boundaries` becomes 0, ..., `total`, ascending, in steps as
+/// equal as can be. Refuses sequences that would be longer than `longest`, if that is known.
+inline void fill_boundaries(const at::Tensor& boundaries, std::int64_t total, std::optional<std::int64_t> longest) {
+  const std::int64_t sequences = boundaries.numel() - 1;
+  if (sequences < 1) throw Refused("its boundaries of sequences have " + std::to_string(sequences + 1) + " elements");
+  if (longest && (total + sequences - 1) / sequences > *longest)
+    throw Refused(std::to_string(sequences) + " sequences of at most " + std::to_string(*longest) + " do not hold " +
+                  std::to_string(total) + " elements");
+  const at::Tensor numbers = at::arange(sequences + 1, at::TensorOptions().dtype(at::kLong));
+  boundaries.copy_(numbers.mul(total).floor_divide(sequences).view(boundaries.sizes()));
+}
+
+/// Attention over sequences that lie behind one another: `cum_seq_q` and `cum_seq_k` (or `cu_seqlens_q` and
+/// `cu_seqlens_k`) are their boundaries in `query` and `key`, `seqused_k` (or `seqlen_k`) is how much of each is used.
+inline void fix_attention(const OperatorCall& call) {
+  const NamedArguments arguments(call);
+  const auto integers = [&](std::string_view name) {
+    return arguments.has_tensor(name) && holds_indices(arguments.tensor(name));
+  };
+  bool packed = false;
+  for (const char* side : {"q", "k"}) {
+    for (const char* prefix : {"cum_seq_", "cu_seqlens_"}) {
+      const std::string name = std::string(prefix) + side;
+      if (!integers(name)) continue;
+      const at::Tensor& operand = arguments.tensor(*side == 'q' ? "query" : "key");
+      if (operand.dim() < 3 || (operand.dim() == 4 && operand.size(0) != 1))
+        throw Refused("its sequences lie behind one another, but its operands have the shape " + joined(operand.sizes()));
+      std::optional<std::int64_t> longest;
+      for (const char* limit : {"max_", "max_seqlen_"}) {
+        const BoundArgument* const found = arguments.find(std::string(limit) + side);
+        if (found != nullptr && found->value.isInt()) longest = found->value.toInt();
+      }
+      fill_boundaries(arguments.tensor(name), operand.size(operand.dim() == 4 ? 1 : 0), longest);
+      packed = true;
+    }
+  }
+  for (const char* name : {"seqused_k", "seqlen_k"}) {
+    if (!integers(name)) continue;
+    const at::Tensor& used = arguments.tensor(name);
+    const at::Tensor& key = arguments.tensor("key");
+    const std::int64_t length = key.size(key.dim() == 4 ? 1 : 0);
+    used.fill_(packed ? length / std::max<std::int64_t>(used.numel(), 1) : length);
+  }
+}
+
+/// Products of groups: `offs` says where each group ends, along the rows of `self`, the columns of `mat2`, or the
+/// dimension that is summed over. Ends are multiples of 16 where that is possible, which kernels on a GPU ask for.
+inline void fix_group_ends(const OperatorCall& call) {
+  const NamedArguments arguments(call);
+  if (!arguments.has_tensor("offs")) return;
+  const at::Tensor& ends = arguments.tensor("offs");
+  const at::Tensor &a = arguments.tensor("self"), &b = arguments.tensor("mat2");
+  if (a.dim() == 3 && b.dim() == 3) throw Refused("its groups are those of its operands, and yet it has 'offs'");
+  const std::int64_t total = a.dim() == 3 ? b.size(-1) : b.dim() == 3 ? a.size(0) : a.size(-1);
+  const std::int64_t groups = ends.numel();
+  if (groups == 0) throw Refused("it has no groups");
+  const std::int64_t step = total / groups >= 16 ? total / groups / 16 * 16 : total / groups;
+  ends.copy_(at::arange(1, groups + 1, at::TensorOptions().dtype(at::kLong)).mul(step).view(ends.sizes()));
+  ends.view({-1})[groups - 1].fill_(total);
+}
+
+/// Rows of coordinates that are to be compressed: ascending, and within `size`.
+inline void fix_ascending_rows(const OperatorCall& call) {
+  const NamedArguments arguments(call);
+  const at::Tensor& rows = arguments.tensor("self");
+  const std::int64_t size = arguments.integer("size"), count = rows.numel();
+  require_bound(size, rows);
+  if (count == 0) return;
+  rows.copy_(at::arange(count, at::TensorOptions().dtype(at::kLong)).mul(size).floor_divide(count).view(rows.sizes()));
+}
+
 /// Number of classes: dimension 1 of a batch of scores, dimension 0 of a single one.
 [[nodiscard]] inline std::int64_t classes(const OperatorCall& call) {
   const NamedArguments arguments(call);
@@ -168,32 +241,45 @@ inline void fix_ctc(const OperatorCall& call) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-using Fix = void (*)(const OperatorCall&);
+/// What makes the indices of an operator valid.
+struct IndexFix {
+  void (*apply)(const OperatorCall&);
+  /// The arguments that it gives values, if they are integers.
+  std::vector<std::string_view> sets;
+};
 
-/// What makes the indices of an operator valid, by its base name (`gather_` goes by `gather`).
-[[nodiscard]] inline const std::map<std::string_view, Fix>& index_fixes() {
-  constexpr Fix classes_of = [](const OperatorCall& call) { fix_one(call, "target", classes(call)); };
-  constexpr Fix elements_of = [](const OperatorCall& call) {
-    fix_one(call, "index", NamedArguments(call).tensor("self").numel());
-  };
-  constexpr Fix unpooling = [](const OperatorCall& call) {
-    fix_one(call, "indices", product(NamedArguments(call).integers("output_size")));
-  };
-  static const std::map<std::string_view, Fix> fixes = {
-      {"gather", fix_along_dim},
-      {"scatter", fix_along_dim},
-      {"scatter_add", fix_along_dim},
-      {"scatter_reduce", fix_along_dim},
-      {"index_select", fix_along_dim},
-      {"index_add", fix_along_dim},
-      {"index_copy", fix_along_dim},
-      {"index_fill", fix_along_dim},
-      {"index_reduce", fix_along_dim},
-      {"index", fix_index_list},
-      {"_unsafe_index", fix_index_list},
-      {"index_put", fix_index_list},
-      {"_unsafe_index_put", fix_index_list},
-      {"_index_put_impl", fix_index_list},
+/// By an operator's base name (`gather_` goes by `gather`).
+[[nodiscard]] inline const std::map<std::string_view, IndexFix>& index_fixes() {
+  static const IndexFix along_dim{fix_along_dim, {"index"}}, index_list{fix_index_list, {"indices"}};
+  static const IndexFix classes_of{[](const OperatorCall& call) { fix_one(call, "target", classes(call)); }, {"target"}};
+  static const IndexFix elements_of{
+      [](const OperatorCall& call) { fix_one(call, "index", NamedArguments(call).tensor("self").numel()); }, {"index"}};
+  static const IndexFix unpooling{
+      [](const OperatorCall& call) {
+        fix_one(call, "indices", product(NamedArguments(call).integers("output_size")));
+      },
+      {"indices"}};
+  static const IndexFix bags{fix_embedding_bag, {"indices", "offsets", "offset2bag"}};
+  static const IndexFix ctc{fix_ctc, {"targets", "target_lengths", "input_lengths"}};
+  static const IndexFix attention{fix_attention,
+                                  {"cum_seq_q", "cum_seq_k", "cu_seqlens_q", "cu_seqlens_k", "seqused_k", "seqlen_k"}};
+  static const IndexFix groups{fix_group_ends, {"offs"}};
+  static const IndexFix samples{[](const OperatorCall& call) { make_probabilities(call, "random_samples"); }, {}};
+  static const std::map<std::string_view, IndexFix> fixes = {
+      {"gather", along_dim},
+      {"scatter", along_dim},
+      {"scatter_add", along_dim},
+      {"scatter_reduce", along_dim},
+      {"index_select", along_dim},
+      {"index_add", along_dim},
+      {"index_copy", along_dim},
+      {"index_fill", along_dim},
+      {"index_reduce", along_dim},
+      {"index", index_list},
+      {"_unsafe_index", index_list},
+      {"index_put", index_list},
+      {"_unsafe_index_put", index_list},
+      {"_index_put_impl", index_list},
       {"take", elements_of},
       {"put", elements_of},
       {"nll_loss", classes_of},
@@ -202,30 +288,48 @@ using Fix = void (*)(const OperatorCall&);
       {"nll_loss2d", classes_of},
       {"nll_loss2d_forward", classes_of},
       {"nll_loss2d_backward", classes_of},
-      {"_embedding_bag", fix_embedding_bag},
-      {"_embedding_bag_forward_only", fix_embedding_bag},
-      {"_embedding_bag_per_sample_weights_backward", fix_embedding_bag},
-      {"embedding", [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("weight", 0)); }},
-      {"embedding_dense_backward",
-       [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).integer("num_weights")); }},
-      {"max_pool2d_with_indices_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::max_pool2d_with_indices", 2); }},
-      {"max_pool3d_with_indices_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::max_pool3d_with_indices", 3); }},
-      {"adaptive_max_pool2d_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool2d", 2); }},
-      {"adaptive_max_pool3d_backward",
-       [](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool3d", 3); }},
-      {"embedding_renorm",
-       [](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("self", 0)); }},
-      {"_embedding_bag_dense_backward", fix_embedding_bag_backward},
-      {"_ctc_loss", fix_ctc},
-      {"_ctc_loss_backward", fix_ctc},
       {"multi_margin_loss", classes_of},
       {"multi_margin_loss_backward", classes_of},
+      {"_embedding_bag", bags},
+      {"_embedding_bag_forward_only", bags},
+      {"_embedding_bag_per_sample_weights_backward", bags},
+      {"_embedding_bag_dense_backward",
+       {fix_embedding_bag_backward, {"indices", "offset2bag", "bag_size", "maximum_indices"}}},
+      {"embedding",
+       {[](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("weight", 0)); }, {"indices"}}},
+      {"embedding_dense_backward",
+       {[](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).integer("num_weights")); },
+        {"indices"}}},
+      {"embedding_renorm",
+       {[](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("self", 0)); }, {"indices"}}},
+      {"max_pool2d_with_indices_backward",
+       {[](const OperatorCall& call) { fix_from_forward(call, "aten::max_pool2d_with_indices", 2); }, {"indices"}}},
+      {"max_pool3d_with_indices_backward",
+       {[](const OperatorCall& call) { fix_from_forward(call, "aten::max_pool3d_with_indices", 3); }, {"indices"}}},
+      {"adaptive_max_pool2d_backward",
+       {[](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool2d", 2); }, {"indices"}}},
+      {"adaptive_max_pool3d_backward",
+       {[](const OperatorCall& call) { fix_from_forward(call, "aten::adaptive_max_pool3d", 3); }, {"indices"}}},
       {"max_unpool2d", unpooling},
       {"max_unpool3d", unpooling},
-      {"_sparse_coo_tensor_with_dims_and_tensors", fix_coordinates},
+      // Where the windows of a pooling begin.
+      {"fractional_max_pool2d", samples},
+      {"fractional_max_pool3d", samples},
+      {"_ctc_loss", ctc},
+      {"_ctc_loss_backward", ctc},
+      {"_sparse_coo_tensor_with_dims_and_tensors", {fix_coordinates, {"indices"}}},
+      {"_convert_indices_from_coo_to_csr", {fix_ascending_rows, {"self"}}},
+      {"_flash_attention_forward", attention},
+      {"_flash_attention_backward", attention},
+      {"_efficient_attention_forward", attention},
+      {"_efficient_attention_backward", attention},
+      {"_cudnn_attention_forward", attention},
+      {"_cudnn_attention_backward", attention},
+      {"_scaled_dot_product_flash_attention_backward", attention},
+      {"_scaled_dot_product_cudnn_attention_backward", attention},
+      {"_grouped_mm", groups},
+      {"_scaled_grouped_mm", groups},
+      {"_scaled_grouped_mm_v2", groups},
   };
   return fixes;
 }

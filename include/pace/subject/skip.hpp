@@ -33,8 +33,7 @@ using HasImplementation = std::function<bool(std::string_view)>;
 /// PyTorch's operatorbench leaves out operators whose random inputs would be out of range, that compute nothing, that
 /// have no implementation, and convolutions, by its rules in its order and with its messages. Its third rule asks
 /// Inductor's tables, which C++ has not; `has_implementation` stands in for them.
-[[nodiscard]] inline SkipDecision skip_operator(std::string_view name,
-                                                const HasImplementation& has_implementation = has_kernel_on(c10::kCPU)) {
+[[nodiscard]] inline SkipDecision skip_operator(std::string_view name, const HasImplementation& has_implementation) {
   const auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   const auto skipping = [&](std::string_view reason) {
     return SkipDecision{true, "Skipping " + std::string(name) + ", " + std::string(reason)};

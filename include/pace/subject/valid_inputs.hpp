@@ -22,17 +22,35 @@ namespace pace::subject {
 
 namespace detail {
 
-/// Names that schemas give to integer tensors that are used as positions or lengths, so that not every value will do.
-inline constexpr std::array<std::string_view, 20> index_parameters = {
-    "index",       "indices",      "target",        "targets",        "offsets",    "offset2bag",  "bag_size",
-    "lengths",     "input_lengths", "target_lengths", "batch_sizes",   "pivots",     "LU_pivots",   "maximum_indices",
-    "sorter",      "crow_indices", "col_indices",   "ccol_indices",   "row_indices", "compressed_indices"};
+/// Names that LibTorch's schemas give to tensors whose elements are data: a run with any integers in them is defined.
+/// Integers in every other argument may be positions, lengths or sizes, of which few are valid.
+inline constexpr std::array<std::string_view, 77> data_parameters = {
+    "A", "B", "a", "append", "aweights", "b", "batch1", "batch2", "bias", "boundaries", "condition", "count",
+    "counts", "dense", "dst", "dummy", "elements", "exponent", "fake_quant_enabled", "fake_quant_on", "fweights",
+    "grad", "grad_out", "grad_output", "gradient", "growth_tracker", "i1", "i2", "i3", "input", "input1", "input2",
+    "input3", "inputs", "like", "mask", "mat", "mat1", "mat2", "matrices", "max", "min", "n", "new_data",
+    "observer_on", "other", "philox_offset", "philox_seed", "prepend", "repeats", "rng_state", "self", "sequences",
+    "sorted_sequence", "source", "src", "tensor", "tensor1", "tensor2", "tensors", "tensors1", "test_elements",
+    "the_template", "unused", "value", "values", "vec", "vec1", "vec2", "weight", "weights", "x", "x1", "x2", "y",
+    "zero_point", "zero_points"};
 
-/// The first integer tensor whose parameter's name says that it holds indices.
-[[nodiscard]] inline std::optional<std::string> index_argument(const OperatorCall& call) {
+/// Whether a run writes to the argument without reading it: `out=`.
+[[nodiscard]] inline bool is_out_argument(const c10::Argument& parameter) {
+  return parameter.kwarg_only() && parameter.alias_info() != nullptr && parameter.alias_info()->isWrite();
+}
+
+/// The first argument that holds integers of which pace does not know which are valid. In LibTorch's own operators those
+/// that neither are data nor get their values from index_fixes(); in other libraries' operators all of them.
+[[nodiscard]] inline std::optional<std::string> unknown_integers(const OperatorCall& call, std::string_view base) {
+  const auto fix = index_fixes().find(base);
+  const auto among = [](const auto& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   for (std::size_t i = 0; i < call.arguments().size(); ++i) {
-    const std::string& name = call.schema().arguments()[i].name();
-    if (std::find(index_parameters.begin(), index_parameters.end(), name) == index_parameters.end()) continue;
+    const c10::Argument& parameter = call.schema().arguments()[i];
+    const std::string& name = parameter.name();
+    if (is_out_argument(parameter) || (!base.empty() && among(data_parameters, name))) continue;
+    if (fix != index_fixes().end() && among(fix->second.sets, name)) continue;
     for (const std::int32_t position : call.arguments()[i].positions) {
       if (position == BoundArgument::hole) continue;
       if (holds_indices(call.tensors()[static_cast<std::size_t>(position)])) return name;
@@ -73,43 +91,46 @@ inline void fix_values(const OperatorCall& call, std::string_view base) {
   try {
     fix->second(call);
   } catch (const c10::Error&) {
+  } catch (const Refused& refused) {
+    refuse_inputs(call, refused.what());
   }
 }
 
 }  // namespace detail
 
-/// Whether the call computes nothing: what it returns is memory as it was found, of which no two implementations agree.
-[[nodiscard]] inline bool result_is_uninitialised(const OperatorCall& call) {
-  constexpr std::array<std::string_view, 5> names = {"aten::empty", "aten::empty_like", "aten::empty_strided",
-                                                     "aten::new_empty", "aten::new_empty_strided"};
-  return std::find(names.begin(), names.end(), call.schema().name()) != names.end();
+/// Whether the operator computes nothing: what it returns is memory as it was found, of which no two implementations
+/// agree. `name`: as recorded, such as aten.new_empty.default.
+[[nodiscard]] inline bool result_is_uninitialised(std::string_view name) {
+  constexpr std::array<std::string_view, 3> beginnings = {"aten.empty", "aten.new_empty", "aten._empty_"};
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view each) { return name.starts_with(each); });
 }
 
 /// Throws `Refused` with the reason for calls that can have no valid values, as far as the operator and the types of its
-/// arguments tell: an argument holds indices and pace does not know which are valid; the call gives its argument other
+/// arguments tell: an argument holds integers and pace does not know which are valid; the call gives its argument other
 /// memory. Looks at no tensor's values.
 inline void require_valid_inputs(const OperatorCall& call) {
   if (const std::optional<std::string> why = detail::why_not_repeatable(call)) detail::refuse_inputs(call, *why);
   const std::string_view base = detail::base_name(call);
-  if (base.empty() || detail::index_fixes().contains(base)) return;
-  if (const std::optional<std::string> index = detail::index_argument(call))
-    detail::refuse_inputs(call, "its argument '" + *index + "' holds indices, and pace does not know which are valid");
+  if (const std::optional<std::string> name = detail::unknown_integers(call, base))
+    detail::refuse_inputs(call, "its argument '" + *name + "' holds integers, and pace does not know which " +
+                                    (base.empty() ? "another library's operator takes" : "are valid"));
 }
 
-/// Makes the values of the call's own tensors such that a run is defined, and refuses calls that can have no such
-/// values. Indices become scattered numbers in range; what a forward call saves for its backward comes from there
-/// (indices of a pooling, statistics of a normalisation, outputs of a softmax); probabilities lie between 0 and 1;
-/// integers are not divided by 0. All other tensors keep their values, and all of them their metadata.
+/// Whether the operator has arguments of which most random values are out of range: make_indices_valid() sets them.
+[[nodiscard]] inline bool takes_indices(const OperatorCall& call) {
+  return detail::index_fixes().contains(detail::base_name(call));
+}
+
+/// Makes the indices of a call such that a run is defined: scattered numbers in range, boundaries that ascend, what a
+/// pooling's forward call returns. All other values stay, and the metadata of all tensors.
 /// Throws `Refused` as require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do not
 /// fit each other.
-inline void make_inputs_valid(const OperatorCall& call) {
+inline void make_indices_valid(const OperatorCall& call) {
   require_valid_inputs(call);
-  const std::string_view base = detail::base_name(call);
-  const auto fix = detail::index_fixes().find(base);
-  if (fix == detail::index_fixes().end()) return detail::fix_values(call, base);
+  const auto fix = detail::index_fixes().find(detail::base_name(call));
+  if (fix == detail::index_fixes().end()) return;
   try {
-    fix->second(call);
-    detail::fix_values(call, base);
+    fix->second.apply(call);
   } catch (const Refused& refused) {
     detail::refuse_inputs(call, refused.what());
   } catch (const c10::Error& error) {
@@ -117,6 +138,15 @@ inline void make_inputs_valid(const OperatorCall& call) {
   } catch (const std::out_of_range&) {  // more dimensions are indexed than there are
     detail::refuse_inputs(call, "no valid indices can be made: its arguments do not fit each other");
   }
+}
+
+/// Makes the values of the call's own tensors such that a run is defined, and computes what a training step would:
+/// indices as make_indices_valid() has them; what a forward call saves for its backward comes from there (statistics of
+/// a normalisation, outputs of a softmax); probabilities lie between 0 and 1; integers are not divided by 0. All other
+/// tensors keep their values, and all of them their metadata. Throws `Refused` as make_indices_valid() does.
+inline void make_inputs_valid(const OperatorCall& call) {
+  make_indices_valid(call);
+  detail::fix_values(call, detail::base_name(call));
 }
 
 }  // namespace pace::subject

@@ -108,7 +108,6 @@ using ValueFix = void (*)(const OperatorCall&);
     if (c.schema().overload_name().empty()) make_probabilities(c, "self");
   };
   constexpr ValueFix weights = [](const OperatorCall& c) { make_positive(c, "self"); };
-  constexpr ValueFix samples = [](const OperatorCall& c) { make_probabilities(c, "random_samples"); };
   static const std::map<std::string_view, ValueFix> fixes = {
       {"native_layer_norm_backward",
        [](const OperatorCall& c) {
@@ -165,8 +164,6 @@ using ValueFix = void (*)(const OperatorCall&);
       {"bincount", weights},
       {"normal", [](const OperatorCall& c) { make_positive(c, "std"); }},
       {"repeat_interleave", [](const OperatorCall& c) { make_positive(c, "repeats"); }},
-      {"fractional_max_pool2d", samples},
-      {"fractional_max_pool3d", samples},
       {"div", make_divisor},
       {"floor_divide", make_divisor},
       {"remainder", make_divisor},

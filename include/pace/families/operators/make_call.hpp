@@ -41,10 +41,12 @@ template <class Finish>
 
 /// Makes the inputs of a sample and binds them to its operator. Throws Refused or InputError, with operator, file and
 /// line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will hold.
+/// `generate.compat`: values are as upstream draws them, but for indices, without which a run may write anywhere.
 [[nodiscard]] inline subject::OperatorCall make_call(const std::string& op, const corpus::Sample& sample,
                                                      const corpus::GenerateOptions& generate, std::size_t copies) {
-  return detail::bind_sample(op, sample, generate, copies, [](subject::OperatorCall call) {
-    subject::make_inputs_valid(call);
+  return detail::bind_sample(op, sample, generate, copies, [&](subject::OperatorCall call) {
+    if (generate.compat) subject::make_indices_valid(call);
+    else subject::make_inputs_valid(call);
     return call;
   });
 }

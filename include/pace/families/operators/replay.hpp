@@ -23,6 +23,7 @@
 #include "pace/families/operators/make_call.hpp"
 #include "pace/families/operators/options.hpp"
 #include "pace/families/operators/profile.hpp"
+#include "pace/families/operators/refusal.hpp"
 #include "pace/families/operators/selection.hpp"
 #include "pace/families/operators/slow_compile.hpp"
 #include "pace/subject/backend.hpp"
@@ -41,22 +42,6 @@ class ReplayListener {
   /// `elapsed` since begin(), packages and checks included.
   virtual void end(const Selected& /*selected*/, Nanoseconds /*elapsed*/) {}
 };
-
-/// One row per back end that says why the sample was not run.
-[[nodiscard]] inline Result refusal(std::string name, const std::vector<std::string>& backends, const std::string& why,
-                                    Outcome outcome = Outcome::refused) {
-  Result result;
-  result.name = std::move(name);
-  result.confidence = run_context().options.confidence;
-  for (const auto& backend : backends) {
-    auto& row = result.implementations.emplace_back();
-    row.name = backend;
-    row.is_baseline = result.implementations.size() == 1;
-    row.message = why;
-    row.outcome = outcome;
-  }
-  return result;
-}
 
 class Replay {
  public:
@@ -170,11 +155,6 @@ class Replay {
   [[nodiscard]] Result compare_backends(const std::string& name, const subject::OperatorCall& call,
                                         const std::vector<RunContext::Fate>& fates) {
     auto comparison = pace::compare(name, call.tensors());
-    if (subject::result_is_uninitialised(call)) {  // timed, and reported as unchecked
-      check::CheckOptions unchecked;
-      unchecked.method = check::CheckOptions::Method::none;
-      comparison.check(unchecked);
-    }
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto fate = std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::Fate::implementation);
       if (fate != fates.end()) {
@@ -196,7 +176,7 @@ class Replay {
     }
     if (options_.no_slower_than && !options_.reported.contains(call.name()))
       comparison.expect(NoSlowerThan(*options_.no_slower_than));
-    settle(comparison);
+    settle(comparison, subject::result_is_uninitialised(call.name()));
     return comparison.note(call.signature()).run();
   }
 
@@ -208,18 +188,20 @@ class Replay {
     return result;
   }
 
+  /// `uninitialised`: outputs hold nothing, so they are timed and reported as unchecked.
   template <class Comparison>
-  void settle(Comparison& comparison) const {
+  void settle(Comparison& comparison, bool uninitialised) const {
     Options options = run_context().options;
+    check::CheckOptions check;
     if (options_.repeats) options.max_rounds = *options_.repeats * backends_.size();
     if (options_.accuracy_only) {
       options.max_rounds = backends_.size();
       options.figures = 0;
-      check::CheckOptions check;
       check.method = check::CheckOptions::Method::cosine;
       check.equal_nan = true;
-      comparison.check(check);
     }
+    if (uninitialised) check.method = check::CheckOptions::Method::none;
+    if (options_.accuracy_only || uninitialised) comparison.check(check);
     comparison.options(options);
   }
 

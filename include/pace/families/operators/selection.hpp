@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <c10/core/DeviceType.h>
+
 #include "pace/core/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/embedding.hpp"
@@ -29,15 +31,16 @@ struct Selected {
   return selected.op->name + '[' + (label.empty() ? std::to_string(selected.first + offset) : label) + ']';
 }
 
-/// Whether the rules leave the operator out; `say` gets a line for it unless that is silent.
-[[nodiscard]] inline bool leave_out(const std::string& op, SkipRules rules,
+/// Whether the rules leave the operator out of a run on that kind of device; `say` gets a line for it unless that is
+/// silent.
+[[nodiscard]] inline bool leave_out(const std::string& op, SkipRules rules, c10::DeviceType device,
                                     const std::function<void(const std::string&)>& say) {
   if (rules == SkipRules::none) return false;
   if (corpus::yields_no_inputs(op)) {
     say("Skipping " + op + ": " + std::string(corpus::no_inputs_warning));
     return true;
   }
-  const auto decision = subject::skip_operator(op);
+  const auto decision = subject::skip_operator(op, subject::has_kernel_on(device));
   if (decision.skip && !decision.message.empty()) say(decision.message);
   return decision.skip;
 }
@@ -59,16 +62,19 @@ struct Selected {
     throw InputError({}, "--op: the recorded inputs have no operator '" + name + "'" + alike);
   }
 
+  // No more than its kind: whether the device is there does not matter here.
+  const c10::DeviceType device = options.device.starts_with("cuda") ? c10::kCUDA : c10::kCPU;
   std::vector<Selected> selection;
   for (const auto& op : corpus.operators()) {
     if (!wanted.empty() && std::ranges::find(wanted, op.name) == wanted.end()) continue;
-    if (leave_out(op.name, options.skip_rules, say)) continue;
+    if (leave_out(op.name, options.skip_rules, device, say)) continue;
     const std::size_t first = std::min(options.start_idx, op.samples.size());
     const std::size_t count = std::min(options.max_samples, op.samples.size() - first);
     if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
   }
   if (selection.empty())
     throw InputError({}, "nothing to replay: --op " + options.op + ", --start-idx " + std::to_string(options.start_idx) +
+                             ", --max-samples " + std::to_string(options.max_samples) +
                              " and the skip rules leave no sample of " + std::to_string(corpus.operators().size()) +
                              " recorded operators");
   return selection;
