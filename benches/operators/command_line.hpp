@@ -4,10 +4,13 @@
 #include <catch2/internal/catch_clara.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +28,9 @@ struct CommandLine {
   std::optional<families::operators::compat::Generation> compat;
   /// Given, not defaulted.
   std::optional<std::string> suite, op, dtype, device, backends;
+  std::optional<std::size_t> max_samples;
+  /// Names of all options that were given, such as `--op`.
+  std::set<std::string, std::less<>> given;
   std::vector<std::string> inductor_configs;
   /// Of the shipped set; empty: all.
   std::string category;
@@ -69,6 +75,85 @@ namespace detail {
   return result;
 }
 
+/// The names of the options among the words of a command line, `--op` for `--op=all`.
+[[nodiscard]] inline std::set<std::string, std::less<>> option_names(const std::deque<std::string>& words) {
+  std::set<std::string, std::less<>> names;
+  for (const auto& word : words)
+    if (word.starts_with("--")) names.insert(word.substr(0, word.find_first_of("=:")));
+  return names;
+}
+
+namespace detail {
+
+struct Meaningless {
+  std::string_view option, why;
+};
+
+/// What pace measures and judges by, and PyTorch's operatorbench has no counterpart of.
+inline constexpr std::string_view fixed_repeats = "the original measures --repeats times, however long that takes";
+inline constexpr std::string_view nothing_judged = "the original judges nothing";
+inline constexpr std::array<Meaningless, 22> meaningless_in_compat = {{
+    {"--backends", "the original compares eager with Inductor; --inductor-config and --measure-nvfuser add to them"},
+    {"--category", "the original knows no categories; expected --op"},
+    {"--no-slower-than", nothing_judged},
+    {"--save-baseline", nothing_judged},
+    {"--baseline", nothing_judged},
+    {"--baseline-margin", nothing_judged},
+    {"--baseline-expires", nothing_judged},
+    {"--process-spread", nothing_judged},
+    {"--alpha", nothing_judged},
+    {"--beta", nothing_judged},
+    {"--stop", nothing_judged},
+    {"--disturbance", nothing_judged},
+    {"--processes", "the original measures in one process"},
+    {"--confidence", "the original states no intervals"},
+    {"--controls", "the original has none"},
+    {"--budget", fixed_repeats},
+    {"--warm-up", fixed_repeats},
+    {"--max-rounds", fixed_repeats},
+    {"--time-limit", fixed_repeats},
+    {"--clock", "the original's own clocks are part of what it does"},
+    {"--figures", "the original times calls in one way"},
+    {"--operands", "the original gives all models the same tensors"},
+}};
+inline constexpr std::string_view one_cycle = "correctness takes one cycle of rounds, which resolves no speed";
+inline constexpr std::array<Meaningless, 4> meaningless_for_accuracy = {{
+    {"--repeats", one_cycle},
+    {"--max-rounds", one_cycle},
+    {"--no-slower-than", one_cycle},
+    {"--figures", one_cycle},
+}};
+
+template <std::size_t count>
+void refuse_meaningless(const std::set<std::string, std::less<>>& given, const std::array<Meaningless, count>& options,
+                        const std::string& mode) {
+  for (const auto& [option, why] : options)
+    if (given.contains(option))
+      throw InputError({}, std::string(option) + " has no meaning with " + mode + ": " + std::string(why));
+}
+
+}  // namespace detail
+
+/// Throws InputError for an option that says nothing in the mode that the others choose.
+inline void require_meaning(const CommandLine& line) {
+  const auto refuse = [](const std::string& message) { throw InputError({}, message); };
+  if (line.compat) {
+    detail::refuse_meaningless(line.given, detail::meaningless_in_compat, "--compat");
+    if (line.given.contains("--skip-rules") && line.replay.skip_rules != families::operators::SkipRules::upstream)
+      refuse("--skip-rules none has no meaning with --compat: the original leaves operators out; expected upstream");
+    if (line.given.contains("--fuser") && !line.measure_nvfuser)
+      refuse("--fuser has no meaning with --compat unless --measure-nvfuser is given: no other model is TorchScript");
+    return;
+  }
+  if (line.replay.accuracy_only)
+    detail::refuse_meaningless(line.given, detail::meaningless_for_accuracy, "--accuracy-checking");
+  if (line.given.contains("--repeats") && line.given.contains("--max-rounds"))
+    refuse("--max-rounds has no meaning with --repeats, which is a number of cycles of rounds; expected one of them");
+  if (line.given.contains("--fuser") && !line.measure_nvfuser && line.backends &&
+      line.backends->find("torchscript") == std::string::npos)
+    refuse("--fuser has no meaning with --backends " + *line.backends + ": none of them is TorchScript");
+}
+
 /// Catch2's parser with the bench's options. Each may be given again, and the last one counts: a target's own arguments
 /// come before those of whoever runs it.
 [[nodiscard]] inline Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser, CommandLine& line) {
@@ -94,10 +179,13 @@ namespace detail {
                    text(replay.suite_dir));
   parser |= option("--op", "a,b|all", "operators: names such as aten.add.Tensor, or all", "names of operators, or all",
                    given(line.op));
-  parser |= option("--category", "a,b", "operators: categories of the shipped set, such as pointwise, or all; "
-                   "without it a few operators of each", "names of categories, or all", text(line.category));
+  parser |= option("--category", "a,b",
+                   "operators: categories of the shipped set, such as pointwise, or all; without it a few operators of "
+                   "each (not with --compat)",
+                   "names of categories, or all", text(line.category));
   parser |= option("--skip-rules", "none|upstream",
-                   "operators: upstream leaves out what PyTorch's operatorbench does not run (defaults to none)",
+                   "operators: upstream leaves out what PyTorch's operatorbench does not run on the device (defaults to "
+                   "none; with --compat always upstream)",
                    "none or upstream", [&rules = replay.skip_rules](Text given) {
                      rules = families::operators::parse_skip_rules(given);
                      return true;
@@ -106,12 +194,16 @@ namespace detail {
                    given(line.dtype));
   parser |= option("--device", "device", "operators: cpu, cuda or cuda:NUMBER (defaults to cpu; with --compat to cuda)",
                    "cpu, cuda or cuda:NUMBER", given(line.device));
-  parser |= option("--max-samples", "number", "operators: samples of each at most (defaults to 15)", "a whole number",
-                   number(replay.max_samples));
+  parser |= option("--max-samples", "number",
+                   "operators: samples of each at most (defaults to 15, of the shipped inputs' default set to 2)",
+                   "a whole number above 0", [&most = line.max_samples](Text given) {
+                     return harness::read_number(given, most.emplace()) && *most > 0;
+                   });
   parser |= option("--start-idx", "number", "operators: the first sample of each (defaults to 0)", "a whole number",
                    number(replay.start_idx));
   parser |= option("--backends", "a,b",
-                   "operators: the baseline, then candidates (defaults to eager,torchscript,aot_inductor)",
+                   "operators: the baseline, then candidates (defaults to eager,torchscript,aot_inductor; not with "
+                   "--compat)",
                    "names of back ends", given(line.backends));
   parser |= option("--inductor-config", "name",
                    "operators: one more back end: halide, autotune, max_autotune, coordinate_descent, freezing, simd, "
@@ -132,8 +224,8 @@ namespace detail {
                    "operators: correctness rather than speed: by cosine, fewest rounds; a flag, or with a value",
                    "true or false", flag(replay.accuracy_only));
   parser |= option("--repeats", "number", "operators: cycles of rounds at most (with --compat defaults to 3)",
-                   "a whole number above 0", [&repeats = replay.repeats](Text given) {
-                     return harness::read_number(given, repeats.emplace()) && *repeats > 0;
+                   "a whole number from 1 to 1000000", [&repeats = replay.repeats](Text given) {
+                     return harness::read_number(given, repeats.emplace()) && *repeats > 0 && *repeats <= 1'000'000;
                    });
   parser |= Catch::Clara::Opt(replay.channels_last)["--channels-last"](
       "operators: four-dimensional inputs in channels-last memory format");
@@ -141,14 +233,18 @@ namespace detail {
       "operators: a trace of each operator by LibTorch's profiler, in log/ in the output folder");
   parser |= option("--no-slower-than", "factor",
                    "operators: fail a candidate that is proven to take more than this times the baseline's time (defaults "
-                   "to 10 on most of the shipped inputs, to none on yours)", "a number above 0, such as 1.1",
+                   "to 10 on most of the shipped inputs, to none on yours; not with --compat or --accuracy-checking)",
+                   "a number above 0, such as 1.1",
                    [&limit = replay.no_slower_than](Text given) {
                      return harness::read_number(given, limit.emplace()) && *limit > 0;
                    });
   parser |= option("--output-dir", "directory",
                    "operators: where the files of a suite go that are not named otherwise (defaults to where you stand)",
                    "a folder's name", text(line.output_dir));
-  parser |= option("--compat", "old|new", "operators: as a generation of PyTorch's operatorbench does it, flaws included",
+  parser |= option("--compat", "old|new",
+                   "operators: as a generation of PyTorch's operatorbench does it, flaws included: on all cores unless "
+                   "--threads is given, outside of inference mode; no table, nothing judged. Standard error says what "
+                   "differs from the original",
                    "old or new", [&compat = line.compat](Text given) {
                      using families::operators::compat::Generation;
                      compat = given == "old" ? Generation::old : Generation::new_;

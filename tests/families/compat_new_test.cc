@@ -26,6 +26,7 @@ using Catch::Matchers::ContainsSubstring;
 using pace::test::CompatFixture;
 using pace::test::costs;
 using pace::test::give_costs;
+using pace::test::notice;
 using pace::test::relu_of;
 using pace::test::compat::Generation;
 
@@ -46,7 +47,7 @@ TEST_CASE("new: a line, and a row of the CSV file") {
   CHECK(fixture.out.str() ==
         "aten.relu.default: inductor=2.0000x (1.4000-2.6000) took 31s\n"
         "Wrote operatorbench_torchbench_float32.csv\n");
-  CHECK(fixture.err.str() == "aten.relu.default: 3 samples\n");
+  CHECK(fixture.err.str() == notice() + "aten.relu.default: 3 samples\n");
   const std::string file =
       "operator,inductor 20th,inductor 50th,inductor 80th,elapsed,eager abs,inductor abs\r\n"
       "aten.relu.default,1.400000,2.000000,2.600000,31.000000,4.00000000,2.33333333\r\n";
@@ -89,6 +90,36 @@ TEST_CASE("new: three back ends, no ratio, as many values as columns") {
   const auto lines = split(fixture.file(file_name), '\n');
   CHECK(split(lines.at(0), ',').size() == split(lines.at(1), ',').size());
   CHECK(split(lines.at(1), ',').size() == 1 + 3 * 3 + 1 + 4);
+}
+
+TEST_CASE("new: names with commas and quotes are one field each") {
+  CompatFixture fixture(relu_of({1}));
+  fixture.add("aot_inductor[max_autotune=1,freezing=1]", costs({0, 2}));
+  fixture.options.inductor_configs = {"max_autotune=1,freezing=1"};
+  (void)fixture.run(Generation::new_);
+  CHECK(split(fixture.file(file_name), '\n').at(0) ==
+        "operator,inductor 20th,inductor 50th,inductor 80th,\"max_autotune=1,freezing=1 20th\","
+        "\"max_autotune=1,freezing=1 50th\",\"max_autotune=1,freezing=1 80th\","
+        "\"inductor/max_autotune=1,freezing=1 20th\",\"inductor/max_autotune=1,freezing=1 50th\","
+        "\"inductor/max_autotune=1,freezing=1 80th\",elapsed,eager abs,inductor abs,\"max_autotune=1,freezing=1 abs\","
+        "\"inductor/max_autotune=1,freezing=1 abs\"\r");
+}
+
+TEST_CASE("new: the time of compiling belongs to the operators, in proportion to what each took") {
+  CompatFixture fixture(relu_of({1}) + "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
+  fixture.inductor->prepare_all_cost = 100;
+  const auto lines = [&] {
+    fixture.out.str("");
+    (void)fixture.run(Generation::new_);
+    return fixture.out.str();
+  };
+  const std::string equal = lines();  // nothing is known of them
+  CHECK_THAT(equal, ContainsSubstring("aten.relu.default: inductor=2.0000x (2.0000-2.0000) took 55s"));
+  CHECK_THAT(equal, ContainsSubstring("aten.neg.default: inductor=2.0000x (2.0000-2.0000) took 55s"));
+  fixture.inductor->compiled_by_operator = {{"aten.relu.default", 3}, {"aten.neg.default", 1}};
+  const std::string shares = lines();
+  CHECK_THAT(shares, ContainsSubstring("aten.relu.default: inductor=2.0000x (2.0000-2.0000) took 80s"));
+  CHECK_THAT(shares, ContainsSubstring("aten.neg.default: inductor=2.0000x (2.0000-2.0000) took 30s"));
 }
 
 TEST_CASE("new: every row is in the file before the next operator starts") {

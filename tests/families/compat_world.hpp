@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,13 +52,18 @@ class StubBackend final : public subject::Backend {
   }
   void prepare_all(std::span<const subject::OperatorCall* const> calls) override {
     world_.log.push_back("prepare " + std::to_string(calls.size()) + " on " + name_);
+    world_.now += prepare_all_cost;
   }
-  [[nodiscard]] std::optional<double> compile_seconds(const subject::OperatorCall&) override { return compiled; }
+  [[nodiscard]] std::optional<double> compile_seconds(const subject::OperatorCall& call) override {
+    const auto own = compiled_by_operator.find(call.name());
+    return own == compiled_by_operator.end() ? compiled : own->second;
+  }
 
   Cost cost;
   Run run = [](const subject::OperatorCall& call, const std::vector<at::Tensor>& tensors) { return call.run(tensors); };
-  double prepare_cost = 0;
+  double prepare_cost = 0, prepare_all_cost = 0;
   std::optional<double> compiled;
+  std::map<std::string, double> compiled_by_operator;
 
  private:
   class Stub final : public subject::Executable {
@@ -147,6 +153,9 @@ class CompatFixture {
   compat::CompatOptions options;
   std::ostringstream out, err;
 };
+
+/// What a flow writes to its error stream before everything else.
+[[nodiscard]] inline std::string notice() { return std::string("--compat: ") + compat::differences + '\n'; }
 
 /// `aten.relu.default` on vectors of those sizes.
 [[nodiscard]] inline std::string relu_of(std::initializer_list<int> sizes) {

@@ -66,6 +66,32 @@ case="a configuration that Inductor does not know, and one that this build lacks
 run --inductor-config fast --inp-file "$work/good.txt"; fails; says "--inductor-config: expected one of halide, autotune"
 run --inductor-config halide --inp-file "$work/good.txt"; fails; says "aot_inductor[halide] refused on 1 of 1"
 
+case="a suite of nothing that can be read says what each file lacks"
+mkdir -p "$work/odd/directory.txt"; mkfifo "$work/odd/pipe.txt"
+run --suite-dir "$work/odd"; fails
+says "left out: $work/odd/pipe.txt: expected an ordinary file"
+says "left out: $work/odd/directory.txt: expected a file, found a directory"
+run --inp-file "$work/odd/pipe.txt"; fails; says "pipe.txt: expected an ordinary file"
+
+case="escape characters never reach the terminal"
+escape=$'\e[31m'
+printf 'Operator: aten.relu.default\ncnt: 1, ((T([64, f32),), {})\n' >"$work/${escape}.txt"
+run --inp-file "$work/$escape.txt"; fails; says '\x1b[31m.txt:2:18'
+[[ $output != *$'\e'* ]] || complain "an escape character"
+printf 'Operator: aten.relu.default\ncnt: 1, ((T([64], f32),), {"\\x1b[31m": 1})\n' >"$work/key.txt"
+run --inp-file "$work/key.txt"; fails; [[ $output != *$'\e'* ]] || complain "an escape character"
+
+case="what an operator leaves uninitialised is timed, and nothing to fail for"
+printf 'Operator: aten.new_empty.default\n%s\n' 'cnt: 1, ((T([64], f32), [300]), {})' >"$work/empty.txt"
+run --inp-file "$work/empty.txt" --disturbance 1; succeeds; says "unchecked"
+run --inp-file "$work/empty.txt" --disturbance 1 --accuracy-checking; succeeds; says "unchecked"
+
+case="an output that waits for a reader"
+mkfifo "$work/operatorbench_good_float32.csv"
+output=$(timeout 60 "$program" --compat new --device cpu --inp-file "$work/good.txt" --output-dir "$work" 2>&1)
+code=$?; fails; says "operatorbench_good_float32.csv: the file cannot be opened for writing: expected an ordinary file, found a pipe"
+rm "$work/operatorbench_good_float32.csv"
+
 case="missing file"
 run --inp-file "$work/none.txt"; fails; says "$work/none.txt"
 

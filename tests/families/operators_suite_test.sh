@@ -14,9 +14,10 @@ unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UND
   TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE
 failures=0
 
-# run OPTIONS...: sets output and code.
+# run OPTIONS...: sets output and code. As a generation of the original, options that it has no counterpart of are refused.
 run() {
-  output=$(cd "$root" && "$program" --budget 0.005 --warm-up 0.001 --disturbance 1 "$@" 2>&1 </dev/null)
+  [[ $* == *--compat* ]] || set -- --budget 0.005 --warm-up 0.001 --disturbance 1 "$@"
+  output=$(cd "$root" && "$program" "$@" 2>&1 </dev/null)
   code=$?
 }
 expect_code() { [[ $code == "$1" ]] || complain "exit code $code, expected $1"; }
@@ -101,15 +102,41 @@ expect_code 0
 trace=("$out"/log/operator_aten.relu.default/*.json)
 holds "${trace[0]}" iter_1; holds "${trace[0]}" rep_0; holds "${trace[0]}" model_1
 
+case="options that say nothing in their mode are refused, and name both"
+for option in "--backends eager" "--category softmax" "--no-slower-than 2" "--budget 1" "--warm-up 1" "--processes 2" \
+  "--save-baseline $work/b.json" "--clock wall" "--disturbance 0.5" "--fuser none"; do
+  run --compat new --device cpu $option; expect_code 1; says "${option% *} has no meaning with --compat"
+done
+run --compat new --device cpu --skip-rules none; expect_code 1; says "--skip-rules none has no meaning with --compat"
+for option in "--no-slower-than 2" "--repeats 2" "--figures 0.1"; do
+  run --accuracy-checking $option; expect_code 1; says "${option% *} has no meaning with --accuracy-checking"
+done
+run --repeats 2 --max-rounds 4; expect_code 1; says "--max-rounds has no meaning with --repeats"
+run --fuser none --backends eager,static_runtime; expect_code 1
+says "--fuser has no meaning with --backends eager,static_runtime"
+run --repeats 9999999999; [[ $code != 0 ]] || complain "exit code 0"; says "a whole number from 1 to 1000000"
+
 case="both generations of operatorbench, without a compiler: each sample an error line, no operator a row"
 PACE_PYTHON=/nonexistent/python run --compat new --suite timm --suite-dir "$work/logs" --device cpu --output-dir "$out/new"
 expect_code 42; says "error aten.relu.default input 1: Refused: "; says "3 samples could not be run"
+says "--compat: as PyTorch's operatorbench.py, but: operators are called from C++"; silent "implementation   median"
 says "Skipping aten.gather.default, input generator nyi"
 holds "$out/new/operatorbench_timm_float32.csv" '^operator,inductor 20th,inductor 50th,inductor 80th,elapsed,eager abs,inductor abs'
 run --compat old --suite timm --suite-dir "$work/logs" --device cpu; expect_code 1; says "--op: must be given"
 run --compat old --suite timm --suite-dir "$work/logs" --device cpu --op all --dtype bfloat16; expect_code 1
 says "--dtype: expected float16 or float32"
 run --compat newest; [[ $code != 0 ]] || complain "exit code 0"; says "'newest' does not do; expected old or new"
+
+case="as upstream: malformed lines are told, results go to files, the threads are LibTorch's, nothing measured is no success"
+mkdir -p "$work/bad"
+cp "$work/logs/timm_train/a_training.txt" "$work/bad/good.txt"
+printf 'Operator: aten.relu.default\ncnt: 1, ((T([64, f32),), {})\n' >"$work/bad/malformed.txt"
+OMP_NUM_THREADS=2 PACE_PYTHON=/nonexistent/python run --compat new --suite-dir "$work/bad" --device cpu --output-dir "$out/new" --json "$out/compat.json"
+expect_code 42; says "left out: $work/bad/malformed.txt:2:18:"; says "3 samples could not be run"
+holds "$out/compat.json" '"libtorch_threads":"2"'; holds "$out/compat.json" '"--compat": "new"'
+[[ $(grep -c '^{"name"' "$out/compat.json") == 3 ]] || complain "expected three results in the JSON"
+run --compat new --suite timm --suite-dir "$work/logs" --device cpu --op aten.gather.default; expect_code 42
+says "nothing was measured"
 
 case="cases and implementations of another source file: one right, one wrong, one that crashes"
 theirs=$program program=$own
@@ -124,6 +151,12 @@ run --backends eager,mine --op aten.relu.default --dtype f64 --start-idx 1
 expect_code 0; says "relu_M64_N64_dtypef64_cpu"; says "1 case, 2 implementations: 2 measured"
 run --backends eager,mine --category pointwise --op aten.relu.default; [[ $code != 0 ]] || complain "exit code 0"
 program=$theirs
+
+case="as many samples of the shipped set as are asked for"
+run --backends eager,torchscript --category softmax --max-samples 1; expect_code 0
+says "aten._softmax.default[0]"; silent "aten._softmax.default[1]"
+run --backends eager,torchscript --category softmax; expect_code 0; says "aten._softmax.default[1]"
+silent "aten._softmax.default[2]"
 
 case="categories of the shipped set"
 run --backends eager,torchscript --category softmax,pooling; expect_code 0

@@ -72,7 +72,7 @@ class SuiteReport final : public ReplayListener {
   void finish(const std::string& suite, Nanoseconds making_inputs) {
     std::size_t ran = 0;
     for (const auto& each : done_) ran += each.ran();
-    out_ << '\n' << suite << ": " << done_.size() << " operators, " << ran << " ran, " << done_.size() - ran
+    out_ << '\n' << report::printable(suite) << ": " << done_.size() << " operators, " << ran << " ran, " << done_.size() - ran
          << " refused or failed\n";
     for (const auto& each : suite_speedups(done_)) {
       out_ << "  " << each.name << " over " << names_[0] << ": " << format_factor(each.geometric_mean)
@@ -94,7 +94,7 @@ class SuiteReport final : public ReplayListener {
     out_ << "  " << duration(elapsed) << ", of which making inputs took " << duration(making_inputs) << std::endl;
     if (!file_) return;
     file_->close();
-    out_ << "Wrote " << file_->path() << std::endl;
+    out_ << "Wrote " << report::printable(file_->path()) << std::endl;
   }
 
  private:

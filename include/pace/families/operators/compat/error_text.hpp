@@ -9,6 +9,7 @@
 #include <c10/util/Exception.h>
 
 #include "pace/core/error.hpp"
+#include "pace/families/operators/printable_lines.hpp"
 
 namespace pace::families::operators::compat {
 
@@ -25,11 +26,7 @@ namespace detail {
   return "RuntimeError";
 }
 
-}  // namespace detail
-
-/// Class and message. LibTorch's errors have the class that they have in Python, and no backtrace; pace's their own;
-/// all others are a RuntimeError.
-[[nodiscard]] inline std::pair<std::string, std::string> describe(const std::exception& error) {
+[[nodiscard]] inline std::pair<std::string, std::string> class_and_message(const std::exception& error) {
   if (const auto* torch = dynamic_cast<const c10::Error*>(&error))
     return {detail::python_class(*torch), torch->what_without_backtrace()};
   if (dynamic_cast<const Refused*>(&error) != nullptr) return {"Refused", error.what()};
@@ -37,6 +34,15 @@ namespace detail {
   if (dynamic_cast<const Error*>(&error) != nullptr) return {"Error", error.what()};
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return {"MemoryError", error.what()};
   return {"RuntimeError", error.what()};
+}
+
+}  // namespace detail
+
+/// Class and message, the latter fit for a terminal. LibTorch's errors have the class that they have in Python, and no
+/// backtrace; pace's their own; all others are a RuntimeError.
+[[nodiscard]] inline std::pair<std::string, std::string> describe(const std::exception& error) {
+  auto [type, message] = detail::class_and_message(error);
+  return {std::move(type), printable_lines(message)};
 }
 
 }  // namespace pace::families::operators::compat

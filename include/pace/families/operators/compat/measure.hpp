@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -16,11 +17,13 @@
 
 #include "pace/check/ivalue.hpp"
 #include "pace/check/same.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/families/operators/compat/options.hpp"
 #include "pace/families/operators/compat/timer.hpp"
 #include "pace/families/operators/profile.hpp"
 #include "pace/subject/backend.hpp"
+#include "pace/subject/valid_inputs.hpp"
 
 namespace pace::families::operators::compat {
 
@@ -37,22 +40,23 @@ namespace detail {
   return text.data();
 }
 
-/// The originals call `same` and drop what it returns: only results of another structure are told of, on `out`. A
-/// difference in value is logged, to `err`, and counted in what this returns.
-inline std::size_t check_accuracy(const std::string& op, const Executables& models,
-                                  const std::vector<at::Tensor>& tensors, const c10::IValue& expected,
-                                  std::ostream& out, std::ostream& err) {
+/// Which models return something else than the first one. The originals call `same` and drop what it returns: only
+/// results of another structure are printed, on `out`. A difference in value is logged, to `err`.
+inline std::vector<bool> check_accuracy(const std::string& op, const Executables& models,
+                                        const std::vector<at::Tensor>& tensors, const c10::IValue& expected,
+                                        std::ostream& out, std::ostream& err) {
   check::SameOptions options;
   options.cos_similarity = true;
   options.equal_nan = true;
   options.log = [&](const std::string& message) { err << op << ": " << message << std::endl; };
-  std::size_t mismatches = 0;
+  std::vector<bool> mismatches(models.size(), false);
   for (std::size_t model = 1; model < models.size(); ++model) {
+    activity()->running(static_cast<std::int64_t>(model));
     const c10::IValue actual = models[model]->run(tensors);
     try {
-      mismatches += !check::same(actual, expected, std::nullopt, options);
+      mismatches[model] = !check::same(actual, expected, std::nullopt, options);
     } catch (const Error& error) {
-      ++mismatches;
+      mismatches[model] = true;
       out << error.what() << "\nAccuracy check failed: " << op << '\n' << largest_difference(expected, actual) << '\n';
     }
   }
@@ -74,8 +78,10 @@ inline std::size_t check_accuracy(const std::string& op, const Executables& mode
 struct Measured {
   /// One for each model. A flaw, kept: seconds on the CPU, milliseconds on a GPU.
   std::vector<double> medians;
-  /// Models whose result was another than the first one's; only looked for with accuracy checking.
-  std::size_t mismatches = 0;
+  /// The same of each repeat, by model.
+  std::vector<std::vector<double>> times;
+  /// Whether a model's result was another than the first one's; only looked for with accuracy checking.
+  std::vector<bool> mismatches;
 };
 
 /// All models run on the very same tensors, also where they write to them. The first one runs once before everything
@@ -84,19 +90,23 @@ struct Measured {
                                       const std::vector<at::Tensor>& tensors, const CompatOptions& options,
                                       Generation generation, Timer& timer, std::ostream& out, std::ostream& err) {
   Measured result;
+  activity()->running(0);
   const c10::IValue expected = models.at(0)->run(tensors);
-  if (options.accuracy_checking)
+  result.mismatches.resize(models.size(), false);
+  // What operators leave uninitialised is not compared, neither here nor by pace's own flow.
+  if (options.accuracy_checking && !subject::result_is_uninitialised(op))
     result.mismatches = detail::check_accuracy(op, models, tensors, expected, out, err);
   const std::size_t repeats = options.accuracy_checking ? 1 : options.repeats;
-  std::vector<std::vector<double>> times(models.size());
+  result.times.resize(models.size());
   for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
     const TraceRange rep("rep", repeat);
     for (std::size_t model = 0; model < models.size(); ++model) {
       const TraceRange range("model", model);
-      times[model].push_back(detail::time_once(*models[model], tensors, on_gpu(options), generation, timer));
+      activity()->running(static_cast<std::int64_t>(model));
+      result.times[model].push_back(detail::time_once(*models[model], tensors, on_gpu(options), generation, timer));
     }
   }
-  for (auto& own : times) {
+  for (std::vector<double> own : result.times) {
     std::ranges::sort(own);
     result.medians.push_back((own[(own.size() - 1) / 2] + own[own.size() / 2]) / 2);
   }

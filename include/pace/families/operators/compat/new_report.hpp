@@ -15,6 +15,8 @@
 #include "pace/families/operators/compat/report.hpp"
 #include "pace/families/operators/compat/text_file.hpp"
 #include "pace/families/operators/speedups.hpp"
+#include "pace/report/csv_field.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::families::operators::compat {
 
@@ -39,8 +41,9 @@ class NewReport final : public Report {
     const auto [type, message] = describe(error);
     out_ << "error " << op << " input " << index << ": " << type << ": " << message << std::endl;
   }
-  void finish(const std::string& op, const SampleTimes& times, double elapsed_seconds) override {
-    std::string row = op, line = op + ": ";
+  /// The file is begun anew by every process, so that it holds each operator once.
+  void finish(const std::string& op, const SampleTimes& times, double elapsed_seconds, bool /*is_new*/) override {
+    std::string row = report::csv_field(op), line = op + ": ";
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const bool is_ratio = compares_two_ && i == 2;
       const Quantiles of = is_ratio ? time_ratio(times, 1, 2) : speedup(times, i + 1);
@@ -54,7 +57,7 @@ class NewReport final : public Report {
     if (file_) file_->write(row + line_end);
   }
   void end() override {
-    if (file_) out_ << "Wrote " << file_name_ << std::endl;
+    if (file_) out_ << "Wrote " << report::printable(file_name_) << std::endl;
   }
 
  private:
@@ -65,9 +68,9 @@ class NewReport final : public Report {
   [[nodiscard]] std::string header() const {
     std::string text = "operator";
     for (const auto& column : columns_)
-      for (const char* quantile : {"20th", "50th", "80th"}) text += ',' + column + ' ' + quantile;
+      for (const char* quantile : {"20th", "50th", "80th"}) text += ',' + report::csv_field(column + ' ' + quantile);
     text += ",elapsed,eager abs";
-    for (const auto& column : columns_) text += ',' + column + " abs";
+    for (const auto& column : columns_) text += ',' + report::csv_field(column + " abs");
     return text + line_end;
   }
 

@@ -37,10 +37,10 @@ class OldReport final : public Report {
   void failed(const std::string& op, std::size_t /*index*/, const std::exception& error) override {
     out_ << "error " << op << '\n' << describe(error).second << std::endl;
   }
-  void finish(const std::string& op, const SampleTimes& times, double /*elapsed_seconds*/) override {
+  void finish(const std::string& op, const SampleTimes& times, double /*elapsed_seconds*/, bool is_new) override {
     std::string text = op + ":\nInductor Speedups : " + list(speedup(times, 1)) + '\n';
     if (has_nvfuser_) text += "NVFUSER Speedups :" + list(speedup(times, 2)) + '\n';
-    if (file_) file_->write(text);
+    if (file_ && is_new) file_->write(text);
     out_ << text << std::endl;
   }
   void end() override {}

@@ -21,7 +21,8 @@ class Report {
   virtual void start_sample(std::size_t number) = 0;
   /// `index` counts from the first sample that is measured.
   virtual void failed(const std::string& op, std::size_t index, const std::exception& error) = 0;
-  virtual void finish(const std::string& op, const SampleTimes& times, double elapsed_seconds) = 0;
+  /// `is_new`: no earlier process of this run has finished the operator.
+  virtual void finish(const std::string& op, const SampleTimes& times, double elapsed_seconds, bool is_new) = 0;
   /// After the last operator.
   virtual void end() = 0;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -14,7 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/embedding.hpp"
 #include "pace/families/operators/channels_last.hpp"
@@ -23,16 +27,22 @@
 #include "pace/families/operators/compat/models.hpp"
 #include "pace/families/operators/compat/new_report.hpp"
 #include "pace/families/operators/compat/old_report.hpp"
+#include "pace/families/operators/compat/error_text.hpp"
 #include "pace/families/operators/compat/options.hpp"
+#include "pace/families/operators/compat/report.hpp"
+#include "pace/families/operators/compat/sample_result.hpp"
 #include "pace/families/operators/compat/timer.hpp"
 #include "pace/families/operators/make_call.hpp"
 #include "pace/families/operators/options.hpp"
 #include "pace/families/operators/profile.hpp"
+#include "pace/families/operators/refusal.hpp"
+#include "pace/families/operators/selection.hpp"
 #include "pace/families/operators/slow_compile.hpp"
 #include "pace/subject/backend.hpp"
 #include "pace/subject/device.hpp"
 #include "pace/subject/operator_call.hpp"
 #include "pace/subject/operator_name.hpp"
+#include "pace/subject/randomness.hpp"
 #include "pace/subject/skip.hpp"
 
 namespace pace::families::operators::compat {
@@ -45,6 +55,12 @@ struct Summary {
   std::size_t mismatches = 0;  ///< results that differed from the first model's, with accuracy checking
 };
 
+/// What no program in C++ can have as the originals have it, for the user.
+inline constexpr const char* differences =
+    "as PyTorch's operatorbench.py, but: operators are called from C++, without Python's share of each call; AOTInductor "
+    "compiles ahead, for several operators at once, and each one's elapsed time holds its share of that; values are drawn "
+    "from the original's ranges by a generator with a seed; indices lie in range, where the original's are random";
+
 namespace detail {
 
 class Flow {
@@ -55,36 +71,35 @@ class Flow {
         corpus_(corpus),
         options_(validate(options, generation)),
         timer_(timer),
-        out_(out),
-        err_(err) {
+        to_out_(out),
+        to_err_(err) {
     generate_.dtype = parse_dtype(*options_.dtype);
     generate_.device = subject::parse_device(options_.device);
     generate_.seed = options_.seed;
     generate_.compat = true;
     if (!options_.has_implementation)
       options_.has_implementation = subject::has_kernel_on(generate_.device.type());
+    choose();
+    if (!goes_on()) speak();
+    err_ << "--compat: " << differences << std::endl;
     models_ = models(options_, generation_, registry, err_);
+    for (const auto& model : models_) names_.push_back(model.name);
   }
 
   [[nodiscard]] Summary run() {
-    std::vector<const corpus::OperatorSamples*> wanted;
-    if (*options_.op == "all") {
-      for (const auto& op : corpus_.operators()) wanted.push_back(&op);
-    } else {
-      wanted.push_back(named_operator());
-    }
     if (generation_ == Generation::old) report_ = std::make_unique<OldReport>(options_, out_);
     else report_ = std::make_unique<NewReport>(options_, column_names(models_), out_, err_);
     std::optional<MatmulPrecision> precision;
     if (generation_ == Generation::new_) precision.emplace("high");
     // The first package of a process takes longest: some operators' are compiled at once, before these are run.
-    for (std::size_t begin = 0; begin < wanted.size();) {
+    for (std::size_t begin = 0; begin < wanted_.size();) {
       std::size_t end = begin, samples = 0;
-      for (; end < wanted.size() && samples < samples_at_once; ++end) samples += selected(*wanted[end]).size();
-      compile(std::span(wanted).subspan(begin, end - begin));
+      for (; end < wanted_.size() && samples < samples_at_once; ++end) samples += wanted_[end].samples.size();
+      compile(std::span(wanted_).subspan(begin, end - begin));
       for (; begin < end; ++begin)
-        if (!leave_out(wanted[begin]->name)) run_operator(*wanted[begin]);
+        if (!leave_out(wanted_[begin].op->name)) run_operator(wanted_[begin]);
     }
+    speak();
     report_->end();
     return summary_;
   }
@@ -94,8 +109,16 @@ class Flow {
 
   static constexpr std::size_t samples_at_once = 128;
 
+  void choose() {
+    const auto take = [this](const corpus::OperatorSamples& op) {
+      wanted_.push_back({&op, std::min(options_.start_idx, op.samples.size()), samples_of(op)});
+    };
+    if (*options_.op == "all") std::ranges::for_each(corpus_.operators(), take);
+    else take(named_operator());
+  }
+
   /// The samples of an operator that the options choose; none of an embedding.
-  [[nodiscard]] std::span<const corpus::Sample> selected(const corpus::OperatorSamples& op) const {
+  [[nodiscard]] std::span<const corpus::Sample> samples_of(const corpus::OperatorSamples& op) const {
     if (corpus::yields_no_inputs(op.name)) return {};
     constexpr std::size_t most = 1'000'000;
     const std::size_t first = std::min(options_.start_idx, most);
@@ -108,30 +131,67 @@ class Flow {
     return !subject::find_operator(op) || subject::skip_operator(op, options_.has_implementation).skip;
   }
 
-  /// Lets every back end compile what it will be asked for.
-  void compile(std::span<const corpus::OperatorSamples* const> operators) {
+  /// Whether an earlier process of this run, or an earlier run, has begun what this one does.
+  [[nodiscard]] bool goes_on() const {
+    for (const auto& selected : wanted_)
+      if (!selected.samples.empty() && !is_left_out(selected.op->name)) return is_known(case_name(selected, 0));
+    return false;
+  }
+  [[nodiscard]] static bool is_known(const std::string& name) {
+    return run_context().recollection != nullptr && run_context().recollection->knows(name);
+  }
+
+  /// From here on, nothing of what is printed has been printed by an earlier process.
+  void speak() {
+    if (speaks_) return;
+    speaks_ = true;
+    out_.rdbuf(to_out_.rdbuf());
+    err_.rdbuf(to_err_.rdbuf());
+  }
+
+  /// Lets every back end compile what it will be asked for, and shares the time out among the samples.
+  void compile(std::span<const Selected> operators) {
     std::vector<CallPointer> calls;
-    for (const auto* op : operators) {
-      if (is_left_out(op->name)) continue;
-      for (const auto& sample : selected(*op)) {
+    std::vector<const corpus::Sample*> samples;
+    for (const auto& selected : operators) {
+      if (is_left_out(selected.op->name)) continue;
+      for (std::size_t i = 0; i < selected.samples.size(); ++i) {
+        if (is_known(case_name(selected, i))) continue;
         try {
-          calls.push_back(std::make_unique<subject::OperatorCall>(
-              make_announced_call(op->name, sample, generate_, 1, options_.channels_last)));
+          calls.push_back(std::make_unique<subject::OperatorCall>(make_announced_call(
+              selected.op->name, selected.samples[i], generate_, 1, options_.channels_last)));
+          samples.push_back(&selected.samples[i]);
         } catch (const Error&) {  // says so when its turn comes
         }
       }
     }
+    if (calls.empty()) return;
     std::vector<const subject::OperatorCall*> batch;
     for (const auto& call : calls) batch.push_back(call.get());
-    if (!batch.empty())
-      for (const auto& model : models_) model.backend->prepare_all(batch);
+    const double start = timer_.now().count();
+    for (const auto& model : models_) model.backend->prepare_all(batch);
+    share_out(timer_.now().count() - start, batch, samples);
   }
 
-  [[nodiscard]] const corpus::OperatorSamples* named_operator() const {
+  /// In proportion to what each took by itself; where no back end knows that, in equal parts.
+  void share_out(double seconds, const std::vector<const subject::OperatorCall*>& calls,
+                 const std::vector<const corpus::Sample*>& samples) {
+    std::vector<double> weights(calls.size(), 0);
+    double total = 0;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (const auto& model : models_) weights[i] += model.backend->compile_seconds(*calls[i]).value_or(0);
+      total += weights[i];
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      compile_seconds_[samples[i]] =
+          seconds * (total > 0 ? weights[i] / total : 1 / static_cast<double>(calls.size()));
+  }
+
+  [[nodiscard]] const corpus::OperatorSamples& named_operator() const {
     // The originals evaluate the option: these two are the same object.
     constexpr std::string_view prefix = "torch.ops.";
     const std::string name = options_.op->starts_with(prefix) ? options_.op->substr(prefix.size()) : *options_.op;
-    if (const auto* found = corpus_.find(name)) return found;
+    if (const auto* found = corpus_.find(name)) return *found;
     throw InputError({}, "--op: expected all, or the name of an operator with its overload that has recorded inputs, "
                          "found '" + *options_.op + "'");
   }
@@ -146,34 +206,93 @@ class Flow {
     return decision.skip;
   }
 
-  void run_operator(const corpus::OperatorSamples& op) {
+  void run_operator(const Selected& selected) {
+    const std::string& op = selected.op->name;
     const double start = timer_.now().count();
-    if (corpus::yields_no_inputs(op.name)) err_ << corpus::no_inputs_warning << std::endl;
-    const auto samples = selected(op);
-    const std::size_t first = std::min(options_.start_idx, op.samples.size());
-
-    report_->start(op.name, samples.size());
-    SampleTimes times;
-    std::optional<OperatorTrace> trace;
-    if (options_.profile) trace.emplace(options_.output_directory, op.name);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      report_->start_sample(first + i);
-      try {
-        const TraceRange range("iter", i);
-        const auto call = make(op.name, samples[i]);
-        times.push_back(measure_sample(*call));
-        ++summary_.samples;
-      } catch (const DeviceLost&) {
-        throw;  // nothing can follow
-      } catch (const std::exception& error) {
-        ++summary_.errors;
-        report_->failed(op.name, i, error);
-      }
+    if (corpus::yields_no_inputs(op)) err_ << corpus::no_inputs_warning << std::endl;
+    report_->start(op, selected.samples.size());
+    Progress progress;
+    for (std::size_t i = 0; i < selected.samples.size(); ++i) {
+      report_->start_sample(selected.first + i);
+      const std::string name = case_name(selected, i);
+      if (recall(name, progress)) continue;
+      speak();
+      if (options_.profile && !progress.trace) progress.trace.emplace(options_.output_directory, op);
+      run_sample(selected, i, name, progress);
     }
-    if (trace) static_cast<void>(trace->save());
-    if (times.empty()) return;
+    if (progress.trace) static_cast<void>(progress.trace->save());
+    if (progress.times.empty()) return;
     ++summary_.operators;
-    report_->finish(op.name, times, timer_.now().count() - start);
+    report_->finish(op, progress.times, timer_.now().count() - start + progress.seconds_elsewhere, speaks_);
+  }
+
+  /// Of one operator.
+  struct Progress {
+    SampleTimes times;
+    /// What belongs to the operator and passed before its clock was started: compiling, earlier processes.
+    double seconds_elsewhere = 0;
+    std::optional<OperatorTrace> trace;
+  };
+
+  /// What an earlier process of the run has found, which also printed it.
+  [[nodiscard]] bool recall(const std::string& name, Progress& progress) {
+    Result known;
+    if (run_context().recollection == nullptr || !run_context().recollection->recall(name, known)) return false;
+    if (auto medians = medians_of(known, on_gpu(options_))) {
+      ++summary_.samples;
+      summary_.mismatches += mismatches_of(known);
+      progress.times.push_back(*std::move(medians));
+    } else {
+      ++summary_.errors;
+    }
+    progress.seconds_elsewhere += known.elapsed.count() * 1e-9;
+    run_context().publish(known);
+    return true;
+  }
+
+  void run_sample(const Selected& selected, std::size_t i, const std::string& name, Progress& progress) {
+    const AtWork at_work(name);
+    const double start = timer_.now().count(), compiling = compile_seconds_[&selected.samples[i]];
+    progress.seconds_elsewhere += compiling;
+    const auto publish = [&](Result result) {
+      result.elapsed = Seconds(timer_.now().count() - start + compiling);
+      run_context().publish(result);
+    };
+    const auto fail = [&](const std::exception& error, Result result) {
+      ++summary_.errors;
+      report_->failed(selected.op->name, i, error);
+      publish(std::move(result));
+    };
+    std::optional<Result> result;
+    try {
+      throw_fate(name);
+      const TraceRange range("iter", i);
+      const auto call = make(selected.op->name, selected.samples[i]);
+      const auto measured = measure_sample(*call);
+      progress.times.push_back(measured.medians);
+      ++summary_.samples;
+      result = sample_result(name, models_, measured, on_gpu(options_), call->signature());
+      summary_.mismatches += mismatches_of(*result);
+    } catch (const DeviceLost& error) {
+      Result lost = refusal(name, names_, error.what(), Outcome::threw);
+      lost.lost_device = error.what();
+      fail(error, std::move(lost));  // a listener may begin a fresh process
+      throw;                         // in this one nothing can follow
+    } catch (const Refused& error) {
+      fail(error, refusal(name, names_, error.what()));
+    } catch (const std::exception& error) {
+      fail(error, refusal(name, names_, describe(error).second, Outcome::threw));
+    }
+    if (result) publish(*std::move(result));
+  }
+
+  /// Throws Error with how the sample has ended an earlier process of the run, if it has.
+  void throw_fate(const std::string& name) const {
+    RunContext::Fate fate;
+    if (run_context().recollection == nullptr || !run_context().recollection->next_fate(name, fate)) return;
+    const auto model = static_cast<std::size_t>(fate.implementation);
+    throw Error((fate.implementation >= 0 && model < names_.size() ? names_[model] + ' ' : "") +
+                to_string(fate.outcome) + ": " + fate.message);
   }
 
   [[nodiscard]] CallPointer make(const std::string& op, const corpus::Sample& sample) const {
@@ -181,27 +300,37 @@ class Flow {
     return std::make_unique<subject::OperatorCall>(options_.channels_last ? channels_last(call) : std::move(call));
   }
 
-  [[nodiscard]] std::vector<double> measure_sample(const subject::OperatorCall& call) {
+  [[nodiscard]] Measured measure_sample(const subject::OperatorCall& call) {
     Executables executables;
-    for (const auto& model : models_) {
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const auto& model = models_[i];
+      activity()->running(static_cast<std::int64_t>(i));
       auto prepared = prepare_timed(*model.backend, call, [&] { return timer_.now().count(); });
       executables.push_back(std::move(prepared.executable));
       if (generation_ == Generation::old || model.config.empty()) continue;
       if (const auto line = slow_compile_line(prepared.compile_seconds, model.config)) out_ << *line << std::endl;
     }
-    auto measured =
-        measure(call.name(), executables, call.tensors(), options_, generation_, timer_, out_, err_);
-    summary_.mismatches += measured.mismatches;
-    return std::move(measured.medians);
+    activity()->watch(true);
+    auto measured = measure(call.name(), executables, call.tensors(), options_, generation_, timer_, out_, err_);
+    activity()->watch(false);
+    // They ran on what the others had left, or drew other numbers: a flaw of the originals, and no model's fault.
+    if (call.mutates_inputs() || subject::draws_random_numbers(call)) measured.mismatches.assign(models_.size(), false);
+    return measured;
   }
 
   Generation generation_;
   const corpus::Corpus& corpus_;
   CompatOptions options_;
   Timer& timer_;
-  std::ostream &out_, &err_;
+  std::ostream &to_out_, &to_err_;
+  /// They print nothing until speak().
+  std::ostream out_{nullptr}, err_{nullptr};
+  bool speaks_ = false;
   corpus::GenerateOptions generate_;
   std::vector<Model> models_;
+  std::vector<std::string> names_;
+  std::vector<Selected> wanted_;
+  std::map<const corpus::Sample*, double> compile_seconds_;
   std::unique_ptr<Report> report_;
   Summary summary_;
 };
@@ -214,9 +343,10 @@ class Flow {
 /// `aot_inductor_cuda_graph` instead, and what the options ask for beyond (see models()).
 ///
 /// Runs under the caller's grad mode; the originals set none. A sample that cannot be run has its `error` line, and the
-/// flow goes on. Throws InputError for what validate() refuses, an operator without recorded inputs, a back end that is
-/// not registered, and a file that cannot be opened; Error if one cannot be written; Refused for a trace where LibTorch
-/// has no profiler; DeviceLost.
+/// flow goes on. Every sample is published by run_context() as a Result; what that recollects is neither measured nor
+/// printed again, but for what the new generation's file holds. Throws InputError for what validate() refuses, an operator
+/// without recorded inputs, a back end that is not registered, and a file that cannot be opened; Error if one cannot be
+/// written; Refused for a trace where LibTorch has no profiler; DeviceLost.
 inline Summary run(Generation generation, const corpus::Corpus& corpus, const CompatOptions& options,
                    const subject::BackendRegistry& registry, Timer& timer, std::ostream& out, std::ostream& err) {
   return detail::Flow(generation, corpus, options, registry, timer, out, err).run();

@@ -21,6 +21,9 @@ class TextFile {
   TextFile(const std::filesystem::path& path, Mode mode) : path_(path.string()) {
     std::error_code ignored;  // opening the file says the same
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+    // Opening a pipe waits for a reader that may never come.
+    if (std::filesystem::is_fifo(path, ignored))
+      throw InputError({path_}, "the file cannot be opened for writing: expected an ordinary file, found a pipe");
     errno = 0;
     file_.open(path_, mode == Mode::append ? std::ios::app : std::ios::trunc);
     if (!file_) throw InputError({path_}, std::string("the file cannot be opened for writing") + reason());
