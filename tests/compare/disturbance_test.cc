@@ -94,6 +94,13 @@ TEST_CASE("an implementation that makes the thread wait itself is judged with th
   CHECK(judgement(compare({}, {.waiting = 0.45, .throttled = 0.45})).verdict == Verdict::failed);
 }
 
+TEST_CASE("what takes 20,000 times as long is not let through on a busy machine") {
+  const auto result = compare({.waiting = 0.45, .others = 0.5}, {.waiting = 0.45, .others = 0.5}, 20 * s);
+  CHECK_FALSE(result.conditions.disturbances.empty());
+  CHECK(judgement(result).verdict == Verdict::failed);
+  CHECK_FALSE(judgement(result).acceptable);
+}
+
 TEST_CASE("nobody is charged with what other processes may have done") {
   // On one side only, as of a candidate that uses more cores than the baseline does.
   const auto result = compare({}, {.waiting = 0.45, .others = 0.5});

@@ -85,6 +85,31 @@ TEST_CASE("a disturbance makes every verdict undecided, whatever the figures say
   CHECK(NoSlowerThan(1.02).judge(summary).verdict == Verdict::undecided);
 }
 
+TEST_CASE("no disturbance accounts for a thousandfold slowdown in every slow cycle") {
+  const auto disturbed = [](double speedup, std::size_t cycles) {
+    auto row = sampled(speedup, 0.01, cycles);
+    row.context.cycle = pace::gate::slow_cycle;
+    row.context.disturbance = "The measuring thread waited.";
+    return row;
+  };
+  const auto failed = NoSlowerThan(1.02).judge(disturbed(1 / 20000.0, 3));
+  CHECK(failed.verdict == Verdict::failed);
+  CHECK_FALSE(failed.acceptable);
+  CHECK_THAT(failed.message, EndsWith("(Not that this accounts for it: The measuring thread waited.)"));
+  CHECK(NoSlowerThan(1.02).judge(disturbed(1 / 20000.0, 40)).verdict == Verdict::failed);
+  // Too few cycles, too small a slowdown, cycles that are over in a time slice, one that is different.
+  CHECK(NoSlowerThan(1.02).judge(disturbed(1 / 20000.0, 2)).verdict == Verdict::undecided);
+  CHECK(NoSlowerThan(1.02).judge(disturbed(1 / 900.0, 40)).verdict == Verdict::undecided);
+  auto quick = disturbed(1 / 20000.0, 40), mixed = quick;
+  quick.context.cycle = 0.9 * pace::gate::slow_cycle;
+  CHECK(NoSlowerThan(1.02).judge(quick).verdict == Verdict::undecided);
+  mixed.log_ratios[20] = 0;
+  CHECK(NoSlowerThan(1.02).judge(mixed).verdict == Verdict::undecided);
+  // Nothing passes on it.
+  CHECK(NoSlowerThan(1.02).judge(disturbed(20000, 40)).verdict == Verdict::undecided);
+  CHECK(SpeedupAtLeast(1.2).judge(disturbed(20000, 40)).verdict == Verdict::undecided);
+}
+
 TEST_CASE("three slow cycles that are each ten times beyond the limit decide, either way") {
   const auto slow = [](double speedup, std::size_t cycles) {
     auto row = sampled(speedup, 0.01, cycles);

@@ -67,6 +67,18 @@ template <class Row = ImplementationResult>
 
 namespace detail {
 
+/// Whether every cycle, each a slow one, lies more than a thousand times below the threshold. A machine on which one side
+/// runs for a thousandth of the time and the other does not, in every cycle, is none that disturbances describe.
+[[nodiscard]] bool beyond_any_disturbance(const auto& demand, const auto& context,
+                                          const std::vector<double>& observations) {
+  constexpr double thousandfold = 6.907755278982137;  // ln 1000
+  if (demand.quantity != Quantity::speedup || demand.method != Method::sequential || context.cycle < slow_cycle)
+    return false;
+  for (const double each : observations)
+    if (!(demand.threshold - each > thousandfold)) return false;
+  return true;
+}
+
 /// Ends of an interval of observations, as the figures that are printed: a factor or a time.
 struct Figures {
   std::string centre, interval, relation;
@@ -116,9 +128,9 @@ struct Figures {
 }
 
 /// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `by_size`: they decide
-/// by stats::Landslide, not by an interval.
+/// by stats::Landslide, not by an interval. `stands`: no disturbance accounts for a verdict of `failed`.
 void conclude(auto& judgement, const auto& demand, const auto& context, const std::string& figures,
-              const std::string& rates, std::string open, bool by_size = false) {
+              const std::string& rates, std::string open, bool by_size = false, bool stands = false) {
   if (!context.impossible.empty()) {
     judgement.verdict = Verdict::invalid;
     judgement.acceptable = false;
@@ -126,7 +138,8 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
     return;
   }
   // What the figures would say is not even told: it would be read as a verdict.
-  if (!context.disturbance.empty()) {
+  const bool disturbed = !context.disturbance.empty();
+  if (disturbed && !(stands && judgement.verdict == Verdict::failed)) {
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest: " + context.disturbance +
            " Measure again when the machine is quieter (--disturbance sets the limit)";
@@ -145,6 +158,7 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
     case Verdict::failed:
       judgement.message = figures + (by_size ? each : high ? ", all of it above " : ", all of it below ") + limit +
                           rates + advice(demand);
+      if (disturbed) judgement.message += ". (Not that this accounts for it: " + context.disturbance + ')';
       break;
     default:
       judgement.message = figures + open;
@@ -227,7 +241,8 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   const double level = judgement.verdict == Verdict::passed ? pass_level : fail_level;
   const bool by_size =
       demand.method == Method::sequential && evidence.observations < stats::fewest_for_rejection(level);
-  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, by_size);
+  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, by_size,
+                   detail::beyond_any_disturbance(demand, context, observations));
   return judgement;
 }
 
