@@ -195,7 +195,7 @@ inline void require_meaning(const CommandLine& line) {
   parser |= option("--device", "device", "operators: cpu, cuda or cuda:NUMBER (defaults to cpu; with --compat to cuda)",
                    "cpu, cuda or cuda:NUMBER", given(line.device));
   parser |= option("--max-samples", "number",
-                   "operators: samples of each at most (defaults to 15, of the shipped inputs' default set to 2)",
+                   "operators: samples of each at most (defaults to 15, of the shipped inputs' default set to 2, in its first run to 1)",
                    "a whole number above 0", [&most = line.max_samples](Text given) {
                      return harness::read_number(given, most.emplace()) && *most > 0;
                    });
