@@ -246,9 +246,11 @@ TEST_CASE("what cannot be checked does not pass") {
   CHECK(run({"--help"}).code == 0);
   is_bad({"speed"}, "there is no checker 'speed'\ncheck accuracy --actual");
   is_bad({"csv"}, "check csv: expected -f FILE\n");
-  is_bad({"csv", "-f", "none.csv"}, (scratch / "none.csv") + ": cannot be read: No such file or directory; expected a CSV file\n");
+  is_bad({"csv", "-f", "none.csv"},
+         (scratch / "none.csv") + ": cannot be read: No such file or directory; expected a CSV file\n");
   REQUIRE(::mkfifo((scratch / "fifo.csv").c_str(), 0600) == 0);
-  is_bad({"csv", "-f", "fifo.csv"}, (scratch / "fifo.csv") + ": is a pipe that no program writes to; expected a CSV file\n");
+  is_bad({"csv", "-f", "fifo.csv"},
+         (scratch / "fifo.csv") + ": is a pipe that no program writes to; expected a CSV file\n");
   is_bad({"accuracy", "--actual", "a.csv"}, "check accuracy: expected --expected FILE\n");
   is_bad({"perf_csv", "-f", "p.csv"}, "check perf_csv: expected -t THRESHOLD\n");
   is_bad({"perf_csv", "-f", "p.csv", "-t", "0"}, "--threshold: '0' does not do; expected a number above 0\n");

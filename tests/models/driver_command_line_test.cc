@@ -298,7 +298,8 @@ TEST_CASE("what does not go together") {
 
 TEST_CASE("options that act in other runs only are refused, or noted where torchbench ignores them, too") {
   const auto in = [](Strings words, const std::string& message) { refuses(words, message); };
-  in({"--performance", "--inference", "--collect-outputs"}, "--collect-outputs: expected --performance and --compat, for pace's");
+  in({"--performance", "--inference", "--collect-outputs"},
+     "--collect-outputs: expected --performance and --compat, for pace's");
   in({"--accuracy", "--inference", "--collect-outputs"}, "--collect-outputs: expected --performance and --compat");
   in({"--performance", "--inference", "--optimizer-on-cpu"}, "--optimizer-on-cpu: expected --training with");
   in({"--tolerance", "--training", "--optimizer-on-cpu"}, "--optimizer-on-cpu: expected --training with");
@@ -308,8 +309,10 @@ TEST_CASE("options that act in other runs only are refused, or noted where torch
   in({"--performance", "--inference", "--alpha=0.1"}, "--alpha: expected --no-slower-than");
   in({"--accuracy", "--inference", "--disturbance=1"}, "--disturbance: expected --performance without --compat");
   in({"--performance", "--inference", "--compat", "--confidence=0.9"}, "--confidence: expected --performance without");
-  in({"--accuracy", "--inference", "--warm-up-iterations=1"}, "--warm-up-iterations: expected --performance or --throughput");
-  in({"--performance", "--inference", "--backend=torchscript", "--packages=p"}, "--packages: expected --backend aot_inductor");
+  in({"--accuracy", "--inference", "--warm-up-iterations=1"},
+     "--warm-up-iterations: expected --performance or --throughput");
+  in({"--performance", "--inference", "--backend=torchscript", "--packages=p"},
+     "--packages: expected --backend aot_inductor");
   in({"--performance", "--inference", "--fuser=nnc"}, "--fuser: expected --backend torchscript");
   in({"--performance", "--inference", "--only=m", "--resume"}, "--resume: expected no --only");
   const auto notes = [](const Strings& words) { return parse_command_line(words).notes; };

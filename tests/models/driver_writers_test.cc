@@ -216,7 +216,8 @@ TEST_CASE("files that are none of results are neither removed nor added to") {
   CHECK(scratch.read("deep.json").size() == 1'000'000);
   (void)scratch.write("notes.csv", "when,what\nnow,this\n");
   CHECK(complaint("notes.csv") ==
-        (scratch / "notes.csv") + ": is no file of results; expected a column 'name', another --output, or no file of that name");
+        (scratch / "notes.csv") +
+            ": is no file of results; expected a column 'name', another --output, or no file of that name");
   CHECK(scratch.read("notes.csv") == "when,what\nnow,this\n");
   const auto old = scratch.write("old.csv", "dev,name,speedup\ncpu,a,1\n");
   CHECK(complaint("old.csv", old) == old + ": is the file of --baseline, too, which this run would replace");

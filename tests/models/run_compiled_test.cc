@@ -64,7 +64,8 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
     REQUIRE(cell<std::string>(rows[0], "accuracy") == "pass");
   }
 
-  // The same definition, with a batch of the same size: found compiled, timed, and right.
+  // Timed, and right. Accuracy runs have the predictions among their outputs: this is another package, which is found
+  // compiled by the run after this one.
   Settings performance;
   performance.backends = {"aot_inductor", "torchscript"};
   performance.training = true;
@@ -76,13 +77,16 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   INFO(rows[0].message << '\n' << log);
   REQUIRE(cell<std::string>(rows[0], "status") == "pass");
   REQUIRE(cell<double>(rows[0], "speedup") > 0);
-  REQUIRE(cell<double>(rows[0], "compile_seconds") == 0);
+  REQUIRE(cell<double>(rows[0], "compile_seconds") > 0);
   REQUIRE(cell<double>(rows[0], "load_seconds") > 0);
   REQUIRE(cell<std::int64_t>(rows[0], "autograd_compiles") == 1);
   REQUIRE(cell<double>(rows[0], "forward_speedup") > 0);
   REQUIRE(cell<double>(rows[0], "backward_speedup") > 0);
   REQUIRE(cell<std::string>(rows[1], "status") == "pass");
   REQUIRE_THAT(log, ContainsSubstring("compiled with fallback_random"));
+  rows = run(entry, performance);
+  REQUIRE(cell<std::string>(rows[0], "status") == "pass");
+  REQUIRE(cell<double>(rows[0], "compile_seconds") == 0);
 
   // Inductor's own random numbers are others: their answers are not eager's, and get no number.
   performance.backends = {"aot_inductor"};

@@ -213,15 +213,16 @@ namespace detail {
 
 /// Whether a speed-up is another one: by its intervals where both runs have some, else by more than 5 %, which the same
 /// code differs by from run to run.
-[[nodiscard]] inline bool is_other_speedup(const DashboardModel& before, const DashboardModel& after, double was, double is) {
+[[nodiscard]] inline bool is_other_speedup(const DashboardModel& before, const DashboardModel& after, double was,
+                                           double is) {
   if (before.low > 0 && after.low > 0) return before.high < after.low || after.high < before.low;
   return std::abs(is - was) > 0.05 * was;
 }
 
 /// Figures of models that changed between two runs: any accuracy; speed-ups as is_other_speedup() says; compile times by
-/// more than 20 % (they share the machine with nothing, but are single calls), ratios of memory by more than 5 %; and
-/// models that only one of the runs has.
-[[nodiscard]] inline std::vector<DashboardChange> changes_between(const DashboardKey& key, const DashboardFigures& before,
+/// more than 20 %, for each is a single call; ratios of memory by more than 5 %; and models that one of the runs alone has.
+[[nodiscard]] inline std::vector<DashboardChange> changes_between(const DashboardKey& key,
+                                                                  const DashboardFigures& before,
                                                                   const DashboardFigures& after) {
   std::vector<DashboardChange> changes;
   std::set<std::string> names;

@@ -79,7 +79,8 @@ inline c10::IValue iterate(Iterating& iterating, const torch::jit::Stack& inputs
   const c10::IValue answered = answer(output);
   const at::NoGradGuard values_alone;
   // Those of a CUDA graph are overwritten by the next step.
-  c10::IValue predictions = answered.isTuple() ? check::clone_ivalue(answered.toTupleRef().elements().at(1)) : c10::IValue();
+  c10::IValue predictions;
+  if (answered.isTuple()) predictions = check::clone_ivalue(answered.toTupleRef().elements().at(1));
   return collect_results(runnable.instance, std::move(predictions), detail::loss_in(answered), own);
 }
 
