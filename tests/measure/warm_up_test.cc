@@ -106,7 +106,10 @@ TEST_CASE("a number of iterations is run as it is asked for, one at a time, with
   options.warm_up = Nanoseconds(1e9);
   const auto result = measure::warm_up(clock, subject.operation(), 1, options);
   REQUIRE(log.size() == 5);
-  for (const Call& call : log) CHECK((call.iterations == 1 && call.operands == 1));
+  for (const Call& call : log) {
+    CHECK(call.iterations == 1);
+    CHECK(call.operands == 1);
+  }
   CHECK(result.iterations == 5);
   CHECK(result.settled);
   CHECK(result.estimate == Nanoseconds(3e6));
