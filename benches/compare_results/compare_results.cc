@@ -9,8 +9,10 @@
 
 #include "pace/baseline/compare_program.hpp"
 #include "pace/report/colour.hpp"
+#include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   const auto resolve = [](const std::string& path) {
     // `bazel run` starts programs elsewhere than where the person stands.
     const char* const stood_in = std::getenv("BUILD_WORKING_DIRECTORY");

@@ -42,7 +42,7 @@ struct KernelsLine {
   /// 0: LibTorch's own number.
   int threads = 0;
   std::string csv, json;
-  /// Where traces, snapshots and reports of Nsight Compute go; empty: the folder for temporary files.
+  /// Where traces, snapshots and reports of Nsight Compute go; empty: a new folder for temporary files.
   std::string output_directory;
   /// Gates.
   std::optional<std::int64_t> kernels_at_most, spills_at_most, registers_at_most;
@@ -105,7 +105,7 @@ struct KernelsLine {
        }},
       {{"--csv"}, "FILE", "results for machines", a_file, into(line.csv)},
       {{"--json"}, "FILE", "results for machines", a_file, into(line.json)},
-      {{"--output-directory"}, "DIR", "for traces, snapshots and Nsight Compute's reports (default: the temporary folder)",
+      {{"--output-directory"}, "DIR", "for traces, snapshots and Nsight Compute's reports (default: a new folder beside other temporary files)",
        "a folder's name", into(line.output_directory)},
       {{"--compat"}, nullptr, "print what PyTorch's wrapper_benchmark prints", "", into(line.compat)},
       {{"--generation"}, "original|2.6|new", "with --compat: as that of its forms (default new)", "original, 2.6 or new",

@@ -20,10 +20,12 @@
 #include "benches/kernels/run_program.hpp"
 #include "pace/core/error.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/hand_over.hpp"
 #include "pace/harness/this_program.hpp"
 #include "pace/kernel/kernels.hpp"
 #include "pace/kernel/package_provider.hpp"
 #include "pace/report/colour.hpp"
+#include "pace/report/program_output.hpp"
 #include "pace/subject/files.hpp"
 #include "pace/subject/process.hpp"
 #include "pace/subject/profiler_trace.hpp"
@@ -154,17 +156,22 @@ void settle(KernelsLine& line, pace::benches::kernels::World& world) {
   line.csv = line.csv.empty() ? "" : harness::output_path(line.csv);
   line.json = line.json.empty() ? "" : harness::output_path(line.json);
   if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
-  world.temporary_folder = line.output_directory.empty() ? std::filesystem::temp_directory_path().string()
-                                                         : harness::output_path(line.output_directory);
-  std::error_code failure;
-  std::filesystem::create_directories(world.temporary_folder, failure);
-  if (failure || !std::filesystem::is_directory(world.temporary_folder))
-    throw pace::InputError({}, "--output-directory: '" + world.temporary_folder + "' is no folder, and none can be made there");
+  if (!line.output_directory.empty()) {
+    world.temporary_folder = harness::output_path(line.output_directory);
+    std::error_code failure;
+    std::filesystem::create_directories(world.temporary_folder, failure);
+    if (failure || !std::filesystem::is_directory(world.temporary_folder))
+      throw pace::InputError({}, "--output-directory: '" + world.temporary_folder + "' is no folder, and none can be made there");
+  } else if (line.profile || line.memory_snapshot || line.ncu || line.count_bytes) {
+    // A folder of its own: another user could have put links of these files' names into the common one.
+    world.temporary_folder = pace::subject::detail::make_folder_in(harness::temporary_folder()).string();
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   const at::NoGradGuard values_alone;
   pace::benches::kernels::World world;
   world.open = open_package;

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/families/operators/options.hpp"
 
@@ -66,8 +67,7 @@ inline void require_operator_name(std::string_view line, const Location& where) 
 /// or ` reported` after those that Category lists so; empty lines and those that begin with # say nothing. Throws InputError, with file and line, for anything else: an operator above
 /// the first category or named twice, a category named twice or without an operator, a file without any.
 [[nodiscard]] inline std::vector<Category> read_default_set(const std::string& file) {
-  std::ifstream lines(file);
-  if (!lines) throw InputError({file}, "expected a file with a default set of operators; it cannot be read");
+  std::istringstream lines(read_file(file, "a file with a default set of operators"));
   std::vector<Category> categories;
   std::set<std::string> seen;
   Location where{file}, last_heading{file};

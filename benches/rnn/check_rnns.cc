@@ -4,7 +4,9 @@
 #include "benches/rnn/check_rnns.hpp"
 #include "benches/rnn/device_choice.hpp"
 #include "benches/rnn/runners.hpp"
+#include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   return pace::rnn::check_rnns(argc, argv, pace::rnn::runners(), pace::rnn::choose_device, std::cout, std::cerr);
 }

@@ -6,8 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -16,7 +14,6 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +21,8 @@
 
 #include "benches/rnn/python_text.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::rnn {
@@ -32,18 +31,6 @@ namespace pace::rnn {
 using Times = std::map<std::string, double>;
 
 namespace detail {
-
-[[nodiscard]] inline std::string read_file(const std::string& path) {
-  // A folder opens, but cannot be read; a pipe that nothing writes to would be waited for without end.
-  std::error_code ignored;
-  const bool regular = std::filesystem::is_regular_file(path, ignored);
-  std::ifstream file;
-  if (regular) file.open(path, std::ios::binary);
-  if (!regular || !file) throw InputError({path}, "cannot be read; expected a file with JSON of fastrnns or of pytest-benchmark");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 [[nodiscard]] inline Location place_in(const std::string& path, const std::string& text, std::size_t offset) {
   const std::string_view before = std::string_view(text).substr(0, offset);
@@ -122,10 +109,10 @@ namespace detail {
 /// The times of a file. fastrnns' milliseconds become seconds, unless they are to be taken `as_they_are`. Throws
 /// InputError naming the file, and the line where it is no JSON.
 [[nodiscard]] inline Times read_times(const std::string& path, bool as_they_are = false) {
-  const std::string text = detail::read_file(path);
+  const std::string expected = "JSON of fastrnns or of pytest-benchmark", text = read_file(path, expected);
   nlohmann::json json;
   try {
-    json = nlohmann::json::parse(text);
+    json = parse_json<nlohmann::json>(text);
   } catch (const nlohmann::json::parse_error& error) {
     // It counts from 1, and past what it could not use.
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
@@ -133,6 +120,8 @@ namespace detail {
                      "this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark");
   } catch (const nlohmann::json::exception&) {
     throw InputError({path}, "a number in it is too large; expected times");
+  } catch (const Error& error) {
+    throw InputError({path}, std::string(error.what()) + "; expected " + expected);
   }
   if (!json.is_object())
     throw InputError({path}, "expected an object of groups, or of pytest-benchmark, found " +

@@ -6,8 +6,10 @@
 #include "benches/rnn/runners.hpp"
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/test_bench_program.hpp"
+#include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   using namespace pace::rnn;
   return test_bench(
       argc, argv, runners(), choose_device, [](const auto& fuser, const auto& executor) { set_fuser(fuser, executor); },

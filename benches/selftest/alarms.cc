@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "benches/selftest/settings.hpp"
 #include "benches/selftest/subjects.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/report/output_file.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace {
@@ -82,19 +85,14 @@ class Alarms {
   explicit Alarms(const std::string& log)
       : own_alarms_(own_.size()), suite_alarms_(suites_.size()), rotten_(suites_.size()) {
     if (log.empty()) return;
-    log_ = std::fopen(log.c_str(), "w");
-    if (log_ == nullptr) throw pace::Error("--log: cannot write '" + log + "'");
-    std::fprintf(log_, "gate,subject,rounds,cycle_us,log_ratio,deviation");
-    for (const auto& each : own_) std::fprintf(log_, ",\"%s\",cycles", each.name.c_str());
-    for (const auto& each : rules_of_others) std::fprintf(log_, ",\"%s\",one after the other", each.name.data());
-    std::fputc('\n', log_);
+    log_.emplace(log);
+    std::string head = "gate,subject,rounds,cycle_us,log_ratio,deviation";
+    for (const auto& each : own_) head += ",\"" + each.name + "\",cycles";
+    for (const auto& each : rules_of_others) head += ",\"" + std::string(each.name) + "\",one after the other";
+    log_->begin_with(head + '\n');
   }
   Alarms(const Alarms&) = delete;
   Alarms& operator=(const Alarms&) = delete;
-  ~Alarms() {
-    if (log_ != nullptr) std::fclose(log_);
-  }
-
   void add(const pace::Result& result) {
     const auto& candidate = result["candidate"];
     const auto& ratios = candidate.log_ratios;
@@ -132,7 +130,6 @@ class Alarms {
       write(",%d,%d", static_cast<int>(paired), static_cast<int>(in_turn));
     }
     write("\n");
-    if (log_ != nullptr) std::fflush(log_);
   }
 
   void print() const {
@@ -165,10 +162,13 @@ class Alarms {
  private:
   template <class... Values>
   void write(const char* format, Values... values) {
-    if (log_ != nullptr) std::fprintf(log_, format, values...);
+    if (!log_) return;
+    std::array<char, 512> text;
+    const int length = std::snprintf(text.data(), text.size(), format, values...);
+    log_->append({text.data(), std::min(static_cast<std::size_t>(length), text.size() - 1)});
   }
   void write(const char* text) {
-    if (log_ != nullptr) std::fputs(text, log_);
+    if (log_) log_->append(text);
   }
   static void line(const std::string& name, std::size_t claims, std::size_t tries, const Tally* in_turn = nullptr) {
     std::printf("%-46s %10zu %8.3f%% %10.4f%%", name.c_str(), claims,
@@ -187,7 +187,7 @@ class Alarms {
   std::array<std::size_t, 2> rotten_suites_{};
   std::vector<double> cycles_, milliseconds_;
   std::array<Tally, rules_of_others.size()> paired_{}, in_turn_{};
-  std::FILE* log_ = nullptr;
+  std::optional<pace::report::OutputFile> log_;
 };
 
 TEST_CASE("identical code raises no more alarms than promised", "[aa]") {

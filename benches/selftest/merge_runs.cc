@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "benches/selftest/merge_runs.hpp"
+#include "pace/report/program_output.hpp"
 
 namespace {
 
@@ -49,6 +50,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   try {
     return run({argv + 1, argv + argc});
   } catch (const std::exception& error) {

@@ -93,6 +93,35 @@ TEST_CASE("other machines and builds are refused with code 2, unless the differe
   CHECK(compare({one.path(), other.path(), "--allow", "libtorch"}).code == 0);
 }
 
+TEST_CASE("comparisons of one name with other inputs are not acceptable, unless that is what one wants to see") {
+  Json json = files::process(1000, 500);
+  json["results"][0]["inputs"] = "Double[8]";
+  const Written one(files::process(1000, 500)), other(json);
+  const auto refused = compare({one.path(), other.path()});
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.out, ContainsSubstring("invalid") && ContainsSubstring("measured otherwise: inputs was ''") &&
+                              ContainsSubstring("named with --allow"));
+  CHECK(compare({one.path(), other.path(), "--allow", "inputs"}).code == 0);
+}
+
+TEST_CASE("names and messages of a file send nothing to the terminal") {
+  Json json = files::process(1000, 500);
+  json["results"][0]["name"] = "evil\x1b[2J\xc2\x9b" "1m";
+  auto& row = json["results"][0]["implementations"][1];
+  row["outcome"] = "wrong";
+  row["message"] = "differs\x1b]0;title\x07";
+  const Written one(json), two(json);
+  json["environment"]["cpu"] = "cpu\x1b[2J";
+  const Written another(json);
+  for (const auto& run : {compare({one.path(), two.path()}), compare({one.path(), another.path()}),
+                          compare({one.path(), "/none\x1b[2J"})})
+    for (const std::string& text : {run.out, run.err}) {
+      CHECK(text.find('\x1b') == std::string::npos);
+      CHECK(text.find('\x07') == std::string::npos);
+      CHECK(text.find("\xc2\x9b") == std::string::npos);
+    }
+}
+
 TEST_CASE("files and command lines that make no sense say what was expected, with code 2") {
   const Written good(files::process(1000, 500)), broken("{\"schema"), empty([] {
     Json json = files::process(1000, 500);
@@ -109,7 +138,7 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok}, "expected OLD.json and NEW.json");
   check({ok, ok, ok}, "expected OLD.json and NEW.json");
   check({"--old", ok}, "expected at least one file on each side");
-  check({ok, "/nonexistent.json"}, "/nonexistent.json: cannot be opened");
+  check({ok, "/nonexistent.json"}, "/nonexistent.json: cannot be read: No such file");
   check({ok, broken.path()}, broken.path() + ": is no results file");
   check({empty.path(), empty.path()}, "hold no results");
   check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: 'fast' does not do");

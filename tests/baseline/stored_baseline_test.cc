@@ -6,8 +6,11 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 #include "pace/baseline/stored_baseline.hpp"
@@ -79,7 +82,7 @@ TEST_CASE("a file that is cut off anywhere is refused, never read in part") {
   const std::string whole = files::process(4000, 2000).dump();
   for (std::size_t size = 0; size < whole.size(); size += 7)
     CHECK_THROWS_AS(Written(whole.substr(0, size)).read(), pace::InputError);
-  CHECK_THROWS_WITH(pace::baseline::read_results_file("/nonexistent.json"), ContainsSubstring("cannot be opened"));
+  CHECK_THROWS_WITH(pace::baseline::read_results_file("/nonexistent.json"), ContainsSubstring("cannot be read: No such file"));
   CHECK_THROWS_AS(pace::baseline::read_results_file("/tmp"), pace::InputError);
 }
 
@@ -125,6 +128,46 @@ TEST_CASE("on another machine, or of another build: invalid, with the reason") {
   settings.allowed = {key};
   const auto allowed = judged({files::process(1000, 500)}, run(1000, 500), settings, [&](Json& now) { now[key] = "new"; });
   CHECK(only(allowed, "fused").verdict != Verdict::invalid);
+}
+
+TEST_CASE("the GPU and its driver are part of what must be the same") {
+  for (const std::string key : {"gpu", "gpu_driver"}) {
+    const auto& keys = pace::baseline::identity_keys();
+    CHECK(std::find(keys.begin(), keys.end(), key) != keys.end());
+    const auto lacking = judged({files::process(1000, 500)}, run(1000, 500), {}, [&](Json& now) { now.erase(key); });
+    CHECK_THAT(only(lacking, "fused").message, ContainsSubstring(key + " was \"as ever\" and is null"));
+  }
+}
+
+TEST_CASE("other inputs, another clock, another device under the same name: invalid, with the reason") {
+  const auto key = GENERATE(from_range(pace::baseline::measurement_keys()));
+  auto now = run(1000, 500);
+  (key == "device" ? now.device : key == "clock" ? now.clock : now.inputs) = "Double[8]";
+  const auto result = judged({files::process(1000, 500)}, now);
+  for (const auto* name : {"eager", "fused"}) {
+    CHECK(only(result, name).verdict == Verdict::invalid);
+    CHECK_FALSE(only(result, name).acceptable);
+    CHECK_THAT(only(result, name).message, ContainsSubstring("it was measured otherwise: " + key + " was '") &&
+                                               ContainsSubstring("' and is 'Double[8]'"));
+  }
+  Settings settings;
+  settings.allowed = {key};
+  CHECK(only(judged({files::process(1000, 500)}, now, settings), "fused").verdict != Verdict::invalid);
+}
+
+TEST_CASE("a file with an endlessly deep environment is refused like any other that is none") {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  const Written file("{\"schema_version\": 1, \"environment\": {\"hostname\": \"h\", \"date_utc\": "
+                     "\"2026-11-01T00:00:00Z\", \"cpu\": " + deep + "}, \"results\": []}");
+  CHECK_THROWS_WITH(file.read(), ContainsSubstring("is no results file: is JSON nested more than 100 levels deep"));
+}
+
+TEST_CASE("a pipe that no program writes to is refused, not waited for") {
+  const TemporaryFile file;
+  const std::string pipe = file.path() + ".pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(pace::baseline::read_results_file(pipe), ContainsSubstring("is a pipe that no program writes to"));
+  ::unlink(pipe.c_str());
 }
 
 TEST_CASE("a key that one side lacks is a difference; the host's name is none") {

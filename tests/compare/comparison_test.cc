@@ -56,6 +56,24 @@ auto costing(FakeClock& clock, double cost, F function) {
 
 at::Tensor twice(const at::Tensor& x) { return at::add(x, x); }
 
+TEST_CASE("a result names what it was measured with, by which results of other inputs are told apart") {
+  struct GpuClock : FakeClock {
+    [[nodiscard]] std::string device_name() const { return "NVIDIA H200"; }
+  } gpu;
+  FakeClock clock;
+  const auto first = [](const at::Tensor& x, const auto&...) { return at::add(x, x); };
+  const auto halves = std::vector<at::Tensor>{at::zeros({4}, at::kHalf)};
+  const auto run = [&](auto& on, auto comparison) {
+    return comparison.options(few_rounds()).baseline("add", first).run(on);
+  };
+  const auto result = run(clock, pace::compare("case", at::zeros({2, 3}), 7, halves));
+  CHECK(result.inputs == "Float[2, 3], 7, Half[4]");
+  CHECK(result.device.empty());
+  CHECK(run(gpu, pace::compare("case", at::zeros({2, 3}).t())).inputs == "Float[3, 2] with strides [1, 3]");
+  CHECK(run(gpu, pace::compare("case", at::zeros({2}))).device == "NVIDIA H200");
+  CHECK(run(clock, pace::compare("case", at::zeros({2})).inputs("mine")).inputs == "mine");
+}
+
 TEST_CASE("candidates are timed in pairs with the baseline") {
   FakeClock clock;
   const auto result = pace::compare("twice", at::randn({8, 8}))

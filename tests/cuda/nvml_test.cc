@@ -28,7 +28,9 @@ TEST_CASE("what the GPU tells is there, what it does not is absent") {
   CHECK(state.reasons == 0x5u);
 }
 
-TEST_CASE("without the library or the GPU there is no Nvml") {
+TEST_CASE("without the library or the GPU there is no Nvml, and the driver has no version") {
+  CHECK(Nvml::driver_version(fake_library().c_str()) == "580.65.06");
+  CHECK(Nvml::driver_version("no_such_library.so").empty());
   CHECK_FALSE(Nvml::open("0000:18:00.0", "no_such_library.so"));
   CHECK_FALSE(Nvml::open("0000:19:00.0", fake_library().c_str()));
 }

@@ -199,6 +199,7 @@ TEST_CASE("what an earlier process found, or ended with, is not prepared or run 
   CHECK(fixture.good->batches == std::vector<std::size_t>{1});
   REQUIRE(results.size() == 4);
   CHECK(results[0].name == "known");
+  CHECK_THAT(results[3].inputs, Catch::Matchers::StartsWith("aten.relu.default ((T([259], f32),), {}) as "));
   CHECK(results[1]["eager"].outcome == Outcome::measured);
   CHECK(results[1]["good"].outcome == Outcome::crashed);
   CHECK(results[1]["good"].message == "died");

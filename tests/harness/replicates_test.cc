@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,20 @@ pace::ImplementationResult measured(double log_ratio) {
   return row;
 }
 
-TEST_CASE("each process gets the command line, but no files, seed or limit of its parent's") {
-  CHECK(harness::detail::words_for_replicates({"--processes", "5", "layer norm", "--seed=3", "--budget", "2", "--json",
-                                               "a.json", "--csv=b", "-r", "junit", "--seed", "7", "--time-limit", "9",
-                                               "[tag]"}) == Words{"layer norm", "--budget", "2", "[tag]"});
+TEST_CASE("each process has files, a seed and a limit of its own behind its parent's command line") {
+  const double endless = std::numeric_limits<double>::infinity();
+  const Words words{"layer norm", "--processes=5", "--json:a.json", "--seed", "7"};
+  auto expected = words;
+  expected.insert(expected.end(), {"--processes", "1", "--seed", "3", "--allow-undecided", "on"});
+  CHECK(harness::detail::words_for_replicate(words, {}, 2, 3, pace::Nanoseconds(endless)) == expected);
+  expected.insert(expected.end(), {"--time-limit", "9.500", "--csv", "b-2", "--json", "a-2.json", "--junit", "d.e/c-2.xml"});
+  CHECK(harness::detail::words_for_replicate(words, {.csv = "b", .json = "a.json", .junit = "d.e/c.xml"}, 2, 3,
+                                             pace::Nanoseconds(9.5e9)) == expected);
+  CHECK(harness::detail::of_process("a.b/results", 12) == "a.b/results-12");
+  CHECK(harness::detail::of_process("a/.hidden", 1) == "a/.hidden-1");
+}
+
+TEST_CASE("each process gets the environment, but none of Bazel's files") {
   ::setenv("XML_OUTPUT_FILE", "/tmp/parents.xml", 1);
   const auto environment = harness::detail::environment_for_replicates("found");
   ::unsetenv("XML_OUTPUT_FILE");

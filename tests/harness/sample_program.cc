@@ -275,6 +275,24 @@ TEST_CASE("takes all memory", "[.]") {
     for (;;) pieces.emplace_back(new char[std::size_t{1} << 30]);
   });
 }
+TEST_CASE("hears of a closed pipe", "[.]") {
+  compare_around([] {
+    std::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
+  });
+}
+TEST_CASE("prints a lot", "[.]") {
+  compare_around([] { std::cout << std::string(100000, 'x') << std::endl; });
+}
+TEST_CASE("has an evil name", "[.]") {
+  auto result = comparison("evil\033[2J\xc2\x9b" "1m\x9b\r");
+  result.implementations[1].name = "fused\033]0;title\007";
+  result.implementations[1].outcome = pace::Outcome::wrong;
+  result.implementations[1].message = "differs\033[8m";
+  pace::run_context().publish(result);
+  CHECK_THAT(result, pace::Correct());
+  throw pace::Error("thrown\033[2J");
+}
 TEST_CASE("the baseline crashes", "[.]") {
   for (const std::string name : {"culprit", "after"}) {
     CallClock clock;

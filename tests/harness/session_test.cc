@@ -3,12 +3,14 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "pace/report/output_file.hpp"
 #include "tests/harness/run_program.hpp"
 #include "tests/report/temporary_file.hpp"
 
@@ -89,7 +91,6 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--colour", "Unrecognised token: --colour"},
       {"--extra bad", "another word was expected"},
       {"--csv /nonexistent/a.csv", "cannot open '/nonexistent/a.csv': No such file or directory"},
-      {"--csv /tmp/same --json /tmp/same", "--csv and --json name the same file, '/tmp/same'"},
       {"--json /dev/full", "cannot write '/dev/full': No space left on device"},
   }));
   CAPTURE(arguments);
@@ -142,6 +143,114 @@ TEST_CASE("under bazel run, a relative path starts where the person stands") {
   const Scratch folder;
   CHECK(run("--csv mine.csv", "BUILD_WORKING_DIRECTORY=" + folder.path.string()).code == 0);
   CHECK_THAT(folder.read("mine.csv"), ContainsSubstring("first,fused"));
+}
+
+TEST_CASE("one file for two outputs is refused, however it is spelt, and so is one that another run writes to") {
+  const Scratch folder;
+  const std::string json = folder.write("a", "");
+  fs::create_symlink("a", folder / "link");
+  const std::string refusal = "another run, or another option of this one, writes to it";
+  for (const std::string& other : {json, folder / "./a", folder / "link"})
+    for (const std::string option : {"--csv ", "--junit ", "--save-baseline "}) {
+      const auto program = run("--json " + json + ' ' + option + other);
+      CHECK(program.code == 1);
+      CHECK_THAT(program.err, ContainsSubstring(refusal));
+      CHECK_THAT(program.out, !ContainsSubstring("passed"));
+    }
+  const pace::report::OutputFile other_run(json);
+  const auto program = run("--csv " + json);
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring(json) && ContainsSubstring(refusal));
+}
+
+TEST_CASE("a start that fails leaves what an earlier run has written") {
+  const Scratch folder;
+  for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"}) folder.write(name, "earlier");
+  const std::string files = "--csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml" +
+                            " --save-baseline " + folder / "a.base";
+  for (const std::string bad : {" --baseline /nonexistent.json", " --extra bad", " --save-baseline /nonexistent/a.json"}) {
+    CHECK(run(files + bad).code == 1);
+    for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"}) CHECK(folder.read(name) == "earlier");
+  }
+  CHECK(run(files).code == 0);
+  for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"})
+    CHECK_THAT(folder.read(name), ContainsSubstring("fused") && !ContainsSubstring("earlier"));
+}
+
+TEST_CASE("a pipe without another end is an error, for what is written and what is read") {
+  const Scratch folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string option : {"--csv ", "--json ", "--junit ", "--save-baseline "}) {
+    const auto program = run(option + pipe);
+    CHECK(program.code == 1);
+    CHECK_THAT(program.err, ContainsSubstring("no program reads from this pipe"));
+  }
+  const auto program = run("--baseline " + pipe);
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("is a pipe that no program writes to"));
+}
+
+TEST_CASE("names, messages and exceptions send nothing but colours to the terminal") {
+  for (const std::string colours : {"none", "ansi"}) {
+    const auto program = run("'has an evil name' --colour-mode " + colours);
+    const auto all = program.out + program.err;
+    CHECK_THAT(all, ContainsSubstring("evil\\x1b[2J\\u009b1m\\x9b\\x0d") && ContainsSubstring("title\\x07") &&
+                        ContainsSubstring("differs\\x1b[8m") && ContainsSubstring("thrown\\x1b[2J"));
+    CHECK(all.find("\033[2J") == std::string::npos);
+    CHECK(all.find("\033[8m") == std::string::npos);
+    CHECK(all.find("\033]") == std::string::npos);
+    for (const char* const each : {"\007", "\r", "\xc2\x9b"}) CHECK(all.find(each) == std::string::npos);
+    CHECK((all.find('\033') != std::string::npos) == (colours == "ansi"));
+  }
+  const auto program = run("--json '/nonexistent\033[2J/a'");
+  CHECK(program.err.find('\033') == std::string::npos);
+}
+
+TEST_CASE("several processes write a file each, and what they cannot do is refused") {
+  const Scratch folder;
+  const auto program = run("measures --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json=" +
+                           folder / "a.json" + " --junit:" + folder / "a.xml");
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("process 1 of at most 12"));
+  CHECK_THAT(folder.read("a-1.csv"), ContainsSubstring("\nmeasured,fused"));
+  CHECK_THAT(folder.read("a-1.json"), ContainsSubstring("\"name\":\"measured\"") && Matches("[^]*\\]\n\\}\n"));
+  CHECK_THAT(folder.read("a-1.xml"), ContainsSubstring("<testcase"));
+  for (const char* name : {"a.csv", "a.json", "a.xml"}) CHECK_FALSE(folder.has(name));
+  CHECK(run("measures --processes 12 --disturbance 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code == 0);
+  CHECK_THAT(folder.read("results-1.json"), ContainsSubstring("\"name\":\"measured\""));
+  for (const std::string option : {"--baseline a.json", "--save-baseline a.json", "--resume", "-r xml", "--out a"}) {
+    const auto refused = run("measures --processes 2 " + option);
+    CHECK(refused.code == 1);
+    CHECK_THAT(refused.err, ContainsSubstring("--processes: does not go with"));
+  }
+}
+
+TEST_CASE("a reader that goes away, and a limit on the size of files, are errors of the output") {
+  const Scratch folder;
+  const std::string program = fs::absolute("tests/harness/sample_program").string();
+  // The reader ends with the first line; no implementation is blamed for that.
+  const std::string pipe_command = "(env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 --json " +
+                                   folder / "a.json" + " 2>" + folder / "err" + "; echo exit code $? >" + folder / "code" +
+                                   ") | head -n 1 >" + folder / "out";
+  REQUIRE(std::system(pipe_command.c_str()) == 0);
+  CHECK_THAT(folder.read("code"), ContainsSubstring("exit code 1\n"));
+  CHECK_THAT(folder.read("err"), ContainsSubstring("cannot write the table of results") && !ContainsSubstring("crashed"));
+  const auto json = folder.read("a.json");
+  CHECK_THAT(json, ContainsSubstring("\"name\":\"after\"") && !ContainsSubstring("crashed"));
+  // Without a file, no result can be told any more, and nothing more is measured.
+  const std::string alone_command = "(env -i '" + program + "' 'prints a lot' --isolation off --disturbance 1 -r compact -o " +
+                                    folder / "catch2" + " 2>" + folder / "err1" + ") | head -n 1 >" + folder / "out1";
+  REQUIRE(std::system(alone_command.c_str()) == 0);
+  CHECK_THAT(folder.read("catch2"), ContainsSubstring("no result can be written any more"));
+  // No `trap` here: the signal of the limit would end the process.
+  const std::string limit_command = "(ulimit -f 16; env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 "
+                                    "--max-rounds 4 --no-table --json " + folder / "b.json" +
+                                    " 2>&1) | cat >" + folder / "err2";
+  REQUIRE(std::system(limit_command.c_str()) == 0);
+  CHECK_THAT(folder.read("err2"), ContainsSubstring("b.json': File too large") && !ContainsSubstring("signal 25"));
+  CHECK_THAT(folder.read("b.json"), Matches("[^]*\\]\n\\}\n"));
 }
 
 TEST_CASE("a program that dies leaves the results it had") {

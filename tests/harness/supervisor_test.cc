@@ -74,6 +74,18 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
   }
 }
 
+TEST_CASE("a signal that does not come from an implementation ends the run, and nobody is blamed or measured again") {
+  const Scratch folder;
+  const auto program = run("'hears of a closed pipe'" + options + "--json " + folder / "a.json");
+  INFO(program.out << program.err);
+  CHECK(program.code == 128 + 13);
+  CHECK_THAT(program.err, ContainsSubstring("killed by signal 13 (Broken pipe), which no implementation is blamed for"));
+  CHECK(count(program.out, "begins culprit") == 1);
+  CHECK(count(program.out, "begins after") == 0);
+  CHECK(rows(folder.read("a.json")) ==
+        std::vector<std::string>{"before eager measured", "before bad measured", "before fine measured"});
+}
+
 TEST_CASE("where the baseline crashes nobody is compared, and the run goes on") {
   const Scratch folder;
   const auto program = run("'the baseline crashes'" + options + "--json " + folder / "a.json");
@@ -127,6 +139,33 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     CHECK(count(resumed.out, "\nbefore  (") == 0);
     CHECK_THAT(resumed.out, ContainsSubstring("3 cases, 9 implementations: 8 measured"));
     CHECK_FALSE(program::fs::exists(json + ".new"));
+  }
+  SECTION("a last line that was cut off is measured again, and the others are kept") {
+    const auto whole = folder.read("a.json");
+    folder.write("a.json", whole.substr(0, whole.rfind("\n]")) + ",\n{\"name\":\"culprit\",\"itera");
+    const auto resumed = run("'waits to be interrupted'" + options + "--patience 600 --resume" + files,
+                             "TIME_PASSES=1");
+    INFO(resumed.out << resumed.err);
+    CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
+    CHECK(rows(folder.read("a.json")) == rows_with("timed out"));
+  }
+  SECTION("results of other inputs are refused, and so is another build") {
+    auto text = folder.read("a.json");
+    const auto replaced = [&](const std::string& from, const std::string& to) {
+      auto changed = text;
+      changed.replace(changed.find(from), from.size(), to);
+      return changed;
+    };
+    folder.write("a.json", replaced("\"inputs\":\"Float[16]\"", "\"inputs\":\"Float[17]\""));
+    const auto resumed = run("'waits to be interrupted'" + options + "--resume" + files);
+    CHECK(resumed.code == 42);
+    CHECK_THAT(resumed.out, ContainsSubstring("measured 'before' with other inputs") && ContainsSubstring("Float[17] there"));
+    CHECK(count(resumed.out, "begins culprit") == 0);
+    CHECK(rows(folder.read("a.json")).size() == 3);
+    folder.write("a.json", replaced("\"the build\":\"", "\"the build\":\"another"));
+    const auto rebuilt = run("'waits to be interrupted'" + options + "--resume" + files);
+    CHECK(rebuilt.code == 1);
+    CHECK_THAT(rebuilt.err, ContainsSubstring("holds results of another configuration (the build: "));
   }
   SECTION("another configuration is refused, and leaves the file as it is") {
     const auto resumed = run("'waits to be interrupted'" + options + "--resume --seed 7 --extra word" + files);

@@ -53,7 +53,7 @@ struct Fakes {
   pace::benches::kernels::Profile recorded{};
   std::string spawn_problem = {}, spawn_prints = {};
   int calls = 0, seeds = 0, waits = 0;
-  bool cuda = true;
+  bool cuda = true, opens = true;
   Nanoseconds time{};
   std::vector<std::string> spawned = {};
   std::ostringstream out{}, log{};
@@ -74,6 +74,7 @@ struct Fakes {
     words.insert(words.begin(), {"--package", "bench.pt2"});
     pace::benches::kernels::World world;
     world.open = [&](const auto&) {
+      if (!opens) throw pace::InputError({"bench.pt2"}, "no such file");
       auto opened = package;
       // Each call takes a millisecond longer than the one before it.
       opened.call = [&] { time += Nanoseconds(1e6 * ++calls); };
@@ -129,6 +130,20 @@ class Path {
 };
 
 }  // namespace
+
+TEST_CASE("a package that cannot be opened leaves what an earlier run has written") {
+  const pace::test::Scratch files;
+  const auto csv = files.write("k.csv", "earlier"), json = files.write("k.json", "earlier");
+  Fakes fakes;
+  fakes.opens = false;
+  CHECK(fakes.run({"--csv", csv, "--json", json}) == 1);
+  CHECK(files.read("k.csv") == "earlier");
+  CHECK(files.read("k.json") == "earlier");
+  fakes.opens = true;
+  CHECK(fakes.run({"--csv", csv, "--json", json}) == 0);
+  CHECK(files.read("k.csv").find("earlier") == std::string::npos);
+  CHECK(files.read("k.json").find("earlier") == std::string::npos);
+}
 
 TEST_CASE("the module's time is the lower median of its readings, over their calls") {
   Fakes fakes;

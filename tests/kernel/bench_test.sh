@@ -41,6 +41,13 @@ grep -q cpp_fused_0 "$work/compiled_module_profile.json" || complain "no kernel 
 prints "Self CPU TIME (ms)"; prints "Percent of time when CPU is busy: "; prints "Output for tabulate: block, 0.00%,"
 block -p --compat --times 2 --repeat 2; ends_with 0; prints "No device detected"
 
+case="a trace without a folder of its own is in a new one, where no link of its name can lie"
+echo untouched >"$work/victim"; ln -sf victim "$work/compiled_module_profile.json"
+run --package "$packages/block.pt2" --threads 1 -p --times 1 --repeat 1; ends_with 0
+prints "Chrome trace for the profile is written to $work/pace-"
+[[ $(<"$work/victim") == untouched ]] || complain "a link was followed"
+rm "$work/compiled_module_profile.json"
+
 case="Nsight Compute, around one run of the same program"
 mkdir -p "$work/bin"
 cat >"$work/bin/ncu" <<'FAKE'

@@ -5,21 +5,30 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <csignal>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
+#include "pace/report/csv.hpp"
 #include "pace/report/fan_out.hpp"
+#include "pace/report/json.hpp"
+#include "pace/report/junit.hpp"
 #include "pace/report/output_file.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
+#include "tests/support/scratch.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Message;
 using pace::report::OutputFile;
+using pace::test::Scratch;
 
 TEST_CASE("a file that cannot be opened is named with the system's reason") {
   CHECK_THROWS_MATCHES(OutputFile("/nonexistent/results.csv"), pace::Error,
@@ -47,17 +56,177 @@ TEST_CASE("what cannot be rewritten in place says what was expected instead") {
   std::filesystem::remove(pipe);
 }
 
-TEST_CASE("opening empties a file; append and replace_tail do what they say") {
+TEST_CASE("a pipe that no program reads from is an error, and is not waited for") {
+  const Scratch folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(OutputFile(pipe), ContainsSubstring("cannot open '" + pipe) &&
+                                          ContainsSubstring("no program reads from this pipe"));
+}
+
+TEST_CASE("what a file held stays until the first change; append and replace_tail do what they say") {
   const TemporaryFile temporary;
   OutputFile(temporary.path()).append("old content that is longer");
   OutputFile file(temporary.path());
-  CHECK(temporary.content().empty());
+  CHECK(temporary.content() == "old content that is longer");
   file.append("abc");
+  CHECK(temporary.content() == "abc");
   file.append("]}");
   file.replace_tail("]}", ",def]}");
   CHECK(temporary.content() == "abc,def]}");
   file.close();
   CHECK(temporary.content() == "abc,def]}");
+}
+
+TEST_CASE("the head of a file replaces what was there with the first change, or in the end, and not before") {
+  const Scratch folder;
+  const std::string path = folder.write("a", "what an earlier run found");
+  {
+    OutputFile file(path);
+    file.begin_with("head,");
+  }
+  CHECK(folder.read("a") == "what an earlier run found");
+  {
+    OutputFile file(path);
+    file.begin_with("head,");
+    file.replace_tail(",", ";row");
+    CHECK(folder.read("a") == "head;row");
+  }
+  {
+    OutputFile file(path);
+    file.begin_with("head,");
+    file.close();
+  }
+  CHECK(folder.read("a") == "head,");
+  OutputFile fresh(folder / "b");
+  fresh.begin_with("head,");
+  CHECK(folder.read("b") == "head,");
+}
+
+TEST_CASE("a file that is kept is written behind its end") {
+  const Scratch folder;
+  OutputFile file(folder.write("a", "first"));
+  file.keep();
+  file.append(", second");
+  file.append(", third");
+  CHECK(folder.read("a") == "first, second, third");
+}
+
+TEST_CASE("every sink leaves an earlier run's file alone until it has a result, or the run has ended") {
+  const Scratch folder;
+  const std::string path = folder / "results";
+  const std::vector<std::function<std::unique_ptr<pace::report::Sink>()>> sinks{
+      [&] { return std::make_unique<pace::report::JsonSink>(path, pace::report::Environment{}); },
+      [&] { return std::make_unique<pace::report::CsvSink>(path); },
+      [&] { return std::make_unique<pace::report::JUnitSink>(path, pace::report::Environment{}); }};
+  for (const auto& make : sinks) {
+    folder.write("results", "old");
+    make();
+    CHECK(folder.read("results") == "old");
+    make()->write(sample::comparison("new"));
+    CHECK_THAT(folder.read("results"), ContainsSubstring("new") && !ContainsSubstring("old"));
+    folder.write("results", "old");
+    make()->finish();
+    CHECK_THAT(folder.read("results"), !ContainsSubstring("old") && !ContainsSubstring("new"));
+  }
+}
+
+TEST_CASE("a file has one writer, by whichever name") {
+  const Scratch folder;
+  const std::string path = folder / "a";
+  const std::string refusal = "another run, or another option of this one, writes to it";
+  {
+    OutputFile first(path);
+    std::filesystem::create_symlink("a", folder / "link");
+    std::filesystem::create_hard_link(path, folder / "hard");
+    for (const std::string other : {"a", "./a", "link", "hard"}) {
+      CHECK_THROWS_WITH(OutputFile(folder / other), ContainsSubstring(refusal));
+      CHECK_THROWS_WITH(OutputFile(folder / other, /*replaces=*/true), ContainsSubstring(refusal));
+    }
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      try {
+        OutputFile in_another_process(path);
+      } catch (const pace::Error&) {
+        ::_exit(7);
+      }
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 7);
+  }
+  CHECK_NOTHROW(OutputFile(path));
+  const OutputFile nowhere("/dev/null");
+  CHECK_NOTHROW(OutputFile("/dev/null"));
+}
+
+TEST_CASE("a file that replaces another has one writer, too, also once it has replaced it") {
+  const Scratch folder;
+  const std::string path = folder.write("a", "old");
+  OutputFile first(path, /*replaces=*/true);
+  CHECK_THROWS(OutputFile(path));
+  CHECK_THROWS(OutputFile(path, /*replaces=*/true));
+  first.append("new");
+  CHECK(folder.read("a") == "old");
+  first.replace();
+  CHECK(folder.read("a") == "new");
+  CHECK_THROWS(OutputFile(path));
+  CHECK_THROWS(OutputFile(path, /*replaces=*/true));
+  first.append(", more");
+  CHECK(folder.read("a") == "new, more");
+  OutputFile not_there_yet(folder / "b", /*replaces=*/true);
+  CHECK_THROWS(OutputFile(folder / "b", /*replaces=*/true));
+}
+
+TEST_CASE("replacing follows no link that another user left, keeps the user's own and the file's mode") {
+  const Scratch folder;
+  const std::string path = folder.write("a", "old");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink("a", folder / "link");
+  {
+    OutputFile file(folder / "link", /*replaces=*/true);
+    file.append("new");
+    file.replace();
+  }
+  CHECK(folder.read("a") == "new");
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(std::filesystem::status(path).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  folder.write("victim", "untouched");
+  std::filesystem::create_symlink("victim", folder / "a.new");
+  CHECK_THROWS_WITH(OutputFile(path, /*replaces=*/true), ContainsSubstring("a.new"));
+  CHECK(folder.read("victim") == "untouched");
+  std::filesystem::remove(folder / "a.new");
+  folder.write("a.new", "what a killed run left, which is longer");
+  {
+    OutputFile file(path, /*replaces=*/true);
+    file.append("short");
+    file.replace();
+  }
+  CHECK(folder.read("a") == "short");
+  { OutputFile given_up(path, /*replaces=*/true); }
+  CHECK_FALSE(folder.has("a.new"));
+}
+
+TEST_CASE("the file that the standard output goes to is no result file") {
+  const TemporaryFile temporary;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::dup2(::open(temporary.path().c_str(), O_WRONLY), STDOUT_FILENO);
+    int found = 0;
+    for (const std::string& name : {temporary.path(), std::string("/dev/stdout")}) try {
+        OutputFile file(name);
+      } catch (const pace::Error& error) {
+        found += std::string(error.what()).find("standard output") != std::string::npos;
+      }
+    ::_exit(found);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 2);
 }
 
 TEST_CASE("an append that does not fit is taken back whole") {
@@ -118,10 +287,22 @@ TEST_CASE("a sink that fails is told of once, and keeps nothing from the others"
   sinks.write(sample::comparison("a"));
   sinks.write(sample::comparison("b"));
   CHECK(sinks.failures() == 1);
+  CHECK_FALSE(sinks.all_failed());
   sinks.finish();
   CHECK(names == std::vector<std::string>{"a", "b", "finish"});
   CHECK(calls == 1);
   CHECK(sinks.failures() == 2);
   REQUIRE(complaints.size() == 2);
   CHECK(complaints[0] == "disk full");
+}
+
+TEST_CASE("when every sink has failed, nothing can be told any more") {
+  int calls = 0;
+  pace::report::FanOut sinks([](const std::string&) {});
+  CHECK_FALSE(sinks.all_failed());
+  sinks.add(std::make_unique<Failing>(calls));
+  sinks.add(std::make_unique<Failing>(calls));
+  CHECK_FALSE(sinks.all_failed());
+  sinks.write(sample::comparison("a"));
+  CHECK(sinks.all_failed());
 }

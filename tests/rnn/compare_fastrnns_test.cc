@@ -118,9 +118,11 @@ TEST_CASE("files that do not do are named, with the line where they are no JSON"
   const Scratch folder;
   const auto good = folder.write("good.json", "{}");
   const auto missing = folder.path.string() + "/missing.json";
-  const std::string unreadable = ": cannot be read; expected a file with JSON of fastrnns or of pytest-benchmark";
-  fails(run({missing, good}), missing + unreadable);
-  fails(run({good, folder.path.string()}), folder.path.string() + unreadable);
+  const std::string expected = "; expected JSON of fastrnns or of pytest-benchmark";
+  fails(run({missing, good}), missing + ": cannot be read: No such file or directory" + expected);
+  fails(run({good, folder.path.string()}), folder.path.string() + ": is a folder" + expected);
+  const auto deep = folder.write("deep.json", std::string(200000, '[') + std::string(200000, ']'));
+  fails(run({good, deep}), deep + ": is JSON nested more than 100 levels deep" + expected);
 
   const std::string no_json = ": this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark";
   const auto cut = folder.write("cut.json", "{\n  \"lstm\": {\"aten\": oops}\n}\n");

@@ -148,6 +148,8 @@ TEST_CASE("of several models the one that is asked for, or the only one", "[subj
 TEST_CASE("a broken file is named, with the field and what was expected", "[subject]") {
   CHECK_THAT(why(""), EndsWith("expected JSON, as pace writes it beside a package"));
   CHECK_THAT(why("{\"kernels\": ["), ContainsSubstring("expected JSON"));
+  CHECK_THAT(why("{\"inputs\": " + std::string(200000, '[') + std::string(200000, ']') + "}"),
+             ContainsSubstring("nested more than 100 levels deep; expected JSON"));
   CHECK_THAT(why("[1]"), EndsWith("expected an object, found [1]"));
   CHECK_THAT(why(R"({"kernels": []})"),
              EndsWith(": inputs: expected a list of tensors' metadata, or null, found no such field"));

@@ -34,7 +34,8 @@ differ, and from five in all on the verdict rests on that. With fewer it rests o
   --process-spread SHARE     standard deviation between processes, such as 0.01, if you know it (assumed: 0.05)
   --undecided-fails          an open question closes the gate
   --alpha RATE, --beta RATE  wrong verdicts on the dear side and on the cheap side, per comparison (0.001, 0.01)
-  --allow KEY                this key of the environment may differ, such as libtorch, compiler or build_flags
+  --allow KEY                this may differ: a key of the environment, such as libtorch, compiler or build_flags, or
+                             device, clock or inputs of a comparison
   --help
 
 Exit code: 0 if all are acceptable, 1 if one is not, 2 if files cannot be read or compared.
@@ -99,7 +100,8 @@ using Resolve = std::function<std::string(const std::string&)>;
     else if (word == "--allow") {
       const std::string key = value();
       std::string known;
-      for (const auto& each : identity_keys()) known += (known.empty() ? "" : ", ") + each;
+      for (const auto* keys : {&identity_keys(), &measurement_keys()})
+        for (const auto& each : *keys) known += (known.empty() ? "" : ", ") + each;
       if ((", " + known + ",").find(", " + key + ',') == std::string::npos)
         fail("--allow: '" + key + "' is no key that is compared; these are: " + known);
       line.settings.allowed.push_back(key);
@@ -180,7 +182,7 @@ inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour
     if (!out) throw Error("cannot write the table: the output is closed or full");
     return closed == 0 ? all_acceptable : not_acceptable;
   } catch (const std::exception& error) {
-    err << "compare_results: " << error.what() << '\n';
+    err << "compare_results: " << report::printable_lines(error.what()) << '\n';
     return not_compared;
   }
 }

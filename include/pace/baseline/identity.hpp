@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/result.hpp"
 #include "pace/report/json.hpp"
 
 namespace pace::baseline {
@@ -15,8 +16,29 @@ namespace pace::baseline {
   static const std::vector<std::string> keys{
       "cpu",      "cores",       "cpu_quota", "governor", "turbo",    "kernel",
       "compiler", "build_flags", "optimized", "libtorch", "libtorch_cpu_capability", "libtorch_threads",
+      "gpu",      "gpu_driver",
   };
   return keys;
+}
+
+/// Keys of a result that must be the same as well: what was measured, and by what.
+[[nodiscard]] inline const std::vector<std::string>& measurement_keys() {
+  static const std::vector<std::string> keys{"device", "clock", "inputs"};
+  return keys;
+}
+
+/// In one sentence, which of them differ between two results of one name; empty if none does. `allowed` keys may differ.
+[[nodiscard]] inline std::string measured_otherwise(const Result& then, const Result& now,
+                                                    const std::vector<std::string>& allowed = {}) {
+  std::string text;
+  const auto compare = [&](const std::string& key, const std::string& before, const std::string& after) {
+    if (before == after || std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
+    text += (text.empty() ? "" : "; ") + key + " was '" + before + "' and is '" + after + '\'';
+  };
+  compare("device", then.device, now.device);
+  compare("clock", then.clock, now.clock);
+  compare("inputs", then.inputs, now.inputs);
+  return text;
 }
 
 /// In one sentence, which of them differ; empty if none does. A key that one side does not have counts as null, except

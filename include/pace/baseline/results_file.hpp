@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +11,8 @@
 
 #include "pace/baseline/expiry.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/core/result.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/read_result.hpp"
@@ -45,7 +45,7 @@ namespace detail {
 }
 
 [[nodiscard]] inline ResultsFile parse(const std::string& path, const std::string& text) {
-  const auto json = report::Json::parse(text);
+  const auto json = parse_json<report::Json>(text);
   if (!json.is_object() || !json.contains("schema_version")) throw Error("no \"schema_version\" in it");
   if (json.at("schema_version") != report::json_schema_version)
     throw Error("its schema_version is " + json.at("schema_version").dump() + "; this program reads version " +
@@ -69,11 +69,8 @@ namespace detail {
 
 /// Throws InputError, naming the file, if it cannot be read, is cut off or is no results file of this version.
 [[nodiscard]] inline ResultsFile read_results_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError({path}, "cannot be opened; expected a file that --json or --save-baseline wrote");
+  const std::string text = read_file(path, "a file that --json or --save-baseline wrote");
   try {
-    // Throws for a folder.
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
     return detail::parse(path, text);
   } catch (const std::exception& error) {
     throw InputError({path}, std::string("is no results file: ") + error.what() +

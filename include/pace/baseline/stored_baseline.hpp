@@ -63,11 +63,20 @@ struct Settings {
 
 namespace detail {
 
-/// The rows of `implementation` in `comparison`, one per process that has it.
+/// The rows of `implementation` in `comparison`, one per process that has it, and the results that they stand in.
 struct Found {
   std::vector<const ImplementationResult*> rows;
+  std::vector<const Result*> results;
   bool twice = false;
 };
+
+/// In one sentence, what was measured otherwise than in `now`; empty if nothing was.
+[[nodiscard]] inline std::string measured_otherwise(const Found& found, const Result& now,
+                                                    const std::vector<std::string>& allowed) {
+  for (const auto* then : found.results)
+    if (auto what = baseline::measured_otherwise(*then, now, allowed); !what.empty()) return what;
+  return "";
+}
 
 [[nodiscard]] inline Found find(const std::vector<ResultsFile>& files, const std::string& comparison,
                                 const std::string& implementation) {
@@ -76,7 +85,10 @@ struct Found {
     std::size_t here = 0;
     for (const auto& result : file.results)
       for (const auto& row : result.implementations)
-        if (result.name == comparison && row.name == implementation && here++ == 0) found.rows.push_back(&row);
+        if (result.name == comparison && row.name == implementation && here++ == 0) {
+          found.rows.push_back(&row);
+          found.results.push_back(&result);
+        }
     found.twice = found.twice || here > 1;
   }
   return found;
@@ -180,6 +192,9 @@ class StoredBaseline {
       if (refusal.empty() && found.rows.empty())
         refusal = "it does not have '" + row.name + "' in '" + result.name + "'; save it again (--save-baseline)";
       if (refusal.empty() && found.twice) refusal = "it has '" + result.name + "' twice; give each case a name of its own";
+      if (refusal.empty())
+        if (const auto what = detail::measured_otherwise(found, result, settings_.allowed); !what.empty())
+          refusal = "it was measured otherwise: " + what;
       if (refusal.empty())
         row.judgements.push_back(
             judge(settings_, row.name, found.rows, {&row}, reference, result.implementations.size()));

@@ -65,7 +65,13 @@ namespace detail {
     const auto after = detail::centre(new_rows.rows, settings.by_speedup);
     if (before && after) compared.factor = std::exp(*after - *before);
     const std::string reference = "the old results";
-    if (old_rows.twice || new_rows.twice)
+    auto otherwise = detail::measured_otherwise(old_rows, result, settings.allowed);
+    if (otherwise.empty()) otherwise = detail::measured_otherwise(new_rows, result, settings.allowed);
+    if (!otherwise.empty())
+      compared.judgement = {describe(settings, reference), Verdict::invalid, false,
+                            '\'' + row.name + "' cannot be compared with " + reference +
+                                ": it was measured otherwise: " + otherwise + "; what may differ is named with --allow"};
+    else if (old_rows.twice || new_rows.twice)
       compared.judgement = {describe(settings, reference), Verdict::invalid, false,
                             '\'' + result.name + "' is in a file twice; give each case a name of its own"};
     else

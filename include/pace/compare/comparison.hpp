@@ -14,6 +14,7 @@
 
 #include "pace/check/outputs.hpp"
 #include "pace/clock/wall.hpp"
+#include "pace/compare/describe.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/session.hpp"
@@ -116,6 +117,9 @@ class Comparison {
   Comparison& bytes(double bytes) { bytes_ = bytes; return *this; }
   /// Floating-point operations of one iteration: gives GFLOP/s.
   Comparison& flops(double flops) { flops_ = flops; return *this; }
+  /// What the operands are, in words that tell them from those of other comparisons of the same name. Without it the
+  /// tensors' types and sizes, and numbers.
+  Comparison& inputs(std::string inputs) { inputs_ = std::move(inputs); return *this; }
   /// Where the calls run, if no operand says so.
   Comparison& device(at::Device device) { device_ = device; return *this; }
   /// A sentence for whoever reads the numbers.
@@ -145,7 +149,8 @@ class Comparison {
   template <clock::Clock C>
   Result run(C& clock) {
     check_plan();
-    if (Result known; run_context().recollection != nullptr && recall(known)) {
+    const std::string inputs = inputs_.empty() ? detail::describe_operands(operands_) : inputs_;
+    if (Result known; recall(inputs, known)) {
       publish(known);
       return known;
     }
@@ -156,6 +161,12 @@ class Comparison {
     options.device_counts = options.device_counts || counts_on_device_;
     Result result = detail::run_session(clock, name_, operands_, plan_, options, check_, stated_, reference_, renew_);
     bool held = true;
+    result.inputs = inputs;
+    if constexpr (requires { clock.device_name(); }) result.device = clock.device_name();
+    for (auto& phase : result.phases) {
+      phase.inputs = result.inputs;
+      phase.device = result.device;
+    }
     for (auto& each : result.implementations) {
       each.bytes = bytes_;
       each.flops = flops_;
@@ -180,8 +191,8 @@ class Comparison {
   }
 
  private:
-  [[nodiscard]] bool recall(Result& result) const {
-    if (!run_context().recollection->recall(name_, result)) return false;
+  [[nodiscard]] bool recall(const std::string& inputs, Result& result) const {
+    if (!run_context().recall(name_, inputs, result)) return false;
     for (const auto& phase : phases_) {
       auto& part = result.phases.emplace_back();
       if (run_context().recollection->recall(name_ + '/' + phase, part)) part.phase = phase;
@@ -267,7 +278,7 @@ class Comparison {
     }
   }
 
-  std::string name_;
+  std::string name_, inputs_;
   std::tuple<Operands...> operands_;
   std::vector<detail::Planned<Operands...>> plan_;
   detail::MakeImplementation<Operands...> reference_;

@@ -206,6 +206,10 @@ struct Result {
   Nanoseconds elapsed{};  ///< of the timed rounds, with what happens between them
   std::string clock;
   Nanoseconds clock_resolution{};
+  /// The GPU whose time that is, such as `NVIDIA H200`. Empty: the host's.
+  std::string device;
+  /// What the implementations are called with: types and sizes, such as `Float[16, 1024]`, and numbers. Empty: not known.
+  std::string inputs;
   double confidence = 0;
   std::uint64_t seed = 0;
   /// What else happened on the machine during the rounds.

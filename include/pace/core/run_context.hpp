@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "pace/core/error.hpp"
 #include "pace/core/judgement_hook.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
@@ -49,6 +50,14 @@ class RunContext {
   };
   /// Whoever is asked before anything is measured; null: everything is measured.
   Recollection* recollection = nullptr;
+  /// As Recollection::recall. Throws InputError if what is recalled was measured with other `inputs`.
+  [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {
+    if (recollection == nullptr || !recollection->recall(name, result)) return false;
+    if (!result.inputs.empty() && !inputs.empty() && result.inputs != inputs)
+      throw InputError({}, "--resume: the earlier run measured '" + name + "' with other inputs (" + result.inputs +
+                               " there, " + inputs + " here); give the inputs of that run, or write to another file");
+    return true;
+  }
 
   /// `listener(const Result&)` is called for every comparison that has ended.
   template <class F>

@@ -36,6 +36,9 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
         nvml_(Nvml::open(pci_address(device))),
         cache_settings_(read_cache_settings(device)) {}
 
+  /// `NVIDIA H200`.
+  [[nodiscard]] std::string device_name() const { return device_.name(); }
+
   [[nodiscard]] clock::MachineCounters counters() const { return clock::read_machine_counters(); }
 
   /// In bytes.

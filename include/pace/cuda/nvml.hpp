@@ -88,6 +88,20 @@ class Nvml {
     return nvml;
   }
 
+  /// Version of the driver, such as `580.65.06`; empty if the library is not there. `library` is another one in tests.
+  [[nodiscard]] static std::string driver_version(const char* library = "libnvidia-ml.so.1") {
+    Nvml nvml;
+    nvml.library_.reset(::dlopen(library, RTLD_NOW | RTLD_LOCAL));
+    if (!nvml.library_) return "";
+    int (*init)() = nullptr;
+    int (*version)(char*, unsigned) = nullptr;
+    nvml.find(init, "nvmlInit_v2");
+    nvml.find(version, "nvmlSystemGetDriverVersion");
+    char text[80] = "";
+    if (init == nullptr || version == nullptr || init() != 0 || version(text, sizeof text) != 0) return "";
+    return text;
+  }
+
   /// Takes some 10 us to 1 ms; call it outside of what is timed.
   [[nodiscard]] GpuState state() const {
     constexpr int sm_clock = 1, memory_clock = 2, gpu_sensor = 0;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
@@ -135,7 +136,7 @@ class Continuation : public RunContext::Recollection {
     try {
       const std::string text = read_all(descriptor_);
       for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-        const auto json = report::Json::parse(std::string_view(text).substr(begin, end - begin));
+        const auto json = parse_json<report::Json>(std::string_view(text).substr(begin, end - begin));
         if (json.contains("fate_of")) {
           fates_.push_back({json.at("fate_of").get<std::string>(), fate_from(json)});
         } else {

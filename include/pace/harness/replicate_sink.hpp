@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/output_file.hpp"
@@ -90,12 +92,11 @@ namespace detail {
 
 /// Throws InputError if the file is not what ReplicateSink writes.
 [[nodiscard]] inline Left read_left(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw InputError({path}, "cannot be opened; expected what a process found");
+  std::istringstream lines(read_file(path, "what a process found"));
   Left left;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; std::getline(lines, line);) {
     try {
-      const auto json = Json::parse(line);
+      const auto json = parse_json<Json>(line);
       if (json.contains("problem")) {
         left.problems.push_back(json.at("problem").get<std::string>());
         continue;

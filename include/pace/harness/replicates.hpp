@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -18,7 +20,9 @@
 
 #include "pace/clock/wall.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/random.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
@@ -30,28 +34,34 @@
 
 namespace pace::harness {
 
+/// Result files of a run of several processes; each process has its own, by its number. Empty: none.
+struct ReplicateFiles {
+  std::string csv = {}, json = {}, junit = {};
+};
+
 namespace detail {
 
-/// The words of a command line without the options (and values) that each process gets anew.
-[[nodiscard]] inline std::vector<std::string> words_for_replicates(const std::vector<std::string>& words) {
-  std::vector<std::string> kept;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    bool drop = false;
-    for (const std::string_view option : {"--processes", "--seed", "--csv", "--json", "--junit", "--save-baseline",
-                                          "--baseline", "--time-limit", "-r", "--reporter", "-o", "--out"}) {
-      if (words[i] == option) {
-        drop = true;
-        ++i;  // its value
-        break;
-      }
-      if (words[i].starts_with(std::string(option) + '=')) {
-        drop = true;
-        break;
-      }
-    }
-    if (!drop) kept.push_back(words[i]);
-  }
-  return kept;
+/// `results.json` as the file of one of several processes: `results-3.json`.
+[[nodiscard]] inline std::string of_process(const std::string& path, std::size_t process) {
+  const auto name = path.rfind('/') + 1;  // 0 without a folder
+  auto dot = path.rfind('.');
+  if (dot == std::string::npos || dot <= name) dot = path.size();
+  return path.substr(0, dot) + '-' + std::to_string(process) + path.substr(dot);
+}
+
+/// The command line of one of several processes. What is said last counts, so that the seed, what is left of the time, and
+/// files of its own stand behind `words`.
+[[nodiscard]] inline std::vector<std::string> words_for_replicate(std::vector<std::string> words,
+                                                                  const ReplicateFiles& files, std::size_t process,
+                                                                  std::uint64_t seed, Nanoseconds left) {
+  words.insert(words.end(), {"--processes", "1", "--seed", std::to_string(seed), "--allow-undecided", "on"});
+  // Seconds are read as a plain number.
+  if (std::isfinite(left.count()))
+    words.insert(words.end(), {"--time-limit", format_fixed(std::max(std::chrono::duration<double>(left).count(), 0.001), 3)});
+  for (const auto& [option, path] :
+       {std::pair{"--csv", &files.csv}, {"--json", &files.json}, {"--junit", &files.junit}})
+    if (!path->empty()) words.insert(words.end(), {option, of_process(*path, process)});
+  return words;
 }
 
 /// The environment of a process that shall write none of the files that Bazel expects of its parent.
@@ -98,12 +108,13 @@ class UnnamedFile {
 
 }  // namespace detail
 
-/// Runs at most `most` processes of this program with the same command line, each with a seed of its own, until every
-/// gate is decided. Returns the exit code of the program: 0 if all gates are open, 42 (Catch2's for a failed test) if
-/// one is closed, 43 if one is open though undecided and `allow_undecided` is not set, 4 if a process measured nothing,
-/// 1 if one failed for any other reason.
-[[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, std::size_t most, std::uint64_t seed,
-                                        bool allow_undecided, std::ostream& out, std::ostream& err) {
+/// Runs at most `most` processes of this program with the same command line, each with a seed and `files` of its own,
+/// until every gate is decided. Returns the exit code of the program: 0 if all gates are open, 42 (Catch2's for a failed
+/// test) if one is closed, 43 if one is open though undecided and `allow_undecided` is not set, 4 if a process measured
+/// nothing, 1 if one failed for any other reason.
+[[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files,
+                                        std::size_t most, std::uint64_t seed, bool allow_undecided, std::ostream& out,
+                                        std::ostream& err) {
   constexpr int failed_test = 42;
   SplitMix64 seeds(seed);
   gate::Replicates replicates;
@@ -117,12 +128,13 @@ class UnnamedFile {
       break;
     }
     const detail::UnnamedFile found, output;
-    auto own_words = detail::words_for_replicates(words);
-    own_words.insert(own_words.end(), {"--seed", std::to_string(seeds()), "--allow-undecided", "on"});
-    const int code = detail::run_self(own_words, detail::environment_for_replicates(found.path()), output);
+    const Nanoseconds left_over = deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
+    auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
+    const int code =
+        detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path()), output);
     const auto complain = [&](const std::string& what) {
-      err << "pace: process " << process << ' ' << what << ". What it printed:\n" << std::ifstream(output.path()).rdbuf();
-      err << std::flush;
+      err << "pace: process " << process << ' ' << what << ". What it printed:\n"
+          << read_file(output.path(), "what it printed") << std::flush;
       return code == failed_test || code == exit_unmeasured ? code : 1;
     };
     if (code != 0 && code != failed_test) return complain("ended with exit code " + std::to_string(code));

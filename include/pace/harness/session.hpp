@@ -20,6 +20,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/bazel_sinks.hpp"
+#include "pace/harness/build_id.hpp"
 #include "pace/harness/continuation.hpp"
 #include "pace/harness/exit_code.hpp"
 #include "pace/harness/framework_xml.hpp"
@@ -39,6 +40,7 @@
 #include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
+#include "pace/report/program_output.hpp"
 
 namespace pace::harness {
 
@@ -130,6 +132,9 @@ class Listening {
   add("--controls", options.controls);
   add("the processor", environment.cpu);
   add("LibTorch", environment.extra.at("libtorch"));
+  add("the build", build_id());
+  for (const char* key : {"gpu", "gpu_driver"})
+    if (const auto found = environment.extra.find(key); found != environment.extra.end()) add(key, found->second);
   return all;
 }
 
@@ -149,7 +154,6 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
   std::set<std::string> csv, json;
   if (!options.csv.empty()) csv.insert(output_path(options.csv));
   if (!options.json.empty()) json.insert(output_path(options.json));
-  if (csv == json && !csv.empty()) throw Error("--csv and --json name the same file, '" + *csv.begin() + "'");
   if (!undeclared_outputs().empty()) {
     csv.insert(inside(undeclared_outputs(), "results.csv"));
     json.insert(inside(undeclared_outputs(), "results.json"));
@@ -198,6 +202,24 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
   for (auto& result : results) continuation.remember(std::move(result));
 }
 
+/// What the options mean for a run of several processes. Throws InputError for those that make no sense there.
+[[nodiscard]] inline ReplicateFiles files_of_replicates(const SessionOptions& options, const Catch::ConfigData& config) {
+  const auto refuse = [](const std::string& what) { throw InputError({}, "--processes: " + what); };
+  if (!options.baseline.compare_with.empty() || !options.baseline.save.empty())
+    refuse("does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
+           "expected a number of runs with --save-baseline FILE that is fixed beforehand");
+  if (options.resume) refuse("does not go with --resume; expected one of them");
+  if (!config.reporterSpecifications.empty() || !config.defaultOutputFilename.empty())
+    refuse("does not go with Catch2's --reporter and --out; expected --junit FILE, which is written for each process");
+  const auto path = [](const std::string& named, const char* of_bazel) {
+    if (!named.empty()) return output_path(named);
+    return undeclared_outputs().empty() ? std::string() : inside(undeclared_outputs(), of_bazel);
+  };
+  return {.csv = path(options.csv, "results.csv"),
+          .json = path(options.json, "results.json"),
+          .junit = options.junit.empty() ? "" : output_path(options.junit)};
+}
+
 inline int run_tests(Catch::Session& session) {
   const PrematureExitFile guard;
   const pace::detail::ExitGuard no_exit("before its tests were through");
@@ -236,9 +258,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (config.after_parse) config.after_parse(options);
   if (only_tells(session.configData())) return session.run();
   if (options.processes > 1) {
+    const auto files = files_of_replicates(options, session.configData());
     const PrematureExitFile guard;
-    return run_replicates({argv + 1, argv + argc}, options.processes, options.measuring.seed, options.allow_undecided,
-                          std::cout, std::cerr);
+    return run_replicates({argv + 1, argv + argc}, files, options.processes, options.measuring.seed,
+                          options.allow_undecided, std::cout, std::cerr);
   }
 
   const auto environment = environment_of(argc, argv, config);
@@ -246,8 +269,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   xml.give_back();
   DirectStream table_stream(to_stderr ? std::cerr : std::cout);
   DirectStream errors(std::cerr);
-  report::FanOut sinks([&errors](const std::string& message) {
+  report::FanOut sinks([&](const std::string& message) {
     errors.get() << "pace: " << message << "; no further results go there\n" << std::flush;
+    if (sinks.all_failed())
+      run_context().deadline = {clock::WallClock().now(), "no result can be written any more"};
   });
   report::ConsoleSink* table = nullptr;
   if (!options.no_table) {
@@ -267,9 +292,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (config.configuration) configuration = configuration_of(config, options, environment);
   if (table != nullptr && continuation.continues()) table->already_introduced();
   if (options.resume && !continuation.continues()) resume(continuation, options, configuration, errors.get());
+  // Before any file is opened for writing: a start that fails leaves what is there.
+  BaselineGate baseline(options.baseline, options.measuring, environment);
   add_files(sinks, options, environment, configuration, earlier_results(continuation, options));
   auto* const junit = add_bazel_files(sinks, xml, environment);
-  BaselineGate baseline(options.baseline, options.measuring, environment);
   if (auto sink = baseline_sink(options.baseline, options.measuring, environment)) sinks.add(std::move(sink));
 
   RunAccount account;
@@ -294,6 +320,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 /// and no guard was let through undecided.
 inline int main(int argc, char** argv, const SessionConfig& config = {}) {
   keep_freed_memory();
+  const report::ProgramOutput output;
   try {
     return detail::run_session(argc, argv, config);
   } catch (const std::exception& error) {

@@ -48,6 +48,19 @@ inline constexpr int signal_exit = 128;
   return memory == MAP_FAILED ? nullptr : static_cast<Activity*>(memory);
 }
 
+/// `signal 11 (Segmentation fault)`.
+[[nodiscard]] inline std::string name_of_signal(int number) {
+  return "signal " + std::to_string(number) + " (" + ::strsignal(number) + ')';
+}
+
+/// Whether a signal comes from outside of the process, or from writing its output: measuring again would end as the last
+/// time.
+[[nodiscard]] inline bool ends_the_run(int number) {
+  for (const int each : {SIGPIPE, SIGXFSZ, SIGXCPU, SIGHUP, SIGINT, SIGQUIT, SIGTERM})
+    if (number == each) return true;
+  return false;
+}
+
 /// The signal that somebody sent to end the run; 0: nobody has.
 inline volatile sig_atomic_t end_wanted = 0;
 inline volatile sig_atomic_t watched_process = 0;
@@ -111,6 +124,10 @@ class Supervisor {
         if (WEXITSTATUS(status) != 0 || shared_->finished) return WEXITSTATUS(status);
         return fail("the process ended with exit code 0 outside of any comparison, before its tests were through");
       }
+      if (WIFSIGNALED(status) && detail::ends_the_run(WTERMSIG(status)))
+        return fail("the process was killed by " + detail::name_of_signal(WTERMSIG(status)) +
+                    ", which no implementation is blamed for; what was measured so far is in the result files"),
+               code_of(status);
       const RunContext::Fate fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
       const std::string line = line_of(shared_->comparison, fate);
@@ -188,7 +205,7 @@ class Supervisor {
       fate.message = "it ended the process with exit code " + std::to_string(WEXITSTATUS(status));
     } else {
       const int number = WTERMSIG(status);
-      fate.message = "the process was killed by signal " + std::to_string(number) + " (" + ::strsignal(number) + ')';
+      fate.message = "the process was killed by " + detail::name_of_signal(number);
       // Nobody else sends this one unasked.
       if (number == SIGKILL) {
         fate.outcome = Outcome::out_of_memory;

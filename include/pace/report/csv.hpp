@@ -42,12 +42,14 @@ namespace pace::report {
 /// | involuntary_switches, longest_cycle_ns, median_cycle_ns, clock_error_ns | likewise |
 /// | stop_reason, disturbance | why the rounds ended, and why no verdict may rest on them |
 /// | operator_calls, allocations, bytes_allocated | exact counts of one call |
+/// | device, inputs | the GPU (empty: the CPU), and types and sizes of what was called with |
 class CsvSink final : public Sink {
  public:
-  /// Creates or empties the file and writes the header. Throws Error. `earlier`: see JsonSink.
+  /// Opens the file, which begins with the header; what it held stays until the first result, or finish(). Throws Error.
+  /// `earlier`: see JsonSink.
   explicit CsvSink(std::string path, View<Result> earlier = {})
       : file_(std::move(path), !earlier.empty()), keeps_earlier_(!earlier.empty()) {
-    file_.append(header());
+    file_.begin_with(header());
     for (const auto& result : earlier) append(result);
     file_.replace();
   }
@@ -57,7 +59,8 @@ class CsvSink final : public Sink {
            "min_ns,q20_ns,q80_ns,max_ns,spread,samples,speedup,speedup_low,speedup_high,observations,ties,confidence,"
            "first_call_ns,warm_up_iterations,warmed_up,iterations,rounds,gb_per_s,gflop_per_s,verdict,expectation,"
            "message,clock,seed,steal,others,waiting,throttled,involuntary_switches,longest_cycle_ns,median_cycle_ns,"
-           "clock_error_ns,stop_reason,disturbance,operator_calls,allocations,bytes_allocated\n";
+           "clock_error_ns,stop_reason,disturbance,operator_calls,allocations,bytes_allocated,"
+           "device,inputs\n";
   }
 
   using Sink::write;
@@ -96,6 +99,7 @@ class CsvSink final : public Sink {
     row.text(to_string(result.stop_reason)).text(each.context.disturbance);
     row.member(each.counts, &CallCounts::operator_calls).member(each.counts, &CallCounts::allocations);
     row.member(each.counts, &CallCounts::bytes_allocated);
+    row.text(result.device).text(result.inputs);
     return row.line();
   }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pace/core/build_info.hpp"
@@ -116,7 +117,7 @@ namespace detail {
   return environment;
 }
 
-/// One line for the head of a table: CPU, cores, kernel, compiler, LibTorch.
+/// One line for the head of a table: CPU, cores, kernel, compiler, LibTorch, GPUs.
 [[nodiscard]] inline std::string one_line(const Environment& environment) {
   std::string line = environment.cpu.empty() ? "unknown CPU" : environment.cpu;
   line += ", " + std::to_string(environment.cores) + (environment.cores == 1 ? " core" : " cores");
@@ -124,6 +125,8 @@ namespace detail {
     if (!part->empty()) line += ", " + *part;
   if (const auto torch = environment.extra.find("libtorch"); torch != environment.extra.end())
     line += ", LibTorch " + torch->second;
+  for (const auto& [key, label] : {std::pair{"gpu", ", "}, {"gpu_driver", ", driver "}})
+    if (const auto gpu = environment.extra.find(key); gpu != environment.extra.end()) line += label + gpu->second;
   return line;
 }
 

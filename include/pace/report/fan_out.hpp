@@ -40,6 +40,8 @@ class FanOut {
 
   /// How many sinks failed; those get no further results.
   [[nodiscard]] std::size_t failures() const { return failures_; }
+  /// Whether there is none left that could be told anything.
+  [[nodiscard]] bool all_failed() const { return failures_ > 0 && failures_ == sinks_.size(); }
 
  private:
   template <class Action>

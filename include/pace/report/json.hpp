@@ -174,6 +174,8 @@ template <class T>
           {"elapsed_ns", result.elapsed.count()},
           {"clock", result.clock},
           {"clock_resolution_ns", result.clock_resolution.count()},
+          {"device", result.device},
+          {"inputs", result.inputs},
           {"confidence", result.confidence},
           {"seed", result.seed},
           {"conditions", detail::to_json(result.conditions)},
@@ -211,8 +213,8 @@ template <class T>
 /// the beginning, which replaces what was there under the name, and are not written again when they are published.
 class JsonSink final : public Sink {
  public:
-  /// Creates or empties the file and writes a document without results. `more` are further keys of the document. Throws
-  /// Error.
+  /// Opens the file. Its document has no results at first; what the file held stays until the first one, or finish().
+  /// `more` are further keys of the document. Throws Error.
   JsonSink(std::string path, const Environment& environment, const Json& more = Json::object(),
            View<Result> earlier = {})
       : file_(std::move(path), !earlier.empty()), keeps_earlier_(!earlier.empty()) {
@@ -220,7 +222,7 @@ class JsonSink final : public Sink {
                        ",\n\"environment\": " + text_of(to_json(environment));
     for (const auto& [key, value] : more.items()) head += ",\n" + text_of(key) + ": " + text_of(value);
     head += ",\n\"results\": [";
-    file_.replace_tail("", head += closing);
+    file_.begin_with(head += closing, /*rewritten=*/true);
     for (const auto& result : earlier) append(result);
     file_.replace();
   }

@@ -23,10 +23,12 @@ namespace pace::report {
 /// The file is a complete document after every result.
 class JUnitSink final : public Sink {
  public:
-  /// Creates or empties the file and writes a document without results. Throws Error.
+  /// Opens the file. Its document has no results at first; what the file held stays until the first one, or finish().
+  /// Throws Error.
   JUnitSink(std::string path, const Environment& environment)
       : file_(std::move(path)), hostname_(environment.hostname), environment_(properties_of(environment)) {
-    file_.replace_tail("", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n" + std::string(closing));
+    file_.begin_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n" + std::string(closing),
+                     /*rewritten=*/true);
   }
 
   void write(const Result& result) override {
@@ -36,6 +38,8 @@ class JUnitSink final : public Sink {
       for (const auto& judgement : row.judgements) cases.push_back(gate(row, judgement));
     }
     std::string text = result.name;
+    if (!result.device.empty()) text += "\nDevice: " + result.device;
+    if (!result.inputs.empty()) text += "\nInputs: " + result.inputs;
     for (const auto& note : result.notes) text += "\nNote: " + note;
     add(suite(result.name, cases, seconds(result.elapsed), text + '\n'));
   }

@@ -210,6 +210,8 @@ inline void read_device_figures(const Json& json, ImplementationResult& row) {
   read(json, "elapsed_ns", result.elapsed);
   read(json, "clock", result.clock);
   read(json, "clock_resolution_ns", result.clock_resolution);
+  read(json, "device", result.device);
+  read(json, "inputs", result.inputs);
   read(json, "confidence", result.confidence);
   read(json, "seed", result.seed);
   if (json.contains("conditions")) result.conditions = detail::conditions_from(json.at("conditions"));

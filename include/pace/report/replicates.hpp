@@ -27,7 +27,7 @@ inline void print(const gate::Replicates& replicates, std::ostream& out) {
         << cell(printable(gate.first.implementation), 17) << ' '
         << cell(std::to_string(gate.centres.size()), 11) << cell(format_significant(std::exp(mean), 4) + 'x', 10)
         << cell(gate.centres.size() > 1 ? format_significant(100 * gate.deviation, 2) + " %" : "-", 12)
-        << to_string(gate.judgement.verdict) << ": " << gate.first.expectation << '\n';
+        << to_string(gate.judgement.verdict) << ": " << printable(gate.first.expectation) << '\n';
     if (gate.judgement.verdict != Verdict::passed)
       for (const auto& line : wrap(gate.judgement.message, 110)) out << "      " << line << '\n';
   }

@@ -5,27 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "pace/report/utf8.hpp"
+
 namespace pace::report {
 
 namespace detail {
 
 /// Length of the UTF-8 character at the start of `text` if XML 1.0 allows it; 0 if it is malformed or not allowed.
 [[nodiscard]] inline std::size_t xml_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' || first == '\r' ? (first != 0x7F) : 0;
-  const std::size_t length = first >= 0xF0 && first < 0xF5 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
-  if (length == 0 || first >= 0xF5 || text.size() < length) return 0;
-  unsigned long code = first & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-    code = code << 6U | (byte(i) & 0x3FU);
-  }
-  // Overlong forms, surrogates, the two non-characters, and what lies beyond Unicode.
-  constexpr unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool allowed = code >= least[length] && !(code >= 0xD800 && code <= 0xDFFF) && code != 0xFFFE &&
-                       code != 0xFFFF && code <= 0x10FFFF;
-  return allowed ? length : 0;
+  const auto [length, code] = first_character(text);
+  if (code < 0x20) return code == '\t' || code == '\n' || code == '\r' ? length : 0;
+  return code == 0x7F || code == 0xFFFE || code == 0xFFFF ? 0 : length;
 }
 
 }  // namespace detail

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -145,15 +144,15 @@ class RunFolder {
   FolderLock lock_;
 };
 
-/// Writes a file such that a reader sees it whole or not at all. Throws `Refused` when it cannot be written.
+/// Writes a file such that a reader sees it whole or not at all; a link of that name is replaced, not followed. Throws
+/// `Refused` when it cannot be written.
 inline void write_file(const std::filesystem::path& path, std::string_view text) {
   const std::string partial = path.string() + '.' + std::to_string(::getpid()) + ".tmp";
-  bool written = false;
-  {
-    std::ofstream file(partial, std::ios::binary);
-    file << text;
-    written = static_cast<bool>(file.flush());
-  }
+  std::remove(partial.c_str());
+  const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  std::FILE* const file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  written = file != nullptr && std::fclose(file) == 0 && written;
   if (written && std::rename(partial.c_str(), path.c_str()) == 0) return;
   std::remove(partial.c_str());
   throw Refused("cannot write " + path.string());

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/subject/files.hpp"
 #include "pace/subject/package_case.hpp"
@@ -56,8 +57,11 @@ class PackageCompiler {
     }
     if (cases.empty()) return;
     for (const auto& [name, value] : options_.inductor) {
-      inductor[name] = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
-      if (inductor[name].is_discarded()) throw InputError({}, "Inductor option " + name + ": not JSON: " + value);
+      try {
+        inductor[name] = parse_json<nlohmann::json>(value);
+      } catch (const std::exception& error) {
+        throw InputError({}, "Inductor option " + name + ": not JSON: " + value + ": " + error.what());
+      }
     }
     const nlohmann::json manifest = {{"torch", detail::torch_version()},
                                      {"device", wanted.front().device.is_cpu() ? "cpu" : "cuda"},

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 #include "pace/subject/facts_object.hpp"
 #include "pace/subject/tensor_metadata.hpp"
 
@@ -155,10 +155,8 @@ namespace detail {
 [[nodiscard]] inline std::optional<PackageFacts> read_package_facts(std::filesystem::path path,
                                                                     const std::string& model = "model") {
   path.replace_extension(".json");
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw Error(path.string() + ": expected JSON, as pace writes it beside a package");
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const auto json = read_json_file<nlohmann::json>(path.string(), "JSON, as pace writes it beside a package");
   const detail::FactsObject object(path.string(), json);
   const auto read = [&](const std::string& where, const nlohmann::json& facts_json) {
     PackageFacts facts = detail::read_facts(where, facts_json);

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
+
+#include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 
 namespace pace::subject {
 
@@ -30,11 +32,9 @@ namespace detail {
 
 /// Nothing if there is no such file, or it is no record: then the case counts as not compiled.
 [[nodiscard]] inline std::optional<PackageRecord> read_record(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("status")) return std::nullopt;
   try {
+    const auto json = read_json_file<nlohmann::json>(path.string(), "a record of how a package was compiled");
+    if (!json.is_object() || !json.contains("status")) return std::nullopt;
     PackageRecord record;
     record.ok = json.at("status") == "ok";
     record.reason = json.value("reason", record.ok ? "" : "no reason was recorded");
@@ -44,6 +44,8 @@ namespace detail {
     record.route = json.value("route", "");
     record.seconds = json.value("seconds", 0.0);
     return record;
+  } catch (const InputError&) {
+    return std::nullopt;
   } catch (const nlohmann::json::exception&) {  // a field of another type
     return std::nullopt;
   }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 #include "pace/subject/definition_store.hpp"
 #include "pace/subject/package_model.hpp"
 #include "pace/subject/tensor_metadata.hpp"
@@ -58,10 +58,14 @@ struct TrainingLayout {
   }
 };
 
+[[nodiscard]] inline nlohmann::json read_training_record(std::filesystem::path package) {
+  return read_json_file<nlohmann::json>(package.replace_extension(".json").string(),
+                                        "the record of a training step's package");
+}
+
 /// Throws `Error` or what nlohmann::json throws when the record beside the package is not what the script writes.
 [[nodiscard]] inline TrainingLayout read_layout(std::filesystem::path package) {
-  std::ifstream file(package.replace_extension(".json"));
-  const nlohmann::json json = nlohmann::json::parse(file).at("layout");
+  const auto json = read_training_record(std::move(package)).at("layout");
   TrainingLayout layout;
   layout.outputs = json.at("outputs").get<std::size_t>();
   for (const nlohmann::json& saved : json.at("saved")) {
@@ -79,8 +83,7 @@ struct TrainingLayout {
 /// Of a package for any batch, which batches that are: `batch` in its layout, where a null is no bound. Throws as
 /// read_layout.
 [[nodiscard]] inline TensorMetadata::Range read_batch(std::filesystem::path package) {
-  std::ifstream file(package.replace_extension(".json"));
-  const nlohmann::json json = nlohmann::json::parse(file).at("layout").at("batch");
+  const auto json = read_training_record(std::move(package)).at("layout").at("batch");
   TensorMetadata::Range range{.low = json.at(0).get<std::int64_t>()};
   if (!json.at(1).is_null()) range.high = json.at(1).get<std::int64_t>();
   return range;

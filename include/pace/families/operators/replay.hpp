@@ -103,8 +103,8 @@ class Replay {
   [[nodiscard]] Result run_sample(const Selected& selected, std::size_t offset) {
     const std::string name = case_name(selected, offset);
     const AtWork at_work(name);
-    auto* const recollection = run_context().recollection;
-    if (Result known; recollection != nullptr && recollection->recall(name, known)) {
+    const std::string inputs = inputs_of(selected, offset);
+    if (Result known; run_context().recall(name, inputs, known)) {
       run_context().publish(known);
       return known;
     }
@@ -112,7 +112,7 @@ class Replay {
     for (const auto& fate : fates)  // making the inputs ended an earlier process
       if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
     try {
-      return compare_backends(name, call_of(selected, offset, copies()), fates);
+      return compare_backends(name, inputs, call_of(selected, offset, copies()), fates);
     } catch (const std::exception& error) {
       return published(refusal(name, names_, error.what()));
     }
@@ -152,9 +152,16 @@ class Replay {
     return fates;
   }
 
-  [[nodiscard]] Result compare_backends(const std::string& name, const subject::OperatorCall& call,
-                                        const std::vector<RunContext::Fate>& fates) {
+  /// The recorded line, and what the options make of it.
+  [[nodiscard]] std::string inputs_of(const Selected& selected, std::size_t offset) const {
+    return selected.op->name + ' ' + selected.samples[offset].text + " as " + options_.dtype + " on " + options_.device +
+           (options_.channels_last ? ", channels last" : "");
+  }
+
+  [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs,
+                                        const subject::OperatorCall& call, const std::vector<RunContext::Fate>& fates) {
     auto comparison = pace::compare(name, call.tensors());
+    comparison.inputs(inputs);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto fate = std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::Fate::implementation);
       if (fate != fates.end()) {

@@ -37,7 +37,7 @@ class SuiteReport final : public ReplayListener {
     start_ = clock_.now();
     if (path.empty()) return;
     file_ = std::make_unique<report::OutputFile>(path);
-    file_->append(header());
+    file_->begin_with(header());
   }
 
   void begin(const Selected& selected) override {

@@ -30,7 +30,7 @@ class NewReport final : public Report {
     if (*options.op != "all") return;
     file_name_ = "operatorbench_" + options.suite + '_' + *options.dtype + ".csv";
     file_.emplace(options.output_directory / file_name_, TextFile::Mode::replace);
-    file_->write(header());
+    file_->begin_with(header());
   }
 
   void start(const std::string& op, std::size_t samples) override {
@@ -57,7 +57,9 @@ class NewReport final : public Report {
     if (file_) file_->write(row + line_end);
   }
   void end() override {
-    if (file_) out_ << "Wrote " << report::printable(file_name_) << std::endl;
+    if (!file_) return;
+    file_->close();
+    out_ << "Wrote " << report::printable(file_name_) << std::endl;
   }
 
  private:

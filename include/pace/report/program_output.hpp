@@ -1,0 +1,134 @@
+// ProgramOutput: the standard streams of a program, safe to show, and failing with errors rather than signals.
+#pragma once
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iostream>
+#include <ostream>
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+#include "pace/report/text.hpp"
+#include "pace/report/utf8.hpp"
+
+namespace pace::report {
+
+namespace detail {
+
+/// Hands on what a terminal may be given: UTF-8 without control characters but line ends, tabs, and the colours that pace
+/// and Catch2 set. Everything else is spelt out as printable() has it. A name, a file or a compiler's message may hold
+/// sequences that clear the screen or hide text.
+class SafeBuffer final : public std::streambuf {
+ public:
+  explicit SafeBuffer(std::streambuf* out) : out_(out) {}
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    const char one = traits_type::to_char_type(c);
+    return xsputn(&one, 1) == 1 ? c : traits_type::eof();
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    waiting_.append(text, static_cast<std::size_t>(size));
+    return hand_on(/*all=*/false) ? size : 0;
+  }
+  int sync() override { return hand_on(/*all=*/true) && out_->pubsync() == 0 ? 0 : -1; }
+
+ private:
+  /// Without `all`, a character or a sequence that is not whole yet waits for the rest of it.
+  bool hand_on(bool all) {
+    std::string safe;
+    std::string_view rest = waiting_;
+    while (!rest.empty()) {
+      if (const std::size_t length = colour_at(rest); length > 0) {
+        safe += rest.substr(0, length);
+        rest.remove_prefix(length);
+        continue;
+      }
+      if (!all && is_begun(rest)) break;
+      const std::size_t length = std::max<std::size_t>(first_character(rest).length, 1);
+      const bool kept = rest[0] == '\n' || rest[0] == '\t';
+      safe += kept ? std::string(rest.substr(0, length)) : printable(rest.substr(0, length));
+      rest.remove_prefix(length);
+    }
+    waiting_ = std::string(rest);
+    const auto size = static_cast<std::streamsize>(safe.size());
+    return out_->sputn(safe.data(), size) == size;
+  }
+
+  static constexpr std::string_view begin_colour = "\033[", digits = "0123456789;";
+
+  /// Length of the sequence for a colour, or the end of one, at the start of `text`; 0: there is none.
+  [[nodiscard]] static std::size_t colour_at(std::string_view text) {
+    if (!text.starts_with(begin_colour)) return 0;
+    const auto end = text.find_first_not_of(digits, begin_colour.size());
+    if (end == std::string_view::npos || text[end] != 'm') return 0;
+    const auto numbers = text.substr(begin_colour.size(), end - begin_colour.size());
+    for (std::size_t at = 0; at < numbers.size();) {
+      const auto stop = std::min(numbers.find(';', at), numbers.size());
+      const auto number = numbers.substr(at, stop - at);
+      // Reset, bold, dim; colours, and bright ones. Others hide text, or let it blink.
+      const bool colour = number.size() == 2 && (number[0] == '3' || number[0] == '9') && number[1] <= '7';
+      if (number != "0" && number != "1" && number != "2" && !colour) return 0;
+      at = stop + 1;
+    }
+    return end + 1;
+  }
+
+  /// Whether what comes next decides what `text` begins with.
+  [[nodiscard]] static bool is_begun(std::string_view text) {
+    constexpr std::size_t longest_colour = 16;
+    if (text[0] == '\033') {
+      if (text.size() == 1) return true;
+      return text.size() < longest_colour && text.starts_with(begin_colour) &&
+             text.find_first_not_of(digits, begin_colour.size()) == std::string_view::npos;
+    }
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
+    if (text.size() >= length) return false;
+    for (const char c : text.substr(1))
+      if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) return false;
+    return lead < 0xF5;
+  }
+
+  std::streambuf* out_;
+  std::string waiting_;
+};
+
+/// A stream that has another buffer for as long as this lives.
+class Filtered {
+ public:
+  explicit Filtered(std::ostream& stream) : stream_(stream), own_(stream.rdbuf()), safe_(own_) { stream.rdbuf(&safe_); }
+  Filtered(const Filtered&) = delete;
+  Filtered& operator=(const Filtered&) = delete;
+  ~Filtered() {
+    stream_.flush();
+    stream_.rdbuf(own_);
+  }
+
+ private:
+  std::ostream& stream_;
+  std::streambuf* own_;
+  SafeBuffer safe_;
+};
+
+}  // namespace detail
+
+/// For the main function of a program. While it lives, std::cout, std::cerr and std::clog let no control characters
+/// through. From now on a write to a pipe that no program reads from, and one beyond the limit on the size of files, fails
+/// with an error: the signals for it would end the process in the middle of a result file. Programs that are started
+/// inherit that.
+class ProgramOutput {
+ public:
+  ProgramOutput() {
+    for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
+  }
+
+ private:
+  detail::Filtered out_{std::cout}, err_{std::cerr}, log_{std::clog};
+};
+
+}  // namespace pace::report

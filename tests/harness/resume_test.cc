@@ -1,0 +1,123 @@
+// What --resume takes from an earlier run's file, whole or cut off.
+#include "pace/harness/resume.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include "pace/core/run_context.hpp"
+#include "pace/harness/build_id.hpp"
+#include "pace/report/json.hpp"
+#include "tests/report/sample_results.hpp"
+#include "tests/support/scratch.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Message;
+using pace::harness::Configuration;
+using pace::harness::results_to_resume;
+using pace::test::Scratch;
+
+namespace {
+
+const Configuration configuration{{"--seed", "1"}};
+
+/// A file of these results; its text.
+std::string write(const std::string& path, const std::vector<pace::Result>& results) {
+  {
+    pace::report::JsonSink sink(path, pace::report::Environment{}, {{"configuration", configuration}});
+    for (const auto& result : results) sink.write(result);
+  }
+  return pace::read_file(path, "results");
+}
+
+std::vector<std::string> names(const std::vector<pace::Result>& results) {
+  std::vector<std::string> all;
+  for (const auto& each : results) all.push_back(each.name);
+  return all;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what the time did not suffice for is measured again") {
+  const Scratch folder;
+  auto partly = sample::comparison("partly");
+  partly.implementations.push_back(sample::without_figures("late", pace::Outcome::unreached, "no time"));
+  auto not_at_all = sample::comparison("not at all");
+  not_at_all.implementations = {sample::without_figures("eager", pace::Outcome::unreached, "no time")};
+  auto crashed = sample::comparison("crashed");
+  crashed.implementations.push_back(sample::without_figures("bad", pace::Outcome::crashed, "signal 11"));
+  write(folder / "a.json", {sample::comparison("whole"), partly, not_at_all, crashed});
+  CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"whole", "crashed"});
+}
+
+TEST_CASE("a file that was cut off anywhere keeps every result that is whole") {
+  const Scratch folder;
+  const std::string whole = write(folder / "a.json", {sample::comparison("one"), sample::comparison("two")});
+  const auto first_end = whole.find("\n", whole.find("\"name\":\"one\"")), second = whole.find("\"name\":\"two\"");
+  const auto second_end = whole.find("\n", second), results = whole.find("\"results\"");
+  for (std::size_t size = results + 12; size < whole.size(); size += 5) {
+    folder.write("a.json", whole.substr(0, size));
+    const auto found = names(results_to_resume(folder / "a.json", configuration));
+    CAPTURE(size, first_end, second_end);
+    if (size < first_end - 1) CHECK(found == Names{});
+    else if (size < second_end) CHECK(found == Names{"one"});
+    else CHECK(found == Names{"one", "two"});
+  }
+  // As some file systems leave it after the machine went down.
+  folder.write("a.json", whole.substr(0, second + 50) + std::string(100, '\0'));
+  CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"one"});
+}
+
+TEST_CASE("a file without a result, or none at all, is nothing to resume from; what is no such file is refused") {
+  const Scratch folder;
+  CHECK(results_to_resume(folder / "none.json", configuration).empty());
+  CHECK(results_to_resume(folder.write("empty.json", ""), configuration).empty());
+  const std::string whole = write(folder / "a.json", {sample::comparison("one")});
+  CHECK_THROWS_WITH(results_to_resume(folder.write("head.json", whole.substr(0, 40)), configuration),
+                    ContainsSubstring("--resume: expected a result file as --json writes it"));
+  // In the middle, it is not what a run leaves that was cut off.
+  auto spoilt = whole;
+  spoilt.insert(spoilt.find("\"name\":\"one\""), "?");
+  CHECK_THROWS_WITH(results_to_resume(folder.write("spoilt.json", spoilt), configuration),
+                    ContainsSubstring("spoilt.json:6: --resume: expected a result file"));
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(results_to_resume(pipe, configuration), ContainsSubstring("no program writes to"));
+  CHECK_THROWS_WITH(results_to_resume(folder.write("other.json", whole), {{"--seed", "2"}}),
+                    ContainsSubstring("--seed: \"1\" there, '2' here"));
+}
+
+TEST_CASE("results of other inputs under the same name are not taken for those of these") {
+  struct Earlier : pace::RunContext::Recollection {
+    [[nodiscard]] bool knows(const std::string&) const override { return true; }
+    bool recall(const std::string&, pace::Result& result) override {
+      result = sample::comparison("case");
+      result.inputs = "Float[8]";
+      return true;
+    }
+    bool next_fate(const std::string&, pace::RunContext::Fate&) override { return false; }
+  } earlier;
+  pace::RunContext context;
+  pace::Result result;
+  CHECK_FALSE(context.recall("case", "Float[8]", result));
+  context.recollection = &earlier;
+  CHECK(context.recall("case", "Float[8]", result));
+  CHECK(context.recall("case", "", result));
+  CHECK_THROWS_MATCHES(context.recall("case", "Double[8]", result), pace::InputError,
+                       Message("--resume: the earlier run measured 'case' with other inputs (Float[8] there, Double[8] "
+                               "here); give the inputs of that run, or write to another file"));
+}
+
+TEST_CASE("a build has one name") {
+  const auto name = pace::harness::build_id();
+  CHECK(name.size() == 16);
+  CHECK(name == pace::harness::build_id());
+  CHECK(name != pace::harness::detail::Digest().text());
+}

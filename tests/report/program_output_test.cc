@@ -1,0 +1,77 @@
+// What reaches a terminal, whatever stands in names and messages.
+#include <catch2/catch_test_macros.hpp>
+
+#include <csignal>
+#include <iostream>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+
+#include "pace/report/program_output.hpp"
+
+using pace::report::printable;
+using pace::report::printable_lines;
+
+namespace {
+
+/// What comes out for `text`, given at once and byte by byte.
+std::string shown(const std::string& text) {
+  std::string results[2];
+  for (const bool by_byte : {false, true}) {
+    std::stringbuf out;
+    pace::report::detail::SafeBuffer buffer(&out);
+    std::ostream stream(&buffer);
+    if (by_byte) for (const char c : text) stream.put(c);
+    else stream << text;
+    stream.flush();
+    results[by_byte] = out.str();
+  }
+  CHECK(results[0] == results[1]);
+  return results[0];
+}
+
+}  // namespace
+
+TEST_CASE("control characters and bytes that are no UTF-8 are spelt out") {
+  CHECK(printable("plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80") == "plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80");
+  CHECK(printable("a\tb\nc\r") == "a b\\nc\\x0d");
+  CHECK(printable("\x1b[2J\x7f\x01") == "\\x1b[2J\\x7f\\x01");
+  CHECK(printable(std::string("\0", 1)) == "\\x00");
+  // C1: U+009B is what ESC [ is, U+009D begins a title.
+  CHECK(printable("\xc2\x9b" "2J\xc2\x9d" "0;x\xc2\x85") == "\\u009b2J\\u009d0;x\\u0085");
+  CHECK(printable("\x9b" "2J \xff \xc0\xaf \xed\xa0\x80") == "\\x9b2J \\xff \\xc0\\xaf \\xed\\xa0\\x80");
+  CHECK(printable("cut \xe2\x82") == "cut \\xe2\\x82");
+  CHECK(printable("\xe2\x80\xae" "x") == "\\u202ex");
+  CHECK(printable_lines("a\n\x1b" "b\n") == "a\n\\x1bb\n");
+}
+
+TEST_CASE("a program's streams let colours through, and no other sequence") {
+  CHECK(shown("caf\xc3\xa9\n\tx") == "caf\xc3\xa9\n\tx");
+  for (const std::string colour : {"\033[31m", "\033[0m", "\033[m", "\033[1m", "\033[2m", "\033[0;32m", "\033[1;97m"})
+    CHECK(shown(colour + "x") == colour + "x");
+  CHECK(shown("\033[8mhidden") == "\\x1b[8mhidden");
+  CHECK(shown("\033[2J") == "\\x1b[2J");
+  CHECK(shown("\033[31") == "\\x1b[31");
+  CHECK(shown("\033]0;title\007") == "\\x1b]0;title\\x07");
+  CHECK(shown("\xc2\x9b" "2J\x9b\r\b") == "\\u009b2J\\x9b\\x0d\\x08");
+  CHECK(shown("\033[" + std::string(100, '1') + "m") == "\\x1b[" + std::string(100, '1') + "m");
+  CHECK(shown("cut \xe2\x82") == "cut \\xe2\\x82");
+}
+
+TEST_CASE("while a program's output lives, its standard streams are filtered, and a closed pipe is an error") {
+  std::stringbuf out;
+  std::streambuf* const own = std::cout.rdbuf(&out);
+  {
+    const pace::report::ProgramOutput output;
+    std::cout << "evil\033[2J" << std::flush;
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    ::close(ends[0]);
+    CHECK(::write(ends[1], "x", 1) == -1);
+    ::close(ends[1]);
+  }
+  CHECK(std::cout.rdbuf(own) == &out);
+  CHECK(out.str() == "evil\\x1b[2J");
+  CHECK(std::signal(SIGXFSZ, SIG_DFL) == SIG_IGN);
+}
