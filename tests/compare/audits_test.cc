@@ -1,4 +1,4 @@
-// What is called again on other values between the rounds: how often, who, and on which operands.
+// Audits: how much of the time they take, which implementations they reach, and on which operands.
 #include <map>
 #include <string>
 

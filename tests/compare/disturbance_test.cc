@@ -101,12 +101,12 @@ TEST_CASE("what takes 20,000 times as long is not let through on a busy machine"
   CHECK_FALSE(judgement(result).acceptable);
 }
 
-TEST_CASE("nobody is charged with what other processes may have done") {
+TEST_CASE("no implementation is charged with what other processes may have done") {
   // On one side only, as of a candidate that uses more cores than the baseline does.
   const auto result = compare({}, {.waiting = 0.45, .others = 0.5});
   CHECK(judgement(result).verdict == Verdict::undecided);
   CHECK_FALSE(says(result, "what it starts itself"));
-  // They were at work while nobody waited.
+  // Other processes were at work while the thread did not wait, too.
   CHECK(judgement(compare({.others = 0.8}, {.waiting = 0.45, .others = 0.5})).verdict == Verdict::undecided);
 }
 

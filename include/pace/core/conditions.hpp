@@ -89,10 +89,11 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 
 }  // namespace limits
 
-/// Sides that made the measuring thread wait themselves, by threads or child processes of their own, so that its waiting
-/// is part of what they cost: none of them the baseline, each waited for more than `share` of its samples, and all the
-/// others together for less. Work of other processes falls on all sides alike, except that one which uses more cores
-/// meets more of it; so none is charged where the time of other processes would account for half of what was waited.
+/// Positions among `conditions.sides` of candidates that made the measuring thread wait, by threads or child processes of
+/// their own: the waiting is part of what such a candidate costs. In the samples of each of them the thread waited for
+/// more than `share` of the time, and in those of all other sides together for less. Work of other processes falls on all
+/// sides alike, except that a side with more threads meets more of it; so the result is empty where the time of other
+/// processes accounts for half of the waiting. `baseline` is the position of the baseline, which is never among them.
 template <class Seen = Conditions>
 [[nodiscard]] std::vector<std::size_t> sides_that_disturb(const Later<Seen>& conditions, std::size_t baseline,
                                                           double share) {
@@ -129,7 +130,7 @@ template <class Seen = Conditions>
   constexpr std::int64_t fewest_switches = 5;
   if (!charged && conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
     beyond(conditions.waiting, share, " of the rounds, put aside for other work", "The measuring thread waited during ");
-  // Who uses up the quota is put aside as well.
+  // A thread that has used up the quota is put aside as well.
   if (!charged)
     beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
   if (share < 1)

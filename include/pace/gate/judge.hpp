@@ -158,7 +158,7 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
     case Verdict::failed:
       judgement.message = figures + (by_size ? each : high ? ", all of it above " : ", all of it below ") + limit +
                           rates + advice(demand);
-      if (disturbed) judgement.message += ". (Not that this accounts for it: " + context.disturbance + ')';
+      if (disturbed) judgement.message += ". The machine was disturbed, which does not account for this: " + context.disturbance;
       break;
     default:
       judgement.message = figures + open;

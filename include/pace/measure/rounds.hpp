@@ -34,7 +34,7 @@ struct StartNothing {
   void operator()(std::size_t) const {}
 };
 
-/// Nobody looks at single samples.
+/// Single samples are not watched.
 struct WatchNothing {
   void begin_sample() const {}
   void end_sample(std::size_t) const {}

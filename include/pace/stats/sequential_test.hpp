@@ -42,7 +42,7 @@ inline constexpr double largest_score = 2;
 /// anything, are more than can be had. What it assumes beyond symmetry: whatever came before, an observation whose
 /// centre is on one side of the threshold lies ten times as far as the threshold on the other side (a log ratio
 /// beyond it by ln 10) with probability at most 1 %. Then a bet on that, at odds of 1 to 100, is a fair game, and a
-/// player who stakes everything each time owns 100^n after n such observations in a row from the first one on, and
+/// wealth that is staked whole each time is 100^n after n such observations in a row from the first one on, and
 /// nothing once there is another one. Ville's inequality holds for it as for Wealth. The share of the error rate that
 /// it gets is a hundredth, on top of what Wealth has: at 0.1 %, three observations decide.
 class Landslide {
