@@ -64,7 +64,7 @@ TEST_CASE("a result names what it was measured with, by which results of other i
   const auto first = [](const at::Tensor& x, const auto&...) { return at::add(x, x); };
   const auto halves = std::vector<at::Tensor>{at::zeros({4}, at::kHalf)};
   const auto run = [&](auto& on, auto comparison) {
-    return comparison.options(few_rounds()).baseline("add", first).run(on);
+    return comparison.options(few_rounds()).baseline("add", costing(on, 300, first)).run(on);
   };
   const auto result = run(clock, pace::compare("case", at::zeros({2, 3}), 7, halves));
   CHECK(result.inputs == "Float[2, 3], 7, Half[4]");

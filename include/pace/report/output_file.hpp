@@ -178,7 +178,7 @@ class OutputFile {
       static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
   }
 
-  /// None, with errno set, where the system does not open it.
+  /// Returns none, with errno set, where the system does not open it.
   [[nodiscard]] detail::Descriptor open_locked(const std::string& name, int flags) {
     const auto refuse = [&](const char* why) { throw Error("cannot write '" + path_ + "': " + why); };
     for (;;) {
@@ -225,7 +225,7 @@ class OutputFile {
   std::string target_;
   bool under_name_ = true;
   detail::Descriptor descriptor_;
-  /// Of the file that will be replaced, if there is one.
+  /// Holds the lock on the file that will be replaced, if there is one.
   detail::Descriptor guard_;
   off_t size_ = 0;
   /// What the file held when it was opened is in it still.
