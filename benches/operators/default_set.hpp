@@ -64,8 +64,9 @@ inline void require_operator_name(std::string_view line, const Location& where) 
 }  // namespace detail
 
 /// The categories of a default set, in the file's order: below each `[category]` its operators, one a line, with ` first`
-/// or ` reported` after those that Category lists so; empty lines and those that begin with # say nothing. Throws InputError, with file and line, for anything else: an operator above
-/// the first category or named twice, a category named twice or without an operator, a file without any.
+/// or ` reported` after those that Category lists so; empty lines and those that begin with # say nothing. Throws
+/// InputError, with file and line, for anything else: an operator above the first category or named twice, a category
+/// named twice or without an operator, a file without any.
 [[nodiscard]] inline std::vector<Category> read_default_set(const std::string& file) {
   std::istringstream lines(read_file(file, "a file with a default set of operators"));
   std::vector<Category> categories;
