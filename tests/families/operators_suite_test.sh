@@ -133,7 +133,7 @@ cp "$work/logs/timm_train/a_training.txt" "$work/bad/good.txt"
 printf 'Operator: aten.relu.default\ncnt: 1, ((T([64, f32),), {})\n' >"$work/bad/malformed.txt"
 OMP_NUM_THREADS=2 PACE_PYTHON=/nonexistent/python run --compat new --suite-dir "$work/bad" --device cpu --output-dir "$out/new" --json "$out/compat.json"
 expect_code 42; says "left out: $work/bad/malformed.txt:2:18:"; says "3 samples could not be run"
-holds "$out/compat.json" '"libtorch_threads":"2"'; holds "$out/compat.json" '"--compat": "new"'
+holds "$out/compat.json" '"libtorch_threads":"2"'; holds "$out/compat.json" '"--compat":"new"'
 [[ $(grep -c '^{"name"' "$out/compat.json") == 3 ]] || complain "expected three results in the JSON"
 run --compat new --suite timm --suite-dir "$work/logs" --device cpu --op aten.gather.default; expect_code 42
 says "nothing was measured"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/ops/ones_like.h>
+#include <ATen/ops/full_like.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -220,26 +220,37 @@ TEST_CASE("for accuracy alone there are as few rounds as make a time, and a cosi
   CHECK(repeated.rounds == 6);  // two cycles of three back ends
 }
 
-TEST_CASE("what an operator leaves uninitialised is not compared, for accuracy alone neither") {
+TEST_CASE("what an operator leaves uninitialised is not compared, whatever it holds, for accuracy alone neither") {
   Fixture fixture("Operator: aten.new_empty.default\ncnt: 1, ((T([64], f32), [64]), {})\n");
-  class Ones final : public subject::Backend {
+  class Filled final : public subject::Backend {
    public:
-    [[nodiscard]] std::string name() const override { return "ones"; }
+    Filled(std::string name, double value) : name_(std::move(name)), value_(value) {}
+    [[nodiscard]] std::string name() const override { return name_; }
     [[nodiscard]] std::unique_ptr<subject::Executable> prepare(const subject::OperatorCall&) override {
       class Run : public subject::Executable {
-        c10::IValue run(const std::vector<at::Tensor>& tensors) override { return at::ones_like(tensors.at(0)); }
+       public:
+        explicit Run(double value) : value_(value) {}
+        c10::IValue run(const std::vector<at::Tensor>& tensors) override { return at::full_like(tensors.at(0), value_); }
+
+       private:
+        double value_;
       };
-      return std::make_unique<Run>();
+      return std::make_unique<Run>(value_);
     }
+
+   private:
+    std::string name_;
+    double value_;
   };
-  fixture.registry.add(std::make_unique<Ones>());
+  fixture.registry.add(std::make_unique<Filled>("above", 1));
+  fixture.registry.add(std::make_unique<Filled>("below", -1));
   operators::ReplayOptions options;
-  options.backends = "eager,ones";
+  options.backends = "above,below";
   for (const bool accuracy_only : {false, true}) {
     options.accuracy_only = accuracy_only;
     const auto result = fixture.run(options).at(0);
-    CHECK(result["ones"].outcome == Outcome::measured);
-    CHECK_FALSE(result["ones"].checked);
+    CHECK(result["below"].outcome == Outcome::measured);
+    CHECK_FALSE(result["below"].checked);
   }
 }
 
