@@ -53,7 +53,7 @@ has_commit() {
 test_all "$@"
 succeeds "the workspace"
 has_commit "$first"
-[[ $output != *linux-sandbox* ]] || problem "sandbox messages"
+[[ $output != *linux-sandbox*.cc:* ]] || problem "sandbox messages"
 (($(wc -l <<<"$output") < 60)) || problem "pages of output"
 
 commit >/dev/null
