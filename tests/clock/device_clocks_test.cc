@@ -146,6 +146,19 @@ TEST_CASE("more calls than a graph holds are launches of the same graph, scaled"
   CHECK(subject.runs == 1 + 4);
 }
 
+TEST_CASE("all graphs of a clock are captured in one pool, until it forgets them") {
+  FakeDevice device;
+  FakeSubject one{device, 3us}, other{device, 3us};
+  GraphClock clock(device);
+  static_cast<void>(clock.sample(one.operation(), 0, 4));
+  static_cast<void>(clock.sample(other.operation(), 0, 4));
+  static_cast<void>(clock.sample(one.operation(), 1, 6));
+  CHECK(device.capture_pools == std::vector<int>{1, 1, 1});
+  clock.forget();
+  static_cast<void>(clock.sample(one.operation(), 0, 4));
+  CHECK(device.capture_pools == std::vector<int>{1, 1, 1, 2});
+}
+
 TEST_CASE("calls take turns on the sets of a rotation") {
   FakeDevice device;
   FakeSubject subject{device, 3us};

@@ -28,6 +28,7 @@ class FakeDevice {
   struct Stream { int id; bool operator==(const Stream&) const = default; };
   struct Event { int id; };
   struct Graph { int id; };
+  struct Pool { int id; };
   struct Flag { int id; };
   struct Buffer { int id; std::size_t bytes; };
 
@@ -71,6 +72,8 @@ class FakeDevice {
   int blocks = 0;                        ///< how often a stream was blocked
   bool capturing = false, tracing = false;
   std::vector<std::size_t> buffer_bytes;
+  int pools = 0;                         ///< made so far
+  std::vector<int> capture_pools;        ///< of each capture
 
   /// Work of the user's: `duration` on the device, in the current stream.
   void work(Nanoseconds duration, const std::string& name = "kernel") { queue({Item::work, name, duration}); }
@@ -116,7 +119,13 @@ class FakeDevice {
     return stamps_.at(stop.id) - stamps_.at(start.id);
   }
 
-  void begin_capture(Stream) { step("begin_capture"); capturing = true; captured_.clear(); }
+  Pool make_pool() { note("make_pool"); return {++pools}; }
+  void begin_capture(Stream, Pool pool) {
+    step("begin_capture");
+    capture_pools.push_back(pool.id);
+    capturing = true;
+    captured_.clear();
+  }
   Graph end_capture(Stream) {
     step("end_capture");
     capturing = false;

@@ -11,12 +11,15 @@
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <c10/util/Exception.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/compare/captured_output.hpp"
 #include "pace/compare/output_copy.hpp"
 #include "tests/support/fake_clock.hpp"
 #include "tests/support/last_freed_first.hpp"
@@ -168,6 +171,29 @@ TEST_CASE("copies of outputs: strided views, marks, and what stays") {
     base.mul_(2);
   }
   CHECK(copies.copy(3.5, [](const auto&) { return false; }).toDouble() == 3.5);
+}
+
+TEST_CASE("captured outputs: what only they held is free for the next capture, and what is kept are views of it") {
+  const LastFreedFirst allocator;
+  const at::Tensor weight = at::randn({5});
+  at::Tensor mine = at::ones({64, 3});
+  const void* const place = mine.const_data_ptr();
+  c10::IValue output(std::vector<at::Tensor>{mine, weight});
+  mine.reset();
+  pace::detail::CapturedOutput captured(std::move(output));
+  const auto elements = captured.value().toTensorVector();
+  const at::Tensor view = elements[0];
+  CHECK(view.const_data_ptr() == place);
+  CHECK(view.sizes() == at::IntArrayRef{64, 3});
+  CHECK(elements[1].is_same(weight));
+
+  const at::Tensor next = at::full({64, 3}, 7.0);
+  CHECK(next.const_data_ptr() == place);
+  CHECK(at::equal(view, next));
+  const at::Tensor before = weight.clone();
+  captured.poison();
+  CHECK(pace::check::looks_poisoned(next));
+  CHECK(at::equal(weight, before));
 }
 
 TEST_CASE("no memory for copies of the operands: the rows say so") {

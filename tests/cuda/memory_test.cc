@@ -61,9 +61,11 @@ struct Recording {
   }
 };
 
-TEST_CASE("outputs change hands: by the hot and the host clock, both sides write to the same memory") {
+TEST_CASE("outputs change hands: by every clock, both sides write to the same memory") {
   static_cast<void>(pace::testing::on_gpu());
-  for (const auto clock : {pace::ClockChoice::hot, pace::ClockChoice::host}) {
+  using enum pace::ClockChoice;
+  for (const auto clock : {hot, host, graph, cold}) {
+    CAPTURE(pace::to_string(clock));
     auto options = quick(50);
     options.clock = clock;
     options.figures = 0;

@@ -28,7 +28,8 @@ class NeverEnded : public DeviceLost {
 /// `block_until(stream, flag, value)` does nothing more until `raise(flag, at_least_value)`; any thread may raise.
 /// Alarms: `make_alarm(ring)` gives one like clock::Alarm, which rings by the time that `now()` gives.
 /// Buffers: device memory. `fill` overwrites one with zeros; `evict` uses one to drive everything else out of the L2
-/// cache, and leaves nothing there that must be written back first. `kernels(graph)` counts its kernels.
+/// cache, and leaves nothing there that must be written back first. Pools: memory of captured calls; what one capture
+/// leaves free in a pool, the next one in it gets. `kernels(graph)` counts its kernels.
 template <class D>
 concept Device =
     requires(D& device, typename D::Stream stream, typename D::Event event, typename D::Graph graph,
@@ -52,7 +53,8 @@ concept Device =
       { device.finished(event) } -> std::same_as<bool>;
       { device.elapsed(event, event) } -> std::same_as<Nanoseconds>;
 
-      device.begin_capture(stream);
+      { device.make_pool() } -> std::same_as<typename D::Pool>;
+      device.begin_capture(stream, device.make_pool());
       { device.end_capture(stream) } -> std::same_as<typename D::Graph>;
       device.abandon_capture(stream);
       device.launch(graph, stream);

@@ -101,7 +101,10 @@ class GraphClock {
   [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }
 
   /// Frees every graph, and the outputs that were kept for them.
-  void forget() { graphs_.clear(); }
+  void forget() {
+    graphs_.clear();
+    pool_.reset();
+  }
 
   [[nodiscard]] Nanoseconds now() const { return device_.now(); }
   /// What an empty pair of events in a graph reads; measured once.
@@ -203,11 +206,18 @@ class GraphClock {
     return graphs_.emplace_back(std::move(fresh));
   }
 
+  /// One for all graphs, which then write their outputs, and what they make on the way, to the same memory: where that
+  /// lies is a part of their time, and is to be the same for all.
+  [[nodiscard]] const typename D::Pool& pool() {
+    if (!pool_) pool_.emplace(device_.make_pool());
+    return *pool_;
+  }
+
   void make_cache() {
     if (!options_.cold || cache_) return;
     const double bytes = options_.flush * static_cast<double>(device_.l2_bytes());
     auto cache = own_buffer(device_, static_cast<std::size_t>(bytes));
-    const auto alone = capture(device_, stream_, [&] { device_.evict(cache.get(), stream_); });
+    const auto alone = capture(device_, stream_, pool(), [&] { device_.evict(cache.get(), stream_); });
     kernels_per_flush_ = device_.kernels(alone.get());
     cache_.emplace(std::move(cache));
   }
@@ -216,7 +226,7 @@ class GraphClock {
   template <class Run>
   [[nodiscard]] Owned<D, typename D::Graph> capture_calls(Graphed& graphed, std::int64_t calls, Run&& run) {
     make_cache();
-    return capture(device_, stream_, [&] {
+    return capture(device_, stream_, pool(), [&] {
       const auto pairs = static_cast<std::int64_t>(graphed.pairs.size());
       for (std::int64_t i = 0; i < pairs; ++i) {
         if (options_.cold) device_.evict(cache_->get(), stream_);
@@ -247,7 +257,7 @@ class GraphClock {
       Graphed& graphed_;
     } nodes(*this, graphed);
     make_cache();
-    return capture(device_, stream_, [&] { phases.listen(nodes, run); });
+    return capture(device_, stream_, pool(), [&] { phases.listen(nodes, run); });
   }
 
   /// None if the launch could not be queued in time; it will not be blocked again.
@@ -294,6 +304,8 @@ class GraphClock {
   Owned<D, typename D::Event> done_;
   std::optional<Owned<D, typename D::Buffer>> cache_;
   std::size_t kernels_per_flush_ = 0;
+  // Before the graphs, so that it is destroyed after them.
+  std::optional<typename D::Pool> pool_;
   std::list<Graphed> graphs_;
   std::optional<StreamBlocker<D>> blocker_;
   std::int64_t time_outs_ = 0;

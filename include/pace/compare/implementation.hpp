@@ -23,6 +23,7 @@
 #include "pace/check/out_of_memory.hpp"
 #include "pace/check/poison.hpp"
 #include "pace/check/restore.hpp"
+#include "pace/compare/captured_output.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/output_copy.hpp"
 #include "pace/compare/random_state.hpp"
@@ -242,51 +243,40 @@ class CallableImplementation final : public Implementation<Operands...> {
     activity()->running(static_cast<std::int64_t>(self.index));
     self.last_.reset();
     self.copied_ = {};
-    self.replayed_ = false;
+    self.replayed_ = {};
     self.calls_since_prepared_ = 0;
     self.operands_.restore(set);
     if (self.operands_.random) reset_random_state(self.operands_.seed);
     check::poison_free_memory(self.fresh_outputs_);
   }
 
-  /// What a captured call returned, and which of its tensors are its own.
-  struct KeptOutput {
-    explicit KeptOutput(Kept kept) : value(std::move(kept)) {}
-    Kept value;
-    std::vector<at::Tensor> own;
-  };
-
   static std::shared_ptr<void> keep_output(void* state) {
     auto& self = *static_cast<CallableImplementation*>(state);
     if (!self.last_) return nullptr;
-    auto kept = std::make_shared<KeptOutput>(std::move(*self.last_));
-    self.last_.reset();
-    if constexpr (!returns_nothing)
-      for (auto& tensor : check::tensors_of(check::to_ivalue(Kept(kept->value)))) {
-        // Held by the value and here, and by nobody else: not a weight, say, that the callable returns.
-        if (tensor.use_count() == 2 && tensor.has_storage() && tensor.storage().use_count() == 1)
-          kept->own.push_back(std::move(tensor));
-      }
-    return kept;
+    if constexpr (returns_nothing) {
+      return nullptr;
+    } else {
+      c10::IValue output = check::to_ivalue(std::move(*self.last_));
+      self.last_.reset();
+      return std::make_shared<CapturedOutput>(std::move(output));
+    }
   }
 
   static void put_back_output(void* state, const std::shared_ptr<void>& output) {
     auto& self = *static_cast<CallableImplementation*>(state);
     if (!output) return;
-    auto& kept = *static_cast<KeptOutput*>(output.get());
-    self.last_.emplace(kept.value);
-    self.replayed_ = true;
-    // A replay that does nothing must not pass with what an earlier one left there.
-    for (auto& tensor : kept.own) check::poison_(tensor);
+    auto& captured = *static_cast<CapturedOutput*>(output.get());
+    self.replayed_ = captured.value();
+    captured.poison();
   }
 
   static void finish(void* state) {
     if constexpr (!returns_nothing) {
       auto& self = *static_cast<CallableImplementation*>(state);
-      // A replayed graph writes to memory that belongs to it.
-      if (!self.last_ || self.replayed_) return;
+      if (!self.last_ && self.replayed_.isNone()) return;
       try {
-        const c10::IValue output = check::to_ivalue(std::move(*self.last_));
+        const c10::IValue output =
+            self.last_ ? check::to_ivalue(std::move(*self.last_)) : std::exchange(self.replayed_, {});
         self.last_.reset();
         self.copied_ = self.copy_.copy(output, [&](const auto& tensor) { return self.operands_.aliases(tensor); });
       } catch (...) {
@@ -305,8 +295,8 @@ class CallableImplementation final : public Implementation<Operands...> {
   std::optional<Kept> last_;
   c10::IValue copied_;
   OutputCopy copy_;
-  /// What `last_` holds was captured, and lies in memory of the graph.
-  bool replayed_ = false;
+  /// What a replayed call returned, likewise.
+  c10::IValue replayed_;
   /// One for each output tensor whose memory the allocator provides.
   std::vector<check::FreeBlock> fresh_outputs_;
   std::size_t calls_since_prepared_ = 0;

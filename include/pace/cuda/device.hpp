@@ -35,6 +35,7 @@ class CudaDevice {
   using Event = cudaEvent_t;
   using Graph = std::shared_ptr<CapturedGraph>;
   using Alarm = clock::Alarm;
+  using Pool = std::shared_ptr<CapturePool>;
   struct Flag { std::uint32_t* host = nullptr; };
   struct Buffer { at::Tensor memory, sum; };
 
@@ -102,9 +103,10 @@ class CudaDevice {
     return std::chrono::duration<double, std::milli>(milliseconds);
   }
 
-  void begin_capture(const Stream&) {
+  [[nodiscard]] Pool make_pool() const { return std::make_shared<CapturePool>(index_); }
+  void begin_capture(const Stream&, const Pool& pool) {
     make_room_for_capture(index_);
-    auto graph = std::make_shared<CapturedGraph>(index_);
+    auto graph = std::make_shared<CapturedGraph>(pool);
     graph->begin();
     capturing_ = std::move(graph);
   }

@@ -10,9 +10,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/cuda/error.hpp"
@@ -20,18 +22,45 @@
 
 namespace pace::cuda {
 
-/// Memory that is allocated in the capture comes from a pool of the graph's own, and random numbers advance with every
-/// launch, as LibTorch does it.
+/// Memory of captured calls. It stays as long as this, or a graph that was captured in it.
+class CapturePool {
+ public:
+  explicit CapturePool(c10::DeviceIndex device) : device_(device) {
+    // LibTorch refuses a pool that graphs have used and none uses any more: one more user, from here to the end.
+    c10::cuda::CUDACachingAllocator::beginAllocateToPool(device_, id_, [](cudaStream_t) { return false; });
+    c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, id_);
+    at::getHostAllocator(at::kCUDA)->begin_allocate_to_pool(id_, [](c10::Stream) { return false; });
+    at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(id_);
+  }
+  CapturePool(const CapturePool&) = delete;
+  /// What no tensor lies in any more goes back to the driver.
+  ~CapturePool() {
+    try {
+      c10::cuda::CUDACachingAllocator::releasePool(device_, id_);
+      at::getHostAllocator(at::kCUDA)->release_pool(id_);
+    } catch (...) {  // of a device that is lost
+    }
+    give_back_unused_memory(id_);
+  }
+
+  [[nodiscard]] c10::DeviceIndex device() const { return device_; }
+  [[nodiscard]] at::cuda::MempoolId_t id() const { return id_; }
+  /// Captures that have begun in it and graphs that they made.
+  [[nodiscard]] int users() const { return c10::cuda::CUDACachingAllocator::getPoolUseCount(device_, id_); }
+
+ private:
+  const c10::DeviceIndex device_;
+  const at::cuda::MempoolId_t id_ = at::cuda::graph_pool_handle();
+};
+
+/// Memory that is allocated in the capture comes from its pool, and random numbers advance with every launch, as LibTorch
+/// does it.
 class CapturedGraph {
  public:
-  explicit CapturedGraph(c10::DeviceIndex device) : device_(device), graph_(/*keep_graph=*/true) {}
+  explicit CapturedGraph(std::shared_ptr<CapturePool> pool)
+      : device_(pool->device()), pool_(std::move(pool)), graph_(/*keep_graph=*/true) {}
   CapturedGraph(const CapturedGraph&) = delete;
-  /// Memory of the pool in which no tensor lies any more goes back to the driver.
-  ~CapturedGraph() {
-    abandon();
-    quietly([&] { graph_.reset(); });
-    give_back_unused_memory(pool_);
-  }
+  ~CapturedGraph() { abandon(); }
 
   /// Captures the current stream, which must not be the default one. Throws Refused if that is impossible.
   void begin() {
@@ -43,9 +72,10 @@ class CapturedGraph {
       const at::Tensor seed = at::empty({1}, options), offset = at::empty({1}, options);
     }
     // Whatever fails in between is undone as well.
+    users_before_ = pool_->users();
     capturing_ = true;
     // Of this thread alone: what others do meanwhile, such as a profiler's, must not spoil the capture.
-    graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
+    graph_.capture_begin(pool_->id(), cudaStreamCaptureModeThreadLocal);
   }
 
   /// On the same current stream. Throws what CUDA says of a capture that failed; then abandon() is due.
@@ -74,10 +104,13 @@ class CapturedGraph {
       graph_.capture_end();
     } catch (...) {
       // What capture_end() does after the step that failed, on the device and for pinned memory.
-      quietly([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_); });
-      quietly([&] { c10::cuda::CUDACachingAllocator::releasePool(device_, pool_); });
-      quietly([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool_); });
-      quietly([&] { at::getHostAllocator(at::kCUDA)->release_pool(pool_); });
+      quietly([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_->id()); });
+      quietly([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool_->id()); });
+      quietly([&] {
+        if (pool_->users() == users_before_) return;
+        c10::cuda::CUDACachingAllocator::releasePool(device_, pool_->id());
+        at::getHostAllocator(at::kCUDA)->release_pool(pool_->id());
+      });
       // The generator still believes in the capture, and would refuse to give numbers; a copy of it does not.
       quietly([&] {
         at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device_);
@@ -145,7 +178,8 @@ class CapturedGraph {
   }
 
   c10::DeviceIndex device_;
-  at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
+  std::shared_ptr<CapturePool> pool_;
+  int users_before_ = 0;
   at::cuda::CUDAGraph graph_;
   /// That is captured.
   std::optional<c10::cuda::CUDAStream> stream_;

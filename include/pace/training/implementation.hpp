@@ -20,6 +20,7 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison.hpp"
 #include "pace/clock/phases.hpp"
+#include "pace/compare/captured_output.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/output_copy.hpp"
 #include "pace/compare/phases.hpp"
@@ -114,36 +115,26 @@ class TrainingImplementation final : public Implementation<Operands...> {
     auto& self = self_of(state);
     activity()->running(static_cast<std::int64_t>(self.index));
     self.forget();
-    self.replayed_ = false;
     self.operands_.restore(set);
     if (self.operands_.random) reset_random_state(self.operands_.seed);
     check::poison_free_memory(self.fresh_outputs_);
   }
 
-  /// What a captured step answered, without the graph of its calls, and which of its tensors are its own.
-  struct KeptOutput {
-    c10::IValue value;
-    std::vector<at::Tensor> own;
-  };
-
+  /// What a captured step answered, without the graph of its calls.
   static std::shared_ptr<void> keep_output(void* state) {
     auto& self = self_of(state);
-    auto kept = std::make_shared<KeptOutput>();
-    kept->value = detached(self.output_);
+    c10::IValue output = detached(self.output_);
     self.forget();
-    for (auto& tensor : check::tensors_of(kept->value))
-      if (tensor.has_storage() && tensor.storage().use_count() == 1) kept->own.push_back(std::move(tensor));
-    return kept;
+    return std::make_shared<CapturedOutput>(std::move(output));
   }
 
   static void put_back_output(void* state, const std::shared_ptr<void>& output) {
     auto& self = self_of(state);
-    auto& kept = *static_cast<KeptOutput*>(output.get());
-    self.output_ = kept.value;
-    self.replayed_ = true;
-    // A replay that does nothing must not pass with what an earlier one left there.
+    auto& captured = *static_cast<CapturedOutput*>(output.get());
+    self.output_ = captured.value();
     const at::NoGradGuard values_alone;
-    for (auto& tensor : kept.own) check::poison_(tensor);
+    captured.poison();
+    // A replay that does nothing must not pass with the gradients of an earlier one either.
     for (const auto& parameter : self.step_.parameters)
       if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
   }
@@ -151,8 +142,7 @@ class TrainingImplementation final : public Implementation<Operands...> {
   /// The gradients stay: the parameters that they belong to are the step's own.
   static void finish(void* state) {
     auto& self = self_of(state);
-    // A replayed graph writes to memory that belongs to it.
-    if (self.output_.isNone() || self.replayed_) return;
+    if (self.output_.isNone()) return;
     try {
       self.prepared_ = {};
       self.output_ = self.copy_.copy(detached(std::exchange(self.output_, {})),
@@ -187,8 +177,6 @@ class TrainingImplementation final : public Implementation<Operands...> {
   /// What the last step answered, until its sample is finished; from then on a copy of it.
   c10::IValue output_, prepared_;
   OutputCopy copy_;
-  /// What `output_` holds was captured, and lies in memory of the graph.
-  bool replayed_ = false;
   std::vector<check::FreeBlock> fresh_outputs_;
 };
 

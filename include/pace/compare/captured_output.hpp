@@ -1,0 +1,67 @@
+// CapturedOutput: what a captured call returned, which every launch of the graph writes again.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/poison.hpp"
+#include "pace/check/raw_memory.hpp"
+
+namespace pace::detail {
+
+/// Memory that only the output held goes back to the pool that it was captured in, where the next capture finds it: all
+/// graphs that are captured in one pool write to the same memory. What is kept are views of it, good as long as the pool
+/// is, that hold what this graph wrote until another one is launched.
+class CapturedOutput {
+ public:
+  explicit CapturedOutput(c10::IValue output) {
+    std::vector<at::Tensor> originals, views;
+    for (auto& tensor : check::tensors_of(output)) {
+      // Held by the value and here, and by nothing else: not a weight, say, that the callable returns.
+      const bool own = tensor.use_count() == 2 && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
+                       tensor.storage().use_count() == 1 && !tensor.is_conj() && !tensor.is_neg();
+      if (!own) continue;
+      views.push_back(view_of(tensor));
+      originals.push_back(std::move(tensor));
+    }
+    value_ = check::detail::with_clones(output, Views{originals, views});
+    own_ = std::move(views);
+  }
+
+  [[nodiscard]] const c10::IValue& value() const { return value_; }
+
+  /// A launch that does nothing must not pass with what an earlier one left there.
+  void poison() {
+    for (auto& tensor : own_) check::poison_(tensor);
+  }
+
+ private:
+  struct Views {
+    const std::vector<at::Tensor>& originals;
+    const std::vector<at::Tensor>& views;
+    [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const {
+      for (std::size_t i = 0; i < originals.size(); ++i)
+        if (originals[i].is_same(tensor)) return views[i];
+      return tensor;
+    }
+  };
+
+  [[nodiscard]] static at::Tensor view_of(const at::Tensor& tensor) {
+    const auto& storage = tensor.storage();
+    const c10::Storage same(c10::Storage::use_byte_size_t(), storage.nbytes(),
+                            c10::DataPtr(storage.mutable_data(), tensor.device()), nullptr, false);
+    return check::detail::over_storage(tensor, same, tensor.scalar_type(), tensor.storage_offset(), tensor.sizes(),
+                                       tensor.strides());
+  }
+
+  c10::IValue value_;
+  std::vector<at::Tensor> own_;
+};
+
+}  // namespace pace::detail
