@@ -119,7 +119,7 @@ TEST_CASE("what cannot be printed is no success") {
   for (auto& word : words) argv.push_back(word.data());
   std::ofstream full("/dev/full");
   std::ostringstream errors;
-  CHECK(pace::benches::check(static_cast<int>(argv.size()), argv.data(), full, errors,
+  CHECK(pace::benches::models::check(static_cast<int>(argv.size()), argv.data(), full, errors,
                              [](const std::string& path) { return scratch / path; }) == 1);
   CHECK(errors.str() == "check: what is printed cannot be written\n");
 }
