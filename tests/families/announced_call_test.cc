@@ -119,7 +119,7 @@ TEST_CASE("what cannot be measured, as its types tell, is not announced") {
   CHECK_THAT(refusal("aten.relu.default", "((T([2], f32), 1, 2), {})"), ContainsSubstring("inputs.txt"));
   CHECK_THAT(refusal("aten.resize_.default", "((T([2], f32), [3]), {})"), ContainsSubstring("own argument"));
   CHECK_THAT(refusal("aten._pack_padded_sequence.default", "((T([5, 2, 3], f32), T([2], i64), False), {})"),
-             ContainsSubstring("'lengths' holds indices"));
+             ContainsSubstring("'lengths' holds integers"));
 }
 
 }  // namespace
