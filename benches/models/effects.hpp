@@ -9,7 +9,7 @@
 
 #include "benches/models/asked.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 namespace detail {
 
@@ -92,4 +92,4 @@ inline void heed_effects(CommandLine& line, const std::set<std::string>& given) 
   }
 }
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models

@@ -9,7 +9,7 @@
 
 #include "pace/report/text.hpp"
 
-namespace pace::benches {
+namespace pace::benches::models {
 
 namespace detail {
 
@@ -71,4 +71,4 @@ class PlainStream final : public std::ostream {
   detail::PlainBuffer buffer_;
 };
 
-}  // namespace pace::benches
+}  // namespace pace::benches::models
