@@ -64,7 +64,9 @@ TEST_CASE("replicates decide: nothing slower is 0, something slower is 1") {
 TEST_CASE("two single files: open unless the difference is beyond what processes differ by") {
   const Written old_file(files::process(1000, 500)), slower(files::process(1000, 530)), slow(files::process(1000, 800));
   const auto open = compare({old_file.path(), slower.path()});
-  CHECK(open.code == 0);
+  CHECK(open.code == 43);
+  CHECK(compare({old_file.path(), slower.path(), "--allow-undecided"}).code == 0);
+  CHECK(compare({old_file.path(), slow.path(), "--allow-undecided"}).code == 1);
   CHECK_THAT(open.out, ContainsSubstring("undecided") && ContainsSubstring("assumed to scatter by at most 5 %"));
   CHECK(compare({old_file.path(), slower.path(), "--undecided-fails"}).code == 1);
   CHECK(compare({old_file.path(), slower.path(), "--process-spread", "0.002"}).code == 1);
@@ -90,7 +92,7 @@ TEST_CASE("other machines and builds are refused with code 2, unless the differe
   CHECK(refused.code == 2);
   CHECK(refused.out.empty());
   CHECK_THAT(refused.err, ContainsSubstring("of different machines or builds: libtorch was \"as ever\" and is \"2.12.0\""));
-  CHECK(compare({one.path(), other.path(), "--allow", "libtorch"}).code == 0);
+  CHECK(compare({one.path(), other.path(), "--allow", "libtorch", "--allow-undecided"}).code == 0);
 }
 
 TEST_CASE("comparisons of one name with other inputs are not acceptable, unless that is what one wants to see") {
@@ -101,7 +103,7 @@ TEST_CASE("comparisons of one name with other inputs are not acceptable, unless 
   CHECK(refused.code == 1);
   CHECK_THAT(refused.out, ContainsSubstring("invalid") && ContainsSubstring("measured otherwise: inputs was ''") &&
                               ContainsSubstring("named with --allow"));
-  CHECK(compare({one.path(), other.path(), "--allow", "inputs"}).code == 0);
+  CHECK(compare({one.path(), other.path(), "--allow", "inputs", "--allow-undecided"}).code == 0);
 }
 
 TEST_CASE("names and messages of a file send nothing to the terminal") {
@@ -147,6 +149,8 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, ok, "--by", "luck"}, "expected time or speedup");
   check({ok, ok, "--allow", "hostname"}, "'hostname' is no key that is compared; these are: cpu, cores");
   check({ok, ok, "--fast"}, "unknown option --fast");
+  check({ok, ok, "--undecided-fails=off"}, "--undecided-fails: takes no value, found 'off'");
+  check({ok, ok, "--undecided-fails", "--allow-undecided"}, "contradict each other");
   check({"--old", ok, ok, "--new", ok}, "hold the same process");
   CHECK(compare({"--help"}).code == 0);
   CHECK_THAT(compare({"--help"}).out, ContainsSubstring("--no-slower-than FACTOR"));

@@ -17,8 +17,9 @@
 
 namespace pace::baseline {
 
-/// Exit codes: every gate open, at least one closed, nothing compared.
-inline constexpr int all_acceptable = 0, not_acceptable = 1, not_compared = 2;
+/// Exit codes: every gate open, at least one closed, nothing compared; none closed, but at least one let through undecided
+/// (as of a program that measures).
+inline constexpr int all_acceptable = 0, not_acceptable = 1, not_compared = 2, not_resolved = 43;
 
 inline constexpr std::string_view compare_usage =
     R"(compare_results OLD.json NEW.json [options]
@@ -32,13 +33,15 @@ differ, and from five in all on the verdict rests on that. With fewer it rests o
   --speedup-at-least FACTOR  instead: pass only what is proven to be this much faster
   --by time|speedup          compare times, or speed-ups over the baseline of each file's own run (defaults to time)
   --process-spread SHARE     standard deviation between processes, such as 0.01, if you know it (assumed: 0.05)
-  --undecided-fails          an open question closes the gate
+  --undecided-fails          an open question closes the gate (exit code 1)
+  --allow-undecided          exit code 0, not 43, for a guard that is let through undecided
   --alpha RATE, --beta RATE  wrong verdicts on the dear side and on the cheap side, per comparison (0.001, 0.01)
   --allow KEY                this may differ: a key of the environment, such as libtorch, compiler or build_flags, or
                              device, clock or inputs of a comparison
   --help
 
-Exit code: 0 if all are acceptable, 1 if one is not, 2 if files cannot be read or compared.
+Exit code: 0 if all passed, 1 if one is not acceptable, 2 if files cannot be read or compared, 43 if none failed but one
+could not be decided.
 )";
 
 namespace detail {
@@ -46,7 +49,7 @@ namespace detail {
 struct CommandLine {
   std::vector<std::string> then, now;
   Settings settings{.expectation = NoSlowerThan(1.02)};
-  bool help = false;
+  bool help = false, allow_undecided = false;
 };
 
 /// A file name of the command line as the system finds it.
@@ -90,6 +93,8 @@ using Resolve = std::function<std::string(const std::string&)>;
       continue;
     }
     files = nullptr;
+    const bool is_flag = word == "--help" || word == "--undecided-fails" || word == "--allow-undecided";
+    if (is_flag && has_given) fail(word + ": takes no value, found '" + given + "'");
     if (word == "--help") line.help = true;
     else if (word == "--no-slower-than") line.settings.expectation = NoSlowerThan(number(0, INFINITY));
     else if (word == "--speedup-at-least") line.settings.expectation = SpeedupAtLeast(number(0, INFINITY));
@@ -97,6 +102,7 @@ using Resolve = std::function<std::string(const std::string&)>;
     else if (word == "--alpha") line.settings.family.alpha = number(0, 0.5);
     else if (word == "--beta") line.settings.family.beta = number(0, 0.5);
     else if (word == "--undecided-fails") undecided_fails = true;
+    else if (word == "--allow-undecided") line.allow_undecided = true;
     else if (word == "--allow") {
       const std::string key = value();
       std::string known;
@@ -115,6 +121,7 @@ using Resolve = std::function<std::string(const std::string&)>;
   }
   if (undecided_fails) line.settings.expectation.when_undecided(gate::WhenUndecided::close);
   if (line.help) return line;
+  if (undecided_fails && line.allow_undecided) fail("--undecided-fails and --allow-undecided contradict each other");
   if (!positional.empty()) {
     if (positional.size() != 2 || !line.then.empty() || !line.now.empty())
       fail("expected OLD.json and NEW.json, or --old and --new with files after them");
@@ -173,14 +180,16 @@ inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour
     const auto all = compare_sides(then, now, line.settings);
     if (all.empty()) throw Error("the files hold no results to compare");
     detail::print(all, line.settings.by_speedup, colour, out);
-    std::size_t closed = 0, open = 0;
+    std::size_t closed = 0, open = 0, unresolved = 0;
     for (const auto& each : all) {
       closed += !each.judgement.acceptable;
       open += each.judgement.acceptable && each.judgement.verdict != Verdict::passed;
+      unresolved += each.judgement.unresolved;
     }
     out << all.size() << " compared, " << closed << " not acceptable, " << open << " open and let through\n" << std::flush;
     if (!out) throw Error("cannot write the table: the output is closed or full");
-    return closed == 0 ? all_acceptable : not_acceptable;
+    if (closed > 0) return not_acceptable;
+    return unresolved > 0 && !line.allow_undecided ? not_resolved : all_acceptable;
   } catch (const std::exception& error) {
     err << "compare_results: " << report::printable_lines(error.what()) << '\n';
     return not_compared;

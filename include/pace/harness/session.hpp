@@ -244,6 +244,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   warnings = static_cast<Catch::WarnAbout::What>(warnings | Catch::WarnAbout::UnmatchedTestSpec);
   if (const int code = session.applyCommandLine(argc, argv); code != 0) return code;
   validate(options.measuring);
+  validate(options.baseline);
   if (session.configData().showHelp) return session.run();
   const bool measures = !only_tells(session.configData()) && options.processes == 1;
   const bool supervised = is_supervised();

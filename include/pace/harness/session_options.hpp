@@ -138,11 +138,11 @@ template <class Read>
   parser |= option("--baseline-margin", "factor",
                    "pace: fail what is proven to take more than this times its stored time (defaults to 1.05)",
                    "a number above 0, such as 1.05", [&margin = options.baseline.margin, above_zero](Text text) {
-                     return above_zero(text, margin);
+                     return above_zero(text, margin.emplace());
                    });
   parser |= option("--baseline-expires", "days", "pace: for how long what is saved may be used (defaults to 30)",
                    "a number of days above 0, such as 30",
-                   [&days = options.baseline.days, above_zero](Text text) { return above_zero(text, days) && days < 1e5; });
+                   [&days = options.baseline.days, above_zero](Text text) { return above_zero(text, days.emplace()) && *days < 1e5; });
   parser |= option("--process-spread", "share",
                    "pace: standard deviation of times between processes, if you know it (assumed: 0.05)",
                    "a number above 0, such as 0.01",

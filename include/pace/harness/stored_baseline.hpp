@@ -22,6 +22,16 @@
 
 namespace pace::harness {
 
+/// Throws InputError for an option that says how to use a stored baseline where none is used.
+inline void validate(const BaselineOptions& options) {
+  const auto refuse = [](const std::string& option, const std::string& of) {
+    throw InputError({}, option + ": has no meaning without " + of + "; expected both or neither");
+  };
+  if (options.compare_with.empty() && options.margin) refuse("--baseline-margin", "--baseline FILE");
+  if (options.compare_with.empty() && options.spread) refuse("--process-spread", "--baseline FILE");
+  if (options.save.empty() && options.days) refuse("--baseline-expires", "--save-baseline FILE");
+}
+
 /// Judges results against stored ones, and counts what closes the gate.
 class BaselineGate {
  public:
@@ -30,7 +40,7 @@ class BaselineGate {
     if (options.compare_with.empty()) return;
     std::vector<baseline::ResultsFile> files;
     for (const auto& path : options.compare_with) files.push_back(baseline::read_results_file(user_path(path)));
-    baseline::Settings settings{.expectation = NoSlowerThan(options.margin),
+    baseline::Settings settings{.expectation = NoSlowerThan(options.margin.value_or(1.05)),
                                 .family = {measuring.alpha, measuring.beta},
                                 .spread = options.spread};
     stored_.emplace(std::move(files), std::move(settings), report::to_json(environment), std::time(nullptr));
@@ -80,7 +90,7 @@ class BaselineGate {
       throw Error("--baseline and --save-baseline name the same file, '" + path + "'; save to another one");
   const auto seconds = [](Nanoseconds time) { return std::chrono::duration<double>(time).count(); };
   const report::Json more = {
-      {"expires_utc", baseline::format_utc(baseline::after_days(std::time(nullptr), options.days))},
+      {"expires_utc", baseline::format_utc(baseline::after_days(std::time(nullptr), options.days.value_or(baseline::default_days)))},
       {"options",
        {{"budget_s", seconds(measuring.budget)},
         {"warm_up_s", seconds(measuring.warm_up)},
