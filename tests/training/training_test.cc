@@ -215,6 +215,27 @@ TEST_CASE("gradients and answers are compared in the form that all implementatio
   CHECK_THAT(result, pace::Correct());
 }
 
+TEST_CASE("a list of tensors that forward returned is still one when its answer is read") {
+  FakeClock clock;
+  const auto step_of_list = [&clock] {
+    Step step = product(clock, 100, 100);
+    step.forward = [forward = step.forward](at::Tensor& x) -> c10::IValue {
+      return std::vector<at::Tensor>{forward(x).toTensor()};
+    };
+    step.backward_setup = [](const c10::IValue& output) {
+      return pace::OutputGradient()(output.toTensorVector().at(0));
+    };
+    step.answer = [](const c10::IValue& output) -> c10::IValue { return at::cat(output.toTensorVector()); };
+    return step;
+  };
+  const auto result = pace::compare("list", at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", step_of_list())
+                          .candidate("same", step_of_list())
+                          .run(clock);
+  CHECK_THAT(result, pace::Correct());
+}
+
 TEST_CASE("a step without a backward has an empty one") {
   FakeClock clock;
   Step forward_only = product(clock, 100, 100);

@@ -161,8 +161,9 @@ class TrainingImplementation final : public Implementation<Operands...> {
       return c10::ivalue::Tuple::create(std::move(elements));
     }
     if (value.isList()) {
-      c10::impl::GenericList list(c10::AnyType::get());
-      for (const c10::IValue& element : value.toListRef()) list.push_back(detached(element));
+      // A copy has the list's type of elements, which what reads the answer may ask for.
+      auto list = value.toList().copy();
+      for (std::size_t i = 0; i < list.size(); ++i) list.set(i, detached(list.get(i)));
       return list;
     }
     return value;
