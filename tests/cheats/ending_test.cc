@@ -48,9 +48,14 @@ TEST_CASE("one that calls _exit(0) cannot be stopped, but leaves the file by whi
   CHECK(ended.left_running_file);
 }
 
-TEST_CASE("a process that an implementation forks may end as it likes; so may the program after the comparison") {
+TEST_CASE("a process that an implementation forks may end as it likes") {
   CHECK_THAT(run("a child of a candidate exits").err, !ContainsSubstring("inside the comparison"));
-  CHECK(run("exit after the comparison").code == 0);
+}
+
+TEST_CASE("an exit(0) between a comparison and the end of its test leaves tests out, and so fails the program") {
+  const auto ended = run("exit after the comparison");
+  CHECK(ended.code == EXIT_FAILURE);
+  CHECK_THAT(ended.err, ContainsSubstring("before its tests were through"));
 }
 
 }  // namespace
