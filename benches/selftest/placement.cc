@@ -48,7 +48,10 @@ Bias bias(const std::string& subject) {
 
 /// What a process of its own prints.
 Bias bias_in_new_process(const char* subject, const char* operands) {
-  const std::string command = std::string("PACE_PLACEMENT_SUBJECT=") + subject + " exec '" +
+  // Files that Bazel expects are this process's to write.
+  const std::string command = std::string("PACE_PLACEMENT_SUBJECT=") + subject +
+                              " exec env -u XML_OUTPUT_FILE -u TEST_UNDECLARED_OUTPUTS_DIR -u TEST_PREMATURE_EXIT_FILE"
+                              " -u TEST_WARNINGS_OUTPUT_FILE -u TEST_INFRASTRUCTURE_FAILURE_FILE '" +
                               program_invocation_name + "' '[child]' --no-table --operands " + operands + " 2>&1";
   FILE* const pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
