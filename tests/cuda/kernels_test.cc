@@ -165,11 +165,16 @@ TEST_CASE("kernels in the body of a conditional node are missing with a note, an
   const auto report = pace::kernels(quickly(), "conditional", [](at::Tensor& x) {
     x.add_(1);
     scale_in_a_body(x);
+    x.mul_(2);
   }, x);
   CHECK(report.conditionals == 1);
-  REQUIRE(report.kernels.size() == 1);
-  CHECK(report.kernels[0].why_not_alone.empty());
-  CHECK(pace::kernel::KernelsAtMost(1).judge(report).verdict == pace::Verdict::invalid);
+  REQUIRE(report.kernels.size() == 2);
+  for (const auto& kernel : report.kernels) {
+    CHECK_THAT(kernel.why_not_alone, ContainsSubstring("in its place only"));
+    CHECK(kernel.profiled);
+  }
+  CHECK(report.whole > report.sum());
+  CHECK(pace::kernel::KernelsAtMost(2).judge(report).verdict == pace::Verdict::invalid);
   CHECK(x.equal(at::ones({1000}, on_cuda())));
 }
 

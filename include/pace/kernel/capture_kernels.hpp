@@ -116,7 +116,6 @@ inline constexpr std::size_t profiled_launches = 11;
   device.synchronise();
   const auto graph = captured(device, stream, report.name, call);
   const auto nodes = cuda::nodes_in_order(graph.get()->raw());
-  cuda::PartialGraph partial(graph.get()->raw(), nodes);
 
   std::deque<cuda::KernelNode> replayable;  // operations point to them
   std::vector<std::size_t> places, own;     // of each kernel: which node it is, and which of the replayable ones
@@ -169,6 +168,17 @@ inline constexpr std::size_t profiled_launches = 11;
     }
   }
 
+  if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
+  if (report.conditionals > 0) {
+    // The driver has one instance of such a graph at a time, and takes it into no other graph.
+    report.whole = report.profiled_span;
+    for (Kernel& kernel : report.kernels)
+      if (kernel.why_not_alone.empty())
+        kernel.why_not_alone = "it runs in its place only: a graph with conditional nodes is launched as a whole";
+    return report;
+  }
+
+  cuda::PartialGraph partial(graph.get()->raw(), nodes);
   ReplayOptions replaying;
   if (!options.cold) replaying.cold_launches = 0;
   Replayer<cuda::CudaDevice> replayer(device, replaying);
@@ -211,7 +221,6 @@ inline constexpr std::size_t profiled_launches = 11;
     else if (const auto failure = options.compatible ? failure_of(time_compatibly) : ""; !failure.empty())
       report.notes.push_back(kernel.name + ": PyTorch's timer has no time of it: " + failure);
   }
-  if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
   return report;
 }
 
