@@ -1,5 +1,5 @@
 // What is replayed when no inputs are named: operators of each category from the corpora that pace ships; fewer in a
-// first run, which compiles for a newcomer who waits.
+// first run, in which the table waits for what is compiled.
 #pragma once
 
 #include <algorithm>

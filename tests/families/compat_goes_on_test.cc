@@ -123,7 +123,7 @@ TEST_CASE("old: what is in the file is not written again") {
             "\nRunning aten.neg.default\nIter 0\naten.neg.default" + line + "\n");
 }
 
-TEST_CASE("every sample is a result: times, errors, and who differs") {
+TEST_CASE("every sample is a result: times, errors, and outputs that differ") {
   Earlier earlier;
   CompatFixture fixture(relu_of({1, 2, 3}));
   fixture.options.accuracy_checking = true;

@@ -6,7 +6,9 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "pace/report/program_output.hpp"
 
@@ -32,6 +34,21 @@ std::string shown(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("several threads print at once, and no byte is lost") {
+  std::stringbuf out;
+  pace::report::detail::SafeBuffer buffer(&out);
+  constexpr std::streamsize lines = 2000;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        for (std::streamsize line = 0; line < lines; ++line) (void)buffer.sputn("a line\n", 7);
+      });
+  }
+  CHECK(buffer.pubsync() == 0);
+  CHECK(static_cast<std::streamsize>(out.str().size()) == 4 * lines * 7);
+}
 
 TEST_CASE("control characters and bytes that are no UTF-8 are spelt out") {
   CHECK(printable("plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80") == "plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80");

@@ -10,7 +10,7 @@ namespace pace::clock {
 
 /// What queues work behind a block may come to wait for it: a module that is loaded on first use, memory from the driver,
 /// a full queue of launches. So an alarm of the device releases the stream after `time_out`, whatever the other threads
-/// do. A counter that only grows tells blocks apart: a late device cannot mistake the next one for its own.
+/// do. A counter that only grows numbers the blocks: a late device cannot mistake the next one for its own.
 template <Device D>
 class StreamBlocker {
  public:

@@ -295,7 +295,7 @@ class CallableImplementation final : public Implementation<Operands...> {
   std::optional<Kept> last_;
   c10::IValue copied_;
   OutputCopy copy_;
-  /// What a replayed call returned, likewise.
+  /// What a replayed call returned, in memory of its graph.
   c10::IValue replayed_;
   /// One for each output tensor whose memory the allocator provides.
   std::vector<check::FreeBlock> fresh_outputs_;

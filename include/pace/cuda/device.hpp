@@ -165,12 +165,13 @@ class CudaDevice {
     static_cast<void>(cudaGetLastError());
     return 0;
   }
-  /// Does nothing where the device, or who lends it, does not allow that: then no line persists.
+  /// Does nothing where the device, or the host that lends it, does not allow that: then no line persists.
   void set_persisting_bytes(std::size_t bytes) const {
     check_if_supported(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, bytes),
                        "limiting the persisting part of the L2");
   }
-  /// Lines that somebody marked as persisting survive any flush; afterwards they are ordinary ones. Likewise.
+  /// Lines that were marked as persisting survive any flush; afterwards they are ordinary ones. Does nothing where that is
+  /// not allowed.
   void drop_persisting_lines() const {
     check_if_supported(cudaCtxResetPersistingL2Cache(), "resetting persisting lines of the L2");
   }

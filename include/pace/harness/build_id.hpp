@@ -16,7 +16,7 @@ namespace pace::harness {
 
 namespace detail {
 
-/// FNV-1a, 64 bits: tells builds apart; it need not withstand an attack.
+/// FNV-1a, 64 bits: distinguishes builds; it need not withstand an attack.
 class Digest {
  public:
   void add(std::string_view bytes) {

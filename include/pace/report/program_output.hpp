@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
+#include <mutex>
 #include <ostream>
 #include <streambuf>
 #include <string>
@@ -20,7 +21,7 @@ namespace detail {
 
 /// Hands on what a terminal may be given: UTF-8 without control characters but line ends, tabs, and the colours that pace
 /// and Catch2 set. Everything else is spelt out as printable() has it. A name, a file or a compiler's message may hold
-/// sequences that clear the screen or hide text.
+/// sequences that clear the screen or hide text. Several threads may print at once, as to the streams themselves.
 class SafeBuffer final : public std::streambuf {
  public:
   explicit SafeBuffer(std::streambuf* out) : out_(out) {}
@@ -32,10 +33,14 @@ class SafeBuffer final : public std::streambuf {
     return xsputn(&one, 1) == 1 ? c : traits_type::eof();
   }
   std::streamsize xsputn(const char* text, std::streamsize size) override {
+    const std::lock_guard lock(mutex_);
     waiting_.append(text, static_cast<std::size_t>(size));
     return hand_on(/*all=*/false) ? size : 0;
   }
-  int sync() override { return hand_on(/*all=*/true) && out_->pubsync() == 0 ? 0 : -1; }
+  int sync() override {
+    const std::lock_guard lock(mutex_);
+    return hand_on(/*all=*/true) && out_->pubsync() == 0 ? 0 : -1;
+  }
 
  private:
   /// Without `all`, a character or a sequence that is not whole yet waits for the rest of it.
@@ -95,6 +100,7 @@ class SafeBuffer final : public std::streambuf {
   }
 
   std::streambuf* out_;
+  std::mutex mutex_;
   std::string waiting_;
 };
 

@@ -81,7 +81,7 @@ class CaseStore {
   [[nodiscard]] const PackageOptions& options() const noexcept { return options_; }
 
  private:
-  /// Packages are code that this process loads, so nobody else may put them there. Throws `Refused`.
+  /// Packages are code that this process loads, so no other user may put them there. Throws `Refused`.
   void make_cache() const {
     detail::make_safe_folder(options_.cache, "name another folder for compiled packages by PACE_PACKAGE_CACHE");
   }
