@@ -24,12 +24,12 @@
 #include "pace/corpus/scalar_type.hpp"
 #include "pace/families/operators/cases.hpp"
 #include "pace/families/operators/compat/run.hpp"
-#include "pace/families/operators/printable_lines.hpp"
 #include "pace/families/operators/replay.hpp"
 #include "pace/families/operators/selection.hpp"
 #include "pace/families/operators/suite_report.hpp"
 #include "pace/gate/as_expected.hpp"
 #include "pace/harness/compiled_main.hpp"
+#include "pace/report/text.hpp"
 #include "pace/subject/default_backends.hpp"
 #include "pace/subject/device.hpp"
 #include "pace/subject/valid_inputs.hpp"
@@ -94,7 +94,7 @@ class Checked final : public operators::ReplayListener {
 /// What was left out of a suite fails the run, and stops nothing.
 void report_rejects(const pace::corpus::Corpus& corpus) {
   for (const auto& reject : corpus.rejects())
-    FAIL_CHECK("left out: " << operators::printable_lines(reject.message));
+    FAIL_CHECK("left out: " << pace::report::printable_lines(reject.message));
 }
 
 pace::corpus::Corpus inputs() {
@@ -177,7 +177,7 @@ TEST_CASE("operators compute the same on every back end, and fast enough", "[ope
 }
 
 // Names of files and operators are part of many messages.
-CATCH_TRANSLATE_EXCEPTION(const pace::Error& error) { return operators::printable_lines(error.what()); }
+CATCH_TRANSLATE_EXCEPTION(const pace::Error& error) { return pace::report::printable_lines(error.what()); }
 
 /// The folder of a suite that was named.
 fs::path find_suite(const std::string& name) {

@@ -18,7 +18,7 @@
 
 namespace pace::clock {
 
-/// Of the calling thread, at one moment: what can be read between samples, in half a microsecond.
+/// Counters of the calling thread at one moment; reading them between samples takes half a microsecond.
 struct ThreadCounters {
   Nanoseconds cpu{};
   /// Times that it was put aside, and that it stepped aside itself.

@@ -30,7 +30,7 @@ struct GpuConditions {
 /// Over the samples of one implementation, from before each is prepared until it has ended.
 struct SideConditions {
   Nanoseconds sampled{};
-  /// Of which the measuring thread did not run.
+  /// The part of it in which the measuring thread did not run.
   Nanoseconds off{};
   /// Times that it was put aside for something else, and that it stepped aside itself.
   std::int64_t involuntary_switches = 0, voluntary_switches = 0;
@@ -64,7 +64,7 @@ struct Conditions {
   /// The longest crossover cycle and the median one; 0 without cycles. The shortest is below 0 only if the clock ran
   /// backwards.
   Nanoseconds longest_cycle{}, median_cycle{}, shortest_cycle{};
-  /// Of each implementation that was timed, in their order. Empty: not known.
+  /// One for each implementation that was timed, in their order. Empty: not known.
   std::vector<SideConditions> sides = {};
   /// Of the GPU that did the work, if one did and its driver tells.
   std::optional<GpuConditions> gpu = {};

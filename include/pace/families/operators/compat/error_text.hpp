@@ -9,7 +9,7 @@
 #include <c10/util/Exception.h>
 
 #include "pace/core/error.hpp"
-#include "pace/families/operators/printable_lines.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::families::operators::compat {
 
@@ -42,7 +42,7 @@ namespace detail {
 /// backtrace; pace's their own; all others are a RuntimeError.
 [[nodiscard]] inline std::pair<std::string, std::string> describe(const std::exception& error) {
   auto [type, message] = detail::class_and_message(error);
-  return {std::move(type), printable_lines(message)};
+  return {std::move(type), report::printable_lines(message)};
 }
 
 }  // namespace pace::families::operators::compat
