@@ -43,6 +43,10 @@ def _split(kwargs, of_runner):
     runner = {name: value for name, value in kwargs.items() if name in of_runner + _OF_BOTH}
     return runner, {name: value for name, value in kwargs.items() if name not in of_runner}
 
+def _defaults(args):
+    """A target's arguments with a mark behind them: options of the command line replace those before it."""
+    return args + ["--end-of-defaults"] if args else []
+
 def _refuse(where, kwargs, reasons):
     for name, reason in reasons.items():
         if kwargs.get(name):
@@ -67,7 +71,8 @@ def pace_test(
       name: the target; `bazel test` runs it as a test, `bazel run TARGET -- OPTIONS` as a program.
       srcs: sources with TEST_CASEs; pace and its main function are linked.
       deps: the code under test. It is compiled optimised, whatever --compilation_mode says.
-      args: given to the program; pace's options and Catch2's.
+      args: given to the program; pace's options and Catch2's. The same option on the command line
+        (--test_arg, or after -- of `bazel run`) replaces one of them.
       data: files that it reads.
       size: medium is five minutes.
       timeout: as for any test.
@@ -89,7 +94,7 @@ def pace_test(
     optimised_test(
         name = name,
         program = _timed_program(name, srcs, deps, copts, of_program),
-        args = args,
+        args = _defaults(args),
         data = data,
         size = size,
         timeout = timeout,
@@ -109,7 +114,7 @@ def pace_binary(name, srcs, deps = [], args = [], data = [], tags = [], copts = 
     optimised_binary(
         name = name,
         program = _timed_program(name, srcs, deps, copts, of_program),
-        args = args,
+        args = _defaults(args),
         data = data,
         tags = tags,
         visibility = visibility,
@@ -152,6 +157,8 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
         linkstatic = kwargs.pop("linkstatic", True),
         size = size,
         deps = deps,
+        # A pipe that no program writes to is an error at once.
+        env = dict({"PACE_PIPE_TIMEOUT": "0"}, **kwargs.pop("env", {})),
         **dict(kwargs, **_unit_sources(name, srcs, deps, copts, precompiled))
     )
 

@@ -1,12 +1,13 @@
 // Records one training step (forward, loss, backward, SGD) of each model into a directory: how pace_train/ was made.
-#include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <string>
 
 #include <torch/torch.h>
 
 #include "pace/corpus/record.hpp"
+#include "pace/report/program_output.hpp"
 
 #include "models.hpp"
 
@@ -21,15 +22,17 @@ void record_training_step(const std::string& name, const std::filesystem::path& 
   model->loss().backward();
   optimizer.step();
   const bool written = recorder.write_as(directory, name, /*training=*/true);
-  for (const auto& [op, reason] : recorder.skipped()) std::printf("%s is left out: %s\n", op.c_str(), reason.c_str());
-  std::printf("%s %s\n", written ? "wrote" : "left alone, since it exists:", (directory / pace::corpus::log_file_name(name, true)).c_str());
+  for (const auto& [op, reason] : recorder.skipped()) std::cout << op << " is left out: " << reason << '\n';
+  std::cout << (written ? "wrote " : "left alone, since it exists: ")
+            << (directory / pace::corpus::log_file_name(name, true)).string() << '\n';
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   if (argc != 2) {
-    std::fprintf(stderr, "usage: %s DIRECTORY\nRecords the shipped models into files of that directory.\n", argv[0]);
+    std::cerr << "usage: " << argv[0] << " DIRECTORY\nRecords the shipped models into files of that directory.\n";
     return 2;
   }
   try {
@@ -40,7 +43,7 @@ int main(int argc, char** argv) {
     record_training_step<corpus_models::ImageSegmentation>("image_segmentation", directory);
     record_training_step<corpus_models::SentenceClassifier>("sentence_classifier", directory);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::cerr << error.what() << '\n';
     return 1;
   }
 }

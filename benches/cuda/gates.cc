@@ -87,7 +87,7 @@ void print(const char* what, const Gates& gates) {
 
 TEST_CASE("gates on a GPU raise no more alarms than promised, and find what was added", "[cuda]") {
   needs_gpu();
-  // A person may ask for more.
+  // An option may ask for more.
   const char* const asked = std::getenv("PACE_GPU_GATES");
   const std::size_t planned = asked == nullptr ? 500 : std::strtoul(asked, nullptr, 10);
   std::printf("\n%-34s %6s %7s %7s %9s %10s %10s %9s\n", "a kernel of 20 us", "gates", "failed", "passed", "undecided",

@@ -133,7 +133,7 @@ struct Subject {
   return subjects;
 }
 
-/// More kernels, at which nobody looked while the clocks were made.
+/// More kernels, which were not looked at while the clocks were made.
 [[nodiscard]] inline std::vector<std::function<Subject()>> unseen_subjects() {
   std::vector<std::function<Subject()>> subjects;
   for (const std::int64_t mi : {1, 6, 24, 96, 384}) subjects.push_back([mi] { return sigmoid(mi << 20); });

@@ -1,5 +1,5 @@
 // How true the times of kernels alone are on this GPU: against the profiler's of the same launches, and as parts of the
-// whole, which nobody watches.
+// whole, which no profiler watches.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What a person may ask of the kernels' bench: the options of wrapper_benchmark in all its generations, and pace's own.
+// The command line of the kernels' bench: the options of wrapper_benchmark in all its generations, and pace's own.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <regex>
 #include <string>
@@ -17,14 +18,15 @@
 #include "benches/kernels/name_filter.hpp"
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/most_threads.hpp"
 #include "pace/kernel/options.hpp"
 
 namespace pace::benches::kernels {
 
-/// Of PyTorch's program: its first form, that of PyTorch 2.6, and today's.
+/// PyTorch's program in its first form, in that of PyTorch 2.6, and in today's.
 enum class Generation { original, v2_6, newest };
 
-/// Of Nsight Compute.
+/// What Nsight Compute is asked for.
 struct NcuAsked {
   /// Kernels of these names alone; empty: all.
   std::string kernel_regex;
@@ -49,12 +51,19 @@ struct KernelsLine {
   std::optional<double> bandwidth_at_least;
   /// As given, by the names of options.
   std::vector<std::string> given;
+  std::map<std::string, std::string> values;
 
   [[nodiscard]] Generation as_of() const { return generation.value_or(Generation::newest); }
   [[nodiscard]] bool gated() const {
     return kernels_at_most || spills_at_most || registers_at_most || bandwidth_at_least;
   }
 };
+
+/// Outlives the options, which refer to it.
+[[nodiscard]] inline const std::string& threads_expected() {
+  static const std::string text = expected_threads(1);
+  return text;
+}
 
 /// What the options are given goes into `line`, which must outlive what it returns.
 [[nodiscard]] inline std::vector<OptionSpec> kernels_options(KernelsLine& line) {
@@ -63,6 +72,9 @@ struct KernelsLine {
   const char* const a_name = "a name";
   const auto number = [](std::optional<std::int64_t>& to) {
     return [&to](Text text) { return read_number(text, to.emplace()) && *to >= 0; };
+  };
+  const auto up_to_a_million = [](int& to) {
+    return [&to](Text text) { return read_number(text, to) && to >= 1 && to <= 1'000'000; };
   };
   std::vector<OptionSpec> options{
       {{"--package"}, "FILE.pt2", "the compiled module: a package of AOTInductor", a_file, into(line.package)},
@@ -73,8 +85,8 @@ struct KernelsLine {
        "cpu, cuda or cuda:NUMBER", [&to = line.device](Text text) {
          return std::regex_match(to = text, std::regex("cpu|cuda(:[0-9]{1,3})?"));
        }},
-      {{"--threads"}, "N", "of LibTorch on the CPU (default: LibTorch's own number)", "a whole number from 1 to 1024",
-       [&to = line.threads](Text text) { return read_number(text, to) && to >= 1 && to <= 1024; }},
+      {{"--threads"}, "N", "of LibTorch on the CPU (default: LibTorch's own number)", threads_expected().c_str(),
+       [&to = line.threads](Text text) { return read_number(text, to) && to >= 1 && to <= most_threads(); }},
       {{"-k", "--benchmark-kernels"}, nullptr, "list every kernel with its time, and do nothing else", "", into(line.benchmark_kernels)},
       {{"-c", "--benchmark-all-configs"}, nullptr, "with -k: time every configuration of each kernel", "",
        into(line.all_configs)},
@@ -88,8 +100,8 @@ struct KernelsLine {
        into(line.ncu_asked.kernel_regex)},
       {{"--ncu-metrics"}, "A,B", "with --ncu: these metrics instead of the full set", "names with commas between them",
        into(line.ncu_asked.metrics)},
-      {{"--times"}, "N", "calls of one reading of the clock (default 10)", "a whole number above 0", into(line.times, 1)},
-      {{"--repeat"}, "N", "readings (default 10)", "a whole number above 0", into(line.repeat, 1)},
+      {{"--times"}, "N", "calls of one reading of the clock (default 10)", "a whole number from 1 to 1000000", up_to_a_million(line.times)},
+      {{"--repeat"}, "N", "readings (default 10)", "a whole number from 1 to 1000000", up_to_a_million(line.repeat)},
       {{"--benchmark-name"}, "NAME", "in what is printed (default: the package's name)", a_name, into(line.name)},
       {{"--kernel"}, "REGEX", "with -k: show kernels whose names match",
        "a regular expression of at most 256 characters that repeats nothing more than 50 times, without back-references",
@@ -100,8 +112,8 @@ struct KernelsLine {
       {{"--registers-at-most"}, "N", "with -k: fail if a thread of a GPU's kernel has more", "a whole number from 0 on",
        number(line.registers_at_most)},
       {{"--bandwidth-at-least"}, "SHARE", "with -k: fail if a kernel whose bytes are known moves them slower than this "
-       "share of the memory's measured peak", "a number above 0 and up to 1", [&to = line.bandwidth_at_least](Text text) {
-         return read_number(text, to.emplace()) && *to > 0 && *to <= 1;
+       "share of the memory's measured peak", "a number from 0.001 to 1", [&to = line.bandwidth_at_least](Text text) {
+         return read_number(text, to.emplace()) && *to >= 1e-3 && *to <= 1;
        }},
       {{"--csv"}, "FILE", "results for machines", a_file, into(line.csv)},
       {{"--json"}, "FILE", "results for machines", a_file, into(line.json)},
@@ -120,7 +132,10 @@ struct KernelsLine {
   };
   for (auto& option : options)
     option.read = [&line, name = std::string(option.names.back()), read = std::move(option.read)](Text text) {
-      line.given.push_back(name);
+      const auto [before, is_new] = line.values.emplace(name, text);
+      if (before->second != text)
+        throw InputError({}, name + ": is given twice, as '" + before->second + "' and as '" + text + "'; expected it once");
+      if (is_new) line.given.push_back(name);
       return read(text);
     };
   return options;
@@ -150,11 +165,14 @@ inline void check(const KernelsLine& line) {
   const auto needs = [&](bool given, const char* option, bool other, const char* needed) {
     if (given && !other) fail(std::string(option) + " goes together with " + needed + ", which was not given");
   };
-  if (line.package.empty()) fail("expected --package FILE.pt2; --help tells all options");
+  if (line.package.empty()) fail("expected --package FILE.pt2; --help lists all options");
   needs(line.all_configs, "--benchmark-all-configs (-c)", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.count_bytes, "--count-bytes", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(!line.ncu_asked.kernel_regex.empty(), "--ncu-kernel-regex", line.ncu, "--ncu");
   needs(!line.ncu_asked.metrics.empty(), "--ncu-metrics", line.ncu, "--ncu");
+  needs(!line.output_directory.empty(), "--output-directory",
+        line.profile || line.memory_snapshot || line.ncu || line.count_bytes,
+        "--profile, --cuda-memory-snapshot, --ncu or --count-bytes");
   needs(!line.filter.empty(), "--kernel", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.gated(), "a limit of kernels", line.benchmark_kernels, "--benchmark-kernels (-k)");
   needs(line.generation.has_value(), "--generation", line.compat, "--compat");

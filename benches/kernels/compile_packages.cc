@@ -47,7 +47,7 @@ Definition out_of_range() {
           .forward = [](const Tensors& p, const Tensors& x) { return Tensors{at::embedding(p[0], x[0] - 100)}; }};
 }
 
-/// One kernel, which nobody hears of.
+/// One kernel, which is not printed.
 Definition silent() {
   return {.name = "silent",
           .parameters = {parameter({64})},

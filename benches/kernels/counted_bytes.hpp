@@ -46,7 +46,7 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
   return {"ncu", "--import", report, "--page", "raw", "--print-units", "base", "--print-kernel-base", "mangled", "--csv"};
 }
 
-/// Of what that command printed: a line of names, one of units, then one for each kernel. Other lines are skipped.
+/// Reads what that command printed: a line of names, one of units, then one for each kernel. Other lines are skipped.
 /// Throws InputError for text that has no such lines.
 [[nodiscard]] inline std::vector<CountedKernel> read_counts(std::string_view printed) {
   const std::string where = "Nsight Compute's report";

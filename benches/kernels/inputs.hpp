@@ -19,7 +19,7 @@
 
 namespace pace::benches::kernels {
 
-/// Of tensors without strides in `sizes`: the last dimension is dense.
+/// Strides of tensors that give none: the last dimension is dense.
 [[nodiscard]] inline std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> strides(sizes.size(), 1);
   for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(sizes[i], 1);

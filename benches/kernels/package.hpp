@@ -1,4 +1,4 @@
-// A package as a person names it: looked at before it is loaded, and called with what it was compiled for.
+// A package that the command line names: looked at before it is loaded, and called with what it was compiled for.
 #pragma once
 
 #include <array>
@@ -57,8 +57,8 @@ inline void check_file(const std::string& path) {
   return models;
 }
 
-/// Metadata of a model, and its name: `asked`, or where nothing is asked for the only one, or `model`. `load` throws what
-/// LibTorch does. Throws InputError that tells which models there are.
+/// Metadata of a model, and its name: `asked`, or where nothing is asked for the only one, or `model`. `load` throws
+/// what LibTorch does. Throws InputError that lists the models that there are.
 template <class Load>
 [[nodiscard]] auto find_model(const std::string& path, const std::string& asked, const Load& load) {
   const std::string wanted = asked.empty() ? "model" : asked;

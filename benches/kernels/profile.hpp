@@ -23,7 +23,7 @@ namespace pace::benches::kernels {
 /// One record. Times are since the recording began.
 struct ProfiledEvent {
   std::string name = {};
-  /// Of the operands, such as `[4, 8], []`; empty: unknown.
+  /// Shapes of the operands, such as `[4, 8], []`; empty: unknown.
   std::string shapes = {};
   std::uint64_t thread = 0;
   Nanoseconds start{}, duration{};

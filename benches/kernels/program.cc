@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +19,7 @@
 #include "benches/kernels/package.hpp"
 #include "benches/kernels/run_program.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/hand_over.hpp"
 #include "pace/harness/this_program.hpp"
@@ -150,7 +151,24 @@ void add_cuda(pace::benches::kernels::World& world) {
 }
 #endif
 
-void settle(KernelsLine& line, pace::benches::kernels::World& world) {
+/// A folder that goes at the end where nothing was put into it.
+class OwnFolder {
+ public:
+  OwnFolder() = default;
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+  ~OwnFolder() {
+    if (!path_.empty()) ::rmdir(path_.c_str());
+  }
+  const std::string& make(const std::filesystem::path& parent) {
+    return path_ = pace::subject::detail::make_folder_in(parent).string();
+  }
+
+ private:
+  std::string path_;
+};
+
+void settle(KernelsLine& line, pace::benches::kernels::World& world, OwnFolder& own) {
   namespace harness = pace::harness;
   line.package = harness::user_path(line.package);
   line.csv = line.csv.empty() ? "" : harness::output_path(line.csv);
@@ -158,21 +176,24 @@ void settle(KernelsLine& line, pace::benches::kernels::World& world) {
   if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
   if (!line.output_directory.empty()) {
     world.temporary_folder = harness::output_path(line.output_directory);
-    std::error_code failure;
-    std::filesystem::create_directories(world.temporary_folder, failure);
-    if (failure || !std::filesystem::is_directory(world.temporary_folder))
-      throw pace::InputError({}, "--output-directory: '" + world.temporary_folder + "' is no folder, and none can be made there");
+    static std::optional<pace::NewFolders> folders;
+    try {
+      folders.emplace(world.temporary_folder);
+    } catch (const pace::InputError& error) {
+      throw pace::InputError({}, std::string("--output-directory: ") + error.what());
+    }
   } else if (line.profile || line.memory_snapshot || line.ncu || line.count_bytes) {
     // A folder of its own: another user could have put links of these files' names into the common one.
-    world.temporary_folder = pace::subject::detail::make_folder_in(harness::temporary_folder()).string();
+    world.temporary_folder = own.make(harness::temporary_folder());
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const pace::report::ProgramOutput output;
+  pace::report::ProgramOutput output;
   const at::NoGradGuard values_alone;
+  OwnFolder own;
   pace::benches::kernels::World world;
   world.open = open_package;
   world.kernels = list;
@@ -186,7 +207,7 @@ int main(int argc, char** argv) {
   add_cuda(world);
 #endif
   const int code = pace::benches::kernels::run_program({argv + 1, argv + argc}, world, std::cout, std::cerr,
-                                              [&](KernelsLine& line) { settle(line, world); });
+                                              [&](KernelsLine& line) { settle(line, world, own); });
   package.reset();
-  return code;
+  return output.exit_code(code, "kernels");
 }

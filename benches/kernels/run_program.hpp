@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
@@ -26,12 +27,12 @@
 #include "pace/clock/compatible/timed.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/kernel/compat/profile_report.hpp"
 #include "pace/kernel/configurations.hpp"
 #include "pace/kernel/report.hpp"
 #include "pace/kernel/table.hpp"
 #include "pace/kernel/write_report.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/text.hpp"
 #include "pace/subject/package_facts.hpp"
 
@@ -56,7 +57,7 @@ struct World {
   /// Bytes of the GPU's memory at most since the reset; not set in programs without CUDA.
   std::function<void()> reset_peak = {};
   std::function<double()> peak_bytes = {};
-  /// Runs `body` while memory's history is recorded, and writes it; likewise.
+  /// Runs `body` while memory's history is recorded, and writes it; not set in programs without CUDA.
   std::function<void(const std::function<void()>& body, const std::string& file)> snapshot = {};
   /// Runs a program, whose lines go to `printed`, or without it to the standard error; what is wrong with it, or nothing.
   std::function<std::string(const std::vector<std::string>&, std::string* printed)> spawn;
@@ -81,8 +82,8 @@ class Bench {
 
   int run() {
     // Files first: that one cannot be written must not be found out after the measurement.
-    if (!line_.csv.empty()) csv_ = std::make_unique<report::OutputFile>(line_.csv);
-    if (!line_.json.empty()) json_ = std::make_unique<report::OutputFile>(line_.json);
+    if (!line_.csv.empty()) csv_ = std::make_unique<OutputFile>(line_.csv);
+    if (!line_.json.empty()) json_ = std::make_unique<OutputFile>(line_.json);
     if ((line_.ncu || line_.count_bytes) && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
     package_ = world_.open(line_);
     if (line_.count_bytes && package_.device == "cpu")
@@ -101,7 +102,7 @@ class Bench {
     throw Refused(std::string(line_.ncu ? "--ncu: " : "--count-bytes: ") + why);
   }
 
-  /// They are kept beside a package, or nobody knows them.
+  /// They are known only where they are kept beside a package.
   void require_configurations() const {
     if (package_.device == "cpu")
       throw Refused("--benchmark-all-configs: " + line_.package + " runs on the CPU, where kernels have no configurations");
@@ -164,6 +165,8 @@ class Bench {
     } catch (const InputError& error) {
       problem = error.what();
     }
+    // With a folder of the user's own, the counters' report is worth keeping.
+    if (line_.output_directory.empty()) std::remove(path.c_str());
     if (!problem.empty()) log_ << "kernels: --count-bytes: " << problem << '\n';
     return problem.empty();
   }
@@ -279,21 +282,13 @@ class Bench {
   const KernelsLine& line_;
   const World& world_;
   std::ostream &out_, &log_;
-  std::unique_ptr<report::OutputFile> csv_, json_;
+  std::unique_ptr<OutputFile> csv_, json_;
   OpenPackage package_;
 };
 
 }  // namespace detail
 
-/// Lines of a message, without what a terminal takes for commands.
-[[nodiscard]] inline std::string printable_lines(const std::string& message) {
-  std::istringstream lines(message);
-  std::string text;
-  for (std::string line; std::getline(lines, line);) text += (text.empty() ? "" : "\n") + report::printable(line);
-  return text;
-}
-
-/// `settle` makes paths of what a person typed, once all is read. Returns the exit code: 0 if all went well and every limit
+/// `settle` makes paths of what was typed, once all is read. Returns the exit code: 0 if all went well and every limit
 /// holds; 1 otherwise, with what is wrong on `log`.
 [[nodiscard]] inline int run_program(const std::vector<std::string>& words, World& world, std::ostream& out,
                                      std::ostream& log, const std::function<void(KernelsLine&)>& settle = {}) {
@@ -317,9 +312,9 @@ class Bench {
     line.name = report::printable(line.name);
     return detail::Bench(line, world, out, log).run();
   } catch (const c10::Error& error) {
-    log << "kernels: " << printable_lines(error.what_without_backtrace()) << '\n';
+    log << "kernels: " << report::printable_lines(error.what_without_backtrace()) << '\n';
   } catch (const std::exception& error) {
-    log << "kernels: " << printable_lines(error.what()) << '\n';
+    log << "kernels: " << report::printable_lines(error.what()) << '\n';
   }
   return 1;
 }

@@ -32,9 +32,9 @@ struct CommandLine {
   std::vector<std::string> devices;
   /// The model to run in this process; empty: all that are selected, each in one of its own.
   std::string only;
-  /// Of the process of one model: the file for its rows.
+  /// In the process of one model: the file for its rows.
   std::string rows_to;
-  /// Of comparisons, in performance runs.
+  /// How comparisons measure, in performance runs.
   Options measuring;
   /// The YAML file; empty: the program's own.
   std::string config_file;
@@ -44,10 +44,10 @@ struct CommandLine {
   std::optional<double> memory_limit;
   bool help = false, list = false, progress = false, resume = false, retain = false, gate = false, ci = false,
        dashboard = false, quiet = false, verbose = false, print_memory = false, print_compilation_time = false,
-       print_rows = false, compile_only = false;
+       print_rows = false, compile_only = false, allow_undecided = false, allow_unmeasured = false;
   /// Where packages go if they are all that is asked for; empty: to where they are kept.
   std::string compile_to;
-  /// Of options that ask for what is always so.
+  /// Notes on options that ask for what is always so.
   std::vector<std::string> notes;
   /// Everything that was asked for but where results go and how they are told: what two runs must have in common for
   /// one to go on from the other.

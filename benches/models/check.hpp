@@ -1,6 +1,8 @@
 // The checkers as one program: `check accuracy --actual A --expected E`, and so on.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <ostream>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "benches/models/option.hpp"
-#include "benches/models/plain_stream.hpp"
 #include "pace/core/error.hpp"
 #include "pace/families/models/driver/check_expected.hpp"
 #include "pace/families/models/driver/check_limits.hpp"
@@ -17,7 +18,7 @@
 
 namespace pace::benches::models {
 
-/// The path of a file that a person named.
+/// The path of a file that the command line names.
 using UserPath = std::function<std::string(const std::string&)>;
 
 namespace detail {
@@ -42,7 +43,9 @@ struct CheckOptions {
 
 [[nodiscard]] inline std::vector<OptionSpec> check_options(CheckOptions& to) {
   const auto above_zero = [](double& number) {
-    return [&number](const std::string& text) { return read_number(text, number) && number > 0; };
+    return [&number](const std::string& text) {
+      return read_number(text, number) && number > 0 && std::isfinite(number);
+    };
   };
   return {
       {{"-a", "--actual"}, "file", "results", "a file", into(to.actual)},
@@ -81,14 +84,12 @@ struct CheckOptions {
   };
 }
 
-/// `--flaky` and the like do not go with every checker.
-inline void require_only(const std::vector<std::string>& given, const std::vector<OptionSpec>& options,
-                         const std::string& checker, const std::set<std::string>& allowed) {
-  for (const auto& word : in_one_spelling(given, options)) {
-    const auto name = word.substr(0, word.find('='));
-    for (const auto& each : options)
-      if (each.names.back() == name && !allowed.contains(name))
-        throw InputError({}, name + " does not go with '" + checker + "'\n" + check_usage);
+/// Throws InputError for a model that the results do not have.
+inline void require_models(const std::vector<std::string>& models, const report::CsvTable& results) {
+  for (const auto& model : models) {
+    bool there = false;
+    for (std::size_t i = 0; i < results.rows.size(); ++i) there = there || results.text(i, "name") == model;
+    if (!there) throw InputError({results.file}, "--flaky: expected a row of '" + model + "', found none");
   }
 }
 
@@ -109,12 +110,16 @@ inline void require_only(const std::vector<std::string>& given, const std::vecto
   };
   const auto actual = [&] { return file(to.actual, "--actual"); };
   const auto expected = [&] { return file(to.expected, "--expected"); };
-  const auto only = [&](const std::set<std::string>& allowed) { require_only(given, options, checker, allowed); };
+  const auto only = [&](const std::set<std::string>& allowed) {
+    refuse_others(given, options, allowed, checker, check_usage);
+  };
   const std::set<std::string> flaky(to.flaky.begin(), to.flaky.end());
   if (checker == "accuracy" || checker == "graph_breaks") {
     only({"--actual", "--expected", "--flaky"});
-    return checker == "accuracy" ? models::check_accuracy(actual(), expected(), flaky, out)
-                                 : models::check_graph_breaks(actual(), expected(), flaky, out);
+    const auto results = actual(), wanted = expected();
+    require_models(to.flaky, results);
+    return checker == "accuracy" ? models::check_accuracy(results, wanted, flaky, out)
+                                 : models::check_graph_breaks(results, wanted, flaky, out);
   }
   if (checker == "csv") return only({"--file"}), models::check_csv(file(to.file, "-f"), out);
   if (checker == "memory_compression_ratio") {
@@ -144,9 +149,8 @@ inline void require_only(const std::vector<std::string>& given, const std::vecto
 
 /// Returns the exit code: 1 for results that are not as they should be, and for what cannot be checked, which `errors`
 /// says.
-[[nodiscard]] inline int check(int argc, char** argv, std::ostream& to_out, std::ostream& to_errors,
+[[nodiscard]] inline int check(int argc, char** argv, std::ostream& out, std::ostream& errors,
                                const UserPath& path) {
-  PlainStream out(to_out), errors(to_errors);
   try {
     const int code = detail::run_check({argv + std::min(argc, 1), argv + argc}, out, path);
     if (!out.flush()) throw Error("what is printed cannot be written");

@@ -1,4 +1,4 @@
-// What a person may ask of the models' bench: torchbench's options in both spellings, and pace's own.
+// The command line of the models' bench: torchbench's options in both spellings, and pace's own.
 #pragma once
 
 #include <set>
@@ -30,10 +30,18 @@ namespace pace::benches::models {
     else asked.push_back(word);
   }
   parse_options("models", asked, options);
-  if (line.help || line.list) return line;
-  settle(line, groups);
+  if (line.help) return line;
   std::set<std::string> given;
   for (const auto& word : in_one_spelling(asked, options)) given.insert(word.substr(0, word.find('=')));
+  if (line.list) {
+    static const std::set<std::string> heeded{"--list", "--filter", "--exclude", "--exclude-exact", "--suite"};
+    for (const auto& name : given)
+      if (!heeded.contains(name))
+        throw InputError({}, name + ": expected no --list, which runs nothing and lists the models of --filter, "
+                                    "--exclude, --exclude-exact and --suite");
+    return line;
+  }
+  settle(line, groups);
   heed_effects(line, given);
   line.configuration = configuration_of(in_one_spelling(asked, options));
   return line;

@@ -1,4 +1,4 @@
-// Options that act in some runs only. In others a person is told so, rather than left to believe that they did.
+// Options that have an effect in some runs only: in the others they are noted or refused, never silently ignored.
 #pragma once
 
 #include <algorithm>
@@ -13,21 +13,22 @@ namespace pace::benches::models {
 
 namespace detail {
 
-/// Where options of torchbench's have no effect there either, a run goes on with a note; others are refused.
-enum class Elsewhere { noted, refused };
+/// What becomes of an option that has no effect in this run. Those that have none in torchbench either get a note, and the
+/// run goes on; others are refused.
+enum class WithoutEffect { noted, refused };
 
 struct Effect {
   std::vector<std::string_view> options;
-  /// Whether they act in this run.
-  bool acts;
-  Elsewhere elsewhere;
+  bool has_effect;
+  WithoutEffect otherwise;
+  /// What the command line would have to hold for them to have one.
   const char* expected;
 };
 
-[[nodiscard]] inline std::vector<Effect> effects_in(const CommandLine& line) {
+[[nodiscard]] inline std::vector<Effect> effects_in(const CommandLine& line, bool given_fuser) {
   using families::models::Mode;
   using families::models::Packages;
-  using enum Elsewhere;
+  using enum WithoutEffect;
   const auto& settings = line.settings;
   const auto is = [&](Mode mode) { return settings.mode == mode; };
   const auto has = [&](std::string_view backend) {
@@ -35,6 +36,8 @@ struct Effect {
   };
   const bool performance = is(Mode::performance), accuracy = is(Mode::accuracy), throughput = is(Mode::throughput);
   const bool one_here = !line.only.empty() && line.packages == Packages::kept && !line.compile_only;
+  const bool kept_files = !is(Mode::operator_inputs);
+  const bool batch = accuracy || is(Mode::batch_invariance);
   const bool eager_alone = is(Mode::find_batch_size) || is(Mode::operator_inputs);
   return {
       {{"--iterations-per-run", "--randomize-input", "--use-warm-peak-memory", "--dump-raw-metrics", "--baseline",
@@ -58,6 +61,27 @@ struct Effect {
       {{"--timeout", "--memory-limit", "--progress", "--print-dataframe-summary"}, !one_here, noted,
        "no --only, which runs its model in the program's own process"},
       {{"--backend"}, !eager_alone, noted, "another mode, for this one runs eager alone"},
+      {{"--deterministic"}, !batch, noted, "another mode, for this one is deterministic always"},
+      {{"--dashboard"}, performance, noted, "--performance"},
+      {{"--retain-output", "--resume", "--disable-output"}, kept_files, refused,
+       "another mode than --log-operator-inputs, which writes no results"},
+      {{"--retain-output", "--dump-raw-metrics"}, !line.output.disabled, refused, "no --disable-output"},
+      {{"--output", "--output-directory"},
+       !line.output.disabled || !settings.profiler_trace.empty() || !settings.memory_snapshot.empty(), refused,
+       "no --disable-output, which writes no file there"},
+      {{"--nnc"}, !given_fuser, refused, "no --fuser beside it"},
+      {{"--batch-size-file"}, !line.compile_only, refused,
+       "no --compile-only, which compiles all models for the same --batch-size or for their own"},
+      {{"--repeat", "--iterations-per-run", "--warm-up-iterations", "--randomize-input", "--use-warm-peak-memory",
+        "--collect-outputs", "--no-slower-than", "--confidence", "--alpha", "--beta", "--disturbance", "--callers",
+        "--iterations", "--cosine", "--skip-accuracy-check", "--force-max-multiplier", "--generation",
+        "--save-model-outputs-to", "--compare-model-outputs-with", "--cold-start-latency", "--warm-start-latency",
+        "--packages", "--nnc", "--fuser", "--output", "--output-directory", "--disable-output", "--retain-output",
+        "--resume", "--baseline", "--tag", "--dump-raw-metrics", "--export-profiler-trace", "--profiler-trace-name",
+        "--snapshot-memory", "--print-memory", "--print-compilation-time", "--print-dataframe-summary", "--timeout",
+        "--memory-limit", "--per-process-memory-fraction", "--progress", "--gate", "--allow-undecided",
+        "--allow-unmeasured"},
+       !line.compile_only, refused, "no --compile-only, which runs no model"},
       {{"--resume"}, !one_here, refused, "no --only, which adds a row to the file"},
       {{"--warm-up-iterations"}, performance || throughput, refused, "--performance or --throughput"},
       {{"--confidence", "--disturbance"}, performance && !settings.compat, refused, "--performance without --compat"},
@@ -81,11 +105,11 @@ struct Effect {
 inline void heed_effects(CommandLine& line, const std::set<std::string>& given) {
   // The process of one model has the words of the run that started it.
   if (!line.rows_to.empty()) return;
-  for (const auto& effect : detail::effects_in(line)) {
-    if (effect.acts) continue;
+  for (const auto& effect : detail::effects_in(line, given.contains("--fuser"))) {
+    if (effect.has_effect) continue;
     for (const auto option : effect.options) {
       if (!given.contains(std::string(option))) continue;
-      if (effect.elsewhere == detail::Elsewhere::refused)
+      if (effect.otherwise == detail::WithoutEffect::refused)
         throw InputError({}, std::string(option) + ": expected " + effect.expected);
       line.notes.push_back(std::string(option) + " has no effect here; expected " + effect.expected);
     }

@@ -6,12 +6,20 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
 #include "benches/models/asked.hpp"
+#include "pace/core/most_threads.hpp"
 
 namespace pace::benches::models {
+
+/// Outlives the options, which refer to it.
+[[nodiscard]] inline const char* expected_thread_count() {
+  static const std::string text = expected_threads(1);
+  return text.c_str();
+}
 
 /// What the options are given goes into `line` and `groups`, which must outlive what it returns.
 [[nodiscard]] inline std::vector<OptionSpec> model_options(CommandLine& line, Groups& groups) {
@@ -22,6 +30,10 @@ namespace pace::benches::models {
   const char* const a_file = "a file name";
   const char* const a_folder = "a folder's name";
   const char* const from_1 = "a whole number above 0";
+  const char* const threads_expected = expected_thread_count();
+  const auto threads = [](auto& to) {
+    return [&to](Text text) { return read_number(text, to) && to >= 1 && to <= most_threads(); };
+  };
   const char* const from_0 = "a whole number from 0 on";
   const auto seconds = [](double& to) {
     return [&to](Text text) { return read_number(text, to) && to > 0 && std::isfinite(to); };
@@ -33,6 +45,9 @@ namespace pace::benches::models {
   const auto group = [](std::vector<std::string>& to, const char* name) { return detail::member_of(to, name); };
   const auto config = [&settings](const char* option) {
     return [&settings, option](Text) { return settings.inductor_config.emplace_back(option), true; };
+  };
+  const auto on_or_off = [](bool& to) {
+    return [&to](Text text) { return to = text == "on", to || text == "off"; };
   };
   const auto one_of = [](std::string& to, std::vector<std::string> words) {
     return [&to, words](Text text) { return to = text, std::ranges::find(words, text) != words.end(); };
@@ -80,10 +95,17 @@ namespace pace::benches::models {
        into(line.config_file)},
       // On what, and how.
       {{"-d", "--device", "--devices"}, "device",
-       "cpu, cuda or cuda:N; again, or with commas, for another (defaults to a GPU)", "devices",
-       detail::list_into(line.devices)},
+       "cpu, cuda or cuda:N; again, or with commas, for another (defaults to a GPU)", "cpu, cuda or cuda:N",
+       [&](Text text) {
+         static const std::regex device("cpu|cuda(:[0-9]{1,3})?");
+         return detail::list_into(line.devices)(text) &&
+                std::ranges::all_of(line.devices, [](const auto& each) { return std::regex_match(each, device); });
+       }},
       {{"--device-index"}, "number", "CUDA_VISIBLE_DEVICES", "a number, or several with commas",
-       into(line.device_index)},
+       [&](Text text) {
+         static const std::regex indices("([0-9]{1,3}|(GPU|MIG)-[-0-9a-fA-F/]{1,80})(,([0-9]{1,3}|(GPU|MIG)-[-0-9a-fA-F/]{1,80}))*");
+         return std::regex_match(line.device_index = text, indices);
+       }},
       {{"--backend"}, "name",
        "eager, torchscript, cuda_graph, aot_inductor (the default); again, or with commas, for another", "back ends",
        detail::list_into(groups.backends)},
@@ -99,8 +121,8 @@ namespace pace::benches::models {
        [&](Text text) { return read_number(text, settings.batch_size.emplace()) && *settings.batch_size > 0; }},
       {{"--batch-size-file"}, "file", "lines of name,size", a_file, into(line.batch_size_file)},
       {{"--float32"}, nullptr, "model and inputs in this type", "", group(groups.precision, "--float32")},
-      {{"--float16"}, nullptr, "likewise", "", group(groups.precision, "--float16")},
-      {{"--bfloat16"}, nullptr, "likewise", "", group(groups.precision, "--bfloat16")},
+      {{"--float16"}, nullptr, "model and inputs in this type", "", group(groups.precision, "--float16")},
+      {{"--bfloat16"}, nullptr, "model and inputs in this type", "", group(groups.precision, "--bfloat16")},
       {{"--amp"}, nullptr, "forward and loss in autocast", "", group(groups.precision, "--amp")},
       {{"--amp-dtype"}, "type", "bfloat16 or float16 (defaults to bfloat16)", "bfloat16 or float16",
        one_of(settings.amp_dtype, {"bfloat16", "float16"})},
@@ -111,8 +133,8 @@ namespace pace::benches::models {
        [&](Text) { return settings.use_eval_mode = true, true; }},
       {{"--channels-last"}, nullptr, "images in channels-last memory format", "", flag(settings.channels_last)},
       {{"--dynamic-batch-only"}, nullptr, "compile for any batch", "", flag(settings.dynamic_batch)},
-      {{"-t", "--threads"}, "number", "of one operator", from_1,
-       [&](Text text) { return read_number(text, settings.threads.emplace()) && *settings.threads > 0; }},
+      {{"-t", "--threads"}, "number", "of one operator", threads_expected,
+       [&, threads](Text text) { return threads(settings.threads.emplace())(text); }},
       {{"--seed"}, "number", "pace: of models and inputs (defaults to 1337)", from_0,
        [&](Text text) { return read_number(text, settings.seed); }},
       // Performance.
@@ -130,7 +152,10 @@ namespace pace::benches::models {
        flag(settings.deterministic)},
       {{"--no-slower-than"}, "factor", "pace: fail a model that is proven to take more than this times eager's time",
        "a number above 0, such as 1.1",
-       [&](Text text) { return read_number(text, settings.no_slower_than.emplace()) && *settings.no_slower_than > 0; }},
+       [&](Text text) {
+         auto& factor = settings.no_slower_than.emplace();
+         return read_number(text, factor) && factor > 0 && std::isfinite(factor);
+       }},
       {{"--confidence"}, "share", "pace: of the intervals of speed-ups (defaults to 0.95)", "a number between 0 and 1",
        share(line.measuring.confidence, 1)},
       {{"--alpha"}, "rate", "pace: how often a gate may fail a model that is fast enough (defaults to 0.001)",
@@ -145,8 +170,8 @@ namespace pace::benches::models {
          auto& disturbance = line.measuring.disturbance;
          return read_number(text, disturbance) && disturbance > 0 && disturbance <= 1;
        }},
-      {{"--callers"}, "number", "pace: threads of --throughput (defaults to 4)", from_1,
-       into(settings.callers, std::int64_t{1})},
+      {{"--callers"}, "number", "pace: threads of --throughput (defaults to 4)", threads_expected,
+       threads(settings.callers)},
       // Accuracy.
       {{"--iterations"}, "number", "iterations of a run (defaults to 2)", from_1,
        into(settings.iterations, std::int64_t{1})},
@@ -181,7 +206,7 @@ namespace pace::benches::models {
        one_of(line.fuser, {"default", "none", "nnc"})},
       {{"--compile-only"}, nullptr, "pace: compile the packages of all these models side by side, and run none", "",
        flag(line.compile_only)},
-      {{"--compile-to"}, "folder", "pace: likewise, into a folder for --packages", a_folder, into(line.compile_to)},
+      {{"--compile-to"}, "folder", "pace: compile them, into a folder for --packages", a_folder, into(line.compile_to)},
       // Files.
       {{"--output"}, "file", "CSV of all back ends (defaults to one each: speedup_X.csv, accuracy_X.csv, ...)", a_file,
        into(line.output.file)},
@@ -205,8 +230,11 @@ namespace pace::benches::models {
       {{"--timeout"}, "seconds", "of a model's process (defaults to 2000)", "a number of seconds above 0",
        seconds(line.timeout)},
       {{"--memory-limit"}, "GB", "pace: of a model's process; 0: none (defaults to what is free, where no GPU is used)",
-       "a number from 0 on",
-       [&](Text text) { return read_number(text, line.memory_limit.emplace()) && *line.memory_limit >= 0; }},
+       "a number from 0 to 1000000",
+       [&](Text text) {
+         auto& gigabytes = line.memory_limit.emplace();
+         return read_number(text, gigabytes) && gigabytes >= 0 && gigabytes <= 1e6;
+       }},
       {{"--per-process-memory-fraction"}, "share", "of a GPU's memory (defaults to 1)",
        "a number above 0 and at most 1",
        [&](Text text) {
@@ -222,8 +250,14 @@ namespace pace::benches::models {
       {{"-q", "--quiet"}, nullptr, "no notes", "", group(groups.loudness, "--quiet")},
       {{"--compat"}, nullptr, "as torchbench does it, flaws included", "", flag(settings.compat)},
       {{"--gate"}, nullptr,
-       "pace: exit code 3 if any row failed (always so in accuracy runs, with --no-slower-than, in tests)", "",
+       "pace: exit code 42 if any row failed (always so in accuracy runs, with --no-slower-than, in tests)", "",
        flag(line.gate)},
+      {{"--allow-undecided"}, "on|off",
+       "pace: exit code 0, not 43, if guards were let through of which nothing could be proven (defaults to off)",
+       "on or off", on_or_off(line.allow_undecided)},
+      {{"--allow-unmeasured"}, "on|off",
+       "pace: exit code 0, not 4, if no model could be run here (defaults to off)", "on or off",
+       on_or_off(line.allow_unmeasured)},
       {{"--rows-to"}, "file", "pace: of the process of one model: hand its rows over there", a_file,
        into(line.rows_to)},
   };

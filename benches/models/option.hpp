@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -97,6 +98,17 @@ inline void parse_options(const std::string& program, const std::vector<std::str
   for (const auto& word : words) argv.push_back(word.c_str());
   const auto result = parser.parse({static_cast<int>(argv.size()), argv.data()});
   if (!result) throw InputError({}, result.errorMessage());
+}
+
+/// Throws InputError if `given` has one of `options` that is not among `allowed`, which are names as messages have them.
+inline void refuse_others(const std::vector<std::string>& given, const std::vector<OptionSpec>& options,
+                          const std::set<std::string>& allowed, const std::string& command, const std::string& usage) {
+  for (const auto& word : in_one_spelling(given, options)) {
+    const auto name = word.substr(0, word.find('='));
+    for (const auto& each : options)
+      if (each.names.back() == name && !allowed.contains(name))
+        throw InputError({}, name + " does not go with '" + command + "'\n" + usage);
+  }
 }
 
 /// Name, value and meaning of each option, a line or two each.

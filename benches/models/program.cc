@@ -6,7 +6,6 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
-#include <torch/version.h>
 
 #include "benches/models/run_program.hpp"
 #include "pace/core/error.hpp"
@@ -16,12 +15,10 @@
 #include "pace/families/models/run/run_model.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/this_program.hpp"
+#include "pace/harness/torch_environment.hpp"
 #include "pace/report/machine.hpp"
+#include "pace/report/program_output.hpp"
 #include "pace/subject/fuser.hpp"
-
-#ifdef PACE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 namespace {
 
@@ -53,18 +50,8 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
 
 /// What results depend on beside options: one run must not go on from another where any of it differs.
 [[nodiscard]] models::Configuration identity() {
-  models::Configuration identity{{"LibTorch", TORCH_VERSION}, {"processor", pace::report::machine::cpu("")}};
-#ifdef PACE_CUDA
-  int count = 0, driver = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
-  std::string names;
-  for (int i = 0; i < count; ++i)
-    if (cudaDeviceProp properties{}; cudaGetDeviceProperties(&properties, i) == cudaSuccess)
-      names += (names.empty() ? "" : ", ") + std::string(properties.name);
-  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
-  identity["GPUs"] = names;
-  identity["CUDA driver"] = std::to_string(driver);
-#endif
+  models::Configuration identity{{"processor", pace::report::machine::cpu("")}};
+  pace::harness::describe_torch(identity);
   return identity;
 }
 
@@ -76,6 +63,7 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
 }  // namespace
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   pace::benches::models::World world{.models = {},
                              .run = [](const std::string& model, const models::Settings& settings,
                                        const models::Config& config, std::ostream& log) {

@@ -1,7 +1,6 @@
-// The models' bench, whoever runs its models: from the words of a command line to an exit code.
+// The models' bench, whatever runs its models: from the words of a command line to an exit code.
 #pragma once
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -18,7 +17,6 @@
 #include <vector>
 
 #include "benches/models/command_line.hpp"
-#include "benches/models/plain_stream.hpp"
 #include "benches/models/world.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/memory.hpp"
@@ -30,6 +28,8 @@
 #include "pace/families/models/driver/run_here.hpp"
 #include "pace/families/models/driver/selection.hpp"
 #include "pace/families/models/driver/summary.hpp"
+#include "pace/families/models/row.hpp"
+#include "pace/harness/exit_code.hpp"
 
 namespace pace::benches::models {
 
@@ -37,7 +37,7 @@ namespace detail {
 
 namespace models = families::models;
 
-/// Paths from where a person stands to where they lead.
+/// Makes paths that are relative to the shell's folder absolute.
 inline void resolve_paths(CommandLine& line, const World& world) {
   auto& output = line.output;
   auto& settings = line.settings;
@@ -54,13 +54,47 @@ inline void resolve_paths(CommandLine& line, const World& world) {
   if (line.devices.empty()) line.devices = world.default_devices();
 }
 
+/// What is wrong with paths and devices is found before a model is run. Throws InputError.
+inline void require_usable(const CommandLine& line) {
+  namespace fs = std::filesystem;
+  const auto& settings = line.settings;
+  std::error_code ignored;
+  // The process of each model reads them, too.
+  for (const auto& [option, path] :
+       {std::pair{"--config", line.config_file}, std::pair{"--baseline", line.output.baseline},
+        std::pair{"--batch-size-file", line.batch_size_file}})
+    if (!path.empty() && fs::is_fifo(path, ignored))
+      throw InputError({path}, std::string(option) + ": is a pipe, which can be read only once; expected a regular file");
+  for (const auto& path : settings.packages)
+    if (!fs::is_directory(path, ignored))
+      throw InputError({path}, fs::exists(path, ignored) ? "--packages: is no folder; expected one of packages"
+                                                         : "--packages: there is no such folder");
+  if (const auto& path = settings.compare_outputs_with; !path.empty() && !fs::is_directory(path, ignored))
+    throw InputError({path}, "--compare-model-outputs-with: expected a folder of outputs that an earlier run has saved");
+  for (const auto& [option, path] :
+       {std::pair{"--save-model-outputs-to", settings.save_outputs_to}, std::pair{"--compile-to", line.compile_to},
+        std::pair{"--export-profiler-trace", settings.profiler_trace},
+        std::pair{"--snapshot-memory", settings.memory_snapshot},
+        std::pair{"--log-operator-inputs", settings.log_operator_inputs},
+        std::pair{"--output-directory", line.output.directory}})
+    if (!path.empty() && fs::exists(path, ignored) && !fs::is_directory(path, ignored))
+      throw InputError({path}, std::string(option) + ": is no folder; expected one, or a name for a new one");
+  const bool on_gpu = std::ranges::any_of(line.devices, [](const auto& device) { return device.starts_with("cuda"); });
+  for (const auto& [option, given] : {std::pair{"--snapshot-memory", !settings.memory_snapshot.empty()},
+                                      std::pair{"--device-index", !line.device_index.empty()}})
+    if (given && !on_gpu)
+      throw InputError({}, std::string(option) + ": expected --device cuda, found " + joined(line.devices, ", "));
+}
+
 /// One run of the program.
 class Run {
  public:
   Run(CommandLine line, const World& world, std::string program, std::vector<std::string> words, std::ostream& out,
       std::ostream& errors)
       : line_(std::move(line)), world_(world), program_(std::move(program)), words_(std::move(words)), out_(out),
-        errors_(errors), config_(read_config()), files_(line_.output, context(), world_.models) {}
+        errors_(errors), config_(read_config()), files_(line_.output, context(), world_.models) {
+    if (!line_.batch_size_file.empty()) batch_sizes_.emplace(models::find_batch_size_file(line_.batch_size_file));
+  }
 
   [[nodiscard]] int run() {
     for (const auto& each : line_.notes) note(each);
@@ -103,11 +137,10 @@ class Run {
 
   /// The model of --only, in this process.
   void run_model(const std::function<void(models::Row&)>& take) {
-    if (!line_.batch_size_file.empty()) {
-      line_.settings.batch_size =
-          models::batch_size_in(models::find_batch_size_file(line_.batch_size_file), line_.only);
+    if (batch_sizes_) {
+      line_.settings.batch_size = batch_sizes_->of(line_.only);
       if (!line_.settings.batch_size)
-        errors_ << "pace: " << line_.batch_size_file << ": no batch size for " << line_.only << "; its own is taken\n";
+        errors_ << "pace: " << batch_sizes_->path() << ": no batch size for " << line_.only << "; its own is taken\n";
     }
     world_.prepare(line_);
     std::ofstream nowhere;
@@ -132,25 +165,38 @@ class Run {
 
   [[nodiscard]] int run_only() {
     files_.claim(models::EarlierResults::kept);
-    std::size_t rows = 0, failed = 0;
+    models::RowCounts rows;
     run_model([&](models::Row& row) {
-      ++rows;
-      failed += row.passed ? 0 : 1;
+      rows.add(row.result);
       files_.add(row);
     });
-    return judge(rows, failed);
+    return judge(rows);
   }
 
-  [[nodiscard]] int judge(std::size_t rows, std::size_t failed) const {
+  [[nodiscard]] int judge(const models::RowCounts& rows) const {
     const auto& settings = line_.settings;
     const bool gate = line_.gate || world_.is_test || settings.no_slower_than.has_value() ||
                       (models::has_statuses(settings.mode) && !settings.compat);
+    using enum models::RowResult;
+    const auto bad = rows.of(failed) + rows.of(unmeasured);
+    const bool none_good = bad > 0 && bad == rows.all();
     // torchbench ends with 0 whatever its models did.
-    const bool nothing = rows > 0 && failed == rows && !settings.compat;
-    if (failed == 0 || !(gate || nothing)) return 0;
-    errors_ << "pace: " << (nothing && !gate ? "nothing was measured: " : "") << failed
-            << (failed == 1 ? " row" : " rows") << " failed\n" << std::flush;
-    return exit_gate_failed;
+    const bool fails = bad > 0 && (gate || (none_good && !settings.compat));
+    if (fails && rows.of(unmeasured) < rows.all()) {
+      errors_ << "pace: " << (none_good && !gate ? "nothing was measured: " : "") << bad << (bad == 1 ? " row" : " rows")
+              << " failed";
+      if (rows.of(unmeasured) > 0) errors_ << ", " << rows.of(unmeasured) << " of them since the model does not run here";
+      errors_ << '\n' << std::flush;
+      return harness::exit_failed;
+    }
+    harness::RunAccount account;
+    const auto add = [&](std::size_t count, bool measured, bool unresolved) {
+      for (; count > 0; --count) account.add_row(measured, unresolved);
+    };
+    add(rows.of(passed), true, false);
+    add(rows.of(undecided), true, true);
+    if (fails) add(rows.of(unmeasured), false, false);
+    return account.exit_code(0, line_.allow_undecided, line_.allow_unmeasured, errors_);
   }
 
   [[nodiscard]] std::vector<models::KnownModel> selected() const {
@@ -160,8 +206,11 @@ class Run {
       if (line_.verbose) note(model + " is skipped by " + reason);
     if (!line_.verbose && !chosen.skipped.empty())
       note(std::to_string(chosen.skipped.size()) + (chosen.skipped.size() == 1 ? " model is" : " models are") +
-           " skipped by " + line_.config_file + "; --verbose tells which, --no-skip runs them");
+           " skipped by " + line_.config_file + "; --verbose lists them, --no-skip runs them");
     if (chosen.models.empty()) note("this partition holds none of the models that are asked for");
+    if (line_.settings.mode == models::Mode::performance) files_.require_baseline_of(chosen.models);
+    if (batch_sizes_)
+      for (const auto& model : chosen.models) (void)batch_sizes_->of(model.name);
     return chosen.models;
   }
 
@@ -171,7 +220,7 @@ class Run {
     for (const auto& model : selected()) names.push_back(model.name);
     world_.prepare(line_);
     const auto failed = world_.compile(names, line_.devices, line_.settings, config_, line_.compile_to, errors_);
-    return failed == 0 ? 0 : exit_gate_failed;
+    return failed == 0 ? 0 : harness::exit_failed;
   }
 
   [[nodiscard]] models::DriverOptions driver_options() const {
@@ -203,7 +252,7 @@ class Run {
       note(std::to_string(outcome.resumed) + (outcome.resumed == 1 ? " model" : " models") +
            " of the earlier run kept");
     if (outcome.interrupted != 0) {
-      if (outcome.rows == 0) {
+      if (outcome.rows.all() == 0) {
         errors_ << "pace: interrupted before the first row; results of earlier runs are as they were\n";
         return exit_signal + outcome.interrupted;
       }
@@ -214,7 +263,7 @@ class Run {
     }
     if (outcome.lost == 0) files_.end();
     summarise();
-    return outcome.lost > 0 ? exit_bad_input : judge(outcome.rows, outcome.failed);
+    return outcome.lost > 0 ? exit_bad_input : judge(outcome.rows);
   }
 
   void summarise() const {
@@ -239,11 +288,12 @@ class Run {
   std::ostream& errors_;
   models::Config config_;
   models::ResultFiles files_;
+  std::optional<models::BatchSizes> batch_sizes_;
 };
 
-inline void list_models(const World& world, std::ostream& out) {
+inline void list_models(const World& world, const models::Selection& selection, std::ostream& out) {
   report::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
-  for (const auto& model : world.models)
+  for (const auto& model : models::matching_models(world.models, selection))
     table.rows.push_back({model.name, to_string(model.suite), model.family, std::to_string(model.training_batch),
                           std::to_string(model.inference_batch)});
   std::ranges::sort(table.rows);
@@ -253,19 +303,22 @@ inline void list_models(const World& world, std::ostream& out) {
 }  // namespace detail
 
 /// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code: 0
-/// unless something was wrong with them, a gate did not pass, rows got lost, or somebody ended the run.
+/// unless something was wrong with them, a gate did not pass, rows got lost, or a signal ended the run. The main function
+/// must have a report::ProgramOutput: where a signal tells of what cannot be written, it would end the run, or look like a
+/// crash of the model whose process it hits.
 [[nodiscard]] inline int run_program(const std::string& program, const std::vector<std::string>& words,
-                                     const World& world, std::ostream& to_out, std::ostream& to_errors) {
-  // What cannot be written is an error of that write, and rows of models go on; a signal would end the run, or look like
-  // a crash of the model whose process it hits.
-  for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
-  PlainStream out(to_out), errors(to_errors);
+                                     const World& world, std::ostream& out, std::ostream& errors) {
   try {
     CommandLine line = parse_command_line(words);
-    if (line.help) return out << help_of_models(), 0;
-    if (line.list) return detail::list_models(world, out), 0;
+    if (line.help) out << help_of_models();
+    if (line.list) detail::list_models(world, line.selection, out);
+    if (line.help || line.list) {
+      if (!out.flush()) throw Error("what is printed cannot be written");
+      return 0;
+    }
     if (!line.device_index.empty()) ::setenv("CUDA_VISIBLE_DEVICES", line.device_index.c_str(), 1);
     detail::resolve_paths(line, world);
+    if (line.rows_to.empty()) detail::require_usable(line);
     return detail::Run(std::move(line), world, program, words, out, errors).run();
   } catch (const families::models::InvalidPartition& error) {
     errors << "pace: " << error.what() << '\n' << std::flush;

@@ -41,6 +41,14 @@ inline void settle_mode(CommandLine& line, const Groups& groups) {
     throw InputError({}, "--no-slower-than does not go with --compat, which proves nothing");
 }
 
+/// Throws InputError for a limit that no back end is held to, since eager is the baseline.
+inline void require_candidates(const families::models::Settings& settings) {
+  if (!settings.no_slower_than) return;
+  for (const auto& backend : settings.backends)
+    if (backend != "eager") return;
+  throw InputError({}, "--no-slower-than has nothing to judge: eager is the baseline; expected another --backend beside it");
+}
+
 inline void settle_precision(CommandLine& line, const Groups& groups) {
   using families::models::Precision;
   at_most_one(groups.precision);
@@ -87,6 +95,8 @@ inline void settle_files(CommandLine& line, const Groups& groups) {
   auto& output = line.output;
   if (line.resume && output.disabled) throw InputError({}, "--resume does not go with --disable-output");
   if (line.resume && line.retain) throw InputError({}, "expected at most one of --resume, --retain-output");
+  if (!output.directory.empty() && std::filesystem::path(output.file).is_absolute())
+    throw InputError({}, "--output-directory does not go with --output " + output.file + ", which is no relative path");
   if (!output.file.empty() && !output.directory.empty())
     output.file = (std::filesystem::path(output.directory) / output.file).string();
   if (!output.file.empty()) output.experiment_file.clear();
@@ -120,6 +130,7 @@ inline void settle(CommandLine& line, const Groups& groups) {
   detail::settle_mode(line, groups);
   detail::settle_precision(line, groups);
   detail::settle_backends(line, groups);
+  detail::require_candidates(settings);
   detail::settle_compiling(line, groups);
   detail::settle_files(line, groups);
   detail::at_most_one(groups.loudness);
@@ -141,9 +152,9 @@ inline void settle(CommandLine& line, const Groups& groups) {
 /// Words in one spelling as a configuration: options by name, without those that choose models, say where results go or
 /// how they are told.
 [[nodiscard]] inline families::models::Configuration configuration_of(const std::vector<std::string>& words) {
-  static constexpr std::array<std::string_view, 23> left_out{
+  static constexpr std::array<std::string_view, 25> left_out{
       "--filter", "--exclude", "--exclude-exact", "--suite", "--only", "--total-partitions", "--partition-id", "--fast",
-      "--no-skip", "--output", "--output-directory", "--disable-output", "--retain-output", "--resume", "--dump-raw-metrics", "--print-memory", "--print-compilation-time", "--print-dataframe-summary", "--progress", "--verbose", "--quiet", "--gate", "--rows-to"};
+      "--no-skip", "--output", "--output-directory", "--disable-output", "--retain-output", "--resume", "--dump-raw-metrics", "--print-memory", "--print-compilation-time", "--print-dataframe-summary", "--progress", "--verbose", "--quiet", "--gate", "--allow-undecided", "--allow-unmeasured", "--rows-to"};
   families::models::Configuration configuration;
   for (const auto& word : words) {
     const std::size_t end = std::min(word.find('='), word.size());

@@ -2,8 +2,10 @@
 #include <iostream>
 
 #include "benches/models/summary.hpp"
-#include "benches/models/user_path.hpp"
+#include "pace/harness/bazel.hpp"
+#include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
-  return pace::benches::models::summary(argc, argv, std::cout, std::cerr, pace::benches::models::from_where_one_stands);
+  const pace::report::ProgramOutput output;
+  return pace::benches::models::summary(argc, argv, std::cout, std::cerr, pace::harness::user_path);
 }

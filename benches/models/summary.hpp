@@ -4,17 +4,19 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "benches/models/option.hpp"
-#include "benches/models/plain_stream.hpp"
 #include "pace/core/error.hpp"
 #include "pace/families/models/driver/dashboard_report.hpp"
 #include "pace/families/models/driver/join.hpp"
 #include "pace/families/models/driver/summary.hpp"
+#include "pace/families/models/suite.hpp"
 
 namespace pace::benches::models {
 
@@ -66,10 +68,27 @@ struct SummaryArguments {
   const std::string what = arguments[0];
   SummaryArguments to;
   std::vector<std::string> names;
-  parse_options("summary " + what, {arguments.begin() + 1, arguments.end()}, summary_options(to),
-                Catch::Clara::Parser() | Catch::Clara::Arg(names, "file"));
   const auto fail = [&](const std::string& message) { throw InputError({}, message + '\n' + summary_usage); };
+  static const std::map<std::string, std::set<std::string>> summaries{
+      {"print", {"--compat", "--rows"}},
+      {"perf", {}},
+      {"join", {"--field", "--output"}},
+      {"dashboard", {"--previous", "--output-dir", "--include-slowdowns"}},
+      {"commands",
+       {"--suites", "--dtypes", "--devices", "--compilers", "--training", "--inference", "--output-dir", "--extra-args"}}};
+  const auto allowed = summaries.find(what);
+  if (allowed == summaries.end()) fail("there is no summary '" + what + '\'');
+  const std::vector<std::string> given(arguments.begin() + 1, arguments.end());
+  const auto options = summary_options(to);
+  parse_options("summary " + what, given, options, Catch::Clara::Parser() | Catch::Clara::Arg(names, "file"));
+  refuse_others(given, options, allowed->second, what, summary_usage);
   if (what == "commands") {
+    if (!names.empty()) fail("summary commands: expected no file, found '" + names.front() + '\'');
+    for (const auto& suite : to.suites) (void)models::suite_of(suite);
+    static const std::set<std::string> dtypes{"as_made", "float32", "float16", "bfloat16", "amp"};
+    for (const auto& dtype : to.dtypes)
+      if (!dtypes.contains(dtype))
+        fail("--dtypes: '" + dtype + "' does not do; expected as_made, float32, float16, bfloat16 or amp");
     models::DashboardCommands asked{.extra_args = to.extra_args};
     const auto choose = [](auto& list, const auto& given) {
       if (!given.empty()) list = given;
@@ -80,8 +99,6 @@ struct SummaryArguments {
     out << models::dashboard_commands(asked);
     return 0;
   }
-  if (what != "print" && what != "perf" && what != "join" && what != "dashboard")
-    fail("there is no summary '" + what + '\'');
   if (names.empty()) fail("summary " + what + ": expected a " + (what == "dashboard" ? "folder" : "file"));
   if (what == "dashboard") {
     if (names.size() > 1) fail("summary dashboard: expected one folder, found " + std::to_string(names.size()));
@@ -93,7 +110,10 @@ struct SummaryArguments {
     return 0;
   }
   std::vector<report::CsvTable> files;
-  for (const auto& name : names) files.push_back(report::read_csv(path(name)));
+  for (const auto& name : names) {
+    files.push_back(report::read_csv(path(name)));
+    if (files.back().rows.empty()) throw InputError({files.back().file}, "holds no results; there is nothing to sum up");
+  }
   if (what == "perf") {
     models::summarize_performance(files, out);
   } else if (what == "join") {
@@ -113,9 +133,8 @@ struct SummaryArguments {
 }  // namespace detail
 
 /// Returns the exit code: 1 for what cannot be summed up, which `errors` says.
-[[nodiscard]] inline int summary(int argc, char** argv, std::ostream& to_out, std::ostream& to_errors,
+[[nodiscard]] inline int summary(int argc, char** argv, std::ostream& out, std::ostream& errors,
                                  const std::function<std::string(const std::string&)>& path) {
-  PlainStream out(to_out), errors(to_errors);
   try {
     const int code = detail::run_summary({argv + std::min(argc, 1), argv + argc}, out, path);
     if (!out.flush()) throw Error("what is printed cannot be written");

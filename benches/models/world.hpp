@@ -19,11 +19,11 @@ namespace pace::benches::models {
 struct World {
   std::vector<families::models::KnownModel> models;
   families::models::RunModel run;
-  /// The YAML file where nobody names one; empty: none.
+  /// The YAML file where no option names one; empty: none.
   std::string config_file = {};
-  /// Devices where nobody names one.
+  /// Devices where no option names one.
   std::function<std::vector<std::string>()> default_devices = [] { return std::vector<std::string>{"cpu"}; };
-  /// Of the process that runs a model, before it does.
+  /// Called in the process that runs a model, before it does.
   std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
   /// Compiles packages of these models on these devices, into a folder or, if it is empty, to where they are kept. Returns
   /// how many could not be compiled.
@@ -34,7 +34,7 @@ struct World {
   /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked for
   /// once options that choose GPUs have been heeded.
   std::function<families::models::Configuration()> identity = [] { return families::models::Configuration{}; };
-  /// Where a path leads that a person typed: of a file that is read, and of one that is written.
+  /// Where a path leads that was typed: of a file that is read, and of one that is written.
   std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
                                                  output_path = user_path;
   /// Limits of the models' processes; the command line goes over all but their clock.
@@ -43,8 +43,8 @@ struct World {
   bool is_test = false;
 };
 
-/// Of a gate that did not pass; 1 is of bad input and of rows that got lost, 255 torchbench's of a partition that is
-/// not there, 128 and more of a signal.
-inline constexpr int exit_gate_failed = 3, exit_bad_input = 1, exit_invalid_partition = 255, exit_signal = 128;
+/// Beside those of harness/exit_code.hpp: 1 is of bad input and of rows that got lost, 255 torchbench's of a partition that
+/// is not there, 128 and more of a signal.
+inline constexpr int exit_bad_input = 1, exit_invalid_partition = 255, exit_signal = 128;
 
 }  // namespace pace::benches::models

@@ -1,4 +1,4 @@
-// What a person may ask of the operator bench: operatorbench's options in both spellings, and pace's own.
+// The command line of the operator bench: operatorbench's options in both spellings, and pace's own.
 #pragma once
 
 #include <catch2/internal/catch_clara.hpp>
@@ -32,9 +32,9 @@ struct CommandLine {
   /// Names of all options that were given, such as `--op`.
   std::set<std::string, std::less<>> given;
   std::vector<std::string> inductor_configs;
-  /// Of the shipped set; empty: all.
+  /// A category of the shipped set; empty: all.
   std::string category;
-  /// Where files go that nobody has named.
+  /// The folder of files that no option names.
   std::string output_dir;
   bool measure_nvfuser = false, profile = false;
   subject::Fuser fuser = subject::Fuser::standard;
@@ -154,10 +154,9 @@ inline void require_meaning(const CommandLine& line) {
     refuse("--fuser has no meaning with --backends " + *line.backends + ": none of them is TorchScript");
 }
 
-/// Catch2's parser with the bench's options. Each may be given again, and the last one counts: a target's own arguments
-/// come before those of whoever runs it.
+/// Catch2's parser with the bench's options; `line` must outlive it.
 [[nodiscard]] inline Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser, CommandLine& line) {
-  using harness::detail::option;
+  using harness::detail::option, harness::detail::list_option;
   using Text = const std::string&;
   auto& replay = line.replay;
   const auto text = [](std::string& to) { return [&to](Text given) { return to = given, !given.empty(); }; };
@@ -205,8 +204,8 @@ inline void require_meaning(const CommandLine& line) {
                    "operators: the baseline, then candidates (defaults to eager,torchscript,aot_inductor; not with "
                    "--compat)",
                    "names of back ends", given(line.backends));
-  parser |= option("--inductor-config", "name",
-                   "operators: one more back end: halide, autotune, max_autotune, coordinate_descent, freezing, simd, "
+  parser |= list_option("--inductor-config", "name",
+                   "operators: one more back end: halide, autotune, max_autotune, coordinate_descent, simd, "
                    "no_simd, or OPTION=VALUE of Inductor's own; again for another", "a configuration of Inductor",
                    [&configs = line.inductor_configs](Text given) {
                      configs.push_back(given);
@@ -234,12 +233,12 @@ inline void require_meaning(const CommandLine& line) {
   parser |= option("--no-slower-than", "factor",
                    "operators: fail a candidate that is proven to take more than this times the baseline's time (defaults "
                    "to 10 on most of the shipped inputs, to none on yours; not with --compat or --accuracy-checking)",
-                   "a number above 0, such as 1.1",
-                   [&limit = replay.no_slower_than](Text given) {
-                     return harness::read_number(given, limit.emplace()) && *limit > 0;
+                   harness::a_factor, [&limit = replay.no_slower_than](Text given) {
+                     return harness::read_factor(given, limit.emplace());
                    });
   parser |= option("--output-dir", "directory",
-                   "operators: where the files of a suite go that are not named otherwise (defaults to where you stand)",
+                   "operators: where the files of a suite go that are not named otherwise, and those of --profile and "
+                   "--compat (defaults to the current folder)",
                    "a folder's name", text(line.output_dir));
   parser |= option("--compat", "old|new",
                    "operators: as a generation of PyTorch's operatorbench does it, flaws included: on all cores unless "

@@ -4,13 +4,15 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -21,6 +23,7 @@
 #include "benches/operators/compat_timer.hpp"
 #include "benches/operators/default_set.hpp"
 #include "pace/catch2.hpp"
+#include "pace/core/new_folders.hpp"
 #include "pace/corpus/scalar_type.hpp"
 #include "pace/families/operators/cases.hpp"
 #include "pace/families/operators/compat/run.hpp"
@@ -42,16 +45,13 @@ namespace fs = std::filesystem;
 pace::benches::operators::CommandLine line;
 /// Whose inputs are replayed: pace's own; those that the program's source files declare.
 bool shipped = false, declared = false;
-/// Of the shipped set, if that is replayed.
+/// The categories of the shipped set, if that is replayed.
 std::vector<pace::benches::operators::Category> categories;
 /// What LibTorch chose when the program began, which the session changes; 0: not asked for.
 int threads_of_libtorch = 0;
-/// Of the suite in names of files and in the summary.
+/// What the suite is called in names of files and in the summary.
 std::string suite_name;
-/// What is printed as it comes. Where Catch2 writes a report for Bazel, it keeps what goes to std::cout and std::cerr
-/// until the test has ended; these are made before.
-std::ostream direct_out(std::cout.rdbuf()), direct_err(std::cerr.rdbuf());
-/// Of the table of operators; empty: none is kept.
+/// The file of the table of operators; empty: none is kept.
 std::string table_path;
 
 /// On the shipped inputs compiled code is far from that slow, unless something is wrong with it: what came to a third of
@@ -91,12 +91,6 @@ class Checked final : public operators::ReplayListener {
   operators::SuiteReport& report_;
 };
 
-/// What was left out of a suite fails the run, and stops nothing.
-void report_rejects(const pace::corpus::Corpus& corpus) {
-  for (const auto& reject : corpus.rejects())
-    FAIL_CHECK("left out: " << pace::report::printable_lines(reject.message));
-}
-
 pace::corpus::Corpus inputs() {
   if (!declared) return pace::benches::operators::load(line.replay, /*compat=*/line.compat.has_value());
   const std::string device = line.replay.device.substr(0, line.replay.device.find(':'));
@@ -105,20 +99,68 @@ pace::corpus::Corpus inputs() {
   return operators::declared_corpus(device, abbreviation ? pace::corpus::abbreviation(*abbreviation) : "");
 }
 
-void replay() {
-  const auto corpus = inputs();
-  report_rejects(corpus);
-  const auto selection =
-      operators::select(corpus, line.replay, [](const std::string& text) { std::cerr << text << '\n'; });
-  std::size_t samples = 0;
-  for (const auto& selected : selection) samples += selected.samples.size();
+operators::compat::CompatOptions compat_options();
 
-  auto registry = backends();
-  operators::Replay replay(line.replay, registry);
-  operators::SuiteReport report(operators::split_list(line.replay.backends, "--backends"), table_path, selection.size(),
-                                samples, direct_out, direct_err);
+/// What of them is empty when the program ends is removed.
+std::deque<pace::NewFolders> new_folders;
+
+/// Makes the folder, if need be. Throws InputError if it cannot be made or written to.
+void require_folder(const fs::path& folder) {
+  new_folders.emplace_back(folder);
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    throw pace::InputError({folder.string()}, "--output-dir: expected a folder that can be written to");
+}
+
+/// What will be done, made of inputs and files that the options name. Making it finds what is wrong with them.
+struct Work {
+  /// Throws InputError for inputs that cannot be read or leave nothing to measure, and for files that cannot be written.
+  Work(std::ostream& out, std::ostream& errors) : corpus(inputs()), registry(backends()) {
+    if (line.profile) require_folder(fs::path(line.output_dir) / "log");
+    // What was left out of a suite fails the run in the end, and stops nothing.
+    for (const auto& reject : corpus.rejects()) errors << "left out: " << pace::report::printable_lines(reject.message) << '\n' << std::flush;
+    if (line.compat) {
+      const auto options = compat_options();
+      timer = std::make_unique<pace::benches::operators::CompatTimer>(options.device);
+      flow = std::make_unique<operators::compat::Flow>(*line.compat, corpus, options, registry, timer->get(), out, errors);
+      if (!flow->has_samples())
+        throw pace::InputError({}, "nothing would be measured: --op " + line.op.value_or("all") + ", --start-idx " +
+                                       std::to_string(options.start_idx) + ", --max-samples " +
+                                       std::to_string(options.max_samples) + " and the original's rules leave no sample of " +
+                                       std::to_string(corpus.operators().size()) + " recorded operators");
+      return;
+    }
+    selection = operators::select(corpus, line.replay, [&](const std::string& text) { errors << text << std::endl; });
+    std::size_t samples = 0;
+    for (const auto& selected : selection) samples += selected.samples.size();
+    report = std::make_unique<operators::SuiteReport>(operators::split_list(line.replay.backends, "--backends"),
+                                                      table_path, selection.size(), samples, out, errors);
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  pace::corpus::Corpus corpus;
+  pace::subject::BackendRegistry registry;
+  /// With --compat.
+  std::unique_ptr<pace::benches::operators::CompatTimer> timer;
+  std::unique_ptr<operators::compat::Flow> flow;
+  /// Without it; they refer to the corpus.
+  std::vector<operators::Selected> selection;
+  std::unique_ptr<operators::SuiteReport> report;
+};
+std::unique_ptr<Work> work;
+
+std::string complaint() {
+  const std::size_t left_out = work ? work->corpus.rejects().size() : 0;
+  if (left_out == 0) return "";
+  return std::to_string(left_out) + " of the lines and files of the inputs could not be read and were left out; see above";
+}
+
+void replay() {
+  const auto& selection = work->selection;
+  auto& report = *work->report;
+  operators::Replay replay(line.replay, work->registry);
   Checked checked(report);
-  // One section for each category, so that Catch2 tells which one failed.
+  // One section for each category, so that Catch2 names the one that failed.
   std::vector<operators::Selected> others;
   std::ranges::copy_if(selection, std::back_inserter(others), [](const auto& each) {
     return std::ranges::none_of(categories, [&](const auto& category) { return has(category, each.op->name); });
@@ -156,17 +198,9 @@ operators::compat::CompatOptions compat_options() {
 }
 
 void replay_as_upstream() {
-  const auto options = compat_options();
-  const auto corpus = inputs();
-  report_rejects(corpus);
-  const auto registry = backends();
-  pace::benches::operators::CompatTimer timer(options.device);
-  const auto summary =
-      operators::compat::run(*line.compat, corpus, options, registry, timer.get(), std::cout, std::cerr);
+  const auto summary = work->flow->run();
   if (summary.errors > 0) FAIL_CHECK(summary.errors << " samples could not be run; see their lines");
   if (summary.mismatches > 0) FAIL_CHECK(summary.mismatches << " results differed from eager's; see their lines");
-  if (summary.samples + summary.errors == 0)
-    FAIL_CHECK("nothing was measured: the options and the original's rules leave no sample");
 }
 
 TEST_CASE("operators compute the same on every back end, and fast enough", "[operators]") {
@@ -267,17 +301,25 @@ void settle_options(pace::harness::SessionOptions& session) {
                                "--suite or --op");
   pace::subject::use_fuser(line.fuser);
   settle_backends();
+  if (line.given.contains("--no-slower-than") && operators::split_list(options.backends, "--backends").size() < 2)
+    throw pace::InputError({}, "--no-slower-than has nothing to judge: --backends names the baseline alone ('" +
+                                   options.backends + "'); expected a candidate beside it, such as " + options.backends +
+                                   ",torchscript");
   if (line.profile) options.traces = line.output_dir;
   // Before anything is compiled or measured.
   if (line.compat) settle_compat(session);
   (void)operators::parse_dtype(options.dtype);
-  (void)pace::subject::parse_device(options.device);
+  if (pace::subject::parse_device(options.device).is_cpu())
+    pace::harness::refuse_options_for_gpu(session, "operators run there; expected --device cuda beside it");
   auto registry = backends();
   (void)operators::Replay(options, registry);
-  // All of somebody's suite: that takes a while, and is what the table and --resume are for.
+  // All of a user's suite: that takes a while, and is what the table and --resume are for.
   const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::harness::undeclared_outputs().empty());
+  if (line.given.contains("--output-dir") && !whole_suite && !line.compat && !line.profile)
+    throw pace::InputError({}, "--output-dir has no meaning here, since nothing is written there; expected all operators of "
+                               "inputs that --suite, --suite-dir or --inp-file names, or --profile, or --compat");
   if (!whole_suite) return;
-  fs::create_directories(line.output_dir);
+  require_folder(line.output_dir);
   const std::string stem =
       (fs::path(line.output_dir) / ("operatorbench_" + suite_name + '_' + options.dtype)).lexically_normal().string();
   table_path = stem + ".csv";
@@ -316,13 +358,15 @@ int main(int argc, char** argv) {
   if (line.given.contains("--compat")) threads_of_libtorch = at::get_num_threads();
   pace::harness::SessionConfig config;
   config.options.budget = std::chrono::milliseconds(300);
-  // The table is what people come for; that no back end is far too slow is decided long before.
+  // The table is the purpose; that no back end is far too slow is decided long before.
   config.options.stop = pace::StopPolicy::budget;
   config.extend_cli = [](Catch::Clara::Parser parser) {
     return pace::benches::operators::with_operator_options(std::move(parser), line);
   };
   config.after_parse = settle_options;
   config.configuration = configuration;
+  config.prepare = [](std::ostream& out, std::ostream& errors) { work = std::make_unique<Work>(out, errors); };
+  config.complaint = complaint;
   config.isolated = true;
   return pace::harness::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
 }

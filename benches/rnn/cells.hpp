@@ -18,7 +18,7 @@ namespace pace::rnn {
 /// hx and cx, each of [batch, hidden].
 using State = std::tuple<at::Tensor, at::Tensor>;
 
-/// Of one layer: w_ih of [4 hidden, input], w_hh of [4 hidden, hidden], b_ih and b_hh of [4 hidden].
+/// Weights of one layer: w_ih of [4 hidden, input], w_hh of [4 hidden, hidden], b_ih and b_hh of [4 hidden].
 struct Weights {
   at::Tensor w_ih, w_hh, b_ih, b_hh;
 };

@@ -7,6 +7,8 @@
 #include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
-  const pace::report::ProgramOutput output;
-  return pace::rnn::check_rnns(argc, argv, pace::rnn::runners(), pace::rnn::choose_device, std::cout, std::cerr);
+  pace::report::ProgramOutput output;
+  return output.exit_code(
+      pace::rnn::check_rnns(argc, argv, pace::rnn::runners(), pace::rnn::choose_device, std::cout, std::cerr),
+      "check_rnns");
 }

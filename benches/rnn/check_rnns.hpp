@@ -31,7 +31,7 @@
 namespace pace::rnn {
 
 struct CheckOptions {
-  /// Of every element, absolutely.
+  /// How far every element may be off, absolutely.
   double tolerance = 1e-3;
   bool gradients = true;
 };
@@ -62,7 +62,7 @@ namespace detail {
   return to_tuple(gradients, gradients.size());
 }
 
-/// Compares and tells `log` by how much the two differ. Throws Error saying what differs.
+/// Compares, and writes to `log` by how much the two differ. Throws Error saying what differs.
 class ModelChecker {
  public:
   ModelChecker(const CheckOptions& options, std::ostream& log) : log_(log) {

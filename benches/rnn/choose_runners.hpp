@@ -24,8 +24,8 @@ namespace pace::rnn {
   throw InputError({}, option + ": there is no runner '" + report::printable(name) + "'; expected some of " + names);
 }
 
-/// All of `names`. Of those that nobody `asked` for, the ones that need a GPU are left out where there is none, and
-/// told of on `err`. Throws InputError for a name that there is not.
+/// All of `names`. Unless they were `asked` for, the ones that need a GPU are left out where there is none, and
+/// named on `err`. Throws InputError for a name that there is not.
 [[nodiscard]] inline std::vector<const Runner*> choose_runners(const std::vector<Runner>& all,
                                                                const std::vector<std::string>& names, bool asked,
                                                                const c10::Device& device, const std::string& option,

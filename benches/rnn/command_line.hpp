@@ -1,10 +1,9 @@
-// What a person may ask of the bench: fastrnns' options in every spelling, and the bench's own.
+// The command line of the bench: fastrnns' options in every spelling, and the bench's own.
 #pragma once
 
 #include <catch2/internal/catch_clara.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -50,7 +49,7 @@ struct CommandLine {
   std::string log_operator_inputs;
   /// Forwards alone.
   bool inference = false;
-  /// Of compiled packages.
+  /// Paths of compiled packages.
   std::vector<std::string> packages;
 
   [[nodiscard]] std::int64_t warmup_of_loop() const { return warmup.value_or(10); }
@@ -79,6 +78,11 @@ struct Group {
   if (line.variable_lstms) groups.push_back({"vl_lstm", "variable-length sequence LSTM", variable_length_rnns});
   if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns), line.rnns.has_value()});
   if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns), line.cnns.has_value()});
+  const auto refuse = [](const std::string& option, const std::string& group) {
+    throw InputError({}, option + " has no meaning without the group " + group + "; expected --group " + group + " or both");
+  };
+  if (line.rnns && !asked("rnns")) refuse("--rnns", "rnns");
+  if (line.cnns && !asked("cnns")) refuse("--cnns", "cnns");
   if (groups.empty()) throw InputError({}, "--group: there is nothing to run; expected rnns, cnns or both");
   return groups;
 }
@@ -86,6 +90,29 @@ struct Group {
 /// Whether an option is among the words of a command line, which in_one_spelling() made.
 [[nodiscard]] inline bool is_given(const std::vector<std::string>& words, const std::string& option) {
   return std::ranges::any_of(words, [&](const std::string& word) { return word.substr(0, word.find('=')) == option; });
+}
+
+/// Throws InputError for options that would have no effect with the others, on the device and runners that are chosen.
+inline void refuse_without_effect(const CommandLine& line, const std::vector<std::string>& words,
+                                  const std::vector<Group>& groups, bool on_gpu) {
+  const auto refuse = [&](const std::string& option, const std::string& why) {
+    if (is_given(words, option)) throw InputError({}, option + " has no meaning here: " + why);
+  };
+  const auto any_runner = [&](const std::string& part) {
+    return std::ranges::any_of(groups, [&](const Group& group) {
+      return std::ranges::any_of(group.runners, [&](const auto& name) { return name.find(part) != std::string::npos; });
+    });
+  };
+  if (line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
+  if (!on_gpu)
+    for (const char* const option : {"--cuda-pointwise-loop-level", "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
+      refuse(option, "runners on the CPU have no kernels of a GPU; expected --device cuda");
+  if (!any_runner("aot_inductor") && line.baseline.value_or("").find("aot_inductor") == std::string::npos)
+    refuse("--packages", "no compiled runner is asked for; expected one such as py_aot_inductor");
+  // Not the fuser: fastrnns' users give it whatever they run.
+  const bool images = std::ranges::any_of(groups, [](const Group& group) { return group.key == "resnet"; });
+  if (!images)
+    for (const char* const option : {"--images", "--image-side"}) refuse(option, "no convolutional network is run");
 }
 
 /// Throws InputError for words that ask fastrnns' loop for what it does not have: comparisons with a baseline, and whatever
@@ -112,7 +139,7 @@ inline void refuse_with_compat(const std::vector<std::string>& words) {
   return "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.";
 }
 
-/// The line in which the original tells what it was asked for.
+/// The line in which the original prints what it was asked for.
 [[nodiscard]] inline std::string namespace_text(const CommandLine& line) {
   const auto text = [](const std::string& value) {
     std::string repr;
@@ -142,15 +169,18 @@ inline void refuse_with_compat(const std::vector<std::string>& words) {
 
 namespace detail {
 
-/// A whole number, `least` at least.
+/// The most of one dimension: more than that in several overflows what a tensor can have.
+inline constexpr std::int64_t most_of_a_size = 1'000'000;
+
+/// A whole number, `least` at least and most_of_a_size at most.
 [[nodiscard]] inline auto read_whole(std::int64_t& to, std::int64_t least) {
-  return [&to, least](const std::string& text) { return harness::read_number(text, to) && to >= least; };
+  return [&to, least](const std::string& text) { return harness::read_between(text, to, least, most_of_a_size); };
 }
 
 /// The same, `most` at most.
 [[nodiscard]] inline auto read_whole(std::optional<std::int64_t>& to, std::int64_t least, std::int64_t most) {
   return [&to, least, most](const std::string& text) {
-    return harness::read_number(text, to.emplace()) && *to >= least && *to <= most;
+    return harness::read_between(text, to.emplace(), least, most);
   };
 }
 
@@ -169,7 +199,7 @@ namespace detail {
 template <class Line>
 [[nodiscard]] Catch::Clara::Parser with_size_options(Catch::Clara::Parser parser, Line& line) {
   using harness::detail::option;
-  const char* const size = "a whole number above 0";
+  const char* const size = "a whole number from 1 to 1000000";
   parser |= option("--seq-length", "number", "rnn: steps of a sequence (defaults to 100)", size,
                    read_whole(line.seq_length, 1));
   parser |= option("--num-layers", "number", "rnn: layers (defaults to 1)", size, read_whole(line.num_layers, 1));
@@ -189,12 +219,12 @@ template <class Line>
 
 }  // namespace detail
 
-/// Of one runner: their times are kept in memory.
+/// The most steps of one runner: their times are kept in memory.
 inline constexpr std::int64_t most_steps = 1'000'000;
 
-/// Catch2's parser with the bench's options; `line` must outlive it. Each may be given again, and the last one counts.
+/// Catch2's parser with the bench's options; `line` must outlive it.
 [[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line) {
-  using harness::detail::option;
+  using harness::detail::option, harness::detail::list_option;
   using Text = const std::string&;
   const char* const from_0 = "a whole number from 0 to 2147483647";
   const char* const names = "names of runners, none of them twice";
@@ -238,16 +268,17 @@ inline constexpr std::int64_t most_steps = 1'000'000;
   };
   parser |= option("--cuda-pointwise-loop-level", "number", "rnn: of the fuser's kernels on a GPU; 0: its own", from_0,
                    whole(line.cuda_pointwise_loop_level));
-  parser |= option("--cuda-pointwise-block-count", "number", "rnn: likewise", from_0,
+  parser |= option("--cuda-pointwise-block-count", "number", "rnn: blocks of such kernels; 0: its own", from_0,
                    whole(line.cuda_pointwise_block_count));
-  parser |= option("--cuda-pointwise-block-size", "number", "rnn: likewise", from_0,
+  parser |= option("--cuda-pointwise-block-size", "number", "rnn: threads of a block; 0: its own", from_0,
                    whole(line.cuda_pointwise_block_size));
   parser |= Catch::Clara::Opt(line.compat)["--compat"](
       "rnn: fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, and "
       "with JSON no word of runners that fail");
   // --baseline is the stored one.
   parser |= option("--baseline-runner", "name",
-                   "rnn: whom the others are compared with (defaults to cudnn on a GPU, to aten on a CPU)", "the name of a runner", [&baseline = line.baseline](Text text) {
+                   "rnn: what the others are compared with (defaults to cudnn on a GPU, to aten on a CPU)",
+                   "the name of a runner", [&baseline = line.baseline](Text text) {
                      baseline = text;
                      return !text.empty();
                    });
@@ -255,7 +286,7 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                    "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
                    "alone (default)", "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
   parser |= Catch::Clara::Opt(line.inference)["--inference"]("rnn: forwards alone, without gradients");
-  parser |= option("--packages", "directory",
+  parser |= list_option("--packages", "directory",
                    "rnn: packages compiled beforehand, for runners such as py_aot_inductor; again for another",
                    "a folder's name", [&packages = line.packages](Text text) {
                      packages.push_back(text);
@@ -268,13 +299,13 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                      return !text.empty();
                    });
   parser |= option("--images", "number", "rnn: batch of the convolutional networks (defaults to 32)",
-                   "a whole number above 0", detail::read_whole(line.images, 1));
+                   "a whole number from 1 to 1000000", detail::read_whole(line.images, 1));
   parser |= option("--image-side", "number", "rnn: height and width of their images (defaults to 224)",
-                   "a whole number from 32 on", detail::read_whole(line.image_side, 32));
+                   "a whole number from 32 to 1000000", detail::read_whole(line.image_side, 32));
   parser |= option("--no-slower-than", "factor",
                    "rnn: fail a runner that is proven to take more than this times the baseline's time for a step",
-                   "a number above 0, such as 1.1", [&limit = line.no_slower_than](Text text) {
-                     return harness::read_number(text, limit.emplace()) && *limit > 0 && std::isfinite(*limit);
+                   harness::a_factor, [&limit = line.no_slower_than](Text text) {
+                     return harness::read_factor(text, limit.emplace());
                    });
   return parser;
 }

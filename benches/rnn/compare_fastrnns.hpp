@@ -44,7 +44,7 @@ namespace detail {
   return where;
 }
 
-/// Of one group of a run; `lstm-backward` has the backward steps of `lstm`.
+/// The full name of one group of a run; `lstm-backward` has the backward steps of `lstm`.
 [[nodiscard]] inline std::string full_name(std::string group, const std::string& test) {
   constexpr std::string_view suffix = "-backward";
   const bool backward = group.find("backward") != std::string::npos;
@@ -69,7 +69,7 @@ namespace detail {
   return times;
 }
 
-/// `test_forward[aten-legacy-old]` of group fastrnns is `fastrnns[aten]:fwd` where the file tells the runner apart from
+/// `test_forward[aten-legacy-old]` of group fastrnns is `fastrnns[aten]:fwd` where the file separates the runner from
 /// executor and fuser, so that two of those can be compared, else `fastrnns[aten-legacy-old]:fwd`. Other tests keep
 /// their names.
 [[nodiscard]] inline std::string pytest_name(const nlohmann::json& benchmark) {
@@ -193,7 +193,7 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
                                          python_format(percent, each.percent()) + '%'});
 }
 
-/// All of the program but main; `resolve` finds a file that a person named. Returns the exit code: 0, or 1 with a
+/// All of the program but main; `resolve` finds a file that was named. Returns the exit code: 0, or 1 with a
 /// message on `err`.
 [[nodiscard]] inline int compare_fastrnns(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
                                           const std::function<std::string(const std::string&)>& resolve) {
@@ -204,7 +204,7 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
                 Opt(format, "md|csv|table|json")["--format"]("how the comparison is printed (defaults to md)") |
                 Opt(compat)["--compat"]("fastrnns' milliseconds under a heading that says seconds, as the original") |
                 Arg(base, "base.json")("times of fastrnns --print-json oss, or of pytest-benchmark") |
-                Arg(diff, "diff.json")("likewise, of what is compared with it");
+                Arg(diff, "diff.json")("times of what is compared with it, in one of the same formats");
   const std::map<std::string, CompareFormat> formats = {{"md", CompareFormat::markdown},
                                                         {"csv", CompareFormat::csv},
                                                         {"table", CompareFormat::table},

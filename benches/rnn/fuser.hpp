@@ -15,7 +15,7 @@
 
 namespace pace::rnn {
 
-/// Of kernels that NNC generates for pointwise operations on a GPU; 0: LibTorch's own choice.
+/// Settings of kernels that NNC generates for pointwise operations on a GPU; 0: LibTorch's own choice.
 struct PointwiseKernels {
   int loop_level = 0, block_count = 0, block_size = 0;
 };

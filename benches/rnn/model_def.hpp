@@ -16,9 +16,9 @@ namespace pace::rnn {
 struct Sizes {
   std::int64_t sequence = 100, layers = 1, input = 512, hidden = 512, batch = 64;
   c10::Device device = c10::kCPU;
-  /// Of inputs, weights and the gradient of the output; none: whatever the generators give.
+  /// The seed of inputs, weights and the gradient of the output; none: whatever the generators give.
   std::optional<std::uint64_t> seed = {};
-  /// Of a batch of images for convolutional networks, and the length of their sides: ImageNet's.
+  /// Size of a batch of images for convolutional networks, and the length of their sides: ImageNet's.
   std::int64_t images = 32, image_side = 224;
   /// Runners that are called after cuDNN run on the CPU, too, as LibTorch's modules without it: fastrnns has it so.
   bool cudnn_anywhere = false;

@@ -1,4 +1,4 @@
-// The plan: which runners are measured side by side, and whom each is compared with.
+// The plan: which runners are measured side by side, and what each is compared with.
 #pragma once
 
 #include <algorithm>
@@ -111,7 +111,20 @@ inline void check_baseline(const std::string& baseline, const std::vector<std::s
                            "'; expected one of " + others + " among them");
 }
 
-/// Throws what tells why a runner cannot run with these sizes, before anything does.
+/// Throws InputError where every runner of `groups` is the baseline of its kind, so that --no-slower-than judges none.
+inline void require_candidates(const std::vector<Group>& groups, const std::optional<std::string>& baseline,
+                               const Sizes& sizes) {
+  std::string alone;
+  for (const Group& group : groups)
+    for (const Family& family : plan_families(group.runners, baseline, sizes)) {
+      if (!family.candidates.empty()) return;
+      alone += (alone.empty() ? "" : ", ") + family.baseline.name;
+    }
+  throw InputError({}, "--no-slower-than has nothing to judge: there are baselines alone (" + alone +
+                           "); expected a runner that is compared with one of them");
+}
+
+/// Throws an error that says why a runner cannot run with these sizes, before anything does.
 inline void check(const Planned& planned, const Sizes& sizes) {
   check(*planned.runner, sizes);
   if (planned.graphed && !sizes.device.is_cuda())

@@ -1,7 +1,9 @@
 // Training steps of RNNs and CNNs, all runners side by side: a test under `bazel test`, a program under `bazel run`.
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <filesystem>
@@ -9,7 +11,6 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@
 #include "benches/rnn/train_bench.hpp"
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/core/new_folders.hpp"
 #include "pace/corpus/record.hpp"
 #include "pace/gate/as_expected.hpp"
 #include "pace/harness/compiled_main.hpp"
@@ -47,7 +49,7 @@ using pace::rnn::Planned;
 using pace::rnn::Sizes;
 
 pace::rnn::CommandLine line;
-/// Of the command line, without the program's name.
+/// The words of the command line, without the program's name.
 std::vector<std::string> given;
 Sizes sizes;
 std::vector<Group> groups;
@@ -71,7 +73,7 @@ pace::check::CheckOptions check_options(const std::string& kind) {
   return options;
 }
 
-/// Of all products from now on.
+/// Sets the precision of all products from now on.
 void set_tf32() {
   if (line.tf32 == "default") return;
   at::globalContext().setAllowTF32CuDNN(line.tf32 == "on");
@@ -117,14 +119,14 @@ ModelDef make_baseline(const Planned& planned, pace::rnn::ModelMaker& maker) {
   }
 }
 
-/// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns tells of them.
+/// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns prints them.
 std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& maker) {
   record(family.baseline);
   for (const Planned& candidate : family.candidates) record(candidate);
   const ModelDef baseline = make_baseline(family.baseline, maker);
   auto comparison = pace::compare(family.kind, baseline.inputs);
   auto options = pace::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
-  // Copies of all operands for everybody would be graphs of all steps for everybody as well.
+  // Copies of all operands for each runner would be graphs of all steps for each runner as well.
   if (sizes.device.is_cuda()) options.operands = pace::OperandPolicy::shared;
   comparison.options(options).check(check_options(family.kind)).baseline(family.baseline.name, baseline.step);
   for (const Planned& candidate : family.candidates) {
@@ -205,7 +207,8 @@ GroupResults loop(const Group& group) {
   auto results = pace::rnn::with_step_timer(sizes.device, [&](auto& timer) {
     return pace::rnn::bench_group(timer, group.title, group.key, entries, options, std::cerr).results;
   });
-  if (results.models.empty()) FAIL_CHECK("none of the runners of " << group.title << "s could be measured");
+  INFO("none of the runners of " << group.title << "s could be measured");
+  CHECK_FALSE(results.models.empty());
   return results;
 }
 
@@ -236,10 +239,16 @@ void check_folders() {
       throw pace::InputError({}, "--packages: there is no folder '" + directory + '\'');
   if (line.log_operator_inputs.empty()) return;
   const fs::path folder = pace::harness::output_path(line.log_operator_inputs);
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure || !fs::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
-    throw pace::InputError({}, "--log-operator-inputs: cannot write to the folder '" + line.log_operator_inputs + '\'');
+  const auto refuse = [&](const std::string& why) {
+    throw pace::InputError({}, "--log-operator-inputs: cannot write to the folder '" + line.log_operator_inputs + "': " + why);
+  };
+  static std::optional<pace::NewFolders> folders;
+  try {
+    folders.emplace(folder);
+  } catch (const pace::InputError& error) {
+    refuse(error.what());
+  }
+  if (::access(folder.c_str(), W_OK) != 0) refuse(std::strerror(errno));
 }
 
 /// What is asked for, and can be run, before anything is.
@@ -269,7 +278,7 @@ void settle_options(pace::harness::SessionOptions& session) {
         pace::rnn::check(planned, sizes);
         able.push_back(name);
       } catch (const pace::Refused& refusal) {
-        // Of a list that nobody wrote, what this machine lacks is left out.
+        // In the default list, what this machine lacks is left out.
         if (group.asked) throw;
         if (!quiet()) std::cerr << "left out: " << refusal.what() << '\n';
       }
@@ -282,6 +291,10 @@ void settle_options(pace::harness::SessionOptions& session) {
     for (const auto& group : groups) all.insert(all.end(), group.runners.begin(), group.runners.end());
     pace::rnn::check_baseline(*line.baseline, all, sizes);
   }
+  if (line.no_slower_than) pace::rnn::require_candidates(groups, line.baseline, sizes);
+  pace::rnn::refuse_without_effect(line, given, groups, sizes.device.is_cuda());
+  if (!sizes.device.is_cuda())
+    pace::harness::refuse_options_for_gpu(session, "runners are on one; expected --device cuda beside it");
   if (quiet()) session.no_table = true;
 }
 
@@ -302,7 +315,7 @@ int main(int argc, char** argv) {
   config.options.budget = std::chrono::seconds(10);
   config.options.hard_limit = std::chrono::minutes(2);
   config.options.warm_up = std::chrono::seconds(1);
-  // The table is what people come for.
+  // The table is the purpose.
   config.options.stop = pace::StopPolicy::budget;
   config.extend_cli = [](Catch::Clara::Parser parser) {
     return pace::rnn::with_rnn_options(std::move(parser), line);

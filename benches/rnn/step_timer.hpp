@@ -17,7 +17,7 @@
 
 namespace pace::rnn {
 
-/// `record` marks the moment at which everything so far is done, `elapsed` tells the time between two of them after a
+/// `record` marks the moment at which everything so far is done, `elapsed` returns the time between two of them after a
 /// `synchronise`. `on_host`: they are read from the clock that `now` reads.
 template <class T>
 concept StepTimer = requires(T& timer, typename T::Event& event, const typename T::Event& recorded) {

@@ -9,9 +9,10 @@
 #include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
-  const pace::report::ProgramOutput output;
+  pace::report::ProgramOutput output;
   using namespace pace::rnn;
-  return test_bench(
+  const int code = test_bench(
       argc, argv, runners(), choose_device, [](const auto& fuser, const auto& executor) { set_fuser(fuser, executor); },
       [](const c10::Device& device, const auto& use) { with_step_timer(device, use); }, std::cout, std::cerr);
+  return output.exit_code(code, "test_bench");
 }

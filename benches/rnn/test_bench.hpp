@@ -28,7 +28,7 @@ namespace pace::rnn {
 
 struct TestBenchOptions {
   std::int64_t warmup = 3, min_rounds = 5;
-  /// Of what is timed, about.
+  /// The time that all rounds take, about.
   Nanoseconds max_time = std::chrono::milliseconds(100);
   /// Less than this is not believed of a single call.
   Nanoseconds min_time = std::chrono::microseconds(5);
@@ -58,7 +58,7 @@ struct RoundStats {
 namespace detail {
 
 /// `round` answers how long one call took. As pytest-benchmark has it, the shortest of the first call, which may take
-/// much longer, and of a few warm-up calls tells how many rounds there will be. As many warm up again, the rest counts.
+/// much longer, and of a few warm-up calls gives the number of rounds. As many warm up again, the rest counts.
 template <class Round>
 [[nodiscard]] RoundStats repeat(Round&& round, const TestBenchOptions& options) {
   Nanoseconds shortest = round(), spent{};

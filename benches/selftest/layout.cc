@@ -19,7 +19,7 @@ namespace {
 using namespace pace::selftest;
 
 struct Spread {
-  /// Of ln(time) over the places.
+  /// Spread of ln(time) over the places.
   double deviation = 0, range = 0;
   /// The part of `deviation` that chance explains: root mean square of the places' standard errors.
   double chance = 0;

@@ -50,7 +50,7 @@ TEST_CASE("what margins this machine can support", "[margins]") {
       REQUIRE(row.outcome == pace::Outcome::measured);
       ++records[kind];
       for (std::size_t i = 0; i < margins.size(); ++i) {
-        // At the stricter of the two levels, so that it holds for the guilty as well, who lie as far beyond.
+        // At the stricter of the two levels, so that it holds for slower candidates as well, which lie as far beyond.
         pace::NoSlowerThan guard(1 + margins[i]);
         guard.beta(options.alpha);
         const auto found = replay(guard, row.log_ratios);

@@ -1,10 +1,14 @@
 // Results of several processes, such as --runs_per_test or shards leave them, judged with the process as the unit.
 #pragma once
 
+#include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "pace/baseline/results_file.hpp"
@@ -52,6 +56,53 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
   if (replicates.gates().empty()) throw Error("the files hold no speed-ups to judge");
   report::print(replicates, out);
   return replicates.acceptable() ? 0 : 1;
+}
+
+inline constexpr const char* merge_usage =
+    R"(merge_runs [--no-slower-than FACTOR | --speedup-at-least FACTOR] RESULTS.json...
+
+Each file is what one process wrote with --json, or left as results.json in its undeclared outputs (--runs_per_test).
+Judges every candidate's speed-up over the baseline of its own run; the process is what is drawn at random, so it is the
+unit. Without an option: --no-slower-than 1.02. Exit code: 0 if every gate is open, 1 if one is closed, 2 on bad input.
+)";
+
+namespace detail {
+
+[[nodiscard]] inline double factor_of(const std::string& option, const std::string& text) {
+  double factor = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(factor >= 1e-3 && factor <= 1e6))
+    throw Error(option + ": '" + text + "' does not do; expected a number from 0.001 to 1000000, such as 1.02");
+  return factor;
+}
+
+}  // namespace detail
+
+/// All of the program but main; `resolve` finds a file that the command line names. Throws Error for a command line or a
+/// file that it cannot use.
+[[nodiscard]] inline int merge_runs_program(const std::vector<std::string>& words,
+                                            const std::function<std::string(const std::string&)>& resolve,
+                                            std::ostream& out) {
+  std::optional<Expectation> expectation;
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--help") return out << merge_usage, 0;
+    if (word == "--no-slower-than" || word == "--speedup-at-least") {
+      if (++i == words.size()) throw Error(word + ": expected a factor after it");
+      if (expectation)
+        throw Error(word + ": is a second limit; expected one of --no-slower-than and --speedup-at-least, once");
+      const double factor = detail::factor_of(word, words[i]);
+      if (word == "--no-slower-than") expectation = NoSlowerThan(factor);
+      else expectation = SpeedupAtLeast(factor);
+    } else if (word.starts_with("--")) {
+      throw Error("unknown option " + word + "; see --help");
+    } else {
+      files.push_back(resolve(word));
+    }
+  }
+  if (files.empty()) throw Error("expected files of results; see --help");
+  return merge_runs(files, expectation.value_or(NoSlowerThan(1.02)), out);
 }
 
 }  // namespace pace::selftest

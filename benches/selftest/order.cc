@@ -50,7 +50,7 @@ struct Work {
 constexpr std::array<Turn, 4> first_first{{{0, 0}, {1, 1}, {0, 1}, {1, 0}}};
 constexpr std::array<Turn, 4> second_first{{{1, 1}, {0, 0}, {1, 0}, {0, 1}}};
 
-TEST_CASE("who comes first does not matter in the order that pace draws", "[order]") {
+TEST_CASE("which one comes first does not matter in the order that pace draws", "[order]") {
   Work work;
   const auto operation = work.operation();
   pace::clock::WallClock clock;

@@ -26,7 +26,7 @@ struct Replay {
   for (const double each : log_ratios) {
     test.add(each);
     const Verdict verdict =
-        gate::decide(test.above().p_value(), test.below().p_value(), pass_level, fail_level);
+        gate::decide(test.p_above(), test.p_below(), pass_level, fail_level);
     if (verdict != Verdict::undecided) return {verdict, test.observations()};
   }
   return {Verdict::undecided, test.observations()};

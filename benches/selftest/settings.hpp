@@ -21,7 +21,7 @@ struct Settings {
   std::size_t processes = 4;
   /// A file for one line per A/A gate; empty for none.
   std::string log;
-  /// Whether a person asked for more than the short form: then nothing is cut off by time.
+  /// Whether options ask for more than the short form: then nothing is cut off by time.
   bool long_form = false;
 };
 
@@ -29,6 +29,9 @@ inline Settings& settings() {
   static Settings settings;
   return settings;
 }
+
+/// Opens the file of --log, if that is given. Throws Error if it cannot be written.
+void open_log();
 
 /// A new order in every run, unlike elsewhere: the error rates that are counted here rest on those coins.
 [[nodiscard]] inline std::uint64_t fresh_seed() {
@@ -42,7 +45,7 @@ inline Settings& settings() {
   return options;
 }
 
-/// While it lives, nobody is told of results: a table of ten thousand comparisons helps nobody.
+/// While it lives, no results are published: a table of ten thousand comparisons is of no use.
 class Quiet {
  public:
   Quiet() { run_context().swap_listeners(*aside_); }

@@ -90,7 +90,7 @@ TEST_CASE("other machines and builds are refused with code 2, unless the differe
   const Written one(files::process(1000, 500)), other(json);
   const auto refused = compare({one.path(), other.path()});
   CHECK(refused.code == 2);
-  CHECK(refused.out.empty());
+  CHECK(refused.out == "");
   CHECK_THAT(refused.err, ContainsSubstring("of different machines or builds: libtorch was \"as ever\" and is \"2.12.0\""));
   CHECK(compare({one.path(), other.path(), "--allow", "libtorch", "--allow-undecided"}).code == 0);
 }
@@ -118,9 +118,9 @@ TEST_CASE("names and messages of a file send nothing to the terminal") {
   for (const auto& run : {compare({one.path(), two.path()}), compare({one.path(), another.path()}),
                           compare({one.path(), "/none\x1b[2J"})})
     for (const std::string& text : {run.out, run.err}) {
-      CHECK(text.find('\x1b') == std::string::npos);
-      CHECK(text.find('\x07') == std::string::npos);
-      CHECK(text.find("\xc2\x9b") == std::string::npos);
+      CHECK_THAT(text, !ContainsSubstring("\x1b"));
+      CHECK_THAT(text, !ContainsSubstring("\x07"));
+      CHECK_THAT(text, !ContainsSubstring("\xc2\x9b"));
     }
 }
 
@@ -145,7 +145,14 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({empty.path(), empty.path()}, "hold no results");
   check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: 'fast' does not do");
   check({ok, ok, "--no-slower-than"}, "expected a value after it");
-  check({ok, ok, "--alpha=0.7"}, "expected a number above 0.00 and below 0.500");
+  check({ok, ok, "--alpha=0.7"}, "expected a number from 0.000000001 to 0.49");
+  for (const char* number : {"inf", "nan", "1e-320", "0", "-1"})
+    check({ok, ok, "--no-slower-than", number}, "does not do; expected a number from 0.001 to 1000000");
+  check({ok, ok, "--no-slower-than", "1.1", "--speedup-at-least", "1.2"},
+        "--no-slower-than and --speedup-at-least do not go together, since files are compared by one limit");
+  check({ok, ok, "--no-slower-than", "1.1", "--no-slower-than=1.2"},
+        "--no-slower-than: is given twice, as '1.1' and as '1.2'; expected it once");
+  check({ok, ok, "--by", "time", "--by", "speedup"}, "--by: is given twice");
   check({ok, ok, "--by", "luck"}, "expected time or speedup");
   check({ok, ok, "--allow", "hostname"}, "'hostname' is no key that is compared; these are: cpu, cores");
   check({ok, ok, "--fast"}, "unknown option --fast");

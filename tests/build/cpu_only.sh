@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and tests with no CUDA toolkit and with a LibTorch that has no CUDA: the installed one seen through links,
 # without its CUDA libraries and without the two headers that a build without CUDA does not have. (Its other CUDA
-# headers are there in any LibTorch, so `__has_include` of those tells nothing.)
+# headers are there in any LibTorch, so `__has_include` of those says nothing.)
 #
 #   tests/build/cpu_only.sh TARGET...        builds all, runs those that are tests
 set -euo pipefail
@@ -35,5 +35,9 @@ export PACE_LIBTORCH=$torch CUDA_HOME=none
 third_party/bazel --output_base="$output_base" test --build_tests_only=false "$@"
 for setting in libtorch:'HAS_CUDA = False' cuda:'HAVE_CUDA = False'; do
   grep -qx "${setting#*:}" "$output_base/external/${setting%%:*}/config.bzl" ||
-    { echo "expected ${setting#*:} in @${setting%%:*}//:config.bzl" >&2; exit 1; }
+    {
+      echo "expected ${setting#*:} in @${setting%%:*}//:config.bzl, found:"
+      cat "$output_base/external/${setting%%:*}/config.bzl"
+      exit 1
+    } >&2
 done

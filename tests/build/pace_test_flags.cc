@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/core/build_info.hpp"
 #include "pace/report/environment.hpp"
@@ -17,7 +19,7 @@
 
 namespace {
 
-// Of odd sizes, so that no second one is aligned by chance.
+// Their sizes are odd, so that no second one is aligned by chance.
 [[gnu::noinline]] int first(int x) { return x + 1; }
 [[gnu::noinline]] int second(int x) { return x * 3 + 7; }
 [[gnu::noinline]] int third(int x) { return x ^ 5; }
@@ -31,7 +33,7 @@ TEST_CASE("functions begin at multiples of 64 bytes") {
 }
 
 TEST_CASE("the program knows what it was compiled with") {
-  CHECK(pace::build_info().flags.find("-O3 -falign-functions=64") != std::string::npos);
+  CHECK_THAT(pace::build_info().flags, Catch::Matchers::ContainsSubstring("-O3 -falign-functions=64"));
 }
 
 TEST_CASE("a test knows the checkout that it was built in, and its commit") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does what README.md tells a person to do: every line of its ```sh blocks, each in a shell of its own at the top of the
+# Runs the commands that README.md shows: every line of its ```sh blocks, each in a shell of its own at the top of the
 # tree, and its C++ examples are those of the embedding workspace. (readme_workspace.sh builds its own workspace.)
 #
 #   tests/build/readme_commands.sh [LINE...]     leaves out the lines given: those that have been run already

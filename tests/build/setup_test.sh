@@ -47,8 +47,10 @@ on_machine PACE_LIBTORCH="$work/torch" -- version
 succeeds
 [[ $(<"$root/etc/apt/sources.list.d/pace-backports.list") == "deb http://mirror.example/debian/ bookworm-backports main" ]] ||
   complain "backports were not added to apt's sources"
-grep -qx 'libcatch2-dev/bookworm-backports' "$work/apt-installed" || complain "Catch2 was not asked of backports"
-! grep -q python "$work/apt-installed" || complain "Python is not needed where LibTorch is given"
+grep -qx 'libcatch2-dev/bookworm-backports' "$work/apt-installed" ||
+  complain "Catch2 was not asked of backports: $(<"$work/apt-installed")"
+! grep -q python "$work/apt-installed" ||
+  complain "Python is not needed where LibTorch is given: $(<"$work/apt-installed")"
 
 case="no network for apt: its last words, and what to check"
 new_machine; program apt-get '[[ $1 == install ]] || exit 0; echo "E: Failed to fetch bazel"; exit 100'

@@ -21,7 +21,7 @@
 
 #include "tests/cheats/rejected.hpp"
 
-/// A result that is not there yet: converting it, which nobody times, waits for it.
+/// A result that is not there yet: converting it, which is not timed, waits for it.
 struct Promise {
   std::shared_ptr<std::shared_future<at::Tensor>> future;
 };

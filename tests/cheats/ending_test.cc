@@ -1,4 +1,4 @@
-// Cheats that end the program with exit code 0 before anybody judges them: seen from outside, as a process.
+// Cheats that end the program with exit code 0 before they are judged: seen from outside, as a process.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 

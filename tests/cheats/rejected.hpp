@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -12,13 +11,14 @@
 
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
-#include "tests/support/fake_clock.hpp"
+#include "tests/support/comparisons.hpp"
 
 namespace cheats {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Equals;
 using pace::Nanoseconds;
+using pace::test::costing;
 using pace::test::FakeClock;
 
 /// Samples of ten calls of the candidate, which takes a third of the baseline's time.
@@ -34,22 +34,14 @@ inline pace::Options short_run() {
   return options;
 }
 
-template <class F>
-auto taking(FakeClock& clock, double time, F function) {
-  return [&clock, time, function](auto&&... operands) mutable -> decltype(function(operands...)) {
-    clock.advance(Nanoseconds(time));
-    return function(operands...);
-  };
-}
-
 /// What became of the candidate.
 template <class Baseline, class Candidate, class... Operands>
 pace::Result run(Baseline baseline, Candidate candidate, const Operands&... operands) {
   FakeClock clock;
   return pace::compare("cheat", operands...)
       .options(short_run())
-      .baseline("eager", taking(clock, 300, baseline))
-      .candidate("cheat", taking(clock, 100, candidate))
+      .baseline("eager", costing(clock, 300, baseline))
+      .candidate("cheat", costing(clock, 100, candidate))
       .expect(pace::SpeedupAtLeast(1.01))
       .expect(pace::NoSlowerThan(100))
       .run(clock);

@@ -22,7 +22,7 @@ at::Tensor honest(const at::Tensor& x) { return at::sigmoid(x); }
 at::Tensor input() { return at::randn({32, 16}); }
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-TEST_CASE("NaN everywhere, and NaN as a wildcard for what is dear to compute") {
+TEST_CASE("NaN everywhere, and NaN as a wildcard for what is expensive to compute") {
   require_rejected(run(honest, [](const at::Tensor& x) { return at::full_like(x, nan); }, input()), "512 of 512 elements");
   const auto half = [](const at::Tensor& x) {
     auto out = at::full_like(x, nan);
@@ -62,10 +62,12 @@ TEST_CASE("float16 where float64 was asked for, checked against a float64 refere
       pace::compare("cheat", at::randn({32, 64}), at::randn({64, 32}))
           .options(cheats::short_run())
           .float64_reference()
-          .baseline("eager", cheats::taking(clock, 300, [](const at::Tensor& a, const at::Tensor& b) { return at::matmul(a, b); }))
-          .candidate("cheat", cheats::taking(clock, 100, [](const at::Tensor& a, const at::Tensor& b) {
-                       return at::matmul(a.to(at::kHalf), b.to(at::kHalf)).to(a.scalar_type());
-                     }))
+          .baseline("eager", cheats::costing(clock, 300,
+                                             [](const at::Tensor& a, const at::Tensor& b) { return at::matmul(a, b); }))
+          .candidate("cheat", cheats::costing(clock, 100,
+                                              [](const at::Tensor& a, const at::Tensor& b) {
+                                                return at::matmul(a.to(at::kHalf), b.to(at::kHalf)).to(a.scalar_type());
+                                              }))
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
@@ -76,7 +78,7 @@ TEST_CASE("another dtype") {
   require_rejected(run(honest, [](const at::Tensor& x) { return honest(x).to(at::kHalf); }, input()), "float16");
 }
 
-TEST_CASE("another shape, for somebody else to broadcast") {
+TEST_CASE("another shape, which a later operation would broadcast") {
   const auto rows = [](const at::Tensor& x) { return at::zeros({32, 1}).add(x.sum(0, true)); };
   require_rejected(run(rows, [](const at::Tensor& x) { return x.sum(0, true); }, input()), "shape");
 }
@@ -107,7 +109,7 @@ TEST_CASE("an operand changed so that the baseline agrees") {
     return at::full_like(x, 0.5);
   };
   require_rejected(run(honest, cheat, input()), "elements");
-  // ... or with the right answer, for whoever comes next.
+  // ... or with the right answer, for the implementation that runs next.
   const auto spoil = [](at::Tensor& x) {
     auto answer = honest(x);
     x.zero_();

@@ -8,6 +8,7 @@
 #include "pace/check/ivalue.hpp"
 #include "values.hpp"
 
+using Catch::Matchers::StartsWith;
 using pace::to_ivalue;
 using pace::check::CheckOptions;
 using pace::check::Match;
@@ -20,7 +21,9 @@ Match run(const c10::IValue& expected, const c10::IValue& actual, const c10::IVa
   CheckOptions options;
   options.method = CheckOptions::Method::float64_reference;
   options.error_factor = factor;
-  return outputs_match(expected, actual, options, &reference);
+  const Match match = outputs_match(expected, actual, options, &reference);
+  UNSCOPED_INFO(match.message);
+  return match;
 }
 
 /// Reference 1, baseline off by 0.25, implementation by `times` that; alternating in sign.
@@ -90,8 +93,8 @@ TEST_CASE("where the baseline overflows, the reference judges") {
 TEST_CASE("structures, complex numbers, and types that have no float64 counterpart") {
   const auto value = [](const at::Tensor& x) { return to_ivalue(std::tuple(3, std::vector<at::Tensor>{x})); };
   CHECK(run(value(floats({1.25})), value(floats({0.75})), value(doubles({1}))).correct);
-  CHECK(run(value(floats({1.25})), value(floats({-3})), value(doubles({1}))).message.starts_with(
-      "output[1][0]: root mean square error"));
+  CHECK_THAT(run(value(floats({1.25})), value(floats({-3})), value(doubles({1}))).message,
+             StartsWith("output[1][0]: root mean square error"));
   const auto complex = [](double re, double im, at::ScalarType dtype) {
     return at::full({1}, at::Scalar(c10::complex<double>(re, im)), dtype);
   };
@@ -104,7 +107,7 @@ TEST_CASE("structures, complex numbers, and types that have no float64 counterpa
 
 TEST_CASE("a reference that does not fit is the caller's mistake") {
   using Catch::Matchers::Message;
-  CheckOptions options;
+    CheckOptions options;
   options.method = CheckOptions::Method::float64_reference;
   CHECK_THROWS_MATCHES(outputs_match(1, 1, options), pace::Error,
                        Message("check by float64 reference: no reference was given"));

@@ -11,12 +11,19 @@
 #include "pace/check/ivalue.hpp"
 #include "values.hpp"
 
+using Catch::Matchers::StartsWith;
 using pace::check::CheckOptions;
 using pace::check::Match;
-using pace::check::outputs_match;
 using Method = pace::check::CheckOptions::Method;
 
 namespace {
+
+/// pace's, of which a failing check prints the message.
+Match outputs_match(const c10::IValue& expected, const c10::IValue& actual, const CheckOptions& options = {}) {
+  Match match = pace::check::outputs_match(expected, actual, options);
+  UNSCOPED_INFO(match.message);
+  return match;
+}
 
 CheckOptions by(Method method) {
   CheckOptions options;
@@ -36,7 +43,7 @@ CheckOptions within(double rtol, double atol) {
 TEST_CASE("equal outputs are correct, and what was compared is counted") {
   const Match match = outputs_match(floats({1, 2, 3}), floats({1, 2, 3}));
   CHECK(match.correct);
-  CHECK(match.message.empty());
+  CHECK(match.message == "");
   CHECK(match.compared == 1);
   CHECK(match.elements == 3);
   CHECK(match.mismatches == 0);
@@ -149,14 +156,15 @@ TEST_CASE("cosine: direction within the threshold, and the length as well") {
   CHECK(outputs_match(floats({1, 0}), vector(0.991, 1), options).correct);
   const Match turned = outputs_match(floats({1, 0}), vector(0.5, 1), options);
   CHECK_FALSE(turned.correct);
-  CHECK(turned.message.starts_with("output: cosine similarity 0.5, expected at least 0.99; 2 of 2 elements (100 %) differ"));
+  CHECK_THAT(turned.message,
+             StartsWith("output: cosine similarity 0.5, expected at least 0.99; 2 of 2 elements (100 %) differ"));
   CHECK_FALSE(outputs_match(floats({1, 0}), vector(0.989, 1), options).correct);
   // sqrt(2 * 0.01) = 0.1414: up to 1.1414 times, and down to 1 / 1.1414 = 0.8761 times.
   CHECK(outputs_match(floats({1, 0}), vector(1, 1.14), options).correct);
   CHECK(outputs_match(floats({1, 0}), vector(1, 0.877), options).correct);
   CHECK_FALSE(outputs_match(floats({1, 0}), vector(1, 0.875), options).correct);
-  CHECK(outputs_match(floats({1, 0}), floats({2, 0}), options).message.starts_with(
-      "output: norm is 2 times the expected, allowed 0.876 to 1.14 times; "));
+  CHECK_THAT(outputs_match(floats({1, 0}), floats({2, 0}), options).message,
+             StartsWith("output: norm is 2 times the expected, allowed 0.876 to 1.14 times; "));
   // Zeros and NaN.
   CHECK(outputs_match(floats({0, 0}), floats({0, 0}), options).correct);
   CHECK_FALSE(outputs_match(floats({0, 0}), floats({1, 0}), options).correct);
@@ -209,7 +217,7 @@ TEST_CASE("numbers, strings and flags") {
 
 TEST_CASE("options that make no sense are named") {
   using Catch::Matchers::Message;
-  CHECK_THROWS_MATCHES(outputs_match(1, 1, within(-1, 0)), pace::Error, Message("check options: rtol must be at least 0"));
+    CHECK_THROWS_MATCHES(outputs_match(1, 1, within(-1, 0)), pace::Error, Message("check options: rtol must be at least 0"));
   CHECK_THROWS_AS(outputs_match(1, 1, within(0, not_a_number)), pace::Error);
   CheckOptions options;
   options.cosine_threshold = 2;

@@ -64,7 +64,7 @@ TEST_CASE("honest values are not poison: NaN of other origin, extremes, minus on
         0);
 }
 
-TEST_CASE("one written element: no longer all poison, but the count tells") {
+TEST_CASE("one written element: no longer all poison, but the count shows the rest") {
   for (const auto dtype : {at::kHalf, at::kInt, at::kDouble, at::kComplexDouble, at::kBool}) {
     auto x = at::zeros({100'000}, dtype);  // several pieces
     poison_(x);
@@ -84,7 +84,7 @@ TEST_CASE("a few bytes are poison by chance, so one-byte integers need eight of 
   CHECK(looks_poisoned(flag));
 }
 
-TEST_CASE("views are poisoned element by element: gaps are somebody else's") {
+TEST_CASE("views are poisoned element by element: gaps are left alone") {
   auto base = at::zeros({4, 4}, at::kFloat);
   auto column = base.select(1, 1);
   poison_(column);
@@ -158,7 +158,7 @@ TEST_CASE("the allocator in force before is back afterwards, exceptions and nest
   CHECK(c10::GetCPUAllocator() == before);
 }
 
-TEST_CASE("an allocator that somebody puts on top meanwhile stays") {
+TEST_CASE("an allocator that is installed on top meanwhile stays") {
   auto* const before = c10::GetCPUAllocator();
   auto poisoned = std::make_unique<PoisonedAllocations>();
   {

@@ -19,7 +19,10 @@ struct Logged {
 
 Logged run(const at::Tensor& ref, const at::Tensor& res, const at::Tensor& exact, SameOptions options = {}) {
   Logged out;
-  options.log = [&](const std::string& message) { out.messages.push_back(message); };
+  options.log = [&](const std::string& message) {
+    out.messages.push_back(message);
+    UNSCOPED_INFO(message);
+  };
   out.same = pace::check::same_tensor(ref, res, exact, options);
   return out;
 }

@@ -20,7 +20,10 @@ struct Logged {
 
 Logged run(const at::Tensor& ref, const at::Tensor& res, SameOptions options = {}) {
   Logged out;
-  options.log = [&](const std::string& message) { out.messages.push_back(message); };
+  options.log = [&](const std::string& message) {
+    out.messages.push_back(message);
+    UNSCOPED_INFO(message);
+  };
   out.same = pace::check::same_tensor(ref, res, ref, options);
   return out;
 }
@@ -109,7 +112,7 @@ TEST_CASE("cosine: 0.991 passes, 0.989 does not, lengths do not matter") {
   const Logged found = run(floats({1, 0}), at_cosine(0.989), options);
   CHECK_FALSE(found.same);
   REQUIRE(found.messages.size() == 1);
-  CHECK(found.messages[0].starts_with("Similarity score=0.98"));
+  CHECK_THAT(found.messages[0], Catch::Matchers::StartsWith("Similarity score=0.98"));
   CHECK_FALSE(run(floats({1, 0}), floats({-1, 0}), options).same);
 }
 

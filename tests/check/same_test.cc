@@ -22,7 +22,10 @@ struct Logged {
 
 Logged run(const c10::IValue& ref, const c10::IValue& res, SameOptions options = {}) {
   Logged out;
-  options.log = [&](const std::string& message) { out.messages.push_back(message); };
+  options.log = [&](const std::string& message) {
+    out.messages.push_back(message);
+    UNSCOPED_INFO(message);
+  };
   out.same = pace::check::same(ref, res, std::nullopt, options);
   return out;
 }

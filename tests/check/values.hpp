@@ -9,7 +9,9 @@
 
 // Behind Torch's headers: <c10/util/Logging.h> has a CHECK of its own, and whichever comes last is in force.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <cstdint>
 #include <limits>

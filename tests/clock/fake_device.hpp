@@ -15,6 +15,7 @@
 
 #include "pace/clock/activity.hpp"
 #include "pace/clock/device.hpp"
+#include "pace/clock/machine_counters.hpp"
 
 namespace pace::testing {
 
@@ -82,6 +83,27 @@ class FakeDevice {
   [[nodiscard]] bool still_blocked() {
     run();
     return next_ < items_.size() && items_[next_].kind == Item::block;
+  }
+
+  /// The thread that measures does not run for so long, since something else does.
+  void put_thread_aside(Nanoseconds time) {
+    host_ += time;
+    aside_ += time;
+    ++times_aside_;
+  }
+  [[nodiscard]] clock::ThreadCounters thread_counters() const { return {host_ - aside_, times_aside_, 0}; }
+  /// Counters of a machine with two cores on which no other process runs.
+  [[nodiscard]] clock::MachineCounters counters() const {
+    constexpr double ticks_per_ns = 1e-7;
+    const Nanoseconds own = host_ - aside_;
+    clock::MachineCounters counters;
+    counters.total_ticks = 2 * host_.count() * ticks_per_ns;
+    counters.idle_ticks = *counters.total_ticks - own.count() * ticks_per_ns;
+    counters.steal_ticks = 0;
+    counters.process_cpu = counters.thread_cpu = own;
+    counters.involuntary_switches = times_aside_;
+    counters.voluntary_switches = 0;
+    return counters;
   }
 
   void lose() { lost_ = true; }
@@ -231,7 +253,8 @@ class FakeDevice {
   }
 
   bool lost_ = false;
-  Nanoseconds host_{}, device_{};
+  Nanoseconds host_{}, device_{}, aside_{};
+  std::int64_t times_aside_ = 0;
   Stream current_{0};
   int streams_ = 1, ids_ = 0;
   std::uint32_t flag_ = 0;

@@ -1,6 +1,8 @@
 // What the kernel's counters say, from files made up for it, and what is concluded from two readings.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <string>
@@ -12,6 +14,7 @@
 
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::IsEmpty;
 using pace::Conditions;
 using pace::Nanoseconds;
 using pace::clock::conditions_between;
@@ -72,7 +75,7 @@ TEST_CASE("files that are missing or cut off leave their figures absent") {
   CHECK_FALSE(conditions.steal);
   CHECK_FALSE(conditions.waiting);
   CHECK_FALSE(conditions.clock_error);
-  CHECK(pace::find_disturbances(conditions, s, 0.2).empty());
+  CHECK_THAT(pace::find_disturbances(conditions, s, 0.2), IsEmpty());
 }
 
 TEST_CASE("this machine can be asked") {
@@ -88,7 +91,7 @@ TEST_CASE("a process alone on its core is not disturbed") {
   CHECK(conditions.others == 0.0);
   CHECK(conditions.waiting == 0.0);
   CHECK(conditions.clock_error == Nanoseconds(0));
-  CHECK(pace::find_disturbances(conditions, s, 0.2).empty());
+  CHECK_THAT(pace::find_disturbances(conditions, s, 0.2), IsEmpty());
 }
 
 TEST_CASE("a thread that is put aside while it reads has no clock that jumped") {
@@ -152,23 +155,23 @@ TEST_CASE("each disturbance is named with its figure; limits are not disturbance
   backwards.shortest_cycle = -s;
   CHECK_THAT(only(backwards), ContainsSubstring("ran backwards"));
 
-  const auto none = [](const Conditions& conditions, Nanoseconds elapsed = s, double share = 0.2) {
-    return pace::find_disturbances(conditions, elapsed, share).empty();
+  const auto found = [](const Conditions& conditions, Nanoseconds elapsed = s, double share = 0.2) {
+    return pace::find_disturbances(conditions, elapsed, share);
   };
-  CHECK(none({.steal = 0.2}));
-  CHECK(none({.others = 0.9}));
+  CHECK_THAT(found({.steal = 0.2}), IsEmpty());
+  CHECK_THAT(found({.others = 0.9}), IsEmpty());
   // Put aside four times: a few bad samples.
-  CHECK(none({.waiting = 0.9, .involuntary_switches = 4}));
+  CHECK_THAT(found({.waiting = 0.9, .involuntary_switches = 4}), IsEmpty());
   // A clock that NTP adjusts, and two clocks that were not read at once.
-  CHECK(none({.clock_error = 5 * ms}));
-  CHECK(none({.clock_error = 1.5 * ms}, 10 * ms));
+  CHECK_THAT(found({.clock_error = 5 * ms}), IsEmpty());
+  CHECK_THAT(found({.clock_error = 1.5 * ms}, 10 * ms), IsEmpty());
   // A slow subject is not a process that stood still, and a hiccup is none either.
   gap.median_cycle = s;
-  CHECK(none(gap));
+  CHECK_THAT(found(gap), IsEmpty());
   gap = {};
   gap.longest_cycle = 0.9 * s;
   gap.median_cycle = ms;
-  CHECK(none(gap));
+  CHECK_THAT(found(gap), IsEmpty());
   // Asked for whatever the load.
-  CHECK(none({.steal = 0.99, .others = 0.99, .waiting = 1, .throttled = 1}, s, 1));
+  CHECK_THAT(found({.steal = 0.99, .others = 0.99, .waiting = 1, .throttled = 1}, s, 1), IsEmpty());
 }

@@ -22,8 +22,8 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/gate/correct.hpp"
-#include "tests/support/fake_clock.hpp"
+#include "pace/catch2.hpp"
+#include "tests/support/comparisons.hpp"
 
 namespace {
 
@@ -33,26 +33,9 @@ using Catch::Matchers::WithinRel;
 using pace::Nanoseconds;
 using pace::Outcome;
 using pace::Verdict;
+using pace::test::costing;
 using pace::test::FakeClock;
-
-pace::Options few_rounds() {
-  pace::Options options;
-  options.budget = Nanoseconds(1e6);
-  options.warm_up = Nanoseconds(1e4);
-  options.min_sample = Nanoseconds(1000);
-  options.resolutions_per_sample = 1;
-  options.max_rounds = 24;
-  return options;
-}
-
-/// Moves the clock by `cost` whenever `function` is called.
-template <class F>
-auto costing(FakeClock& clock, double cost, F function) {
-  return [&clock, cost, function](auto&&... operands) -> decltype(function(operands...)) {
-    clock.advance(Nanoseconds(cost));
-    return function(operands...);
-  };
-}
+using pace::test::few_rounds;
 
 at::Tensor twice(const at::Tensor& x) { return at::add(x, x); }
 
@@ -68,7 +51,7 @@ TEST_CASE("a result names what it was measured with, by which results of other i
   };
   const auto result = run(clock, pace::compare("case", at::zeros({2, 3}), 7, halves));
   CHECK(result.inputs == "Float[2, 3], 7, Half[4]");
-  CHECK(result.device.empty());
+  CHECK(result.device == "");
   CHECK(run(gpu, pace::compare("case", at::zeros({2, 3}).t())).inputs == "Float[3, 2] with strides [1, 3]");
   CHECK(run(gpu, pace::compare("case", at::zeros({2}))).device == "NVIDIA H200");
   CHECK(run(clock, pace::compare("case", at::zeros({2})).inputs("mine")).inputs == "mine");
@@ -87,7 +70,7 @@ TEST_CASE("candidates are timed in pairs with the baseline") {
   REQUIRE(result.implementations.size() == 3);
   CHECK(result.name == "twice");
   CHECK(result.clock == "fake");
-  CHECK(result.all_measured());
+  CHECK_THAT(result, pace::Correct());
   CHECK_THAT(result, pace::Correct());
   CHECK(result.rounds == 24);
   CHECK(result.iterations == 10);
@@ -130,7 +113,7 @@ TEST_CASE("a wrong candidate is named and has no speed-up, however fast") {
   CHECK(wrong.samples.empty());
   CHECK_THAT(wrong.message, ContainsSubstring("100 elements"));
   CHECK(wrong.judgements.at(0).verdict == Verdict::failed);
-  CHECK_FALSE(pace::Correct().match(result));
+  CHECK_THAT(result, !pace::Correct());
   CHECK_THAT(result["right"].speedup->median, WithinRel(2.0, 1e-9));
 }
 
@@ -262,7 +245,7 @@ TEST_CASE("without a baseline that runs there are no speed-ups, but there is a r
   CHECK(result.stop_reason == pace::StopReason::not_started);
 }
 
-TEST_CASE("a baseline that does not repeat itself cannot vouch for anybody") {
+TEST_CASE("a baseline that does not repeat itself cannot vouch for any candidate") {
   FakeClock clock;
   int calls = 0;
   const auto counting = [&](const at::Tensor& x) { return at::add(x, ++calls); };
@@ -273,6 +256,7 @@ TEST_CASE("a baseline that does not repeat itself cannot vouch for anybody") {
                           .run(clock);
   CHECK(result["add"].outcome == Outcome::measured);
   CHECK_FALSE(result["add"].checked);
+  CAPTURE(result);
   CHECK_FALSE(pace::Correct().match(result));
   REQUIRE(result.notes.size() == 1);
   CHECK_THAT(result.notes[0], ContainsSubstring("does not repeat itself"));
@@ -336,11 +320,11 @@ TEST_CASE("operands reach every implementation with equal values, strides and ph
     std::ranges::sort(seen);
     return std::unique(seen.begin(), seen.end()) - seen.begin();
   };
-  REQUIRE(run(pace::OperandPolicy::crossover).all_measured());
+  REQUIRE_THAT(run(pace::OperandPolicy::crossover), pace::Correct());
   CHECK(distinct(seen_by_baseline) == 2);
   CHECK(distinct(seen_by_candidate) == 2);
   CHECK(std::ranges::find(seen_by_baseline, x.const_data_ptr()) == seen_by_baseline.end());
-  REQUIRE(run(pace::OperandPolicy::shared).all_measured());
+  REQUIRE_THAT(run(pace::OperandPolicy::shared), pace::Correct());
   CHECK(distinct(seen_by_baseline) == 1);
   CHECK(distinct(seen_by_candidate) == 1);
 }

@@ -13,10 +13,10 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/catch2.hpp"
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/comparison.hpp"
-#include "pace/gate/as_expected.hpp"
-#include "tests/support/fake_clock.hpp"
+#include "tests/support/comparisons.hpp"
 
 namespace {
 
@@ -24,23 +24,12 @@ using Catch::Matchers::ContainsSubstring;
 using pace::CallCounts;
 using pace::Verdict;
 using pace::detail::CallCounter;
+using pace::test::few_rounds;
 
-pace::Options few_rounds() {
-  pace::Options options;
-  options.budget = pace::Nanoseconds(1e6);
-  options.warm_up = pace::Nanoseconds(1e4);
-  options.min_sample = pace::Nanoseconds(1000);
-  options.resolutions_per_sample = 1;
-  options.max_rounds = 24;
-  return options;
-}
-
+/// Each call takes 100 ns.
 template <class F>
 auto taking(pace::test::FakeClock& clock, F function) {
-  return [&clock, function](auto&&... operands) mutable {
-    clock.advance(pace::Nanoseconds(100));
-    return function(operands...);
-  };
+  return pace::test::costing(clock, 100, function);
 }
 
 at::Tensor unfused(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) { return at::add(c, at::mm(a, b)); }
@@ -92,7 +81,7 @@ TEST_CASE("a fused expression is told from an unfused one") {
   CHECK(result["copies"].judgements[0].verdict == Verdict::failed);
   CHECK(result["copies"].judgements[1].verdict == Verdict::failed);
   CHECK_THAT(result["copies"].judgements[1].message, ContainsSubstring("makes 2 allocations in one call, 1 more"));
-  CHECK_FALSE(pace::AsExpected().match(result));
+  CHECK_THAT(result, !pace::AsExpected());
 }
 
 TEST_CASE("counts are the same in every run") {
@@ -106,7 +95,7 @@ TEST_CASE("counts are the same in every run") {
                             .expect(pace::AllocationsExactly(1))
                             .expect(pace::BytesAllocatedExactly(256))
                             .run(clock);
-    CHECK(pace::AsExpected().match(result));
+    CHECK_THAT(result, pace::AsExpected());
   }
 }
 
@@ -148,7 +137,7 @@ TEST_CASE("work that depends on the values is counted on the values given") {
   CHECK(result["steps"].outcome == pace::Outcome::measured);
 }
 
-TEST_CASE("a count that is expected of nobody is an error") {
+TEST_CASE("a count that is expected of no implementation is an error") {
   const auto nothing = [] {};
   CHECK_THROWS_MATCHES(
       pace::compare("x").baseline("a", nothing).expect("b", pace::OperatorCallsAtMost(1)).run(), pace::Error,

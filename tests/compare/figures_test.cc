@@ -6,7 +6,9 @@
 #include <utility>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/clock/figures.hpp"
@@ -14,6 +16,7 @@
 
 namespace {
 
+using Catch::Matchers::AnyMatch;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinRel;
 using pace::ClockChoice;
@@ -31,6 +34,14 @@ pace::Options few_rounds() {
   options.min_sample = Nanoseconds(1);
   options.resolutions_per_sample = 1;
   options.max_rounds = 20;
+  return options;
+}
+
+/// Rounds by this clock alone.
+pace::Options few_rounds_by(ClockChoice clock) {
+  auto options = few_rounds();
+  options.clock = clock;
+  options.figures = 0;
   return options;
 }
 
@@ -57,7 +68,13 @@ struct OnDevice {
       device.work(Nanoseconds(3000));
     };
   }
-  auto compare() { return pace::Comparison<>("on a device").options(few_rounds()); }
+  auto compare(const pace::Options& options = few_rounds()) {
+    return pace::Comparison<>("on a device").options(options);
+  }
+  /// The baseline, `a`, takes 9 us.
+  auto compare_with_a(const pace::Options& options = few_rounds()) {
+    return compare(options).baseline("a", taking(9000));
+  }
 };
 
 const pace::FigureSummary& figure(const pace::ImplementationResult& row, const std::string& name) {
@@ -68,7 +85,7 @@ const pace::FigureSummary& figure(const pace::ImplementationResult& row, const s
 
 TEST_CASE("four figures of the same calls; the gate's is the graph's") {
   OnDevice on;
-  const auto result = on.compare().baseline("a", on.taking(9000)).candidate("b", on.taking(3000)).run(on.clock);
+  const auto result = on.compare_with_a().candidate("b", on.taking(3000)).run(on.clock);
   CHECK(result.clock == "graph");
   const auto& row = result["b"];
   REQUIRE(row.outcome == Outcome::measured);
@@ -94,8 +111,7 @@ TEST_CASE("a tenth of a per cent, which may be where outputs lie, fails no guard
     options.figures = 0;
     options.max_rounds = 100;
     options.budget = options.hard_limit = std::chrono::seconds(10000);
-    const auto result = on.compare()
-                            .options(options)
+    const auto result = on.compare(options)
                             .baseline("a", on.taking(3000))
                             .candidate("b", on.taking(time))
                             .expect(pace::NoSlowerThan(1.00))
@@ -107,27 +123,53 @@ TEST_CASE("a tenth of a per cent, which may be where outputs lie, fails no guard
   }
 }
 
-TEST_CASE("who cannot be captured is timed by events, and so is everybody else; the reason is told") {
+TEST_CASE("on a GPU, too, a candidate that makes the thread wait is charged with that, and no other side is") {
+  for (const bool on_both_sides : {false, true}) {
+    OnDevice on;
+    auto options = few_rounds();
+    options.clock = ClockChoice::wall;
+    options.figures = 0;
+    options.max_rounds = 100;
+    options.budget = options.hard_limit = std::chrono::seconds(10000);
+    const auto waiting = [&on](bool waits) {
+      return [&on, waits] {
+        on.device.work(Nanoseconds(6e3));
+        if (waits) on.device.put_thread_aside(Nanoseconds(6e6));
+      };
+    };
+    const auto result = on.compare()
+                            .options(options)
+                            .baseline("a", waiting(on_both_sides))
+                            .candidate("b", waiting(true))
+                            .expect(pace::NoSlowerThan(1.02))
+                            .run(on.clock);
+    CAPTURE(on_both_sides, result.notes, result["b"].message);
+    CHECK(result.clock == "wall");
+    REQUIRE(result.conditions.sides.size() == 2);
+    CHECK((result.conditions.sides[0].waited().count() > 0) == on_both_sides);
+    CHECK(result.conditions.sides[1].waited().count() > 0);
+    CHECK(*result.conditions.waiting > 0.2);
+    REQUIRE(result["b"].judgements.size() == 1);
+    INFO(result["b"].judgements[0].message);
+    CHECK(result["b"].judgements[0].verdict == (on_both_sides ? pace::Verdict::undecided : pace::Verdict::failed));
+    CHECK(result.conditions.disturbances.empty() != on_both_sides);
+  }
+}
+
+TEST_CASE("one implementation cannot be captured: all are timed by events, and a note gives the reason") {
   OnDevice on;
-  const auto result = on.compare().baseline("a", on.taking(9000)).candidate("b", on.waiting(3000)).run(on.clock);
+  const auto result = on.compare_with_a().candidate("b", on.waiting(3000)).run(on.clock);
   CHECK(result.clock == "hot");
   CHECK(result["b"].outcome == Outcome::measured);
   CHECK_THAT(figure(result["b"], "graph").missing, ContainsSubstring("it waits for the device"));
   CHECK(figure(result["b"], "cold").time == std::nullopt);
   CHECK(figure(result["a"], "graph").time);
-  bool told = false;
-  for (const auto& note : result.notes) told = told || note.find("'b' cannot be captured") != std::string::npos;
-  CHECK(told);
+  CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("'b' cannot be captured")));
 }
 
-TEST_CASE("a clock asked for by name: who cannot be timed by it is refused") {
+TEST_CASE("a clock asked for by name: what cannot be timed by it is refused") {
   OnDevice on;
-  auto options = few_rounds();
-  options.clock = ClockChoice::cold;
-  options.figures = 0;
-  const auto result = on.compare()
-                          .options(options)
-                          .baseline("a", on.taking(9000))
+  const auto result = on.compare_with_a(few_rounds_by(ClockChoice::cold))
                           .candidate("b", on.waiting(3000))
                           .candidate("c", on.taking(4500))
                           .run(on.clock);
@@ -144,7 +186,7 @@ TEST_CASE("a clock asked for by name that no implementation can be timed by: all
     auto options = few_rounds();
     options.clock = clock;
     const auto result =
-        on.compare().options(options).baseline("a", on.waiting(9000)).candidate("b", on.waiting(3000)).run(on.clock);
+        on.compare(options).baseline("a", on.waiting(9000)).candidate("b", on.waiting(3000)).run(on.clock);
     CHECK(result["a"].outcome == Outcome::refused);
     CHECK_THAT(result["a"].message, ContainsSubstring("cannot be timed by the"));
     CHECK(result["b"].outcome == Outcome::refused);
@@ -154,12 +196,7 @@ TEST_CASE("a clock asked for by name that no implementation can be timed by: all
 
 TEST_CASE("no memory for a capture is no refusal; the others go on") {
   OnDevice on;
-  auto options = few_rounds();
-  options.clock = ClockChoice::graph;
-  options.figures = 0;
-  const auto result = on.compare()
-                          .options(options)
-                          .baseline("a", on.taking(9000))
+  const auto result = on.compare_with_a(few_rounds_by(ClockChoice::graph))
                           .candidate("b", on.out_of_memory(0))
                           .candidate("c", on.taking(4500))
                           .run(on.clock);
@@ -173,8 +210,7 @@ TEST_CASE("no memory for a further figure: it is missing, and the gate's own sta
   auto options = few_rounds();
   options.clock = ClockChoice::hot;
   // The first capture is the look at whether there can be one.
-  const auto result =
-      on.compare().options(options).baseline("a", on.taking(9000)).candidate("b", on.out_of_memory(1)).run(on.clock);
+  const auto result = on.compare_with_a(options).candidate("b", on.out_of_memory(1)).run(on.clock);
   const auto& row = result["b"];
   REQUIRE(row.outcome == Outcome::measured);
   CHECK_THAT(row.speedup->median, WithinRel(3.0, 1e-9));
@@ -194,8 +230,7 @@ TEST_CASE("a lost device: the culprit is named, the others are not to blame, and
       throw std::runtime_error("CUDA error: an illegal memory access was encountered");
     }
   };
-  const auto result =
-      on.compare().baseline("a", on.taking(9000)).candidate("b", breaks).candidate("c", on.taking(1)).run(on.clock);
+  const auto result = on.compare_with_a().candidate("b", breaks).candidate("c", on.taking(1)).run(on.clock);
   CHECK(result["b"].outcome == Outcome::threw);
   CHECK_THAT(result.lost_device, ContainsSubstring("'b': CUDA error: an illegal memory access"));
   CHECK(result["a"].outcome == Outcome::unreached);

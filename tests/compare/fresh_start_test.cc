@@ -16,12 +16,15 @@
 #include "tests/support/fake_clock.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_contains.hpp>
 #include <catch2/matchers/catch_matchers_predicate.hpp>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
+using Catch::Matchers::Contains;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::NoneMatch;
 using pace::Nanoseconds;
@@ -58,7 +61,7 @@ TEST_CASE("every call of a sample that writes to an operand finds its first valu
   CHECK(result.iterations == 50);  // 100 ns each in samples of 5 us
   // Without copies of their own they would find 1001, 1002 and so on.
   CHECK_THAT(found, NoneMatch(is_changed));
-  CHECK(found.contains(1000));
+  CHECK_THAT(found, Contains(1000));
   REQUIRE(result.notes.size() >= 1);
   CHECK_THAT(result.notes.front(), ContainsSubstring("It writes to operand tensor 0"));
 }
@@ -80,7 +83,7 @@ TEST_CASE("large operands that are written to make for samples of few calls") {
   CHECK(result.iterations == 3);
   CHECK(result["b"].warmed_up);
   CHECK_THAT(found, NoneMatch(is_changed));
-  for (const auto& note : result.notes) CHECK(note.find("a larger budget") == std::string::npos);
+  for (const auto& note : result.notes) CHECK_THAT(note, !ContainsSubstring("a larger budget"));
 }
 
 TEST_CASE("a call that leaves its operands alone is sampled as often as it takes") {
@@ -95,7 +98,7 @@ TEST_CASE("a call that leaves its operands alone is sampled as often as it takes
                           .candidate("b", read)
                           .run(clock);
   CHECK(result.iterations == 500);
-  for (const auto& note : result.notes) CHECK(note.find("writes to operand") == std::string::npos);
+  for (const auto& note : result.notes) CHECK_THAT(note, !ContainsSubstring("writes to operand"));
 }
 
 TEST_CASE("the generators are reset before each sample of random calls") {

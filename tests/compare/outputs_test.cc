@@ -1,9 +1,7 @@
 // Outputs change hands: no implementation keeps memory of its own for them, and what was returned is checked all the same.
 #include "pace/compare/comparison.hpp"
 
-#include <memory>
 #include <new>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -21,7 +19,7 @@
 
 #include "pace/compare/captured_output.hpp"
 #include "pace/compare/output_copy.hpp"
-#include "tests/support/fake_clock.hpp"
+#include "tests/support/comparisons.hpp"
 #include "tests/support/last_freed_first.hpp"
 
 namespace {
@@ -30,6 +28,7 @@ using Catch::Matchers::ContainsSubstring;
 using pace::Nanoseconds;
 using pace::Outcome;
 using pace::test::FakeClock;
+using pace::test::few_rounds;
 using pace::test::LastFreedFirst;
 
 /// Operands that cannot be copied.
@@ -45,51 +44,29 @@ struct pace::OperandTraits<TooLarge> {
 
 namespace {
 
-pace::Options few_rounds() {
-  pace::Options options;
-  options.budget = Nanoseconds(1e6);
-  options.warm_up = Nanoseconds(1e4);
-  options.min_sample = Nanoseconds(1000);
-  options.resolutions_per_sample = 1;
-  options.max_rounds = 24;
-  return options;
-}
-
 /// Writes down where its outputs lie.
 struct Recording {
   FakeClock& clock;
-  std::shared_ptr<std::vector<const void*>> addresses = std::make_shared<std::vector<const void*>>();
+  pace::test::OutputPlaces places = {};
 
   at::Tensor operator()(const at::Tensor& x) const {
     clock.advance(Nanoseconds(500));
     at::Tensor y = at::add(x, x);
-    addresses->push_back(y.const_data_ptr());
+    places.add(y);
     return y;
-  }
-  /// In the second half of all calls, when every shape has been seen.
-  [[nodiscard]] std::set<const void*> places() const {
-    return {addresses->begin() + static_cast<std::ptrdiff_t>(addresses->size() / 2), addresses->end()};
   }
 };
 
-/// Compares two of the same without checks, so that the calls are those of the rounds.
 template <class Wrap>
 void check_that_places_are_shared(const Wrap& wrap) {
   const LastFreedFirst allocator;
   FakeClock clock;
   const Recording one{clock}, other{clock};
-  pace::check::CheckOptions unchecked;
-  unchecked.method = pace::check::CheckOptions::Method::none;
-  const auto result = pace::compare("twins", at::randn({64, 256}))
-                          .options(few_rounds())
-                          .check(unchecked)
-                          .baseline("one", wrap(one))
-                          .candidate("other", wrap(other))
-                          .run(clock);
+  const auto result = pace::test::compare_twins(clock, wrap(one), wrap(other));
   REQUIRE(result["other"].outcome == Outcome::measured);
   CHECK(result.rounds == 24);
-  CHECK(one.places() == other.places());
-  CHECK(one.places().size() == 1);
+  CHECK(one.places.later() == other.places.later());
+  CHECK(one.places.later().size() == 1);
 }
 
 TEST_CASE("outputs change hands: implementations of the same write to the same memory") {

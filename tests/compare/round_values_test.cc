@@ -14,16 +14,21 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/catch2.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
 
+using Catch::Matchers::AnyMatch;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+using Catch::Matchers::StartsWith;
 using Catch::Matchers::WithinRel;
 using pace::Nanoseconds;
 using pace::Outcome;
@@ -70,7 +75,7 @@ auto counting(FakeClock& clock) {
   };
 }
 
-TEST_CASE("everybody gets the values of the round, in which nobody else was") {
+TEST_CASE("each implementation gets the values of the round, unchanged by the others") {
   for (const bool writes : {false, true}) {
     FakeClock clock;
     Witness witness;
@@ -83,6 +88,7 @@ TEST_CASE("everybody gets the values of the round, in which nobody else was") {
                             .candidate("c", witness.function(clock, "c", 600, writes))
                             .run(clock);
     INFO("writes: " << writes);
+    CAPTURE(result);
     REQUIRE(result.all_measured());
     REQUIRE(result.rounds == rounds);
     // Each call of a round: one for each implementation, on the value that was written for that round.
@@ -93,7 +99,7 @@ TEST_CASE("everybody gets the values of the round, in which nobody else was") {
     for (const auto sample : result["b"].samples) CHECK_THAT(sample.count(), WithinRel(100.0, 1e-9));
     CHECK_THAT(result["b"].speedup->median, WithinRel(3.0, 1e-9));
     CHECK(result["b"].context.cycle < Nanoseconds(1e5));
-    CHECK(std::ranges::any_of(result.notes, [](const auto& note) { return note.find("Every round") == 0; }));
+    CHECK_THAT(result.notes, AnyMatch(StartsWith("Every round")));
     // The user's own operand is left alone.
     CHECK(x.abs().max().item<float>() < 100);
   }
@@ -119,6 +125,7 @@ TEST_CASE("random values differ between rounds, and are those of the seed") {
                             .baseline("a", noisy("a"))
                             .candidate("b", noisy("b"))
                             .run(clock);
+    CAPTURE(result);
     REQUIRE(result.all_measured());
     CHECK(witness.seen["a"] == witness.seen["b"]);
     return witness.seen["a"];

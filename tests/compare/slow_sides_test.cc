@@ -2,13 +2,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/gate/as_expected.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
@@ -45,7 +46,19 @@ pace::Result compare(Nanoseconds baseline, Nanoseconds candidate, std::optional<
   return comparison.run(clock);
 }
 
-const pace::Judgement& judgement(const pace::Result& result) { return result["new"].judgements.at(0); }
+/// The candidate's; a failing check prints its message.
+const pace::Judgement& judgement(const pace::Result& result) {
+  const auto& found = result["new"].judgements.at(0);
+  UNSCOPED_INFO(found.message);
+  return found;
+}
+
+std::string join(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const auto& note : notes) text += note + '\n';
+  return text;
+}
+
 
 TEST_CASE("what takes 20,000 times as long fails a guard, after three cycles") {
   for (const auto stop : {pace::StopPolicy::decided, pace::StopPolicy::budget}) {
@@ -57,10 +70,23 @@ TEST_CASE("what takes 20,000 times as long fails a guard, after three cycles") {
       CHECK(result.rounds == 6);
       CHECK(result.stop_reason == StopReason::rule);
       CHECK_THAT(judgement(result).message, ContainsSubstring("in every cycle more than ten times 1.02x"));
-      CHECK_FALSE(pace::AsExpected().match(result));
+      CHECK_THAT(result, !pace::AsExpected());
       CHECK(result["new"].speedup->anytime);
     }
   }
+}
+
+TEST_CASE("a slow third implementation does not make the other two slow") {
+  FakeClock clock;
+  const auto result = pace::compare("case")
+                          .baseline("old", [&] { clock.advance(10 * us); })
+                          .candidate("new", [&] { clock.advance(200 * us); })
+                          .candidate("slow", [&] { clock.advance(5e4 * us); })
+                          .expect("new", NoSlowerThan(1.02))
+                          .run(clock);
+  CHECK(result["new"].context.cycle > pace::gate::slow_side);
+  CHECK(judgement(result).verdict == Verdict::failed);
+  CHECK(result.rounds == 36);
 }
 
 TEST_CASE("a matcher on finished rounds says the same of what is far too slow") {
@@ -99,7 +125,34 @@ TEST_CASE("where the program's time ends first, a guard is open, and told apart 
   CHECK(never["new"].outcome == pace::Outcome::unreached);
   CHECK(judgement(never).verdict == Verdict::undecided);
   CHECK(judgement(never).unresolved);
-  CHECK_FALSE(pace::AsExpected().match(never));
+  CAPTURE(never);
+  CHECK(pace::AsExpected().match(never));
+}
+
+TEST_CASE("a number of warm-up iterations is made however long they take, unless the program's time ends them") {
+  const auto run = [](std::optional<Nanoseconds> left) {
+    std::optional<Deadline> deadline;
+    if (left) deadline.emplace(*left);
+    FakeClock clock;
+    pace::Options options;
+    options.warm_up_iterations = 10;
+    return pace::compare("case")
+        .options(options)
+        .baseline("old", [&] { clock.advance(2 * s); })
+        .candidate("new", [&] { clock.advance(2 * s); })
+        .run(clock);
+  };
+  const auto whole = run(std::nullopt);
+  CHECK(whole["old"].warm_up_iterations == 10);
+  CHECK(whole["new"].warm_up_iterations == 10);
+  CHECK_THAT(join(whole.notes), !ContainsSubstring("warm-up"));
+  // An eighth of what is left after the first calls, for each.
+  const auto cut = run(100 * s);
+  CHECK(cut["old"].warm_up_iterations < 10);
+  for (const std::string name : {"old", "new"})
+    CHECK_THAT(join(cut.notes), ContainsSubstring("The warm-up of '" + name + "' ended after " +
+                                                  std::to_string(cut[name].warm_up_iterations) + " of 10 iterations") &&
+                                    ContainsSubstring("the test's time is over"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/memory.hpp"
@@ -23,6 +24,17 @@ TEST_CASE("an input error names file, line and column as far as known") {
                        Message("a.txt:3:7: expected a comma"));
   CHECK_THROWS_MATCHES(throw pace::InputError({"a.txt", 3, 0}, "x"), pace::Error, Message("a.txt:3: x"));
   CHECK_THROWS_MATCHES(throw pace::InputError({}, "x"), pace::Error, Message("x"));
+}
+
+TEST_CASE("a digest is FNV-1a's") {
+  // From the test vectors of its authors.
+  static_assert(pace::digest_of("") == 0xcbf29ce484222325u);
+  static_assert(pace::digest_of("a") == 0xaf63dc4c8601ec8cu);
+  static_assert(pace::digest_of("foobar") == 0x85944171f73967e8u);
+  pace::Digest digest;
+  digest.add("foo");
+  digest.add("bar");
+  CHECK(digest.text() == "85944171f73967e8");
 }
 
 TEST_CASE("figures keep three significant digits and a unit that fits") {

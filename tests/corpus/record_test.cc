@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
 
 #include <ATen/ops/_sparse_coo_tensor_unsafe.h>
@@ -195,6 +196,18 @@ TEST_CASE("a file that exists is left alone, one that cannot be written is named
   CHECK(log_file_name("model", false) == "model_eval.txt");
   CHECK_FALSE(recorder.write_as(directory.path, "model", false));  // the same file
   CHECK(pace::test::read_file(path) == "precious");
+  // What lies there as the start of a file is neither followed nor waited for.
+  directory.write("victim", "untouched");
+  std::filesystem::create_symlink("victim", directory / "linked.txt.new");
+  CHECK_THROWS_WITH(recorder.write(directory / "linked.txt"), ContainsSubstring("linked.txt.new"));
+  CHECK(directory.read("victim") == "untouched");
+  REQUIRE(::mkfifo((directory / "waits.txt.new").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(recorder.write(directory / "waits.txt"), ContainsSubstring("waits.txt.new"));
+  std::filesystem::create_symlink("/dev/full", directory / "full.txt.new");
+  CHECK_THROWS_AS(recorder.write(directory / "full.txt"), pace::Error);
+  for (const char* name : {"linked.txt", "waits.txt", "full.txt"}) CHECK_FALSE(directory.has(name));
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  CHECK_FALSE(recorder.write(directory / "pipe"));
   const auto nowhere = directory.path / "missing" / "a.txt";
   CHECK_THROWS_AS(recorder.write(nowhere), pace::Error);
   CHECK_THROWS_WITH(recorder.write(nowhere), ContainsSubstring(nowhere.string()));
@@ -220,4 +233,6 @@ TEST_CASE("a step is written under the name of its model, into a directory that 
   Recorder idle;
   CHECK_THROWS_WITH(idle.write_as(below, "idle", true), ContainsSubstring("none was recorded"));
   CHECK_FALSE(std::filesystem::exists(below / "idle_training.txt"));
+  CHECK_THROWS_WITH(idle.write_as(directory.path / "new" / "folder", "idle", true), ContainsSubstring("none was recorded"));
+  CHECK_FALSE(directory.has("new"));
 }

@@ -12,7 +12,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "pace/clock/event.hpp"
 #include "pace/clock/graph.hpp"
@@ -57,14 +56,20 @@ TEST_CASE("a stream is blocked until it is released") {
   const auto x = at::zeros({16}, at::kCUDA);
   // Loaded before the block: loading waits for the device.
   x.add_(1);
+  testing::spin(1, device.current_stream());
   device.synchronise();
-  clock::StreamBlocker blocker(device, 10s);
+  clock::StreamBlocker blocker(device, 24h);
   const auto event = clock::own_event(device);
   const auto stream = device.current_stream();
   blocker.block(stream);
   x.add_(1);
   device.record(event.get(), stream);
-  std::this_thread::sleep_for(50ms);
+  // Work that was queued later on another stream is done, so what is blocked could have been.
+  const auto side = device.take_stream();
+  testing::spin(10, side);
+  const auto side_event = clock::own_event(device);
+  device.record(side_event.get(), side);
+  clock::wait_for(device, side_event.get());
   CHECK_FALSE(device.finished(event.get()));
   CHECK(blocker.release());
   clock::wait_for(device, event.get());
@@ -113,7 +118,7 @@ TEST_CASE("work that is forked to another stream and not joined cannot be captur
     cuda::check(cudaStreamWaitEvent(side, event.get(), 0), "forking");
     testing::spin(10, side);
   }), ContainsSubstring("another stream"));
-  CHECK(clock.time([&] { testing::spin(10, device.current_stream()); }) > 5us);
+  CHECK(clock.time([&] { testing::spin(10, device.current_stream()); }).count() > 0);
 }
 
 TEST_CASE("work on another stream, and a stream left behind, are found") {
@@ -140,7 +145,6 @@ TEST_CASE("the profiler sees every kernel, its name and its stream") {
   CudaDevice& device = on_gpu();
   clock::ProfilerClock clock(device);
   const auto side = device.take_stream();
-  // The spin lasts by the device's own timer.
   const Nanoseconds busy = clock.time([&] {
     testing::spin(200, device.current_stream());
     testing::spin(300, side);
@@ -148,7 +152,8 @@ TEST_CASE("the profiler sees every kernel, its name and its stream") {
   REQUIRE(clock.last().size() == 2);
   CHECK_THAT(clock.last()[0].name, ContainsSubstring("spin_kernel"));
   CHECK(clock.last()[0].stream != clock.last()[1].stream);
-  CHECK(busy >= 299us);
+  CHECK(busy >= std::max(clock.last()[0].duration, clock.last()[1].duration));
+  CHECK(busy <= clock.last()[0].duration + clock.last()[1].duration);
 }
 
 TEST_CASE("cuda_graph runs each call once, reads new values, and captures once for each set of operands") {
@@ -222,7 +227,7 @@ TEST_CASE("too much memory is refused, and named") {
   device.synchronise();
 }
 
-TEST_CASE("NVML tells clocks, temperature, power and reasons of this very GPU") {
+TEST_CASE("NVML reports clocks, temperature, power and reasons of this very GPU") {
   CudaDevice& device = on_gpu();
   char address[32] = {};
   cuda::check(cudaDeviceGetPCIBusId(address, sizeof address, device.index()), "asking for the address");

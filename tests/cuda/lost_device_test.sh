@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A candidate that loses the GPU is named, fails the program, and keeps nobody else from being measured.
+# A candidate that loses the GPU is named, fails the program, and keeps no other from being measured.
 #
 #   lost_device_test.sh PROGRAM
 set -uo pipefail

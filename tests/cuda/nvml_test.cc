@@ -16,7 +16,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("what the GPU tells is there, what it does not is absent") {
+TEST_CASE("what the GPU reports is there, what it does not is absent") {
   const auto nvml = Nvml::open("0000:18:00.0", fake_library().c_str());
   REQUIRE(nvml);
   const GpuState state = nvml->state();
@@ -30,12 +30,12 @@ TEST_CASE("what the GPU tells is there, what it does not is absent") {
 
 TEST_CASE("without the library or the GPU there is no Nvml, and the driver has no version") {
   CHECK(Nvml::driver_version(fake_library().c_str()) == "580.65.06");
-  CHECK(Nvml::driver_version("no_such_library.so").empty());
+  CHECK(Nvml::driver_version("no_such_library.so") == "");
   CHECK_FALSE(Nvml::open("0000:18:00.0", "no_such_library.so"));
   CHECK_FALSE(Nvml::open("0000:19:00.0", fake_library().c_str()));
 }
 
-TEST_CASE("reasons have names, and only some of them slow work down against anybody's wish") {
+TEST_CASE("reasons have names, and only some of them slow work down unasked") {
   CHECK(clock_reasons(0x5) == std::vector<std::string_view>{"idle", "power limit"});
   CHECK(clock_reasons(0).empty());
   CHECK(throttles(0x4));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of this workspace that must fail, and checks that they do, as tests (Bazel's exit code 3: built, ran
-# and failed), with messages that tell a person what is wrong and what to do.
+# and failed), with messages that say what is wrong and what to do.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 

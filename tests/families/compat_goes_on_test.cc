@@ -79,7 +79,9 @@ std::string with_a_death(CompatFixture& fixture, Earlier& earlier, Generation ge
   CHECK_THROWS_AS(fixture.run(generation), Death);
   earlier.ended = "aten.relu.default[1]";
   const auto summary = fixture.run(generation);
-  CHECK((summary.operators == 2 && summary.samples == 3 && summary.errors == 1));
+  CHECK(summary.operators == 2);
+  CHECK(summary.samples == 3);
+  CHECK(summary.errors == 1);
   return fixture.out.str();
 }
 
@@ -145,7 +147,9 @@ TEST_CASE("every sample is a result: times, errors, and outputs that differ") {
   CHECK(earlier.kept[2]["inductor"].outcome == Outcome::wrong);
   // A run that goes on counts what it was told.
   const auto again = fixture.run(Generation::new_);
-  CHECK((again.samples == 2 && again.errors == 1 && again.mismatches == 1));
+  CHECK(again.samples == 2);
+  CHECK(again.errors == 1);
+  CHECK(again.mismatches == 1);
 }
 
 TEST_CASE("while models run, a watching process reads which sample, which model, and that calls are to be expected") {
@@ -160,7 +164,7 @@ TEST_CASE("while models run, a watching process reads which sample, which model,
   (void)fixture.run(Generation::new_);
   CHECK(seen == std::vector<std::string>{"aten.relu.default[0] 0 watched", "aten.relu.default[0] 0 watched",
                                          "aten.relu.default[0] 1 watched"});
-  CHECK(std::string(pace::activity()->comparison).empty());
+  CHECK(std::string(pace::activity()->comparison) == "");
 }
 
 TEST_CASE("a lost device is published before the flow ends") {

@@ -10,6 +10,8 @@
 #include "tests/families/compat_world.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
@@ -108,10 +110,10 @@ TEST_CASE("what is left out: by name with a line, convolutions without one, unkn
   CHECK(fixture.err.str() ==
         notice() + "Evaluating an op name into an OpOverload: this LibTorch has no aten.no_such_thing.default\n"
         "Embedding inputs NYI\n");
-  CHECK(fixture.world.log.empty());
+  CHECK_THAT(fixture.world.log, Catch::Matchers::IsEmpty());
 }
 
-TEST_CASE("who decides what has an implementation can be exchanged") {
+TEST_CASE("what decides which operators have an implementation can be exchanged") {
   CompatFixture fixture(relu_of({1}));
   fixture.options.has_implementation = [](std::string_view) { return false; };
   (void)fixture.run(Generation::old);

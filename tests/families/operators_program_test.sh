@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# benches/operators as a person uses it, with input that is wrong in every way it can be: each time a message that names
+# benches/operators from the command line, with input that is wrong in every way it can be: each time a message that names
 # what is wrong and what was expected, an exit code other than 0, and nothing lost that could be measured.
 #
 #   operators_program_test.sh PROGRAM
@@ -18,6 +18,8 @@ run() {
   code=$?
 }
 fails() { ((code != 0)) || complain "exit code 0"; }
+# Before anything is measured.
+refuses() { ((code == 1)) || complain "exit code $code, expected 1"; [[ $output != *"2 measured"* ]] || complain "it ran"; }
 succeeds() { ((code == 0)) || complain "exit code $code"; }
 # Without white space, since lines are wrapped, if need be in the middle of a path.
 squeezed() { tr -d ' \n' <<<"$1"; }
@@ -34,7 +36,7 @@ case="good input"
 run --inp-file "$work/good.txt"; succeeds; says "aten.relu.default[0]"; says "2 measured"
 
 case="unknown operator, by its overload's neighbours"
-run --op aten.relu.Tensor --inp-file "$work/good.txt"; fails
+run --op aten.relu.Tensor --inp-file "$work/good.txt"; refuses
 says "--op: the recorded inputs have no operator 'aten.relu.Tensor'; it has aten.relu.default"
 
 case="an operator that LibTorch does not have"
@@ -44,16 +46,30 @@ run --inp-file "$work/unknown.txt"; fails; says "aten.no_such_thing"
 case="malformed line: file, line, column, what was expected"
 mkdir "$work/suite"
 printf 'Operator: aten.relu.default\n%s\ncnt: 1, ((T([64, f32),), {})\n' "$good" >"$work/suite/malformed.txt"
-run --inp-file "$work/suite/malformed.txt"; fails
+run --inp-file "$work/suite/malformed.txt"; refuses
 says "malformed.txt:3:18: aten.relu.default: expected a size, found 'f32"
 
 case="malformed line in a suite: the other lines are measured"
-run --suite-dir "$work/suite"; fails
+run --suite-dir "$work/suite"; ((code == 1)) || complain "exit code $code"
+says "1 of the lines and files of the inputs could not be read and were left out"
 says "left out: $work/suite/malformed.txt:3:18:"; says "1 case, 2 implementations: 2 measured"
 
 case="unknown back end"
 run --backends eager,warp --inp-file "$work/good.txt"; fails
 says "unknown back end 'warp'; known: eager, torchscript, static_runtime, aot_inductor"
+
+case="a limit that no back end is held to"
+for backends in eager torchscript; do
+  run --inp-file "$work/good.txt" --backends "$backends" --no-slower-than 1.01; fails
+  says "--no-slower-than has nothing to judge: --backends names the baseline alone ('$backends')"
+done
+run --inp-file "$work/good.txt" --backends eager; succeeds
+run --inp-file "$work/good.txt" --no-slower-than 100 --allow-undecided on; succeeds
+
+case="no time at all is no failure, and nothing measured"
+run --inp-file "$work/good.txt" --time-limit 1e-9
+((code == 4)) || complain "exit code $code"
+run --inp-file "$work/good.txt" --time-limit 1e-9 --allow-undecided on --allow-unmeasured on; succeeds
 
 case="a back end named twice"
 run --backends eager,torchscript,eager --inp-file "$work/good.txt"; fails; says "--backends: 'eager' is named twice"
@@ -68,10 +84,17 @@ run --inductor-config halide --inp-file "$work/good.txt"; fails; says "aot_induc
 
 case="a suite of nothing that can be read says what each file lacks"
 mkdir -p "$work/odd/directory.txt"; mkfifo "$work/odd/pipe.txt"
-run --suite-dir "$work/odd"; fails
-says "left out: $work/odd/pipe.txt: expected an ordinary file"
-says "left out: $work/odd/directory.txt: expected a file, found a directory"
-run --inp-file "$work/odd/pipe.txt"; fails; says "pipe.txt: expected an ordinary file"
+run --suite-dir "$work/odd"; refuses
+says "left out: $work/odd/pipe.txt: is a pipe, not a regular file; expected recorded operator inputs"
+says "left out: $work/odd/directory.txt: is a folder; expected recorded operator inputs"
+
+case="a pipe without a writer, and one whose writer takes a moment"
+PACE_PIPE_TIMEOUT=0 run --inp-file "$work/odd/pipe.txt"; fails; says "pipe.txt: is a pipe that no program writes to"
+PACE_PIPE_TIMEOUT=soon run --inp-file "$work/odd/pipe.txt"; fails; says "PACE_PIPE_TIMEOUT: 'soon' does not do"
+run --inp-file <(sleep 0.3; cat "$work/good.txt"); succeeds; says "aten.relu.default[0]"
+{ sleep 0.3; cat "$work/good.txt" >"$work/odd/pipe.txt"; } &
+run --inp-file "$work/odd/pipe.txt"; succeeds; says "aten.relu.default[0]"
+wait
 
 case="escape characters never reach the terminal"
 escape=$'\e[31m'
@@ -92,19 +115,48 @@ output=$(timeout 60 "$program" --compat new --device cpu --inp-file "$work/good.
 code=$?; fails; says "no program reads from this pipe"
 rm "$work/operatorbench_good_float32.csv"
 
-case="missing file"
-run --inp-file "$work/none.txt"; fails; says "$work/none.txt"
+case="missing file, and what is no file"
+for path in "$work/none.txt" "$work" /dev/null /dev/zero "$work/good.txt/none" "$program"; do
+  run --inp-file "$path"; refuses; says "$path"
+done
+for path in /dev/null "$work/good.txt" "$work/odd/pipe.txt"; do run --suite-dir "$path"; refuses; says "$path"; done
+
+case="a suite with members that are no files: the others are measured, and the run fails"
+mkdir -p "$work/mixed/folder.txt"; mkfifo "$work/mixed/pipe.txt"; ln -s /dev/null "$work/mixed/null.txt"
+cp "$work/good.txt" "$work/mixed/"
+run --suite-dir "$work/mixed"; ((code == 1)) || complain "exit code $code"; says "2 measured"
+says "3 of the lines and files of the inputs could not be read and were left out"
+for name in folder pipe null; do says "left out: $work/mixed/$name.txt"; done
+
+case="samples beyond the last"
+run --inp-file "$work/good.txt" --start-idx 1; refuses; says "nothing to replay: --op all, --start-idx 1"
+
+case="numbers that mean nothing, and options that contradict themselves"
+for options in "--no-slower-than inf" "--no-slower-than 1e-320" "--no-slower-than nan" "--no-slower-than 0" \
+  "--confidence 1e-320" "--confidence 0.99999999999999999" "--confidence nan" "--confidence=-1" "--threads 100000" \
+  "--max-samples 0" "--start-idx=-1" "--repeats 0" "--dtype int3" "--budget 1" "--op aten.relu.default --op all"; do
+  run --inp-file "$work/good.txt" $options; refuses; says "${options%%[ =]*}:"
+done
+
+case="a start that fails, and a run that finds nothing, leave files and folders as they were"
+mkdir "$work/new"
+run --suite-dir "$work/none" --output-dir "$work/new/a/b"; fails
+run --suite-dir "$work/odd" --output-dir "$work/new/a"; fails
+run --inp-file "$work/good.txt" --output-dir "$work/new/a" --json "$work/new/x" --csv "$work/new/x"; fails
+run --inp-file "$work/good.txt" --output-dir "$work/new/a" --resume --device warp; fails
+run --inp-file "$work/unknown.txt" --output-dir "$work/new/a" --compat new --device cpu --op aten.none.default; fails
+[[ -z $(ls -A "$work/new") ]] || complain "left: $(find "$work/new")"
 
 case="missing directory"
-run --suite-dir "$work/none"; fails; says "$work/none"
+run --suite-dir "$work/none"; refuses; says "$work/none"
 
 case="directory without recorded inputs"
 mkdir "$work/empty"
-run --suite-dir "$work/empty"; fails; says "expected files named *.txt"
+run --suite-dir "$work/empty"; refuses; says "expected files named *.txt"
 
 case="nothing left by the skip rules"
 printf 'Operator: aten.embedding.default\ncnt: 1, ((T([4, 2], f32), T([3], i64)), {})\n' >"$work/skipped.txt"
-run --inp-file "$work/skipped.txt" --skip-rules upstream; fails; says "nothing to replay"
+run --inp-file "$work/skipped.txt" --skip-rules upstream; refuses; says "nothing to replay"
 run --inp-file "$work/skipped.txt"; succeeds; says "aten.embedding.default[0]"; says "2 measured"
 
 case="unknown skip rules"

@@ -82,7 +82,7 @@ TEST_CASE("two candidates: quantiles of their speed-ups and of their ratio, mean
   CHECK_THAT(out, ContainsSubstring("Wrote " + fixture.folder.path.string() + "/table.csv"));
 }
 
-TEST_CASE("who was not measured is in the line, in the table and in the coverage, with the reason") {
+TEST_CASE("what was not measured is in the line, in the table and in the coverage, with the reason") {
   Fixture fixture({"eager", "a"});
   fixture.replay("aten.x.default", {1, 1}, {{1000, 500}, {1000, -1}});
   fixture.replay("aten.y.default", {5}, {{-1, -1}});

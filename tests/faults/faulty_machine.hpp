@@ -66,7 +66,7 @@ class FaultyMachine {
     const Nanoseconds own = (1 - waiting) * time;
     process_ += own;
     others_ += others * 2 * time;
-    // Of what this machine wanted: own + others + stolen.
+    // A share of what this machine wanted: own + others + stolen.
     stolen_ += steal / (1 - steal) * (own + others * 2 * time);
     throttled_ += throttled * time;
     switches_ += waiting > 0;

@@ -58,7 +58,7 @@ TEST_CASE("a guard fails only if the whole interval is slower") {
   CHECK(open.acceptable);
 }
 
-TEST_CASE("a judgement tells the figures, the threshold and what to do") {
+TEST_CASE("a judgement gives the figures, the threshold and what to do") {
   const auto slow = SpeedupAtLeast(1.2).judge(candidate(0.49, 0.5, 0.51));
   CHECK(slow.message ==
         "'fused' is 0.500x as fast as the baseline [0.490x, 0.510x] at 95 %, all of it below 1.20x. "
@@ -136,6 +136,20 @@ TEST_CASE("correct means that all ran and all were compared") {
   CHECK_FALSE(correct.match(result));
 }
 
+TEST_CASE("what was never reached is not incorrect, unless its device was lost") {
+  pace::Result result;
+  result.implementations = {candidate(1, 1, 1), candidate(1, 1, 1)};
+  result.implementations.back().outcome = Outcome::unreached;
+  result.implementations.back().message = "no time";
+  const pace::Correct correct;
+  CHECK(correct.match(result));
+  CHECK(correct.toString() == "is not known to be incorrect:\n  'fused' was not measured: no time");
+  CHECK(correct.match(result.implementations.back()));
+  result.lost_device = "an illegal address";
+  CHECK_FALSE(correct.match(result));
+  CHECK_THAT(correct.toString(), ContainsSubstring("its device was lost: an illegal address"));
+}
+
 TEST_CASE("as expected means correct, and no judgement against it") {
   pace::Result result;
   result.implementations.push_back(candidate(1, 1, 1));
@@ -147,6 +161,11 @@ TEST_CASE("as expected means correct, and no judgement against it") {
   const pace::AsExpected as_expected;
   CHECK_FALSE(as_expected.match(result));
   CHECK(as_expected.toString() == "\nfailed: too slow");
+  // What was not reached proves no claim, and breaks no guard.
+  each.outcome = Outcome::unreached;
+  CHECK_FALSE(as_expected.match(result));
+  each.judgements.pop_back();
+  CHECK(as_expected.match(result));
   each.judgements.clear();
   each.outcome = Outcome::threw;
   CHECK_FALSE(as_expected.match(result));

@@ -34,7 +34,7 @@ std::size_t cycles_until_decided(Panel& panel, Samples& samples, Time time, std:
   for (std::size_t cycle = 1; cycle <= most; ++cycle) {
     for (std::size_t i = 0; i < samples.size(); ++i)
       for (int round = 0; round < 2; ++round) samples[i].push_back(Nanoseconds(time(i)));
-    panel.add_cycle(samples, samples[0].size() - 2, 2);
+    panel.add_cycle(samples, samples[0].size() - 2, 2, 1);
     if (panel.decided()) return cycle;
   }
   return most + 1;
@@ -55,7 +55,7 @@ TEST_CASE("rates are shared by Holm's procedure, each side for itself") {
   CHECK_THAT(rates(0.03, 0.006).beta, WithinRel(0.002, 1e-12));
 }
 
-TEST_CASE("who has rates of its own takes no share") {
+TEST_CASE("an expectation with rates of its own takes no share") {
   const std::vector<Demand> demands{SpeedupAtLeast(1).demand(), SpeedupAtLeast(1).alpha(0.2).demand()};
   const auto one = [](std::size_t) { return 1.0; };
   const auto rates = pace::gate::shared_rates(
@@ -108,26 +108,27 @@ TEST_CASE("the rule and the judgement afterwards say the same") {
 }
 
 TEST_CASE("a slow side is decided by the size of the difference, by the rule as by the judgement afterwards") {
-  const auto decided = [](double factor, Nanoseconds cycle, std::size_t cycles) {
+  // `side`: what the longer side takes within a cycle, two samples of three iterations.
+  const auto decided = [](double factor, Nanoseconds side, std::size_t cycles) {
     Panel panel({1e-3, 1e-2});
     const NoSlowerThan guard(1.02);
     panel.watch(guard.demand(), 1, 0);
     Samples samples(2);
     for (std::size_t i = 0; i < cycles; ++i) {
-      samples[0].insert(samples[0].end(), 2, Nanoseconds(4e4));
-      samples[1].insert(samples[1].end(), 2, Nanoseconds(4e4 * factor));
-      panel.add_cycle(samples, samples[0].size() - 2, 2);
+      samples[0].insert(samples[0].end(), 2, side / 6 / std::max(factor, 1.0));
+      samples[1].insert(samples[1].end(), 2, side / 6 / std::max(factor, 1.0) * factor);
+      panel.add_cycle(samples, samples[0].size() - 2, 2, 3);
     }
     auto row = rows::measured("candidate");
     row.samples = samples[1];
     row.log_ratios = pace::stats::paired_log_ratios(samples[0], samples[1], 2);
     row.context.rounds_per_cycle = 2;
-    row.context.cycle = cycle;
+    row.context.iterations = 3;
     const auto verdict = guard.judge(row).verdict;
-    CHECK(panel.decided(cycle) == (verdict != Verdict::undecided));
+    CHECK(panel.decided() == (verdict != Verdict::undecided));
     return verdict;
   };
-  const Nanoseconds slow = pace::gate::slow_cycle, quick = 0.99 * slow;
+  const Nanoseconds slow = 1.01 * pace::gate::slow_side, quick = 0.99 * pace::gate::slow_side;
   CHECK(decided(20'000, slow, 2) == Verdict::undecided);
   CHECK(decided(20'000, slow, 3) == Verdict::failed);
   CHECK(decided(20'000, quick, 3) == Verdict::undecided);
@@ -183,7 +184,7 @@ TEST_CASE("every candidate is judged by what was stated for it") {
   REQUIRE(result["same"].judgements.size() == 1);
   CHECK(result["same"].judgements[0].verdict == Verdict::passed);
   CHECK(result["slow"].judgements[0].verdict == Verdict::failed);
-  // Of four, two are decided on the dear side (the claim passed, one guard failed), so Holm leaves a half of 0.1 %.
+  // Two of four are decided on the costly side (the claim passed, one guard failed), so Holm leaves a half of 0.1 %.
   CHECK_THAT(result["slow"].judgements[0].message, ContainsSubstring("wrongly failed: 0.05 %"));
 }
 

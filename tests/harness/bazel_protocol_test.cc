@@ -37,7 +37,7 @@ TEST_CASE("XML_OUTPUT_FILE: a test case per gate, and Catch2's own beside them")
   const Scratch folder;
   const auto program = run("'fast enough,too slow'", bazel(folder));
   CHECK(program.code == 42);
-  CHECK(program.err.empty());
+  CHECK(program.err == "");
   const auto root = xml_in(folder);
   REQUIRE(root.children.size() == 5);
   CHECK(root.children[0].attributes.at("name") == "first");
@@ -93,7 +93,7 @@ TEST_CASE("TEST_WARNINGS_OUTPUT_FILE: open guards, unsettled warm-ups, load") {
 TEST_CASE("TEST_WARNINGS_OUTPUT_FILE stays empty where nothing is to be warned of") {
   const Scratch folder;
   CHECK(run("", bazel(folder)).code == 0);
-  CHECK(folder.read("warnings").empty());
+  CHECK(folder.read("warnings") == "");
   const auto full = run("'open guard'", "TEST_WARNINGS_OUTPUT_FILE=/dev/full");
   CHECK(full.code == 1);
   CHECK_THAT(full.err, ContainsSubstring("No space left on device"));
@@ -129,6 +129,22 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: every test was skipped") {
   CHECK(folder.read("infrastructure") == "tests\nevery test was skipped; nothing was measured\n");
 }
 
+TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE follows the exit code") {
+  const Scratch folder;
+  const auto variables = bazel(folder);
+  for (const std::string arguments : {"skips --allow-unmeasured on", "'measures nothing' --allow-unmeasured on",
+                                      "'under load' --allow-undecided on"}) {
+    CAPTURE(arguments);
+    CHECK(run(arguments, variables).code == 0);
+    CHECK_FALSE(fs::exists(folder / "infrastructure"));
+  }
+  CHECK(run("'measures nothing'", variables).code == 4);
+  CHECK(folder.read("infrastructure") == "tests\nno implementation could be measured; nothing was measured\n");
+  const auto full = run("skips", "TEST_INFRASTRUCTURE_FAILURE_FILE=/dev/full");
+  CHECK(full.code == 1);
+  CHECK_THAT(full.err, ContainsSubstring("No space left on device"));
+}
+
 TEST_CASE("TEST_TIMEOUT: what is not reached is undecided and told, and the program ends by itself") {
   // The process exists already when it looks at the clock, so next to nothing is left of this.
   const Scratch folder;
@@ -161,14 +177,14 @@ TEST_CASE("TEST_SHARD_STATUS_FILE is touched, and each test runs in one shard") 
   for (const auto* index : {"0", "1"}) {
     const auto program = run("'fast enough,open guard that says so'", shards + "TEST_SHARD_INDEX=" + index);
     CHECK(program.code == 0);
-    CHECK(program.err.empty());
+    CHECK(program.err == "");
     out += program.out;
   }
   CHECK(fs::exists(folder / "status"));
   for (const std::string name : {"\nfirst", "\nguarded"}) {
     const auto at = out.find(name);
-    REQUIRE(at != std::string::npos);
-    CHECK(out.find(name, at + 1) == std::string::npos);
+    CHECK_THAT(out, ContainsSubstring(name));
+    if (at != std::string::npos) CHECK_THAT(out.substr(at + 1), !ContainsSubstring(name));
   }
 }
 
@@ -181,7 +197,7 @@ TEST_CASE("--save-baseline and --baseline: the same machine, another one, and no
   CHECK(same.code == 43);
   CHECK(run("--allow-undecided on --baseline " + base).code == 0);
   CHECK_THAT(same.out, ContainsSubstring("2 expectations, 2 of them undecided and let through"));
-  // The samples' times never vary, so whoever knows that may say so.
+  // The samples' times never vary, so a gate that relies on that may say so.
   CHECK_THAT(run("--process-spread 0.001 --baseline " + base).out, ContainsSubstring("2 expectations, met"));
   const auto slower = run("--process-spread 0.001 --baseline-margin 0.9 --baseline " + base);
   CHECK(slower.code == 1);

@@ -123,7 +123,7 @@ TEST_CASE("matchers combine with Catch2's, on either side") {
   CHECK_FALSE((is_named("eager") && pace::Correct()).match(fused));
 }
 
-TEST_CASE("what was not shown meets neither a matcher nor its negation") {
+TEST_CASE("what was not shown meets no negation, and of the matchers only guards") {
   auto result = summary();
   CHECK_FALSE(pace::SpeedupAtLeast(1.5).match(result["fused"]));  // undecided
   CHECK_FALSE((!pace::SpeedupAtLeast(1.5)).match(result["fused"]));
@@ -132,7 +132,8 @@ TEST_CASE("what was not shown meets neither a matcher nor its negation") {
   CHECK_FALSE((!pace::NoSlowerThan(0.7)).match(result["fused"]));
   for (const auto outcome : {pace::Outcome::refused, pace::Outcome::unreached}) {
     result.implementations[1] = sample::without_figures("fused", outcome, "why");
-    CHECK_FALSE(pace::Correct().match(result));
+    // No time is no fault.
+    CHECK(pace::Correct().match(result) == (outcome == pace::Outcome::unreached));
     CHECK_FALSE((!pace::Correct()).match(result));
     CHECK_FALSE((!pace::Correct()).match(result["fused"]));
     CHECK_FALSE((!pace::AsExpected()).match(result));
@@ -168,6 +169,32 @@ TEST_CASE("a judgement is published where it alone decides, and matching leaves 
   CHECK(published.verdicts.size() == 1);
   CHECK(result["fused"].judgements.empty());
   CHECK(shown(result) == shown(summary()));
+}
+
+TEST_CASE("a guard that is let through undecided is published once from every combination, whether or not that rests on it") {
+  auto result = summary();
+  auto never = sample::without_figures("fused", pace::Outcome::unreached, "why");
+  const pace::NoSlowerThan guard(0.7);
+  for (const auto& row : {result["fused"], never}) {
+    const auto verdicts_of = [&row](const auto& matcher) {
+      const Published published;
+      static_cast<void>(matcher.match(row));
+      return published.verdicts;
+    };
+    const std::vector once{pace::Verdict::undecided};
+    CHECK(verdicts_of(guard) == once);
+    CHECK(verdicts_of(!guard) == once);
+    CHECK(verdicts_of(!!guard) == once);
+    CHECK(verdicts_of(guard && pace::Correct()) == once);
+    CHECK(verdicts_of(pace::Correct() && guard) == once);
+    CHECK(verdicts_of(pace::Correct() || guard) == once);
+    CHECK(verdicts_of(guard || is_named("fused")) == once);
+    CHECK(verdicts_of(!(pace::Correct() && (is_named("eager") || guard))) == once);
+    CHECK_THAT(row, guard && pace::Correct());
+    CHECK_THAT(row, guard || is_named("eager"));
+    CHECK_FALSE((!guard).match(row));
+    CHECK(verdicts_of(!pace::NoSlowerThan(0.7).when_undecided(pace::gate::WhenUndecided::let_through)).empty());
+  }
 }
 
 TEST_CASE("a failure of a combination has what each part says") {

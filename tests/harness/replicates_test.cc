@@ -9,11 +9,18 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
+#include <catch2/matchers/catch_matchers_quantifiers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/gate/expectation.hpp"
 
 namespace {
 
+using Catch::Matchers::AnyMatch;
+using Catch::Matchers::NoneMatch;
+using Catch::Matchers::StartsWith;
 using Words = std::vector<std::string>;
 namespace harness = pace::harness;
 
@@ -26,11 +33,12 @@ pace::ImplementationResult measured(double log_ratio) {
   return row;
 }
 
-TEST_CASE("each process has files, a seed and a limit of its own behind its parent's command line") {
+TEST_CASE("each process has files, a seed and a limit of its own over its parent's command line") {
   const double endless = std::numeric_limits<double>::infinity();
   const Words words{"layer norm", "--processes=5", "--json:a.json", "--seed", "7"};
   auto expected = words;
-  expected.insert(expected.end(), {"--processes", "1", "--seed", "3", "--allow-undecided", "on"});
+  expected.insert(expected.end(), {"--end-of-defaults", "--processes", "1", "--seed", "3", "--allow-undecided", "on",
+                                   "--allow-unmeasured", "off"});
   CHECK(harness::detail::words_for_replicate(words, {}, 2, 3, pace::Nanoseconds(endless)) == expected);
   expected.insert(expected.end(), {"--time-limit", "9.500", "--csv", "b-2", "--json", "a-2.json", "--junit", "d.e/c-2.xml"});
   CHECK(harness::detail::words_for_replicate(words, {.csv = "b", .json = "a.json", .junit = "d.e/c.xml"}, 2, 3,
@@ -43,13 +51,9 @@ TEST_CASE("each process gets the environment, but none of Bazel's files") {
   ::setenv("XML_OUTPUT_FILE", "/tmp/parents.xml", 1);
   const auto environment = harness::detail::environment_for_replicates("found");
   ::unsetenv("XML_OUTPUT_FILE");
-  const auto has = [&](const std::string& start) {
-    return std::any_of(environment.begin(), environment.end(),
-                       [&](const std::string& each) { return each.starts_with(start); });
-  };
-  CHECK(has("PACE_REPLICATE_FILE=found"));
-  CHECK(has("PATH="));
-  CHECK_FALSE(has("XML_OUTPUT_FILE="));
+  CHECK_THAT(environment, AnyMatch(StartsWith("PACE_REPLICATE_FILE=found")));
+  CHECK_THAT(environment, AnyMatch(StartsWith("PATH=")));
+  CHECK_THAT(environment, NoneMatch(StartsWith("XML_OUTPUT_FILE=")));
 }
 
 TEST_CASE("a process leaves what it found in a file without a name, so that nothing stays when all are killed") {
@@ -87,7 +91,7 @@ TEST_CASE("what a process found comes back as it was") {
   }
   const auto left = harness::detail::read_left(path);
   REQUIRE(left.findings.size() == 2);
-  CHECK(left.problems.empty());
+  CHECK_THAT(left.problems, Catch::Matchers::IsEmpty());
   CHECK(left.closed == 1);
   CHECK(left.findings[0].comparison == "case");
   CHECK(left.findings[0].implementation == "mine");

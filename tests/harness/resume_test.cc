@@ -53,7 +53,9 @@ TEST_CASE("what the time did not suffice for is measured again") {
   not_at_all.implementations = {sample::without_figures("eager", pace::Outcome::unreached, "no time")};
   auto crashed = sample::comparison("crashed");
   crashed.implementations.push_back(sample::without_figures("bad", pace::Outcome::crashed, "signal 11"));
-  write(folder / "a.json", {sample::comparison("whole"), partly, not_at_all, crashed});
+  auto cut_short = sample::comparison("cut short");
+  cut_short.stop_reason = pace::StopReason::deadline;
+  write(folder / "a.json", {sample::comparison("whole"), partly, not_at_all, crashed, cut_short});
   CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"whole", "crashed"});
 }
 
@@ -73,6 +75,37 @@ TEST_CASE("a file that was cut off anywhere keeps every result that is whole") {
   // As some file systems leave it after the machine went down.
   folder.write("a.json", whole.substr(0, second + 50) + std::string(100, '\0'));
   CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"one"});
+}
+
+TEST_CASE("figures that no measurement has, and text behind the end, are refused") {
+  const Scratch folder;
+  const std::string whole = write(folder / "a.json", {sample::comparison("one"), sample::comparison("two")});
+  const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
+    auto changed = whole;
+    const auto at = changed.find(from);
+    REQUIRE(at != std::string::npos);
+    changed.replace(at, from.size(), to);
+    CAPTURE(to);
+    CHECK_THROWS_WITH(results_to_resume(folder.write("b.json", changed), configuration),
+                      ContainsSubstring("b.json:6: --resume: expected a result file") && ContainsSubstring(why));
+  };
+  for (const std::string median : {"-4000.0", "0", "1"})
+    refused("\"median_ns\":4000.0", "\"median_ns\":" + median, "min_ns, q20_ns, median_ns: expected numbers from 0 on");
+  for (const std::string median : {"9000", "1e300"})
+    refused("\"median_ns\":4000.0", "\"median_ns\":" + median, "min_ns, q20_ns, median_ns, q80_ns: expected numbers from 0 on");
+  refused("\"median_ns\":4000.0", "\"median_ns\":\"fast\"", "must be number");
+  refused("\"median\":2.0", "\"median\":-2.0", "q20, median: expected numbers from 0 on");
+  refused("\"median\":2.0", "\"median\":5.0", "q20, median, q80: expected");
+  refused("\"low_ns\":2000.0", "\"low_ns\":-1", "low_ns: expected numbers from 0 on");
+  refused("\"low\":1.0", "\"low\":7.0", "low, high: expected numbers from 0 on in ascending order");
+  refused("\"spread\":0.125", "\"spread\":-1", "spread: expected numbers from 0 on");
+  refused("\"samples_ns\":[2000.0", "\"samples_ns\":[-2000.0", "samples_ns: expected times from 0 on");
+  for (const std::string& more : {std::string("x"), std::string("{}\n"), std::string("}\n"), std::string(3, '\0')})
+    CHECK_THROWS_WITH(results_to_resume(folder.write("b.json", whole + more), configuration),
+                      ContainsSubstring("b.json:9: --resume: ") && ContainsSubstring("text follows the end of the results"));
+  // The closing bracket may be cut off.
+  CHECK(names(results_to_resume(folder.write("b.json", whole.substr(0, whole.size() - 2)), configuration)) ==
+        Names{"one", "two"});
 }
 
 TEST_CASE("a file without a result, or none at all, is nothing to resume from; what is no such file is refused") {
@@ -119,5 +152,5 @@ TEST_CASE("a build has one name") {
   const auto name = pace::harness::build_id();
   CHECK(name.size() == 16);
   CHECK(name == pace::harness::build_id());
-  CHECK(name != pace::harness::detail::Digest().text());
+  CHECK(name != pace::Digest().text());
 }

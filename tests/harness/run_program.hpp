@@ -1,4 +1,4 @@
-// Runs the sample program as a process, as Bazel and people do.
+// Runs the sample program as a process, as Bazel and a shell do.
 #pragma once
 
 #include <sys/wait.h>

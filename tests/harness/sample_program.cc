@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/harness/session.hpp"
 #include "pace/pace.hpp"
+#include "pace/subject/process.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
@@ -63,7 +65,8 @@ pace::ImplementationResult measured(const std::string& name, double nanoseconds)
   result.name = name;
   result.outcome = pace::Outcome::measured;
   result.checked = true;
-  result.time.emplace().median = pace::Nanoseconds(nanoseconds);
+  auto& time = result.time.emplace();
+  time.min = time.q20 = time.median = time.q80 = time.max = pace::Nanoseconds(nanoseconds);
   return result;
 }
 
@@ -77,7 +80,7 @@ pace::Result comparison(const std::string& name) {
   for (auto& row : result.implementations) row.context.comparison = name;
   auto& speedup = result.implementations[1].speedup.emplace();
   speedup.observations = 5;
-  speedup.median = 2;
+  speedup.q20 = speedup.median = speedup.q80 = 2;
   speedup.interval = pace::Interval<double>{1.9, 2.1, result.confidence};
   return result;
 }
@@ -224,6 +227,50 @@ TEST_CASE("stated open guard", "[.]") {
   CHECK_THAT(result, pace::AsExpected());
 }
 
+TEST_CASE("open guard in combinations", "[.]") {
+  auto result = comparison("combined");
+  auto& row = result.implementations[1];
+  row.speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  row.judgements.push_back(pace::NoSlowerThan(1.02).judge(row));
+  // Stated, and asked again.
+  pace::run_context().publish(result);
+  const pace::NoSlowerThan guard(1.02);
+  CHECK_THAT(row, pace::Correct() && guard);
+  CHECK_THAT(row, pace::SpeedupAtLeast(1.5) || guard);
+  CHECK_THAT(row, pace::Correct() || guard);
+  CHECK_THAT(row, !(pace::SpeedupAtLeast(5) && guard));
+}
+
+TEST_CASE("open guard in one combination", "[.]") {
+  auto result = comparison("combined");
+  result.implementations[1].speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::Correct() && pace::NoSlowerThan(1.02));
+}
+
+TEST_CASE("correct in its time", "[.]") {
+  CallClock clock;
+  const auto result = pace::compare("timely", at::ones({16}))
+                          .baseline("eager", adding(clock))
+                          .candidate("fused", adding(clock))
+                          .expect(pace::NoSlowerThan(10))
+                          .budget(std::chrono::milliseconds(100))
+                          .run(clock);
+  REQUIRE_THAT(result, pace::Correct());
+  CHECK_THAT(result, pace::AsExpected());
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(10));
+}
+
+TEST_CASE("correctness alone in its time", "[.]") {
+  CallClock clock;
+  const auto result =
+      pace::compare("timely", at::ones({16})).baseline("eager", adding(clock)).candidate("fused", adding(clock)).run(clock);
+  CHECK_THAT(result, pace::Correct());
+}
+
+TEST_CASE("does nothing", "[.]") {}
+TEST_CASE("asserts something", "[.]") { CHECK(extra_option.empty()); }
+
 /// Far slower than the time that there is.
 TEST_CASE("too slow for its time", "[.]") {
   CallClock clock;
@@ -320,6 +367,17 @@ TEST_CASE("waits to be interrupted", "[.]") {
     for (;;) ::pause();
   });
 }
+TEST_CASE("waits for another program", "[.]") {
+  static_cast<void>(pace::subject::detail::run_process(
+      {"sh", "-c", "sleep 1000 & echo waits for $!; wait"}, [](std::string_view line) { std::cout << line << std::endl; }));
+}
+TEST_CASE("reports the signals that it ignores, and those that its supervisor does", "[.]") {
+  for (const std::string& process : {std::string("self"), std::to_string(::getppid())}) {
+    std::ifstream status("/proc/" + process + "/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("SigIgn:")) std::cout << line << std::endl;
+  }
+}
 
 int main(int argc, char** argv) {
   void* const shared =
@@ -336,6 +394,10 @@ int main(int argc, char** argv) {
   config.after_parse = [](pace::harness::SessionOptions&) {
     if (extra_option == "bad") throw pace::InputError({}, "--extra: 'bad' was given, another word was expected");
   };
+  config.prepare = [](std::ostream&, std::ostream&) {
+    if (extra_option == "unusable") throw pace::InputError({}, "no such inputs");
+  };
+  config.complaint = [] { return extra_option == "incomplete" ? "a line was left out" : ""; };
   config.configuration = [] { return pace::harness::Configuration{{"--extra", extra_option}}; };
   return pace::harness::main(argc, argv, config);
 }

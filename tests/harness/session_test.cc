@@ -1,6 +1,7 @@
 // What a measuring program does with its command line, its files and Bazel: seen from outside, as a process.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <sys/stat.h>
@@ -10,12 +11,13 @@
 #include <filesystem>
 #include <string>
 
-#include "pace/report/output_file.hpp"
+#include "pace/core/output_file.hpp"
 #include "tests/harness/run_program.hpp"
 #include "tests/report/temporary_file.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Matches;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -30,11 +32,11 @@ TEST_CASE("results that are good enough: table, totals, exit code 0") {
   CHECK(program.code == 0);
   CHECK_THAT(program.out, ContainsSubstring("speed-up") && ContainsSubstring("2.00x  [1.90, 2.10]") &&
                               ContainsSubstring("All tests passed") && ContainsSubstring("1 case, 2 implementations"));
-  CHECK(program.out.find('\033') == std::string::npos);
+  CHECK_THAT(program.out, !ContainsSubstring("\033"));
   CHECK_THAT(run("--no-table").out, !ContainsSubstring("speed-up"));
 }
 
-TEST_CASE("an expectation that is not met fails the program and tells a person what to do") {
+TEST_CASE("an expectation that is not met fails the program and says what to do") {
   const auto program = run("'too slow'");
   CHECK(program.code != 0);
   CHECK_THAT(program.out, ContainsSubstring("'fused' (1.00 us, speed-up 2.00x [1.90x, 2.10x]) was expected"));
@@ -66,21 +68,48 @@ TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
                                         "seed 255, operands 2, alpha 0.01, beta 0.02, stop 1, threads 2, extra word"));
   CHECK_THAT(run("'shows*' -r compact", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 77,"));
   CHECK_THAT(run("'shows*' -r compact --seed 5", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 5,"));
-  // A target's own arguments, then those of whoever runs it.
-  CHECK_THAT(run("'shows*' -r compact --seed 5 --alpha 0.01 --seed 6").out, ContainsSubstring("seed 6,"));
+  CHECK_THAT(run("'shows*' -r compact --seed 5 --alpha 0.01 --seed 5").out, ContainsSubstring("seed 5,"));
+  // A target's own arguments are defaults below those of the command line.
+  const std::string mark = " --end-of-defaults ";
+  CHECK_THAT(run("--seed=5 --alpha=0.01" + mark + "--seed 6 'shows*' -r compact").out,
+             ContainsSubstring("seed 6,") && ContainsSubstring("alpha 0.01,"));
+  CHECK_THAT(run("--seed 5 'shows*'" + mark + "-r compact --seed=6 --alpha 0.01").out, ContainsSubstring("seed 6,"));
+  CHECK_THAT(run("--no-table 'shows*'" + mark + "--no-table -r compact --seed 6").out, ContainsSubstring("seed 6,"));
+  CHECK_THAT(run("--seed:5 'shows*'" + mark + "-r compact").out, ContainsSubstring("seed 5,"));
 }
 
 TEST_CASE("a bad command line ends with a message before any test") {
   const auto [arguments, message] = GENERATE(table<std::string, std::string>({
-      {"--budget abc", "--budget: 'abc' does not do; expected a number of seconds above 0"},
+      {"--budget abc", "--budget: 'abc' does not do; expected a number of seconds from"},
       {"--budget 0", "--budget: '0' does not do"},
       {"--budget 1s", "--budget: '1s' does not do"},
       {"--budget inf", "--budget: 'inf' does not do"},
+      {"--budget 1e-320", "--budget: '1e-320' does not do"},
+      {"--warm-up 1e300", "--warm-up: '1e300' does not do"},
+      {"--time-limit nan", "--time-limit: 'nan' does not do"},
+      {"--patience 1e-300 --isolation on", "--patience: '1e-300' does not do"},
       {"--max-rounds 0", "--max-rounds: '0' does not do"},
+      {"--max-rounds 18446744073709551615", "--max-rounds: '18446744073709551615' does not do; expected a whole"},
+      {"--max-rounds 10000001", "--max-rounds: '10000001' does not do; expected a whole number from 1 to"},
       {"--confidence 95", "--confidence: '95' does not do"},
+      {"--confidence 1e-320", "--confidence: '1e-320' does not do; expected a number from 0.01 to 0.999999"},
+      {"--confidence 0.99999999999999999", "--confidence: '0.99999999999999999' does not do"},
+      {"--confidence nan", "--confidence: 'nan' does not do"},
       {"--seed 18446744073709551616", "--seed: '18446744073709551616' does not do"},
       {"--operands mine", "expected crossover, fixed or shared"},
-      {"--alpha 1", "--alpha: '1' does not do; expected a number between 0 and 0.5"},
+      {"--alpha 1", "--alpha: '1' does not do; expected a number from 0.000000001 to 0.49"},
+      {"--beta 1e-320", "--beta: '1e-320' does not do"},
+      {"--disturbance 1e-320", "--disturbance: '1e-320' does not do; expected a number from 0.001 to 1"},
+      {"--figures 1e-320", "--figures: '1e-320' does not do; expected a number from 0.001 to 10, or 0"},
+      {"--processes 10000000", "--processes: '10000000' does not do; expected a whole number from 1 to 1000"},
+      {"--baseline-margin inf", "--baseline-margin: 'inf' does not do; expected a number from 0.001 to"},
+      {"--baseline-expires 1e-320", "--baseline-expires: '1e-320' does not do"},
+      {"--process-spread 1e-320", "--process-spread: '1e-320' does not do"},
+      {"--budget 1 --budget 2", "--budget: is given twice, as '1' and as '2'; expected it once"},
+      {"--json a --csv b --json c", "--json: is given twice, as 'a' and as 'c'; expected it once"},
+      {"--seed=1 --end-of-defaults --seed 2 --seed 3", "--seed: is given twice, as '2' and as '3'; expected it once"},
+      {"--patience 5", "--patience has no meaning where the tests run in this process; expected --isolation on beside it"},
+      {"--patience 5 --isolation off", "--patience has no meaning where the tests run in this process"},
       {"--allow-undecided perhaps", "--allow-undecided: 'perhaps' does not do; expected on or off"},
       {"--allow-unmeasured 1", "--allow-unmeasured: '1' does not do; expected on or off"},
       {"--baseline-margin 1.1", "--baseline-margin: has no meaning without --baseline FILE"},
@@ -89,7 +118,9 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--stop soon", "--stop: 'soon' does not do; expected decided or budget"},
       {"--clock sundial", "--clock: 'sundial' does not do; expected event (or hot), graph, cold"},
       {"--figures=-1", "--figures: '-1' does not do"},
-      {"--threads two", "--threads: 'two' does not do; expected a whole number from 0 on"},
+      {"--threads two", "--threads: 'two' does not do; expected a whole number from 0 to "},
+      {"--threads 100000", "--threads: '100000' does not do; expected a whole number from 0 to "},
+      {"--extra unusable", "no such inputs"},
       {"--csv", "Expected argument following --csv"},
       {"--colour", "Unrecognised token: --colour"},
       {"--extra bad", "another word was expected"},
@@ -142,7 +173,7 @@ TEST_CASE("under bazel test, files go to the undeclared outputs") {
   CHECK(outputs.read("mine.csv") == outputs.read("results.csv"));
 }
 
-TEST_CASE("under bazel run, a relative path starts where the person stands") {
+TEST_CASE("under bazel run, a relative path starts in the shell's folder") {
   const Scratch folder;
   CHECK(run("--csv mine.csv", "BUILD_WORKING_DIRECTORY=" + folder.path.string()).code == 0);
   CHECK_THAT(folder.read("mine.csv"), ContainsSubstring("first,fused"));
@@ -160,7 +191,7 @@ TEST_CASE("one file for two outputs is refused, however it is spelt, and so is o
       CHECK_THAT(program.err, ContainsSubstring(refusal));
       CHECK_THAT(program.out, !ContainsSubstring("passed"));
     }
-  const pace::report::OutputFile other_run(json);
+  const pace::OutputFile other_run(json);
   const auto program = run("--csv " + json);
   CHECK(program.code == 1);
   CHECK_THAT(program.err, ContainsSubstring(json) && ContainsSubstring(refusal));
@@ -180,6 +211,53 @@ TEST_CASE("a start that fails leaves what an earlier run has written") {
     CHECK_THAT(folder.read(name), ContainsSubstring("fused") && !ContainsSubstring("earlier"));
 }
 
+TEST_CASE("a start that fails, or a run that finds nothing, leaves no new file") {
+  const Scratch folder;
+  const std::string file = folder / "a";
+  for (const std::string& options :
+       {"--json " + file + " --csv " + file, "--csv " + file + " --junit " + folder / "./a",
+        "--csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --save-baseline /nonexistent/a",
+        "--processes 2 --csv " + file + " --json " + file}) {
+    CHECK(run(options).code == 1);
+    CHECK(fs::is_empty(folder.path));
+  }
+  const std::string files = " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml" +
+                            " --save-baseline " + folder / "a.base";
+  for (const std::string test : {"skips", "'shows what it was given'", "'no such test'"}) {
+    CHECK(run(test + files).code != 0);
+    CHECK(fs::is_empty(folder.path));
+    folder.write("a.json", "earlier");
+    CHECK(run(test + files).code != 0);
+    CHECK(folder.read("a.json") == "earlier");
+    fs::remove(folder / "a.json");
+  }
+  // This is no failure.
+  CHECK(run("skips --allow-unmeasured on" + files).code == 0);
+  CHECK_THAT(folder.read("a.json"), Matches("[^]*\\]\n\\}\n"));
+}
+
+TEST_CASE("files that an earlier run of more processes has left are not taken for this run's") {
+  const Scratch folder;
+  const std::string options = " --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json " + folder / "a.json";
+  for (int process = 1; process <= 14; ++process) folder.write("a-" + std::to_string(process) + ".csv", "earlier");
+  for (const char* name : {"a-1.json", "a-2.json", "a-20.json", "b-2.csv"}) folder.write(name, "earlier");
+  CHECK(run("measures --extra bad" + options).code == 1);
+  for (const char* name : {"a-1.csv", "a-2.csv", "a-14.csv", "a-2.json"}) CHECK(folder.read(name) == "earlier");
+  const auto program = run("measures" + options);
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("removed " + folder / "a-14.csv" + ", which an earlier run has left"));
+  for (const char* name : {"a-13.csv", "a-14.csv"}) CHECK_FALSE(folder.has(name));
+  for (const char* name : {"a-1.csv", "a-1.json", "a-2.csv", "a-2.json"}) CHECK_THAT(folder.read(name), ContainsSubstring("fused"));
+  // These are none of a run's, which counts without gaps.
+  CHECK(folder.read("a-20.json") == "earlier");
+  CHECK(folder.read("b-2.csv") == "earlier");
+  const pace::OutputFile other_run(folder / "a.json");
+  const auto refused = run("measures" + options);
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err, ContainsSubstring("another run, or another option of this one, writes to it"));
+}
+
 TEST_CASE("a pipe without another end is an error, for what is written and what is read") {
   const Scratch folder;
   const std::string pipe = folder / "pipe";
@@ -189,7 +267,7 @@ TEST_CASE("a pipe without another end is an error, for what is written and what 
     CHECK(program.code == 1);
     CHECK_THAT(program.err, ContainsSubstring("no program reads from this pipe"));
   }
-  const auto program = run("--baseline " + pipe);
+  const auto program = run("--baseline " + pipe, "PACE_PIPE_TIMEOUT=0");
   CHECK(program.code == 1);
   CHECK_THAT(program.err, ContainsSubstring("is a pipe that no program writes to"));
 }
@@ -200,14 +278,18 @@ TEST_CASE("names, messages and exceptions send nothing but colours to the termin
     const auto all = program.out + program.err;
     CHECK_THAT(all, ContainsSubstring("evil\\x1b[2J\\u009b1m\\x9b\\x0d") && ContainsSubstring("title\\x07") &&
                         ContainsSubstring("differs\\x1b[8m") && ContainsSubstring("thrown\\x1b[2J"));
-    CHECK(all.find("\033[2J") == std::string::npos);
-    CHECK(all.find("\033[8m") == std::string::npos);
-    CHECK(all.find("\033]") == std::string::npos);
-    for (const char* const each : {"\007", "\r", "\xc2\x9b"}) CHECK(all.find(each) == std::string::npos);
-    CHECK((all.find('\033') != std::string::npos) == (colours == "ansi"));
+    CHECK_THAT(all, !ContainsSubstring("\033[2J"));
+    CHECK_THAT(all, !ContainsSubstring("\033[8m"));
+    CHECK_THAT(all, !ContainsSubstring("\033]"));
+    for (const char* const each : {"\007", "\r", "\xc2\x9b"}) CHECK_THAT(all, !ContainsSubstring(each));
+    if (colours == "ansi") {
+      CHECK_THAT(all, ContainsSubstring("\033"));
+    } else {
+      CHECK_THAT(all, !ContainsSubstring("\033"));
+    }
   }
   const auto program = run("--json '/nonexistent\033[2J/a'");
-  CHECK(program.err.find('\033') == std::string::npos);
+  CHECK_THAT(program.err, !ContainsSubstring("\033"));
 }
 
 TEST_CASE("several processes write a file each, and what they cannot do is refused") {
@@ -220,7 +302,10 @@ TEST_CASE("several processes write a file each, and what they cannot do is refus
   CHECK_THAT(folder.read("a-1.csv"), ContainsSubstring("\nmeasured,fused"));
   CHECK_THAT(folder.read("a-1.json"), ContainsSubstring("\"name\":\"measured\"") && Matches("[^]*\\]\n\\}\n"));
   CHECK_THAT(folder.read("a-1.xml"), ContainsSubstring("<testcase"));
-  for (const char* name : {"a.csv", "a.json", "a.xml"}) CHECK_FALSE(folder.has(name));
+  for (const char* name : {"a.csv", "a.json", "a.xml"}) {
+    CAPTURE(name);
+    CHECK_FALSE(folder.has(name));
+  }
   CHECK(run("measures --processes 12 --disturbance 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code == 0);
   CHECK_THAT(folder.read("results-1.json"), ContainsSubstring("\"name\":\"measured\""));
   for (const std::string option : {"--baseline a.json", "--save-baseline a.json", "--resume", "-r xml", "--out a"}) {
@@ -244,9 +329,12 @@ TEST_CASE("a reader that goes away, and a limit on the size of files, are errors
   CHECK_THAT(json, ContainsSubstring("\"name\":\"after\"") && !ContainsSubstring("crashed"));
   // Without a file, no result can be told any more, and nothing more is measured.
   const std::string alone_command = "(env -i '" + program + "' 'prints a lot' --isolation off --disturbance 1 -r compact -o " +
-                                    folder / "catch2" + " 2>" + folder / "err1" + ") | head -n 1 >" + folder / "out1";
+                                    folder / "catch2" + " 2>" + folder / "err1" + "; echo exit code $? >" +
+                                    folder / "code1" + ") | head -n 1 >" + folder / "out1";
   REQUIRE(std::system(alone_command.c_str()) == 0);
-  CHECK_THAT(folder.read("catch2"), ContainsSubstring("no result can be written any more"));
+  CHECK_THAT(folder.read("code1"), ContainsSubstring("exit code 1\n"));
+  CHECK_THAT(folder.read("err1"),
+             ContainsSubstring("pace: nothing more is measured: no result can be written any more"));
   // No `trap` here: the signal of the limit would end the process.
   const std::string limit_command = "(ulimit -f 16; env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 "
                                     "--max-rounds 4 --no-table --json " + folder / "b.json" +
@@ -282,18 +370,39 @@ TEST_CASE("a table that cannot be shown fails the program and keeps nothing from
   const Scratch folder;
   const TemporaryFile err;
   const std::string program = fs::absolute("tests/harness/sample_program").string();
+  const std::string out = GENERATE(">/dev/full", ">&-", "<&- >&-");
   const std::string command =
-      "env -i '" + program + "' --csv " + folder / "a.csv" + " >/dev/full 2>" + err.path();
+      "env -i '" + program + "' --csv " + folder / "a.csv " + out + " 2>" + err.path();
   const int status = std::system(command.c_str());
   CHECK(WEXITSTATUS(status) == 1);
   CHECK_THAT(err.content(), ContainsSubstring("cannot write the table of results"));
-  CHECK_THAT(folder.read("a.csv"), ContainsSubstring("first,fused"));
+  CHECK_THAT(folder.read("a.csv"), ContainsSubstring("first,fused") && !ContainsSubstring("speed-up"));
+}
+
+TEST_CASE("what a test prints must arrive, with and without a table") {
+  const TemporaryFile err;
+  const std::string program = fs::absolute("tests/harness/sample_program").string();
+  const auto [options, out] = GENERATE(table<std::string, std::string>({
+      {"--no-table", ">&-"}, {"--no-table", ">/dev/full"}, {"--no-table --isolation on", ">&-"}, {"--help", ">&-"},
+      {"--list-tests", ">/dev/full"}}));
+  CAPTURE(options, out);
+  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + ' ' + out + " 2>" + err.path()).c_str())) == 1);
+  CHECK_THAT(err.content(), ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full"));
+  // A closed standard error is no reason to fail, nor is a closed input.
+  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + " >/dev/null 2>&- <&-").c_str())) == 0);
+}
+
+TEST_CASE("what was wrong with inputs although it stopped nothing fails the program, after its tests") {
+  const auto program = run("--extra incomplete");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.out, ContainsSubstring("All tests passed") && ContainsSubstring("first"));
+  CHECK_THAT(program.err, ContainsSubstring("pace: a line was left out"));
 }
 
 TEST_CASE("a report for machines on the standard output stays clean") {
   const auto program = run("-r junit");
   CHECK(program.code == 0);
-  CHECK(program.out.starts_with("<?xml"));
+  CHECK_THAT(program.out, StartsWith("<?xml"));
   CHECK_THAT(program.out, !ContainsSubstring("1st call"));
   CHECK_THAT(program.err, ContainsSubstring("1st call"));
   const TemporaryFile xml;
@@ -310,8 +419,8 @@ TEST_CASE("rows appear at once, even where Catch2 keeps what tests print") {
 }
 
 TEST_CASE("colours follow Catch2's own option") {
-  CHECK(run("--colour-mode ansi").out.find("\033[") != std::string::npos);
-  CHECK(run("--colour-mode none").out.find("\033[") == std::string::npos);
+  CHECK_THAT(run("--colour-mode ansi").out, ContainsSubstring("\033["));
+  CHECK_THAT(run("--colour-mode none").out, !ContainsSubstring("\033["));
 }
 
 TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") {
@@ -344,8 +453,8 @@ TEST_CASE("a guard that was let through undecided has an exit code of its own, u
   const auto allowed = run(test + " --allow-undecided on");
   CHECK(allowed.code == 0);
   CHECK_THAT(allowed.err, ContainsSubstring("let through undecided") && ContainsSubstring("(allowed by"));
-  // A target's own arguments, then those of whoever runs it.
-  CHECK(run(test + " --allow-undecided on --allow-undecided off").code == 43);
+  // A target's own arguments are defaults.
+  CHECK(run("--allow-undecided=on --end-of-defaults " + test + " --allow-undecided off").code == 43);
 }
 
 TEST_CASE("what is worse than an undecided guard keeps its exit code, and what says that it will do has none") {
@@ -354,7 +463,7 @@ TEST_CASE("what is worse than an undecided guard keeps its exit code, and what s
   CHECK(run("'open guard' --csv /dev/full").code == 1);
   const auto said = run("'open guard that says so'");
   CHECK(said.code == 0);
-  CHECK(said.err.empty());
+  CHECK(said.err == "");
   CHECK(run("'fast enough,open guard that says so'").code == 0);
 }
 
@@ -366,6 +475,56 @@ TEST_CASE("a guard on what was never measured is not one that passed") {
   CHECK(run("'fast enough," + late + " --allow-undecided on").code == 0);
   // Alone it is a run that measured nothing.
   CHECK(run("'" + late + " --allow-undecided on").code == 4);
+}
+
+TEST_CASE("an undecided guard in combinations, and one that is asked twice, count once") {
+  for (const std::string test : {"'open guard in combinations'", "'open guard in one combination'"}) {
+    const auto program = run(test);
+    INFO(program.out << program.err);
+    CHECK(program.code == 43);
+    CHECK_THAT(program.err, ContainsSubstring("pace: 1 guard was let through undecided"));
+    CHECK(run(test + " --allow-undecided on").code == 0);
+  }
+}
+
+TEST_CASE("an implementation that is not reached in time is not incorrect, and the run has not passed") {
+  const auto test = GENERATE(std::string("correct in its time"), std::string("correctness alone in its time"));
+  CAPTURE(test);
+  CHECK(run("'" + test + "' --disturbance 1").code == 0);
+  const auto alone = run("'" + test + "' --time-limit 1e-9");
+  INFO(alone.out << alone.err);
+  CHECK(alone.code == 4);
+  CHECK(run("'" + test + "' --time-limit 1e-9 --allow-undecided on").code == 4);
+  CHECK(run("'" + test + "' --time-limit 1e-9 --allow-unmeasured on").code == 43);
+  CHECK(run("'" + test + "' --time-limit 1e-9 --allow-unmeasured on --allow-undecided on").code == 0);
+  const auto beside = run("'fast enough," + test + "' --time-limit 1e-9");
+  CHECK(beside.code == 43);
+  CHECK_THAT(beside.err, ContainsSubstring("pace: 2 implementations were not reached in time, so that nothing is known of "
+                                           "them (exit code 43; 0 with --allow-undecided on)"));
+}
+
+TEST_CASE("a run that neither compares nor asserts anything has measured nothing") {
+  const auto program = run("'does nothing'");
+  CHECK(program.code == 4);
+  CHECK_THAT(program.err, ContainsSubstring("pace: no test made a comparison or an assertion; nothing was measured (exit "
+                                            "code 4; 0 with --allow-unmeasured on)"));
+  CHECK(run("'does nothing,skips'").code == 4);
+  CHECK(run("'does nothing' --allow-unmeasured on").code == 0);
+  CHECK(run("'asserts something'").code == 0);
+  CHECK(run("'does nothing,asserts something'").code == 0);
+  CHECK(run("'does nothing,fast enough'").code == 0);
+  CHECK(run("--list-tests").code == 0);
+}
+
+TEST_CASE("several processes that measure nothing are what one is") {
+  const auto program = run("skips --processes 3");
+  CHECK(program.code == 4);
+  CHECK_THAT(program.err, ContainsSubstring("process 1 ended with exit code 4"));
+  const auto allowed = run("skips --processes 3 --allow-unmeasured on");
+  INFO(allowed.out << allowed.err);
+  CHECK(allowed.code == 0);
+  CHECK_THAT(allowed.err, ContainsSubstring("no process could measure anything; nothing was measured (allowed by"));
+  CHECK(run("'fast enough' --processes 2 --allow-unmeasured on").code == 1);  // no samples to replicate
 }
 
 TEST_CASE("a run that measured nothing has an exit code of its own, unless that is allowed") {

@@ -27,7 +27,7 @@ long kept_of(std::size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("freed memory stays, unless somebody asked for something else") {
+TEST_CASE("freed memory stays, unless the environment asks for something else") {
   constexpr std::size_t bytes = 64 << 20;
   constexpr long most = 56L << 20, little = 8L << 20;
   REQUIRE(kept_of(bytes) < little);

@@ -2,7 +2,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <signal.h>
+
 #include <cstddef>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <string>
@@ -86,7 +89,7 @@ TEST_CASE("a signal that does not come from an implementation ends the run, and 
         std::vector<std::string>{"before eager measured", "before bad measured", "before fine measured"});
 }
 
-TEST_CASE("where the baseline crashes nobody is compared, and the run goes on") {
+TEST_CASE("where the baseline crashes nothing is compared, and the run goes on") {
   const Scratch folder;
   const auto program = run("'the baseline crashes'" + options + "--json " + folder / "a.json");
   INFO(program.out << program.err);
@@ -110,6 +113,42 @@ TEST_CASE("without isolation a crash is the end") {
   CHECK(count(program.out, "begins after") == 0);
 }
 
+TEST_CASE("Ctrl-C ends what the run has started, and what that has left behind") {
+  const Scratch folder;
+  const std::string out = folder / "out", script = folder / "interrupt.sh";
+  const std::string program_path = program::fs::absolute("tests/harness/sample_program").string();
+  std::ofstream(script) << "'" << program_path << "' 'waits for another program'" << options << " >" << out
+                        << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
+                        << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
+  const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
+  const std::string text = folder.read("out"), before = "\nwaits for ";
+  INFO(text);
+  CHECK(WEXITSTATUS(status) == 130);
+  const auto at = text.find(before);
+  REQUIRE(at != std::string::npos);
+  const pid_t left = std::atoi(text.c_str() + at + before.size());
+  REQUIRE(left > 0);
+  CHECK(::kill(left, SIGKILL) != 0);
+}
+
+TEST_CASE("a run under nohup outlives the hangup, and so does the process that measures") {
+  const auto ignores_hangup = [](const std::string& commands) {
+    const Scratch folder;
+    const std::string program_path = program::fs::absolute("tests/harness/sample_program").string();
+    const std::string script = folder.write(
+        "run.sh", commands + "\nexec '" + program_path + "' 'reports the signals*'" + options + ">" + folder / "out");
+    CHECK(std::system(("env -i PATH=/usr/bin:/bin sh " + script).c_str()) != -1);
+    const std::string text = folder.read("out");
+    INFO(text);
+    std::vector<bool> found;
+    for (auto at = text.find("SigIgn:"); at != std::string::npos; at = text.find("SigIgn:", at + 1))
+      found.push_back((std::strtoull(text.c_str() + at + 7, nullptr, 16) >> (SIGHUP - 1) & 1) != 0);
+    return found;
+  };
+  CHECK(ignores_hangup("trap '' HUP") == std::vector<bool>{true, true});
+  CHECK(ignores_hangup("") == std::vector<bool>{false, false});
+}
+
 TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; then it can be resumed") {
   const Scratch folder;
   const std::string json = folder / "a.json", csv = folder / "a.csv";
@@ -118,7 +157,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
   const std::string out = folder / "out";
   // The signal goes to the process that a shell knows, once the second comparison waits.
   const std::string script = folder / "interrupt.sh";
-  std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << files << " >" << out
+  std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << "--patience 600" << files << " >" << out
                         << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
                         << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
   const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
@@ -157,13 +196,13 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
       return changed;
     };
     folder.write("a.json", replaced("\"inputs\":\"Float[16]\"", "\"inputs\":\"Float[17]\""));
-    const auto resumed = run("'waits to be interrupted'" + options + "--resume" + files);
+    const auto resumed = run("'waits to be interrupted'" + options + "--patience 600 --resume" + files);
     CHECK(resumed.code == 42);
     CHECK_THAT(resumed.out, ContainsSubstring("the earlier run measured 'before' with other inputs (Float[17]"));
     CHECK(count(resumed.out, "begins culprit") == 0);
     CHECK(rows(folder.read("a.json")).size() == 3);
     folder.write("a.json", replaced("\"the build\":\"", "\"the build\":\"another"));
-    const auto rebuilt = run("'waits to be interrupted'" + options + "--resume" + files);
+    const auto rebuilt = run("'waits to be interrupted'" + options + "--patience 600 --resume" + files);
     CHECK(rebuilt.code == 1);
     CHECK_THAT(rebuilt.err, ContainsSubstring("holds results of another configuration (the build: "));
   }
@@ -173,6 +212,14 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     CHECK_THAT(resumed.err, ContainsSubstring(json + ": --resume: holds results of another configuration") &&
                                 ContainsSubstring("--seed: \"39630\" there, '7' here") &&
                                 ContainsSubstring("--extra: \"\" there, 'word' here"));
+    // Each changes what a row says.
+    for (const std::string option : {"--alpha 0.002", "--beta 0.02", "--disturbance 0.5", "--isolation off", "--patience 7"}) {
+      // Without isolation, patience has no meaning.
+      const std::string patience = option == "--isolation off" ? "" : "--patience 600";
+      const auto other = run("'waits to be interrupted'" + options + patience + " --end-of-defaults --resume " + option + files);
+      CHECK(other.code == 1);
+      CHECK_THAT(other.err, ContainsSubstring("another configuration (" + option.substr(0, option.find(' ')) + ": "));
+    }
     CHECK(rows(folder.read("a.json")).size() == 3);
   }
   SECTION("a file that is none is refused") {

@@ -4,6 +4,8 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -41,7 +43,8 @@ TEST_CASE("80 % of TEST_TIMEOUT, counted from the start of the process") {
   const auto deadline = deadline_of(none, 100 * s, 3 * s);
   REQUIRE(deadline);
   CHECK(deadline->time.count() == Approx((100 - 3 + 48) * s.count()));
-  CHECK(deadline->reason.starts_with("measuring ends after 80 % of the 60.0 s that this test may take (TEST_TIMEOUT)"));
+  CHECK_THAT(deadline->reason, Catch::Matchers::StartsWith(
+                                   "measuring ends after 80 % of the 60.0 s that this test may take (TEST_TIMEOUT)"));
 }
 
 TEST_CASE("the earlier of both limits holds; without either there is none") {

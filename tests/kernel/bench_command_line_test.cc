@@ -14,6 +14,10 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using pace::benches::kernels::Generation;
 using pace::benches::kernels::KernelsLine;
+using pace::kernel::CompatibleTimer;
+
+CATCH_REGISTER_ENUM(Generation, Generation::original, Generation::v2_6, Generation::newest)
+CATCH_REGISTER_ENUM(CompatibleTimer, CompatibleTimer::do_bench, CompatibleTimer::inductor)
 
 namespace {
 
@@ -52,8 +56,8 @@ TEST_CASE("short and long names, with values behind them or behind a sign") {
 
 TEST_CASE("values that do not do") {
   for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"--times", "0"}, "--times: '0' does not do; expected a whole number above 0"},
-           {{"--repeat", "0"}, "--repeat: '0' does not do; expected a whole number above 0"},
+           {{"--times", "0"}, "--times: '0' does not do; expected a whole number from 1 to 1000000"},
+           {{"--repeat", "0"}, "--repeat: '0' does not do; expected a whole number from 1 to 1000000"},
            {{"--repeat", "many"}, "--repeat: 'many' does not do"},
            {{"--device", "teapot"}, "--device: 'teapot' does not do; expected cpu, cuda or cuda:NUMBER"},
            {{"--generation", "old"}, "--generation: 'old' does not do; expected original, 2.6 or new"},
@@ -61,7 +65,10 @@ TEST_CASE("values that do not do") {
            {{"--kernel", std::string(20'000, '(') + std::string(20'000, ')')}, "of at most 256 characters"},
            {{"--kernel", "(a{8}){8}"}, "--kernel: '(a{8}){8}' does not do"},
            {{"--kernel", "(a)\\1"}, "without back-references"},
-           {{"--threads", "1025"}, "--threads: '1025' does not do; expected a whole number from 1 to 1024"},
+           {{"--threads", "100000"}, "--threads: '100000' does not do; expected a whole number from 1 to "},
+           {{"--times", "2147483647"}, "--times: '2147483647' does not do"},
+           {{"--bandwidth-at-least", "1e-320"}, "--bandwidth-at-least: '1e-320' does not do; expected a number from 0.001 to 1"},
+           {{"--times", "3", "--times", "4"}, "--times: is given twice, as '3' and as '4'; expected it once"},
            {{"--times", "99999999999999999999"}, "--times: '99999999999999999999' does not do"},
            {{"--bandwidth-at-least", "nan"}, "--bandwidth-at-least: 'nan' does not do"},
            {{"--bandwidth-at-least", "70"}, "--bandwidth-at-least: '70' does not do"},
@@ -81,6 +88,8 @@ TEST_CASE("what does not go together, and what cannot be") {
   refuses({"-c"}, "(-c) goes together with --benchmark-kernels (-k), which was not given");
   refuses({"--ncu-metrics", "a"}, "--ncu-metrics goes together with --ncu");
   refuses({"--ncu-kernel-regex", "a"}, "--ncu-kernel-regex goes together with --ncu");
+  refuses({"-k", "--output-directory", "a"}, "--output-directory goes together with --profile, --cuda-memory-snapshot, --ncu or "
+                                            "--count-bytes, which was not given");
   refuses({"--kernel", "a"}, "--kernel goes together with --benchmark-kernels");
   refuses({"--kernels-at-most", "1"}, "a limit of kernels goes together with --benchmark-kernels");
   refuses({"--generation", "2.6"}, "--generation goes together with --compat");
@@ -149,7 +158,6 @@ TEST_CASE("names that match, also where there are very many ways to match") {
 }
 
 TEST_CASE("which of PyTorch's timers times each kernel") {
-  using pace::kernel::CompatibleTimer;
   const auto timer = [](const std::vector<std::string>& words) { return pace::benches::kernels::timer_of(parsed(words)); };
   CHECK_FALSE(timer({"-k"}));
   CHECK(timer({"-k", "--compat"}) == CompatibleTimer::inductor);

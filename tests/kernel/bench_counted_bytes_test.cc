@@ -5,8 +5,11 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 
+using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;
 using pace::benches::kernels::CountedKernel;
 using pace::benches::kernels::give_counts;
@@ -50,7 +53,7 @@ TEST_CASE("kernels get what was counted of the last run of them all") {
   auto report = report_of({"a", "b", "a"});
   // Inputs are made, and the call runs twice; something follows.
   const std::vector<CountedKernel> counted{{"random", 1}, {"a", 2}, {"b", 3}, {"a", 4}, {"a", 5}, {"b", 6}, {"a", 7}, {"c", 8}};
-  CHECK(give_counts(report, counted).empty());
+  CHECK_THAT(give_counts(report, counted), IsEmpty());
   CHECK(report.kernels[0].counted_bytes == 5);
   CHECK(report.kernels[1].counted_bytes == 6);
   CHECK(report.kernels[2].counted_bytes == 7);

@@ -49,6 +49,7 @@ TEST_CASE("the device's longest come first, in ten rows") {
   std::ostringstream out;
   pace::benches::kernels::print_key_averages(key_averages(events), out);
   const std::string text = out.str();
+  INFO(text);
   CHECK(text.find("add") < text.find("gemm"));
   CHECK(text.find("gemm") < text.find("aten::mm"));
   for (int i = 0; i < 20; ++i) events.push_back(host("op" + std::to_string(i), Nanoseconds(1e6 * (i + 1)), 1us));

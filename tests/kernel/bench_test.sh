@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# benches/kernels as a person uses it, on packages for the CPU: what it prints and writes, and what it says to wrong input.
+# benches/kernels from the command line, on packages for the CPU: what it prints and writes, and what it says to wrong input.
 #
 #   bench_test.sh PROGRAM PACKAGES
 set -uo pipefail
@@ -8,8 +8,11 @@ work=${TEST_TMPDIR:?}
 source tests/support/program_checks.sh
 
 # block OPTIONS...: as run, of the package that announces its kernels.
-block() { run --package "$packages/block.pt2" --threads 1 --output-directory "$work" "$@"; }
-has_line() { grep -Eq "$1" "$work/out" || complain "no line $1"; }
+block() {
+  [[ " $* " != *" -p "* && " $* " != *" --ncu "* ]] || set -- --output-directory "$work" "$@"
+  run --package "$packages/block.pt2" --threads 1 "$@"
+}
+has_line() { holds "$work/out" "$1"; }
 
 case="the module's time"
 block --times 3 --repeat 2; ends_with 0
@@ -23,8 +26,8 @@ block -k --csv "$work/k.csv" --json "$work/k.json" --kernels-at-most 4; ends_wit
 prints "block on "; has_line '^ +cpp_fused_0 +POI .* [0-9.]+ us .* [0-9.]+ +[0-9.]+ %$'
 has_line '^ +aoti_torch_cpu_addmm_out +UNK '; has_line '^ +cpp_fused_1 +RED '
 prints "passed: at most 4 kernels"
-(($(wc -l <"$work/k.csv") == 4)) || complain "expected a header and three rows"
-grep -q '"symbol": "graph_[0-9]*_cpp_fused_0"\|"symbol": "cpp_fused_0"' "$work/k.json" || complain "no symbol in k.json"
+(($(wc -l <"$work/k.csv") == 4)) || complain "expected a header and three rows: $(<"$work/k.csv")"
+holds "$work/k.json" '"symbol": "(graph_[0-9]*_)?cpp_fused_0"'
 block -k --kernel addmm; ends_with 0; prints ": 3 kernels"; [[ $output != *cpp_fused* ]] || complain "kernels that do not match"
 block -k --kernels-at-most 2; ends_with 1; says "failed: at most 2 kernels; it has 3"
 block -k --registers-at-most 9; ends_with 1; says "runs on the CPU, where no launch tells of registers"
@@ -37,7 +40,7 @@ case="a profile"
 block -p --times 2 --repeat 2; ends_with 0
 prints "Profiling result for a compiled module of benchmark block:"
 prints "Chrome trace for the profile is written to $work/compiled_module_profile.json"
-grep -q cpp_fused_0 "$work/compiled_module_profile.json" || complain "no kernel in the trace"
+holds "$work/compiled_module_profile.json" cpp_fused_0
 prints "Self CPU TIME (ms)"; prints "Percent of time when CPU is busy: "; prints "Output for tabulate: block, 0.00%,"
 block -p --compat --times 2 --repeat 2; ends_with 0; prints "No device detected"
 
@@ -47,6 +50,12 @@ run --package "$packages/block.pt2" --threads 1 -p --times 1 --repeat 1; ends_wi
 prints "Chrome trace for the profile is written to $work/pace-"
 [[ $(<"$work/victim") == untouched ]] || complain "a link was followed"
 rm "$work/compiled_module_profile.json"
+
+case="a folder for files that were not written goes"
+kept=("$work"/pace-*)
+run --package "$packages/out_of_range.pt2" --threads 1 -p --times 1 --repeat 1; ends_with 1
+left=("$work"/pace-*)
+((${#kept[@]} == 1 && ${#left[@]} == 1)) || complain "folders are left: ${left[*]}"
 
 case="Nsight Compute, around one run of the same program"
 mkdir -p "$work/bin"
@@ -60,7 +69,7 @@ chmod +x "$work/bin/ncu"
 export NCU_WORDS=$work/words
 PATH=$work/bin:$PATH block --ncu --ncu-metrics a,b --times 3 --repeat 2; ends_with 0
 prints "NCU profiling results for benchmark block:"; prints "NCU report has been written to $work/ncu_output_20"
-grep -Eq '^[0-9]+\.[0-9]{6}$' "$work/err" || complain "the module did not run as the original has it"
+holds "$work/err" '^[0-9]+\.[0-9]{6}$'
 diff <(tr '\n' ' ' <"$NCU_WORDS" | sed -E "s#--export [^ ]*#--export R#; s# /[^ ]*/kernels[^ ]* # PROGRAM #; s#--package [^ ]*#--package P#") \
   <(printf '%s ' --target-processes all --replay-mode kernel --kernel-name-base function --print-units base \
     --import-source yes --force-overwrite --export R --metrics a,b PROGRAM --package P --benchmark-name block --threads 1 \
@@ -70,6 +79,10 @@ PATH=$work/bin:$PATH block --ncu --times 1 --repeat 1; ends_with 1; prints "NCU 
 
 case="what is no package, or not one for this"
 run --package "$0"; ends_with 1; says "this is no package; expected an archive (.pt2) that AOTInductor wrote"
+mkfifo "$work/pipe.pt2"
+for path in "$work" /dev/null /dev/zero "$work/pipe.pt2"; do
+  run --package "$path"; ends_with 1; says "$path: this is no package"
+done
 run --package "$work/none.pt2"; ends_with 1; says "none.pt2: no such file"
 block --device cuda; ends_with 1; says "the package was compiled for cpu; --device asks for cuda"
 block --model zebra; ends_with 1; says "the package has no model 'zebra'; expected --model with one of forward"
@@ -97,18 +110,25 @@ case="options"
 block -c; ends_with 1; says "--benchmark-all-configs (-c) goes together with --benchmark-kernels (-k)"
 block -c -k; ends_with 1; says "runs on the CPU, where kernels have no configurations"
 block --zebra; ends_with 1; says "--zebra"; says "--benchmark-kernels"
-block --times 0; ends_with 1; says "--times: '0' does not do; expected a whole number above 0"
-block --repeat 0; ends_with 1; says "--repeat: '0' does not do; expected a whole number above 0"
-run; ends_with 1; says "expected --package FILE.pt2; --help tells all options"
+block --times 0; ends_with 1; says "--times: '0' does not do; expected a whole number from 1 to 1000000"
+block --repeat 0; ends_with 1; says "--repeat: '0' does not do; expected a whole number from 1 to 1000000"
+run; ends_with 1; says "expected --package FILE.pt2; --help lists all options"
 run --help; ends_with 0; prints "--ncu-kernel-regex <REGEX>"
 PATH=/nowhere block --ncu; ends_with 1; says 'there is no `ncu` in PATH'
 block --csv "$work/nowhere/k.csv"; ends_with 1; says "nowhere/k.csv"
 block --csv "$work/k.out" --json "$work/./k.out"; ends_with 1; says "--csv and --json name the same file"
 block -k --profile; ends_with 1; says "--profile does not go together with --benchmark-kernels (-k)"
+block -k --output-directory "$work"; ends_with 1; says "--output-directory goes together with --profile"
+block --times 3 --times 4; ends_with 1; says "--times: is given twice, as '3' and as '4'; expected it once"
+run --package "$packages/block.pt2" --threads 100000; ends_with 1; says "--threads: '100000' does not do"
+for out in '>&-' '>/dev/full'; do
+  bash -c "'$program' --package '$packages/block.pt2' --threads 1 --times 1 --repeat 1 $out" 2>"$work/err"; code=$?
+  errors=$(<"$work/err"); ends_with 1; says "kernels: not all that was printed could be written"
+done
 block -k --kernel zebra; ends_with 1; says "no name matches 'zebra'; expected a part of one of cpp_fused_0, "
 deep=$(printf '(%.0s' {1..20000})a$(printf ')%.0s' {1..20000})
 block -k --kernel "$deep"; ends_with 1; says "expected a regular expression of at most 256 characters"
-run --package "$packages/block.pt2" --output-directory "$0/folder"; ends_with 1; says "--output-directory: "
+run --package "$packages/block.pt2" -p --output-directory "$0/folder"; ends_with 1; says "--output-directory: "
 run --package "$packages/block.pt2" --inputs "(T([9223372036854775807, 9223372036854775807], f32),)"; ends_with 1
 says "block.pt2: "; [[ $errors != *"frame #"* ]] || complain "a stack"
 

@@ -85,7 +85,7 @@ TEST_CASE("calls take turns, times are summed up, and operands have their values
   const auto& add = report.kernels[0];
   CHECK(add.name == "cpp_fused_add_0");
   CHECK(add.symbol == "graph_0_cpp_fused_add_0");
-  CHECK(add.category == pace::kernel::Category::pointwise);
+  CHECK(to_string(add.category) == "pointwise");
   CHECK_FALSE(add.launch);
   REQUIRE(add.profiled);
   CHECK(add.profiled->median == 399990ns);
@@ -171,7 +171,7 @@ TEST_CASE("what is asked of CUDA needs a program with CUDA") {
 }
 #endif
 
-TEST_CASE("who writes to an operand is noticed") {
+TEST_CASE("a write to an operand is noticed") {
   const at::Tensor x = at::ones({4}), copy = x.clone();
   CHECK(pace::kernel::detail::same_values(x, copy));
   CHECK(pace::kernel::detail::same_values(at::Tensor(), at::Tensor()));
@@ -190,7 +190,7 @@ TEST_CASE("the memory's rate counts what each loop reads and writes") {
   CHECK(memory.most() == memory.read);
 }
 
-TEST_CASE("the largest cache of a processor, as Linux tells it") {
+TEST_CASE("the largest cache of a processor, as Linux reports it") {
   CHECK(pace::kernel::detail::cache_bytes("48K") == 48 << 10);
   CHECK(pace::kernel::detail::cache_bytes("260M") == 260 << 20);
   CHECK(pace::kernel::detail::cache_bytes("") == 0);

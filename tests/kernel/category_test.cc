@@ -6,6 +6,9 @@
 
 using namespace pace::kernel;
 
+CATCH_REGISTER_ENUM(Category, Category::foreach, Category::persistent_reduction, Category::pointwise,
+                    Category::reduction, Category::split_scan, Category::template_, Category::unknown)
+
 TEST_CASE("categories have a name and three letters") {
   CHECK(to_string(Category::persistent_reduction) == "persistent_reduction");
   CHECK(to_string(Category::template_) == "template");

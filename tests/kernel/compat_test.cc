@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/kernel/compat/bandwidth_summary.hpp"
 #include "pace/kernel/compat/bytes.hpp"
@@ -13,6 +15,7 @@
 #include "pace/kernel/compat/profile_report.hpp"
 #include "pace/kernel/compat/simple_table.hpp"
 
+using Catch::Matchers::ContainsSubstring;
 using namespace pace::kernel::compat;
 using pace::kernel::Category;
 using Rows = std::vector<std::vector<TableCell>>;
@@ -129,9 +132,9 @@ TEST_CASE("words of other generations, and without a device") {
     print_profile_report(report, kernels, out);
     return out.str();
   };
-  CHECK(told({.device = "xpu"}).find("Self XPU TIME (ms)") != std::string::npos);
-  CHECK(told({.device = "xpu"}).find("Percent of time when XPU is busy: 10.00%") != std::string::npos);
-  CHECK(told({.original = true}).find("Percent of time when GPU is busy: 10.00%") != std::string::npos);
+  CHECK_THAT(told({.device = "xpu"}), ContainsSubstring("Self XPU TIME (ms)"));
+  CHECK_THAT(told({.device = "xpu"}), ContainsSubstring("Percent of time when XPU is busy: 10.00%"));
+  CHECK_THAT(told({.original = true}), ContainsSubstring("Percent of time when GPU is busy: 10.00%"));
   CHECK(told({.device = ""}) == "No device detected\nTotal wall time 1.000 ms\nOutput for tabulate: , 0.00%, 0.00%, 0.00%, "
                                "0.00%, 0.00%, 0.00%, 1.000ms\n");
   CHECK_THROWS_AS(print_profile_report({}, kernels, *std::make_unique<std::ostringstream>()), pace::Error);

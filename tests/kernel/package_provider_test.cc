@@ -55,7 +55,7 @@ std::optional<Knowledge> told(const std::string& symbol, const std::string& name
 TEST_CASE("a Triton kernel is known by its symbol, or by what its symbol begins with") {
   const auto exact = told("triton_poi_fused_add_1");
   REQUIRE(exact);
-  CHECK(exact->category == Category::pointwise);
+  CHECK(to_string(exact->category.value()) == "pointwise");
   CHECK(exact->bytes == 100);
   const auto longer = told("triton_poi_fused_add_1_0d1d2de");
   REQUIRE(longer);
@@ -65,7 +65,7 @@ TEST_CASE("a Triton kernel is known by its symbol, or by what its symbol begins 
   CHECK(told("triton_poi_fused_add_1_2")->bytes == 200);
 }
 
-TEST_CASE("a kernel that is not of the package is nobody's") {
+TEST_CASE("the package says nothing of a kernel that it does not hold") {
   CHECK_FALSE(told("triton_poi_fused_add_10"));
   CHECK_FALSE(told("my_triton_poi_fused_add_1"));
   CHECK_FALSE(told("sm90_xmma_gemm_f32f32"));
@@ -76,13 +76,13 @@ TEST_CASE("a kernel that is not of the package is nobody's") {
 TEST_CASE("what is not known stays so") {
   CHECK_FALSE(told("triton_unk_fused_3")->category);
   CHECK(told("triton_unk_fused_3")->bytes == 300);
-  CHECK(told("triton_tem_fused_mm_4")->category == Category::template_);
+  CHECK(to_string(told("triton_tem_fused_mm_4")->category.value()) == "template");
   CHECK_FALSE(told("triton_tem_fused_mm_4")->bytes);
 }
 
 TEST_CASE("steps of a package for the CPU are known by their names, and by what they announce") {
   CHECK(told("graph_0_cpp_fused_mul_0")->bytes == 400);
-  CHECK(told("graph_12_cpp_fused_mul_0")->category == Category::pointwise);
+  CHECK(to_string(told("graph_12_cpp_fused_mul_0")->category.value()) == "pointwise");
   CHECK(told("cpp_fused_mul_0")->bytes == 400);
   CHECK_FALSE(told("graph__cpp_fused_mul_0"));
   CHECK_FALSE(told("graph_x_cpp_fused_mul_0"));
@@ -106,11 +106,11 @@ TEST_CASE("a provider is asked before names are") {
   Kernel kernel;
   kernel.symbol = "triton_poi_fused_add_1_2";
   pace::kernel::apply_knowledge({pace::kernel::package_provider(facts())}, kernel);
-  CHECK(kernel.category == Category::reduction);
+  CHECK(to_string(kernel.category) == "reduction");
   CHECK(kernel.bytes == 200);
   kernel.symbol = "triton_per_fused_9";
   kernel.bytes.reset();
   pace::kernel::apply_knowledge({pace::kernel::package_provider(facts())}, kernel);
-  CHECK(kernel.category == Category::persistent_reduction);
+  CHECK(to_string(kernel.category) == "persistent_reduction");
   CHECK_FALSE(kernel.bytes);
 }

@@ -12,7 +12,7 @@
 TEST_CASE("opening a package runs nothing of it, and a call runs each kernel once") {
   const at::NoGradGuard values_alone;
   pace::kernel::RangeRecorder recorder;
-  // Of the product in the package, which runs once in a call.
+  // How often the product in the package runs: once in a call.
   const auto products = [&](const auto& body) {
     return std::ranges::count_if(recorder.record(body), [](const pace::kernel::RangeEvent& event) {
       return event.begins && event.name.find("addmm_out") != std::string_view::npos;

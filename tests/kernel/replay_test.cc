@@ -74,14 +74,16 @@ TEST_CASE("what must come before each launch runs before each, and its time does
   Replayer replayer(device);
   replayer.calibrate([&] { device.work(2us); });
   int counter = 0;
-  const auto times = replayer.time([] {}, [&] {
-    // Does nothing unless somebody has set the counter to zero.
-    device.work(counter == 0 ? 8us : 1us);
-    ++counter;
-  }, [&] {
-    counter = 0;
-    device.work(3us, "fill");
-  });
+  const auto times = replayer.time([] {},
+                                   [&] {
+                                     // Does nothing unless the counter was set to zero before.
+                                     device.work(counter == 0 ? 8us : 1us);
+                                     ++counter;
+                                   },
+                                   [&] {
+                                     counter = 0;
+                                     device.work(3us, "fill");
+                                   });
   CHECK(times.hot.median == 8us);
   CHECK(times.help == 3us);
   REQUIRE(times.cold);
@@ -91,7 +93,7 @@ TEST_CASE("what must come before each launch runs before each, and its time does
   CHECK(times.under_profiler->by_clock == 8us);
 }
 
-TEST_CASE("who does less alone than in its place is found out, who merely has a warmer cache is not") {
+TEST_CASE("a kernel that does less alone than in its place is found out, one that merely has a warmer cache is not") {
   CHECK(does_less_alone(1300ns, 80us));
   CHECK(does_less_alone(2000ns, 5500ns));
   CHECK_FALSE(does_less_alone(1685ns, 2560ns));

@@ -1,10 +1,15 @@
 #include "pace/kernel/table.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <sstream>
 #include <string>
 
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 using namespace std::chrono_literals;
 using pace::kernel::Kernel;
 using pace::kernel::KernelReport;
@@ -64,10 +69,10 @@ TEST_CASE("what the driver does not tell is left empty") {
   made.kernels[1].launch.reset();
   std::ostringstream out;
   pace::kernel::print_table(made, out);
-  CHECK(squeezed(out.str()).find("... UNK [30.0 us] 60 %\n") != std::string::npos);
+  CHECK_THAT(squeezed(out.str()), ContainsSubstring("... UNK [30.0 us] 60 %\n"));
 }
 
-TEST_CASE("a report by ranges tells the spread of each kernel, and what recording costs") {
+TEST_CASE("a report by ranges gives the spread of each kernel, and what recording costs") {
   KernelReport made;
   made.name = "block";
   made.device = "a processor, 2 threads";
@@ -100,9 +105,9 @@ TEST_CASE("lines of some kernels, with totals and shares of all") {
   pace::kernel::print_table(report(), out, false, 60,
                             [](const Kernel& kernel) { return kernel.name.starts_with("triton"); });
   const std::string text = squeezed(out.str());
-  CHECK(text.find("block on a GPU: 2 kernels") == 0);
-  CHECK(text.find("triton_poi_fused_add_0 POI 20.0 us 25.0 us 40 %") != std::string::npos);
-  CHECK(text.find("ggg") == std::string::npos);
+  CHECK_THAT(text, StartsWith("block on a GPU: 2 kernels"));
+  CHECK_THAT(text, ContainsSubstring("triton_poi_fused_add_0 POI 20.0 us 25.0 us 40 %"));
+  CHECK_THAT(text, !ContainsSubstring("ggg"));
 }
 
 TEST_CASE("what is slow is red") {
@@ -111,9 +116,9 @@ TEST_CASE("what is slow is red") {
   std::ostringstream plain, coloured;
   pace::kernel::print_table(made, plain);
   pace::kernel::print_table(made, coloured, true);
-  CHECK(plain.str().find("\033[31m") == std::string::npos);
-  CHECK(coloured.str().find("\033[31mtriton_poi_fused_add_0") != std::string::npos);
-  CHECK(coloured.str().find("\033[31mggg") == std::string::npos);
+  CHECK_THAT(plain.str(), !ContainsSubstring("\033[31m"));
+  CHECK_THAT(coloured.str(), ContainsSubstring("\033[31mtriton_poi_fused_add_0"));
+  CHECK_THAT(coloured.str(), !ContainsSubstring("\033[31mggg"));
 }
 
 TEST_CASE("slow is what moves bytes at less than half of what memory can, for long enough") {
@@ -133,12 +138,13 @@ TEST_CASE("what the list lacks is said below it") {
   KernelReport made = report();
   std::ostringstream none, some;
   pace::kernel::print_table(made, none);
-  CHECK(none.str().find("conditional") == std::string::npos);
+  CHECK_THAT(none.str(), !ContainsSubstring("conditional"));
   made.conditionals = 2;
   made.notes = {"ggg: what is recorded of it could not be had: no such file"};
   pace::kernel::print_table(made, some);
-  CHECK(some.str().ends_with("\nggg: what is recorded of it could not be had: no such file\n2 conditional nodes of the graph "
-                             "(if, while or switch): kernels in the bodies are neither listed nor timed alone\n"));
+  CHECK_THAT(some.str(),
+             EndsWith("\nggg: what is recorded of it could not be had: no such file\n2 conditional nodes of the graph "
+                      "(if, while or switch): kernels in the bodies are neither listed nor timed alone\n"));
   made.conditionals = 1;
-  CHECK(pace::kernel::notes_of(made).back().starts_with("1 conditional node of the graph"));
+  CHECK_THAT(pace::kernel::notes_of(made).back(), StartsWith("1 conditional node of the graph"));
 }

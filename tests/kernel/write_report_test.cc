@@ -1,6 +1,8 @@
 #include "pace/kernel/write_report.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
 #include <string>
@@ -46,7 +48,7 @@ TEST_CASE("a row has a field for each column, empty where nothing is known") {
   CHECK(std::ranges::count(header, ',') + 1 == std::ranges::count(row, ','));  // one is in the name
   KernelReport unmeasured = made;
   unmeasured.peak_bandwidth = 0;
-  CHECK(csv_row(unmeasured, made.kernels[1]).find("0.8,,gemm") != std::string::npos);
+  CHECK_THAT(csv_row(unmeasured, made.kernels[1]), Catch::Matchers::ContainsSubstring("0.8,,gemm"));
 }
 
 TEST_CASE("as JSON, of all kernels or of some") {

@@ -26,7 +26,7 @@ Options target(double nanoseconds) {
 
 constexpr Nanoseconds unlimited(1e15);
 
-TEST_CASE("everybody gets the count at which the fastest one reaches the target") {
+TEST_CASE("all get the count at which the fastest one reaches the target") {
   FakeClock clock;
   std::vector<Call> log;
   FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &log);

@@ -32,7 +32,7 @@ Options budget(double nanoseconds) {
   return options;
 }
 
-TEST_CASE("a sample is the time per iteration, filed under who took it") {
+TEST_CASE("a sample is the time per iteration, filed under what took it") {
   FakeClock clock;
   std::vector<Call> log;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(7); }, &log);
@@ -129,7 +129,7 @@ TEST_CASE("crossover cancels what placement does to identical code; fixed operan
   CHECK_THAT(bias(OperandPolicy::fixed), WithinAbs(100.0 / 107.0, 1e-12));
 }
 
-TEST_CASE("a machine that speeds up as it goes favours nobody") {
+TEST_CASE("a machine that speeds up as it goes favours no implementation") {
   // Each call is 1 % faster than the last: with a fixed order the second place would win by 1 %.
   FakeClock clock;
   double cost = 1e6;

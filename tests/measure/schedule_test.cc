@@ -17,7 +17,7 @@ using pace::OperandPolicy;
 using pace::measure::Schedule;
 using pace::measure::Turn;
 
-TEST_CASE("in a cycle everybody holds every place and every operand set once") {
+TEST_CASE("in a cycle each implementation holds every place and every operand set once") {
   const std::size_t k = GENERATE(1u, 2u, 3u, 4u, 5u, 6u, 7u);
   Schedule schedule(k, OperandPolicy::crossover, 1);
   for (int cycle = 0; cycle < 20; ++cycle) {
@@ -31,13 +31,13 @@ TEST_CASE("in a cycle everybody holds every place and every operand set once") {
     CHECK(places.size() == k * k);
     CHECK(operands.size() == k * k);
     for (std::size_t round = 0; round < k; ++round) {
-      std::set<std::size_t> who, what;
+      std::set<std::size_t> implementations, operand_sets;
       for (std::size_t place = 0; place < k; ++place) {
-        who.insert(turns[round * k + place].implementation);
-        what.insert(turns[round * k + place].operands);
+        implementations.insert(turns[round * k + place].implementation);
+        operand_sets.insert(turns[round * k + place].operands);
       }
-      CHECK(who.size() == k);
-      CHECK(what.size() == k);
+      CHECK(implementations.size() == k);
+      CHECK(operand_sets.size() == k);
     }
   }
 }
@@ -51,7 +51,7 @@ void count_follows(Schedule& schedule, std::size_t k, Follows& follows) {
       ++follows[{turns[round * k + place - 1].implementation, turns[round * k + place].implementation}];
 }
 
-TEST_CASE("an even number: in each cycle everybody follows everybody else once") {
+TEST_CASE("an even number: in each cycle each implementation follows each other one once") {
   const std::size_t k = GENERATE(2u, 4u, 6u);
   Schedule schedule(k, OperandPolicy::crossover, 2);
   for (int cycle = 0; cycle < 6; ++cycle) {
@@ -62,7 +62,7 @@ TEST_CASE("an even number: in each cycle everybody follows everybody else once")
   }
 }
 
-TEST_CASE("an odd number: everybody follows everybody else equally often on average") {
+TEST_CASE("an odd number: each implementation follows each other one equally often on average") {
   const std::size_t k = GENERATE(3u, 5u, 7u);
   Schedule schedule(k, OperandPolicy::crossover, 2);
   Follows follows;
@@ -75,7 +75,7 @@ TEST_CASE("an odd number: everybody follows everybody else equally often on aver
 TEST_CASE("identical code: which of two comes out ahead in a cycle is a fair coin, whatever happened before") {
   const std::size_t k = GENERATE(2u, 3u, 4u, 5u);
   Schedule schedule(k, OperandPolicy::crossover, 8);
-  // A machine on which everything matters: the round, the place, one's own operands and those of whoever ran before.
+  // A machine on which everything matters: the round, the place, the operands, and those of the implementation before.
   std::size_t before = 0;
   const auto cost = [&](std::size_t round, std::size_t place, std::size_t operands) {
     const std::size_t mixed = (((round * 7 + place) * 7 + operands) * 7 + std::exchange(before, operands)) * 2654435761u;
@@ -93,7 +93,7 @@ TEST_CASE("identical code: which of two comes out ahead in a cycle is a fair coi
     ++heads[last][ahead];
     last = ahead;
   }
-  // Of about 10,000 tosses, the difference has a standard deviation of 100.
+  // The difference of about 10,000 tosses has a standard deviation of 100.
   CAPTURE(k, heads[0][0], heads[0][1], heads[1][0], heads[1][1]);
   CHECK(std::abs(heads[0][0] - heads[0][1]) < 600);
   CHECK(std::abs(heads[1][0] - heads[1][1]) < 600);
@@ -101,7 +101,7 @@ TEST_CASE("identical code: which of two comes out ahead in a cycle is a fair coi
 
 TEST_CASE("which place goes with which operand set is not fixed") {
   Schedule schedule(2, OperandPolicy::crossover, 3);
-  std::map<std::array<std::size_t, 2>, int> seen;  // who goes first in round 0, on which set
+  std::map<std::array<std::size_t, 2>, int> seen;  // the first implementation of round 0, and its set
   for (int cycle = 0; cycle < 4000; ++cycle) {
     const auto turns = schedule.next_cycle();
     ++seen[{turns[0].implementation, turns[0].operands}];

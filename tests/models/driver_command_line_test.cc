@@ -2,6 +2,7 @@
 // One file of more than 300 lines, most of them tables with a line for each option.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -15,11 +16,17 @@
 
 #include "benches/models/command_line.hpp"
 
+using pace::families::models::Mode;
+CATCH_REGISTER_ENUM(Mode, Mode::performance, Mode::accuracy, Mode::tolerance, Mode::batch_invariance,
+                    Mode::find_batch_size, Mode::throughput, Mode::operator_inputs)
+
 namespace {
 
 using namespace pace::benches::models;
 using namespace pace::families::models;
 using Strings = std::vector<std::string>;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;
 using Catch::Matchers::MessageMatches;
 using Catch::Matchers::StartsWith;
@@ -86,9 +93,9 @@ TEST_CASE("each option has an effect") {
       {{"-f"}, [](const auto& l) { return l.selection.fast; }},
       {{"--no-skip"}, [](const auto& l) { return l.selection.no_skip; }},
       {{"--config=c.yaml"}, [](const auto& l) { return l.config_file == "c.yaml"; }},
-      {{"-d", "cpu", "--device=cuda:1", "--devices", "a,b"},
+      {{"-d", "cpu", "--device=cuda:1", "--devices", "cpu,cuda:2"},
        [](const auto& l) {
-         return l.devices == Strings{"cpu", "cuda:1", "a", "b"};
+         return l.devices == Strings{"cpu", "cuda:1", "cpu", "cuda:2"};
        }},
       {{"--device-index=1"}, [](const auto& l) { return l.device_index == "1"; }},
       {{"--backend", "eager,torchscript", "--backend=cuda_graph"},
@@ -184,6 +191,8 @@ TEST_CASE("each option has an effect") {
       {{"-q"}, [](const auto& l) { return l.quiet && !l.verbose; }},
       {{"--compat"}, [](const auto& l) { return l.settings.compat; }},
       {{"--gate"}, [](const auto& l) { return l.gate; }},
+      {{"--allow-undecided=on"}, [](const auto& l) { return l.allow_undecided; }},
+      {{"--allow-unmeasured=on"}, [](const auto& l) { return l.allow_unmeasured; }},
       {{"--compile-only"}, [](const auto& l) { return l.compile_only && l.compile_to.empty(); }},
       {{"--compile-to=folder"}, [](const auto& l) { return l.compile_only && l.compile_to == "folder"; }},
       {{"--rows-to=r", "--only=m"}, [](const auto& l) { return l.rows_to == "r"; }},
@@ -244,7 +253,7 @@ TEST_CASE("each option has an effect") {
       all.insert(all.end(), words.begin(), words.end());
       const CommandLine with = parse_command_line(all);
       CHECK(is_so(with));
-      CHECK(with.notes.empty());
+      CHECK_THAT(with.notes, IsEmpty());
       for (const auto& word : in_one_spelling(words, options)) tested.insert(word.substr(0, word.find('=')));
     }
   }
@@ -287,9 +296,26 @@ TEST_CASE("what does not go together") {
   bad({"--resume", "--disable-output"}, "--resume does not go with --disable-output");
   bad({"--grad-scaler", "--amp"}, "--grad-scaler: expected --amp and --training beside it");
   bad({"--profiler-trace-name=n"}, "--profiler-trace-name: expected --export-profiler-trace beside it");
+  bad({"--no-slower-than=2", "--backend=eager"}, "--no-slower-than has nothing to judge: eager is the baseline");
+  bad({"--no-slower-than=2", "--nothing"}, "--no-slower-than has nothing to judge: eager is the baseline");
+  CHECK(parse({"--no-slower-than=2", "--backend=eager,torchscript"}).settings.no_slower_than == 2);
+  bad({"--output=/o.csv", "--output-directory=d"}, "--output-directory does not go with --output /o.csv");
+  bad({"--disable-output", "--retain-output"}, "--retain-output: expected no --disable-output");
+  bad({"--disable-output", "--dump-raw-metrics"}, "--dump-raw-metrics: expected no --disable-output");
+  bad({"--disable-output", "--output=o.csv"}, "--output: expected no --disable-output");
+  CHECK(parse({"--disable-output", "--output=o.csv", "--export-profiler-trace"}).output.disabled);
+  bad({"--nnc", "--fuser=none", "--backend=torchscript"}, "--nnc: expected no --fuser beside it");
+  bad({"--compile-only", "--repeat=3"}, "--repeat: expected no --compile-only, which runs no model");
+  bad({"--compile-to=d", "--batch-size-file=f"}, "--batch-size-file: expected no --compile-only");
+  refuses({"--log-operator-inputs", "--inference", "--output=d/o", "--resume"}, "--resume: expected another mode than");
+  refuses({"--list", "--resume"}, "--resume: expected no --list");
+  CHECK(parse_command_line({"--list", "-k", "x", "--suite=timm"}).selection.suite == Suite::timm);
   bad({"--rows-to=r"}, "--rows-to: expected --only beside it");
   bad({"--compat", "--no-slower-than=1"}, "--no-slower-than does not go with --compat");
   refuses({"--accuracy", "--inference", "--no-slower-than=1"}, "--no-slower-than: expected --performance beside it");
+  const std::string nothing = "--no-slower-than has nothing to judge: eager is the baseline; expected another --backend";
+  refuses({"--performance", "--inference", "--no-slower-than=1", "--nothing"}, nothing);
+  refuses({"--performance", "--inference", "--no-slower-than=1", "--backend=eager"}, nothing);
   refuses({"--accuracy", "--inference", "--snapshot-memory"}, "--snapshot-memory: expected --performance beside it");
   bad({"-c", "freezing=True"}, "--inductor-config: 'freezing=true' is refused: parameters are inputs of packages");
   refuses({"--log-operator-inputs", "--inference"}, "--log-operator-inputs: expected --output or --output-directory");
@@ -322,12 +348,13 @@ TEST_CASE("options that act in other runs only are refused, or noted where torch
   CHECK(notes({"--performance", "--inference", "--iterations=3"}) ==
         Strings{"--iterations has no effect here; expected --accuracy"});
   CHECK(notes({"--performance", "--inference", "--use-eval-mode"}).size() == 1);
+  CHECK(notes({"--accuracy", "--inference", "--deterministic", "--dashboard"}).size() == 2);
   CHECK(notes({"--performance", "--inference", "--backend=eager", "-c", "a=1", "--dynamic-batch-only"}).size() == 2);
   CHECK(notes({"--performance", "--inference", "--only=m", "--timeout=3", "-k", "x"}).size() == 2);
   CHECK(notes({"--find-batch-sizes", "--inference", "--backend=torchscript"}).size() == 1);
   CHECK(notes({"--performance", "--inference", "--amp-dtype=float16"}).size() == 1);
   // A process that runs one model for another gets that one's words, and has said all this before.
-  CHECK(notes({"--performance", "--inference", "--only=m", "--rows-to=r", "--resume", "--timeout=3"}).empty());
+  CHECK_THAT(notes({"--performance", "--inference", "--only=m", "--rows-to=r", "--resume", "--timeout=3"}), IsEmpty());
 }
 
 TEST_CASE("values that will not do") {
@@ -341,6 +368,20 @@ TEST_CASE("values that will not do") {
   bad("--suite=tim", "no suite is called 'tim'; expected torchbench, huggingface, timm or own");
   bad("--amp-dtype=float64", "--amp-dtype: 'float64' does not do; expected bfloat16 or float16");
   bad("--devices=cpu,,cuda", "--devices: 'cpu,,cuda' does not do");
+  for (const char* device : {"cpu,teapot", "cuda:", "cuda:x", "cuda:0001", "CPU"})
+    bad(std::string("--device=") + device, std::string("--devices: '") + device + "' does not do; expected cpu, cuda");
+  bad("--device-index=first", "--device-index: 'first' does not do");
+  CHECK(parse({"--device-index=0,2"}).device_index == "0,2");
+  for (const char* factor : {"0", "-1", "nan", "inf"})
+    bad(std::string("--no-slower-than=") + factor, std::string("--no-slower-than: '") + factor + "' does not do");
+  for (const char* size : {"-1", "nan", "inf", "1e300"})
+    bad(std::string("--memory-limit=") + size, std::string("--memory-limit: '") + size + "' does not do");
+  for (const char* option : {"--threads", "--callers"})
+    for (const char* count : {"0", "100000"})
+      bad(std::string(option) + '=' + count, std::string(option) + ": '" + count + "' does not do; expected a whole");
+  for (const char* share : {"nan", "inf"})
+    for (const char* option : {"--confidence", "--alpha", "--beta", "--disturbance", "--per-process-memory-fraction"})
+      bad(std::string(option) + '=' + share, std::string(option) + ": '" + share + "' does not do");
   bad("--inductor-config=max_autotune", "--inductor-config: 'max_autotune' does not do; expected key=value");
   bad("--inductor-compile-mode=reduce-overhead", "--inductor-compile-mode: 'reduce-overhead' does not do");
   bad("--alpha=0.5", "--alpha: '0.5' does not do; expected a number between 0 and 0.5");
@@ -369,6 +410,7 @@ TEST_CASE("torchbench's other options are refused with a reason, or said to be n
   Groups groups;
   for (const auto& option : model_options(line, groups))
     for (const char* name : option.names) {
+      CAPTURE(name);
       CHECK_FALSE(refused_options().contains(name));
       CHECK_FALSE(needless_options().contains(name));
     }
@@ -417,8 +459,8 @@ TEST_CASE("help names every option") {
   CommandLine line;
   Groups groups;
   for (const auto& option : model_options(line, groups))
-    for (const char* name : option.names) CHECK(help.find(name) != std::string::npos);
-  CHECK(help.find("--ddp: each model is run by one process on one device") != std::string::npos);
+    for (const char* name : option.names) CHECK_THAT(help, ContainsSubstring(name));
+  CHECK_THAT(help, ContainsSubstring("--ddp: each model is run by one process on one device"));
   CHECK(parse_command_line({"--help"}).help);
   CHECK(parse_command_line({"-h"}).help);
 }

@@ -1,6 +1,7 @@
 // The YAML file: every section of torchbench.yaml, anchors, and what is wrong with its line.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -20,6 +21,8 @@
 namespace {
 
 using namespace pace::families::models;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;
 
 const std::set<std::string, std::less<>> known{"a", "b", "c", "d"};
@@ -82,7 +85,7 @@ TEST_CASE("each section goes where it belongs") {
     CAPTURE(text);
     const Read read(text);
     CHECK(list(read.config) == Names{"b"});
-    CHECK(read.warnings.empty());
+    CHECK_THAT(read.warnings, IsEmpty());
     std::size_t filled = 0;
     for (const auto& [other, other_list] : nested) filled += other_list(read.config).empty() ? 0 : 1;
     CHECK(filled == 1);
@@ -109,7 +112,7 @@ TEST_CASE("anchors stand in lists; slow holds the very slow ones") {
   CHECK(read.config.skip.training == Names{"a", "b", "c", "d"});
   CHECK(read.config.slow == Names{"c", "d"});
   CHECK(read.config.very_slow == Names{"d"});
-  CHECK(read.warnings.empty());
+  CHECK_THAT(read.warnings, IsEmpty());
 }
 
 TEST_CASE("what is expected, and why") {
@@ -124,11 +127,19 @@ TEST_CASE("what is expected, and why") {
 
 TEST_CASE("nothing is a file, too") {
   CHECK(Read("").config.slow.empty());
-  CHECK(Read("# a comment\n").warnings.empty());
+  CHECK_THAT(Read("# a comment\n").warnings, IsEmpty());
   CHECK(Read("skip:\n  all:\n  device:\nbatch_size:\n  training:\n").config.skip.all.empty());
 }
 
-TEST_CASE("sections and models that nobody knows are warned about, with their lines") {
+TEST_CASE("a file of another kind is none of models") {
+  const std::string message = ": expected sections such as 'skip', of which this file has none";
+  refuses("name: something\nversion: 3\n", "m.yaml:1" + message);
+  refuses("# skip\nskipp:\n  all: [a]\n", "m.yaml:2" + message);
+  refuses("{}\n---\na\n", "m.yaml:3: expected one document, found another one behind '---'");
+  CHECK(Read("version: 3\nskip:\n").warnings.size() == 1);
+}
+
+TEST_CASE("unknown sections and models are warned about, with their lines") {
   const Read read(
       "skip:\n  all:\n    - a\n    - zebra\n  everywhere: [a]\nfaster: 3\nbatch_size:\n  training:\n    horse: 2\n"
       "trt_not_yet_working: [a]\ntolerance:\n  freezing:\n    higher: [a]\n");
@@ -171,7 +182,7 @@ TEST_CASE("what is wrong is told with its line") {
   refuses("slow: &S\n  - *S\n", "m.yaml:1: section 'slow': lists within lists without end");
   CHECK_THROWS_MATCHES(Read("slow:\n  - a\n - b: [\n"), pace::InputError,
                        Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:3: expected YAML: ")));
-  CHECK_THROWS_MATCHES(Read("slow: [*nobody]"), pace::InputError,
+  CHECK_THROWS_MATCHES(Read("slow: [*undefined]"), pace::InputError,
                        Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:1: expected YAML: ")));
 }
 
@@ -200,8 +211,8 @@ TEST_CASE("the project's own file is read without a word") {
   std::vector<std::string> warnings;
   const auto config = read_config("benches/models/models.yaml", {},
                                   [&](const std::string& warning) { warnings.push_back(warning); });
-  // Of models that are not there, at most: this test links none.
-  for (const auto& warning : warnings) CHECK(warning.find("no model is called") != std::string::npos);
+  // At most for models that are not there: this test links none.
+  for (const auto& warning : warnings) CHECK_THAT(warning, ContainsSubstring("no model is called"));
   for (const auto& [model, modes] : config.expected)
     for (const auto& [mode, expected] : modes) CHECK_FALSE(expected.reason.empty());
 }

@@ -1,7 +1,9 @@
 // The dashboard, on numbers worked out by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <sys/stat.h>
 
@@ -15,6 +17,9 @@
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::IsEmpty;
+using Catch::Matchers::StartsWith;
 using namespace pace::families::models;
 using pace::test::Scratch;
 
@@ -78,12 +83,12 @@ TEST_CASE("changes since an earlier run, and not those alone that cross a thresh
   };
   // Four times as fast, and now one and a half: no threshold is crossed.
   CHECK(changes(figures("a,4.0,0,0,10,1.0\n"), figures("a,1.5,0,0,10,1.0\n")) == "speedup a 4.000 1.500\n");
-  CHECK(changes(figures("a,1.00,0,0,10,1.0\n"), figures("a,1.04,0,0,11.9,1.04\n")).empty());
+  CHECK(changes(figures("a,1.00,0,0,10,1.0\n"), figures("a,1.04,0,0,11.9,1.04\n")) == "");
   CHECK(changes(figures("a,1.00,0,0,10,1.0\n"), figures("a,1.06,0,0,12.1,0.94\n")) ==
         "speedup a 1.000 1.060\ncompilation_latency a 10.000 12.100\ncompression_ratio a 1.000 0.940\n");
   // Intervals say more than a share.
   CHECK(changes(figures("a,2.00,1.99,2.01,1,1\n"), figures("a,2.04,2.03,2.05,1,1\n")) == "speedup a 2.000 2.040\n");
-  CHECK(changes(figures("a,2.00,1.50,2.50,1,1\n"), figures("a,2.40,2.00,2.80,1,1\n")).empty());
+  CHECK(changes(figures("a,2.00,1.50,2.50,1,1\n"), figures("a,2.40,2.00,2.80,1,1\n")) == "");
   // What is wrong now has no speed-up, and models come and go.
   CHECK(changes(figures("a,2,0,0,1,1\nold,1,0,0,1,1\n", "a,pass\nold,pass\n"),
                 figures("a,2,0,0,1,1\nnew,1,0,0,1,1\n", "a,fail_accuracy\nnew,pass\n")) ==
@@ -110,7 +115,7 @@ TEST_CASE("a pipe in the folder is not waited for") {
 TEST_CASE("limits are not warned about") {
   const DashboardRun run{
       pace::report::parse_csv("name,speedup,compilation_latency,compression_ratio\na,0.95,120,0.9\n", "p"), std::nullopt};
-  CHECK(dashboard_figures({}, run, {}).warnings.empty());
+  CHECK_THAT(dashboard_figures({}, run, {}).warnings, IsEmpty());
 }
 
 TEST_CASE("the report") {
@@ -129,11 +134,12 @@ TEST_CASE("the report") {
   CHECK(scratch.read("out/comp_time.csv") == "Compiler,timm,torchbench\naot,-,65.50\ngraph,-,-\n");
   CHECK(scratch.read("out/memory.csv") == "Compiler,timm,torchbench\naot,-,0.75x\ngraph,-,-\n");
   const std::string warned = scratch.read("out/gh_warnings.txt"), changed = scratch.read("out/gh_regression.txt");
-  CHECK(warned.find("| torchbench | graph | float32 inference cpu | speedup | a | 0.500 |") != std::string::npos);
+  CHECK_THAT(warned, ContainsSubstring("| torchbench | graph | float32 inference cpu | speedup | a | 0.500 |"));
   // That warning was there before; the other one has gone.
   const auto warnings_at = changed.find("## New warnings since the earlier run");
-  CHECK(changed.substr(warnings_at, changed.find("## No more") - warnings_at).find("graph") == std::string::npos);
-  CHECK(changed.starts_with("## Changes since the earlier run\n"));
+  CHECK_THAT(changed.substr(warnings_at, changed.find("## No more") - warnings_at), !ContainsSubstring("graph"));
+  CHECK_THAT(changed, StartsWith("## Changes since the earlier run\n"));
+  INFO(changed);
   CHECK(changed.find("| torchbench | graph | float32 inference cpu | speedup | a | 0.400 | 0.500 |") < warnings_at);
   CHECK(changed.find("| torchbench | graph | float32 inference cpu | model | b | there | - |") < warnings_at);
   CHECK(changed.find("| timm | aot | float32 inference cpu | run | all | - | there |") < warnings_at);

@@ -1,6 +1,7 @@
 // Which models are run: filters, partitions, and the YAML file's skip sections.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -14,6 +15,7 @@
 namespace {
 
 using namespace pace::families::models;
+using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;
 using Catch::Matchers::MessageMatches;
 using Catch::Matchers::StartsWith;
@@ -46,7 +48,7 @@ TEST_CASE("filters are searched for, without regard to case") {
   CHECK(world.names() == Strings{"Bert", "resnet18", "resnet50"});
   world.selection.excluded = {"18|x"};
   CHECK(world.names() == Strings{"Bert", "resnet50"});
-  world.selection.excluded_exactly = {"resnet5", "Bert"};
+  world.selection.excluded_exactly = {"Bert"};
   CHECK(world.names() == Strings{"resnet50"});
 }
 
@@ -65,9 +67,9 @@ TEST_CASE("partitions are slices of all models, made before the filters") {
   world.selection.filters = {"resnet"};
   CHECK(world.names() == Strings{"resnet18", "resnet50"});
   world.selection.partition = 0;
-  CHECK(world.names().empty());  // but not an error: another partition has them
+  CHECK_THAT(world.names(), IsEmpty());  // but not an error: another partition has them
   world.selection = {.partitions = 6, .partition = 2};
-  CHECK(world.names().empty());
+  CHECK_THAT(world.names(), IsEmpty());
   world.selection.partition = 5;
   CHECK(world.names().size() == 5);
 }
@@ -128,12 +130,36 @@ TEST_CASE("the YAML file skips models, and each of its sections only where it ap
   CHECK(world.choose().skipped.back().second == "skip.all, skip.multiprocess");
 }
 
+TEST_CASE("each filter and each exclusion is about some model") {
+  const std::string there = "'; there are Bert, mixer, resnet18, resnet50, vgg16";
+  const auto refuses = [](const Selection& selection, const std::string& message) {
+    World world;
+    world.selection = selection;
+    CHECK_THROWS_MATCHES(world.choose(), pace::InputError, Message(message));
+    CHECK_THROWS_MATCHES(matching_models(world.models, selection), pace::InputError, Message(message));
+  };
+  // Beside one that matches, too, and whatever partition it would be in.
+  refuses({.filters = {"resnet", "zebra"}, .partitions = 5}, "--filter: no model matches 'zebra" + there);
+  refuses({.filters = {"zebra"}}, "--filter: no model matches 'zebra" + there);
+  refuses({.excluded = {"zebra"}}, "--exclude: no model matches 'zebra" + there);
+  refuses({.excluded_exactly = {"resnet5"}}, "--exclude-exact: no model matches 'resnet5" + there);
+  refuses({.filters = {"bert"}, .suite = Suite::timm}, "--filter: no model matches 'bert'; there are mixer");
+  // What is excluded everywhere may be in another suite.
+  World world;
+  world.selection = {.excluded = {"bert"}, .excluded_exactly = {"vgg16"}, .suite = Suite::timm};
+  CHECK(world.names() == Strings{"mixer"});
+  world.selection = {.filters = {"zebra|vgg"}};
+  CHECK(world.names() == Strings{"vgg16"});
+  CHECK(matching_models(world.models, world.selection).size() == 1);
+}
+
 TEST_CASE("nothing to run is an error that lists what there is") {
   World world;
-  world.selection.filters = {"zebra"};
+  world.selection.filters = {"vgg"};
+  world.selection.excluded = {"16"};
   CHECK_THROWS_MATCHES(world.choose(), pace::InputError,
                        Message("no model matches the filters; there are Bert, mixer, resnet18, resnet50, vgg16"));
-  world.selection.filters = {"vgg"};
+  world.selection.excluded = {};
   world.config.skip.all = {"vgg16"};
   CHECK_THROWS_MATCHES(
       world.choose(), pace::InputError,

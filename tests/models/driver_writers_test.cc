@@ -1,6 +1,7 @@
 // Result files: headers that grow, names by back end, columns of a baseline, records and raw timings.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -22,9 +23,12 @@
 namespace {
 
 using namespace pace::families::models;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
+using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;
 using Catch::Matchers::MessageMatches;
+using Catch::Matchers::StartsWith;
 using pace::test::Scratch;
 
 Row fast(const std::string& name, double speedup, const std::string& backend = "aot_inductor") {
@@ -39,7 +43,7 @@ TEST_CASE("CSV is read as RFC 4180 has it") {
   REQUIRE(table.rows.size() == 4);
   CHECK(table.rows[0] == std::vector<std::string>{"a,b", "say \"x\""});
   CHECK(table.rows[1] == std::vector<std::string>{"c", "two\nlines"});
-  CHECK(table.text(2, "what").empty());
+  CHECK(table.text(2, "what") == "");
   CHECK(table.rows[3] == std::vector<std::string>{"", ""});
   CHECK(pace::report::parse_csv("", "f").header.empty());
   CHECK(pace::report::parse_csv("a\n\"\"\n", "f").rows == std::vector<std::vector<std::string>>{{""}});
@@ -110,11 +114,11 @@ TEST_CASE("a file of its own for each back end, by mode, unless one is named") {
   settings.mode = Mode::find_batch_size;
   CHECK(paths({}) == Paths{"batch_sizes.csv"});
   settings.mode = Mode::operator_inputs;
-  CHECK(paths({}).empty());
+  CHECK_THAT(paths({}), IsEmpty());
   settings = {.backends = {"eager"}};
   CHECK(paths({}) == Paths{"speedup_eager.csv"});
   CHECK(paths({.experiment_file = "nothing.csv"}) == Paths{"nothing.csv"});
-  CHECK(paths({.disabled = true}).empty());
+  CHECK_THAT(paths({.disabled = true}), IsEmpty());
   settings.backends = {"aot_inductor:freezing"};
   CHECK(paths({}) == Paths{"speedup_aot_inductor_freezing.csv"});
 }
@@ -126,15 +130,16 @@ TEST_CASE("rows go into the files of their back ends, or into one with a column 
   apart.add(fast("a", 2));
   apart.add(fast("a", 3, "cuda_graph"));
   CHECK(scratch.read("new/folder/speedup_aot_inductor.csv") ==
-        "dev,name,batch_size,speedup,abs_latency,compilation_latency\ncpu,a,4,2.000000,12.500000,3.250000\n");
+        "dev,name,batch_size,speedup,abs_latency,compilation_latency,result\ncpu,a,4,2.000000,12.500000,3.250000,passed\n");
   CHECK(pace::report::read_csv(scratch / "new/folder/speedup_cuda_graph.csv").number(0, "speedup") == 3);
 
   ResultFiles together({.file = scratch / "all.csv", .tag = "mine"}, {settings}, {});
   together.add(fast("a", 2));
   together.add(fast("a", 3, "cuda_graph"));
   CHECK(scratch.read("all.csv") ==
-        "dev,name,batch_size,tag,speedup,abs_latency,compilation_latency,backend\n"
-        "cpu,a,4,mine,2.000000,12.500000,3.250000,aot_inductor\ncpu,a,4,mine,3.000000,12.500000,3.250000,cuda_graph\n");
+        "dev,name,batch_size,tag,speedup,abs_latency,compilation_latency,result,backend\n"
+        "cpu,a,4,mine,2.000000,12.500000,3.250000,passed,aot_inductor\n"
+        "cpu,a,4,mine,3.000000,12.500000,3.250000,passed,cuda_graph\n");
   ResultFiles({.file = scratch / "no.csv", .disabled = true}, {settings}, {}).add(fast("a", 1));
   CHECK_FALSE(scratch.has("no.csv"));
   CHECK_THROWS_AS(ResultFiles({.file = "/proc/no/such.csv"}, {settings}, {}).add(fast("a", 1)), pace::Error);
@@ -168,7 +173,7 @@ TEST_CASE("results of an earlier run go when the first row comes, or at the end,
   const auto table = pace::report::read_csv(path);
   REQUIRE(table.rows.size() == 2);
   CHECK(table.text(0, "name") == "c");
-  CHECK(scratch.read("r.json").find("\"name\":\"a\"") == std::string::npos);
+  CHECK_THAT(scratch.read("r.json"), !ContainsSubstring("\"name\":\"a\""));
   {
     auto files = run();
     files.claim(EarlierResults::replaced);
@@ -184,13 +189,23 @@ TEST_CASE("one run at a time writes to a file") {
   first.claim(EarlierResults::replaced);
   for (const auto& name : {scratch / "r.csv", scratch.path.string() + "/./r.csv"}) {
     ResultFiles second({.file = name}, {}, {});
-    CHECK_THROWS_MATCHES(second.claim(EarlierResults::kept), pace::InputError,
-                         MessageMatches(EndsWith("r.json: another run writes its results there; give another --output, "
-                                                 "or wait until that run has ended")));
-    CHECK_THROWS_AS(second.add(fast("b", 1)), pace::InputError);
+    CHECK_THROWS_MATCHES(second.claim(EarlierResults::kept), pace::Error,
+                         MessageMatches(ContainsSubstring("r.json': another run, or another option of this one, writes")));
+    CHECK_THROWS_AS(second.add(fast("b", 1)), pace::Error);
   }
   first.add(fast("a", 2));
   CHECK(pace::report::read_csv(scratch / "r.csv").rows.size() == 1);
+}
+
+TEST_CASE("a run without rows removes no empty file that was there before it") {
+  const Scratch scratch;
+  (void)scratch.write("there.json", "");
+  for (const char* name : {"there.csv", "new.csv"}) {
+    ResultFiles files({.file = scratch / name}, {}, {});
+    files.claim(EarlierResults::kept);
+  }
+  CHECK(scratch.has("there.json"));
+  CHECK_FALSE(scratch.has("new.json"));
 }
 
 TEST_CASE("files that are none of results are neither removed nor added to") {
@@ -212,7 +227,7 @@ TEST_CASE("files that are none of results are neither removed nor added to") {
   CHECK(scratch.read("package.json") == "{\"name\": \"mine\"}\n");
   CHECK_FALSE(scratch.has("package.csv"));
   (void)scratch.write("deep.json", std::string(1'000'000, '['));
-  CHECK(complaint("deep.csv").starts_with((scratch / "deep.json") + ": holds no records of results"));
+  CHECK_THAT(complaint("deep.csv"), StartsWith((scratch / "deep.json") + ": holds no records of results"));
   CHECK(scratch.read("deep.json").size() == 1'000'000);
   (void)scratch.write("notes.csv", "when,what\nnow,this\n");
   CHECK(complaint("notes.csv") ==
@@ -236,7 +251,7 @@ TEST_CASE("lines that were cut off are taken away before others follow") {
     (void)scratch.write("r.json", scratch.read("r.json") + "{\"benchmark\":{\"na");
     ResultFiles({.file = scratch / "r.csv"}, {}, {}).add(fast("b", 2));
     const std::string records = scratch.read("r.json");
-    CHECK(records.starts_with(whole));
+    CHECK_THAT(records, StartsWith(whole));
     std::istringstream lines(records);
     for (std::string line; std::getline(lines, line);) CHECK(Json::accept(line));
   }
@@ -254,7 +269,7 @@ TEST_CASE("one record for each metric") {
   const std::vector<KnownModel> models{{.name = "a", .suite = Suite::timm}};
   Row row = fast("a", 2);
   row.values.emplace_back("status", "slow");
-  row.passed = false;
+  row.result = RowResult::failed;
   ResultFiles({.file = scratch / "r.csv"}, {settings, {{"--repeat", "30"}}}, models).add(row);
   std::istringstream lines(scratch.read("r.json"));
   std::vector<Json> records;
@@ -262,7 +277,7 @@ TEST_CASE("one record for each metric") {
   REQUIRE(records.size() == 4);
   CHECK(records[0].dump() ==
         R"({"benchmark":{"name":"pace","mode":"training","dtype":"bfloat16","extra_info":{"device":"cpu",)"
-        R"("quantization":null,"batch_size":4,"args":{"--repeat":"30"},"passed":false,"message":"ok"}},)"
+        R"("quantization":null,"batch_size":4,"args":{"--repeat":"30"},"result":"failed","message":"ok"}},)"
         R"("model":{"name":"a","type":"OSS model","backend":"aot_inductor","origins":["timm"]},)"
         R"("metric":{"name":"speedup","benchmark_values":[2.0]}})");
   CHECK(records[3]["metric"].dump() ==
@@ -284,8 +299,8 @@ TEST_CASE("an older file gives two columns more") {
   CHECK(row.message == "1.500x -> 3.000x [2.000x]");
   files.add(row);
   CHECK(scratch.read("r.csv") ==
-        "dev,name,batch_size,speedup,abs_latency,baseline,speedup_vs_baseline,compilation_latency\n"
-        "cpu,a,4,3.000000,12.500000,1.500000,2.000000,3.250000\n");
+        "dev,name,batch_size,speedup,abs_latency,baseline,speedup_vs_baseline,compilation_latency,result\n"
+        "cpu,a,4,3.000000,12.500000,1.500000,2.000000,3.250000,passed\n");
   // One that failed then, and one that was not there.
   for (const char* name : {"b", "c"}) CHECK(files.compared(fast(name, 2)).values.size() == 3);
   CHECK(files.compared(fast("a", 0)).values.size() == 3);
@@ -308,7 +323,7 @@ TEST_CASE("raw timings are a file that NumPy reads") {
   REQUIRE(bytes.size() == 128 + 6 * sizeof(double));
   CHECK(bytes.substr(0, 8) == std::string("\x93NUMPY\x01\x00", 8));
   CHECK(static_cast<unsigned char>(bytes[8]) == 118);
-  CHECK(bytes.substr(10, 118).starts_with("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }   "));
+  CHECK_THAT(bytes.substr(10, 118), StartsWith("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }   "));
   CHECK(bytes[127] == '\n');
   double third = 0;
   std::memcpy(&third, bytes.data() + 128 + 2 * sizeof(double), sizeof third);
@@ -328,7 +343,7 @@ TEST_CASE("sizes of batches are a file that --batch-size-file reads") {
   const Settings settings{.mode = Mode::find_batch_size};
   ResultFiles files({.file = scratch / "b.csv"}, {settings}, {});
   files.add({.name = "a", .batch_size = 64});
-  files.add({.name = "b", .batch_size = 0, .passed = false});
+  files.add({.name = "b", .batch_size = 0, .result = RowResult::failed});
   files.add({.name = "c", .batch_size = 2});
   CHECK(scratch.read("b.csv") == "a,64\nc,2\n");
 }
@@ -340,7 +355,7 @@ TEST_CASE("a row goes to another process and is the same there") {
   row.values.emplace_back("text", "x,y");
   row.values.emplace_back("none", std::nan(""));
   row.raw_timings = {{0.1, 0.2}};
-  row.passed = false;
+  row.result = RowResult::failed;
   const std::string line = to_line(row);
   CHECK(line.find('\n') == line.size() - 1);
   const Row other = row_from(line);
@@ -349,7 +364,7 @@ TEST_CASE("a row goes to another process and is the same there") {
   CHECK(other.batch_size == 4);
   CHECK(other.backend == "aot_inductor");
   CHECK(other.message == "ok");
-  CHECK_FALSE(other.passed);
+  CHECK(other.result == RowResult::failed);
   CHECK(other.raw_timings == row.raw_timings);
   REQUIRE(other.values.size() == row.values.size());
   CHECK(std::isnan(std::get<double>(other.values.back().second)));

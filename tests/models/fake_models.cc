@@ -19,6 +19,7 @@
 
 #include "benches/models/run_program.hpp"
 #include "pace/core/error.hpp"
+#include "pace/report/program_output.hpp"
 
 namespace {
 
@@ -76,7 +77,7 @@ Row good(const Settings& settings, const std::string& model, const std::string& 
   return row;
 }
 
-/// Where models leave a line each time they run, if somebody wants to know.
+/// Where models leave a line each time they run, if a test asks for it.
 void tell(const std::string& text) {
   if (const char* path = std::getenv("FAKE_MODELS_LOG")) std::ofstream(path, std::ios::app) << text << '\n';
 }
@@ -86,7 +87,7 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
   tell(model + ' ' + settings.device + " repeat=" + std::to_string(settings.repeat) + " cache=" + (cache ? cache : ""));
   if (model == "hangs" && settings.device == "cpu") hang();
   if (model == "forks" && ::fork() == 0) {
-    // Something that the model has started, and that outlives it unless somebody ends it.
+    // Something that the model has started, and that outlives it unless it is ended.
     if (const char* path = std::getenv("FAKE_MODELS_PID")) std::ofstream(path) << ::getpid() << std::flush;
     hang();
   }
@@ -98,6 +99,12 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
   if (model == "eats") eat();
   if (model == "throws") throw std::runtime_error("it throws");
   if (model == "runs_out") throw std::runtime_error("CUDA out of memory. Tried to allocate 2 GB");
+  if (model == "no_device") {
+    Row row = status_row(settings, settings.device, model, candidates(settings).front(), "fail_to_run",
+                         "there is no such device");
+    row.result = RowResult::unmeasured;
+    return {row};
+  }
   if (model == "makes_no_sense") throw pace::InputError({}, "nothing can be run like that");
   if (model == "interrupts") {
     ::kill(::getppid(), SIGINT);
@@ -113,13 +120,15 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
   if (model == "differs") {
     for (auto& row : rows) {
       row.values = {{"accuracy", "fail_accuracy"}};
-      row.passed = config.expected.contains(model);
+      if (!config.expected.contains(model)) row.result = RowResult::failed;
     }
   }
+  if (model == "undecided")
+    for (auto& row : rows) row.result = RowResult::undecided;
   if (model == "half") {
     rows.pop_back();
     rows.push_back(good(settings, model, candidates(settings).back()));
-    rows.back().passed = false;
+    rows.back().result = RowResult::failed;
   }
   return rows;
 }
@@ -127,9 +136,11 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
 }  // namespace
 
 int main(int argc, char** argv) {
+  const pace::report::ProgramOutput output;
   pace::benches::models::World world{.models = {}, .run = run};
   for (const char* name : {"good", "better", "hangs", "forks", "crashes", "exits", "vanishes", "is_killed", "eats",
-                           "throws", "runs_out", "makes_no_sense", "interrupts", "differs", "half", "runs_another"})
+                           "throws", "runs_out", "makes_no_sense", "interrupts", "differs", "half", "runs_another",
+                           "undecided", "no_device"})
     world.models.push_back(
         {.name = name, .suite = Suite::timm, .family = name == std::string("good") ? "cnn" : "other"});
   world.identity = [] {

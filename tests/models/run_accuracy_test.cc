@@ -31,7 +31,7 @@ using pace::test::run_out_of_memory;
 
 struct Found {
   std::string status, message, log;
-  bool passed = false;
+  RowResult result = RowResult::failed;
   double tolerance = 0;
   bool cosine = false;
 };
@@ -49,7 +49,7 @@ Found check(const ModelEntry& entry, const Settings& settings, const Config& con
   std::ostringstream log;
   const auto rows = run_model(entry, settings, config, log);
   REQUIRE(rows.size() == 1);
-  Found found{.status = {}, .message = rows[0].message, .log = log.str(), .passed = rows[0].passed};
+  Found found{.status = {}, .message = rows[0].message, .log = log.str(), .result = rows[0].result};
   for (const auto& [name, cell] : rows[0].values) {
     if (name == "accuracy") found.status = std::get<std::string>(cell);
     if (name == "tolerance") found.tolerance = std::get<double>(cell);
@@ -90,7 +90,7 @@ TEST_CASE("pass, in inference and training, in every precision", "[models]") {
         const auto found = check(entry, settings);
         INFO(entry.name << ' ' << training << ' ' << static_cast<int>(precision) << ": " << found.message << found.log);
         REQUIRE(found.status == "pass");
-        REQUIRE(found.passed);
+        REQUIRE(found.result == RowResult::passed);
         REQUIRE_FALSE(found.cosine);
       }
     }
@@ -120,7 +120,7 @@ TEST_CASE("pass_due_to_skip", "[models]") {
   auto found = check(pace::test::mlp(), accuracy(), config);
   REQUIRE(found.status == "pass_due_to_skip");
   REQUIRE_THAT(found.message, ContainsSubstring("large models"));
-  REQUIRE(found.passed);
+  REQUIRE(found.result == RowResult::passed);
 
   const AddedBackend wrong("wrong", eager_but([](int) {}, [](c10::IValue value) {
                              return c10::IValue(value.toTensor() + 1);
@@ -149,7 +149,7 @@ TEST_CASE("model_fail_to_load and eager_fail_to_run", "[models]") {
   auto found = check(entry, accuracy());
   REQUIRE(found.status == "model_fail_to_load");
   REQUIRE_THAT(found.message, ContainsSubstring("not for this device"));
-  REQUIRE_FALSE(found.passed);
+  REQUIRE(found.result == RowResult::unmeasured);
 
   entry.make = [](const ModelRequest&) -> Model { throw std::runtime_error("no weights"); };
   REQUIRE(check(entry, accuracy()).status == "eager_fail_to_run");
@@ -172,7 +172,7 @@ TEST_CASE("eager's first and second run fail, or run out of memory", "[models]")
   auto found = check(at_call(in_first_run, [] { fail("first"); }), accuracy());
   REQUIRE(found.status == "eager_1st_run_fail");
   REQUIRE(found.message == "first");
-  REQUIRE_FALSE(found.passed);
+  REQUIRE(found.result == RowResult::unmeasured);
   REQUIRE(check(at_call(in_first_run + 1, run_out_of_memory), accuracy()).status == "eager_1st_run_OOM");
   REQUIRE(check(at_call(in_second_run, [] { fail("second"); }), accuracy()).status == "eager_2nd_run_fail");
   REQUIRE(check(at_call(in_second_run, run_out_of_memory), accuracy()).status == "eager_2nd_run_OOM");
@@ -188,7 +188,7 @@ TEST_CASE("eager_two_runs_differ", "[models]") {
   });
   auto found = check(restless_once, accuracy(false, "eager"));
   REQUIRE(found.status == "eager_two_runs_differ");
-  REQUIRE_FALSE(found.passed);
+  REQUIRE(found.result == RowResult::failed);
 
   // Counters of calls go on, so each check needs a model of its own.
   const auto noisy = [] {
@@ -268,15 +268,15 @@ TEST_CASE("fail_accuracy", "[models]") {
   expecting.expected["small_net"]["inference"] = {"fail_accuracy", "it is a test"};
   found = check(pace::test::small_net(), accuracy(false, "far"), expecting);
   REQUIRE(found.status == "fail_accuracy");
-  REQUIRE(found.passed);
+  REQUIRE(found.result == RowResult::passed);
   REQUIRE_THAT(found.message, ContainsSubstring("expected: it is a test"));
   expecting.expected["small_net"]["inference"].backend = "far";
-  REQUIRE(check(pace::test::small_net(), accuracy(false, "far"), expecting).passed);
+  REQUIRE(check(pace::test::small_net(), accuracy(false, "far"), expecting).result == RowResult::passed);
   expecting.expected["small_net"]["inference"].backend = "near";
-  REQUIRE_FALSE(check(pace::test::small_net(), accuracy(false, "far"), expecting).passed);
+  REQUIRE(check(pace::test::small_net(), accuracy(false, "far"), expecting).result == RowResult::failed);
   expecting.expected["small_net"]["inference"].backend = {};
   expecting.expected["small_net"]["inference/float32"] = {"OOM", "another"};
-  REQUIRE_FALSE(check(pace::test::small_net(), accuracy(false, "far"), expecting).passed);
+  REQUIRE(check(pace::test::small_net(), accuracy(false, "far"), expecting).result == RowResult::failed);
 }
 
 TEST_CASE("the majority of several runs decides", "[models]") {
@@ -321,7 +321,7 @@ TEST_CASE("not_bitwise_equivalent: outputs of another run", "[models]") {
   compare.seed = 5;
   found = check(pace::test::small_net(), compare);
   REQUIRE(found.status == "not_bitwise_equivalent");
-  REQUIRE_FALSE(found.passed);
+  REQUIRE(found.result == RowResult::failed);
   {
     std::ofstream file(folder / "outputs" / "small_net_torchscript_training.pt");
     file << "something else";

@@ -1,4 +1,4 @@
-// --dynamic-batch-only: who may run another batch than the one that it was made for.
+// --dynamic-batch-only: which models may run another batch than the one that it was made for.
 #include "pace/families/models/run/run_model.hpp"
 
 #include <string>

@@ -119,7 +119,7 @@ TEST_CASE("lists turn precisions into others, with a warning", "[models]") {
   REQUIRE(choose("mixed", Precision::float32).cast == at::kFloat);
   REQUIRE(choose("half", Precision::bfloat16).cast == at::kHalf);
   REQUIRE_THAT(choose("half", Precision::bfloat16).warning, ContainsSubstring("in float16 instead"));
-  REQUIRE(choose("half", Precision::float16).warning.empty());
+  REQUIRE(choose("half", Precision::float16).warning == "");
 }
 
 TEST_CASE("a loss is a mean, of several outputs the mean of their means", "[models]") {

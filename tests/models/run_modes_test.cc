@@ -22,6 +22,7 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
@@ -76,7 +77,7 @@ TEST_CASE("tolerance mode", "[models]") {
   REQUIRE(cell<double>(rows[0], "std") < 1e-5);
   REQUIRE(cell<double>(rows[1], "max") < 1e-5);
   REQUIRE(cell<std::string>(rows[2], "status") == "fail_to_run");
-  REQUIRE_FALSE(rows[2].passed);
+  REQUIRE(rows[2].result == RowResult::failed);
 }
 
 TEST_CASE("batch invariance, of any function", "[models]") {
@@ -123,7 +124,7 @@ TEST_CASE("batch invariance mode", "[models]") {
   const auto status = cell<std::string>(rows[0], "accuracy");
   // oneDNN may choose another kernel for another batch: that is what the mode finds out.
   REQUIRE_THAT(status, Equals("pass") || StartsWith("fail_batch_invariance_at_"));
-  REQUIRE(rows[0].passed == (status == "pass"));
+  REQUIRE(rows[0].result == (status == "pass" ? RowResult::passed : RowResult::failed));
   REQUIRE(cell<std::string>(rows[1], "accuracy") == "fail_to_run");
 
   // Whose fault it is: of a back end that answers by the batch, or of what eager calls as well.
@@ -135,7 +136,7 @@ TEST_CASE("batch invariance mode", "[models]") {
     return run(entry, in_mode(Mode::batch_invariance, {backend}))[0].message;
   };
   const auto exact = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return x * 0 + w; });
-  REQUIRE(told("torchscript", exact).empty());
+  REQUIRE(told("torchscript", exact) == "");
   REQUIRE(told("by_batch", exact) == "output 0 of 4 samples differs by up to 1; eager is batch invariant");
   const auto inexact = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
     return x * 0 + w * static_cast<double>(x.size(0));
@@ -148,7 +149,7 @@ TEST_CASE("batch invariance mode", "[models]") {
   REQUIRE_THROWS_AS(run(pace::test::small_net(), training), pace::InputError);
 }
 
-TEST_CASE("throughput: every call is made by someone, after everybody has warmed up", "[models]") {
+TEST_CASE("throughput: every call is made by one of the threads, after all have warmed up", "[models]") {
   std::atomic<int> calls{0};
   std::vector<int> by(3);
   std::vector<std::function<void()>> callers;
@@ -218,7 +219,7 @@ TEST_CASE("traces of a run of their own", "[models]") {
   settings.training = true;
   std::string log;
   const auto rows = run(pace::test::small_net(), settings, &log);
-  REQUIRE(rows[0].passed);
+  REQUIRE(rows[0].result == RowResult::passed);
   for (const std::string backend : {"eager", "torchscript"}) {
     const auto trace = text_of(folder.path / "traces" / ("small_net_" + backend + "_training.pt.trace.json"));
     REQUIRE_THAT(trace, ContainsSubstring("small_net/" + backend));
@@ -237,10 +238,10 @@ TEST_CASE("operator inputs of a model, for the operator bench", "[models]") {
   auto rows = run(pace::test::small_net(), settings, &log);
   REQUIRE(rows.size() == 1);
   REQUIRE(rows[0].backend == "eager");
-  REQUIRE(rows[0].passed);
+  REQUIRE(rows[0].result == RowResult::passed);
   const auto inference = text_of(folder.path / "inputs" / "small_net_eval.txt");
   REQUIRE_THAT(inference, ContainsSubstring("Operator: aten.convolution.default"));
-  REQUIRE(inference.find("backward") == std::string::npos);
+  REQUIRE_THAT(inference, !ContainsSubstring("backward"));
   REQUIRE_THAT(log, ContainsSubstring("recorded "));
   settings.training = true;
   (void)run(pace::test::small_net(), settings);

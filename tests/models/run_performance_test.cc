@@ -57,7 +57,7 @@ TEST_CASE("inference: a row for each back end, in the order asked for", "[models
     REQUIRE(std::ranges::find(names, constant) == names.end());
 
   REQUIRE(rows[0].backend == "torchscript");
-  REQUIRE(rows[0].passed);
+  REQUIRE(rows[0].result == RowResult::passed);
   REQUIRE(text(rows[0], "status") == "pass");
   REQUIRE(number(rows[0], "speedup") > 0);
   REQUIRE(number(rows[0], "abs_latency") > 0);
@@ -73,7 +73,7 @@ TEST_CASE("inference: a row for each back end, in the order asked for", "[models
   REQUIRE(text(rows[1], "status") == "pass");
 
   REQUIRE(rows[2].backend == "cuda_graph");
-  REQUIRE_FALSE(rows[2].passed);
+  REQUIRE(rows[2].result == RowResult::failed);
   REQUIRE(text(rows[2], "status") == "fail_to_run");
   REQUIRE(number(rows[2], "speedup") == 0);
 }
@@ -247,9 +247,45 @@ TEST_CASE("back ends that fail, each in its own way, and leave the others alone"
     INFO(rows[i].backend << ": " << rows[i].message);
     REQUIRE(text(rows[i], "status") == statuses[i]);
     REQUIRE_THAT(rows[i].message, ContainsSubstring(messages[i]));
-    REQUIRE(rows[i].passed == (i == 5));
+    REQUIRE(rows[i].result == (i == 5 ? RowResult::passed : RowResult::failed));
     REQUIRE((number(rows[i], "speedup") > 0) == (i == 5));
   }
+}
+
+TEST_CASE("a guard is passed, undecided or failed, and so is its row", "[models]") {
+  const auto entry = pace::test::small_net();
+  auto settings = quick({"torchscript"});
+  settings.no_slower_than = 1000;
+  // No number of cycles this small proves anything.
+  settings.repeat = 2;
+  const auto row = run(entry, settings).at(0);
+  INFO(row.message);
+  REQUIRE(text(row, "verdict") == "undecided");
+  REQUIRE(row.result == RowResult::undecided);
+
+  pace::Result result;
+  result.implementations.resize(2);
+  result.implementations[0].is_baseline = true;
+  for (auto& each : result.implementations) each.outcome = pace::Outcome::measured;
+  auto& baseline = result.implementations[0];
+  auto& own = result.implementations[1];
+  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::passed);
+  own.judgements = {{.verdict = pace::Verdict::passed, .acceptable = true}};
+  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::passed);
+  own.judgements.push_back({.verdict = pace::Verdict::undecided, .acceptable = true, .unresolved = true});
+  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::undecided);
+  own.judgements.push_back({.verdict = pace::Verdict::failed});
+  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::failed);
+  own.judgements.clear();
+  for (const auto outcome : {pace::Outcome::wrong, pace::Outcome::threw, pace::Outcome::out_of_memory}) {
+    own.outcome = outcome;
+    REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::failed);
+  }
+  own.outcome = pace::Outcome::unreached;
+  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::unmeasured);
+  own.outcome = pace::Outcome::refused;
+  baseline.outcome = pace::Outcome::threw;
+  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::unmeasured);
 }
 
 TEST_CASE("models that fail", "[models]") {
@@ -261,7 +297,8 @@ TEST_CASE("models that fail", "[models]") {
   REQUIRE(rows.size() == 2);
   REQUIRE(text(rows[1], "status") == "model_fail_to_load");
   REQUIRE_THAT(rows[0].message, ContainsSubstring("not in this size"));
-  REQUIRE_FALSE(rows[0].passed);
+  // Nothing is known of a back end where the model itself does not run.
+  REQUIRE(rows[0].result == RowResult::unmeasured);
 
   entry = pace::test::mlp();
   const auto make = entry.make;
@@ -287,6 +324,7 @@ TEST_CASE("models that fail", "[models]") {
   rows = run(entry, quick({"torchscript"}));
   REQUIRE(text(rows[0], "status") == "warmup_failed");
   REQUIRE_THAT(rows[0].message, ContainsSubstring("never again"));
+  REQUIRE(rows[0].result == RowResult::unmeasured);
 }
 
 TEST_CASE("settings that make no sense", "[models]") {
@@ -323,6 +361,7 @@ TEST_CASE("settings that make no sense", "[models]") {
   const auto rows = run(entry, nowhere);
   REQUIRE(text(rows[0], "status") == "fail_to_run");
   REQUIRE_THAT(rows[0].message, ContainsSubstring("there is no device cuda:77"));
+  REQUIRE(rows[0].result == RowResult::unmeasured);
 }
 
 TEST_CASE("what is asked for beside the figures", "[models]") {

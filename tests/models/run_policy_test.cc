@@ -116,7 +116,7 @@ TEST_CASE("of an exception the line that says what is wrong", "[models]") {
   REQUIRE(telling_line("") == "");
 }
 
-TEST_CASE("who is told that it trains", "[models]") {
+TEST_CASE("which models are told that they train", "[models]") {
   auto entry = pace::test::small_net();
   Settings settings;
   Config config;
@@ -165,7 +165,7 @@ TEST_CASE("batch sizes that decay until one runs", "[models]") {
   REQUIRE(tried == std::vector<std::int64_t>{100, 50, 26, 14});
   REQUIRE(told == std::vector<std::int64_t>{100, 50, 26});
   REQUIRE(up_to(100) == 100);
-  REQUIRE(told.empty());
+  REQUIRE(told == std::vector<std::int64_t>{});
   REQUIRE(up_to(0) == 1);
   REQUIRE(up_to(20, "channels_last is not for this") == 1);
   REQUIRE(tried.size() == 1);

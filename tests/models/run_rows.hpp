@@ -13,7 +13,7 @@
 
 namespace pace::test {
 
-/// `log`: what run_model tells beside the rows.
+/// `log`: what run_model prints beside the rows.
 inline std::vector<families::models::Row> run(const families::models::ModelEntry& entry,
                                               const families::models::Settings& settings, std::string* log = nullptr,
                                               const families::models::Config& config = {}) {

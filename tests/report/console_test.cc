@@ -1,5 +1,6 @@
 // The table: golden text, alignment while it streams, colours, long and hostile text, totals.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <fcntl.h>
@@ -15,6 +16,8 @@
 #include "tests/report/sample_results.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 using pace::report::ConsoleSink;
 
 namespace {
@@ -42,7 +45,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("every outcome, as a person sees it") {
+TEST_CASE("every outcome, as the table shows it") {
   auto result = sample::comparison("layer_norm/64x1024");
   result.implementations[1].judgements = {
       {"speed-up of at least 1.50x", pace::Verdict::undecided, false, "'fused' could be slower. Measure longer"},
@@ -93,7 +96,7 @@ TEST_CASE("the figures of a GPU stand under its row, with the reason where one i
                                                    "no graph: it waits for the device\n"));
 }
 
-TEST_CASE("nothing measured, nothing printed") { CHECK(table_of({}, true, true).empty()); }
+TEST_CASE("nothing measured, nothing printed") { CHECK(table_of({}, true, true) == ""); }
 
 TEST_CASE("the environment is told once, before the first result") {
   std::ostringstream out;
@@ -105,10 +108,10 @@ TEST_CASE("the environment is told once, before the first result") {
   environment.load = 9;
   environment.extra["libtorch"] = "2.11.0";
   sink.introduce(environment);
-  CHECK(out.str().empty());
+  CHECK(out.str() == "");
   sink.write(sample::comparison("a"));
   sink.write(sample::comparison("b"));
-  CHECK(out.str().starts_with("Fast CPU, 2 cores, LibTorch 2.11.0\nCaution: The load average is 9.00 on 2 cores"));
+  CHECK_THAT(out.str(), StartsWith("Fast CPU, 2 cores, LibTorch 2.11.0\nCaution: The load average is 9.00 on 2 cores"));
   CHECK(count(out.str(), "Fast CPU") == 1);
 }
 
@@ -147,7 +150,7 @@ TEST_CASE("an ordinary table fits 120 columns and no line ends in blanks") {
   result.implementations[1].judgements = {{"expectation", pace::Verdict::failed, false, message}};
   for (const auto& line : lines_of(table_of({result}))) {
     CHECK(pace::report::display_width(line) <= 120);
-    CHECK_FALSE(line.ends_with(' '));
+    CHECK_THAT(line, !EndsWith(" "));
   }
 }
 
@@ -164,7 +167,7 @@ TEST_CASE("colours only where asked for, and they do not move columns") {
   result.implementations[1].judgements = {{"expectation", pace::Verdict::failed, false, "why"}};
   const auto plain = table_of({result}, false);
   const auto colourful = table_of({result}, true);
-  CHECK(plain.find('\033') == std::string::npos);
+  CHECK_THAT(plain, !ContainsSubstring("\033"));
   CHECK_THAT(colourful, ContainsSubstring("\033[32m2.00x\033[0m") && ContainsSubstring("\033[31mfailed\033[0m"));
   std::string stripped;
   for (std::size_t i = 0; i < colourful.size(); ++i)
@@ -175,7 +178,7 @@ TEST_CASE("colours only where asked for, and they do not move columns") {
   CHECK(stripped == plain);
 }
 
-TEST_CASE("what tells of colours: the terminal and the user") {
+TEST_CASE("what decides on colours: the terminal and the user") {
   ::setenv("TERM", "xterm", 1);
   ::unsetenv("NO_COLOR");
   const int terminal = ::open("/dev/ptmx", O_RDWR | O_NOCTTY);
@@ -200,8 +203,8 @@ TEST_CASE("names and messages cannot move the cursor; a long message is cut") {
   for (int i = 0; i < 30; ++i) message += "\nline " + std::to_string(i);
   result.implementations[1] = sample::without_figures("a\tb\r", pace::Outcome::threw, message);
   const auto text = table_of({result}, false, true);
-  CHECK(text.find('\033') == std::string::npos);
-  CHECK(text.find('\r') == std::string::npos);
+  CHECK_THAT(text, !ContainsSubstring("\033"));
+  CHECK_THAT(text, !ContainsSubstring("\r"));
   CHECK_THAT(text, ContainsSubstring("evil\\x1b[2J\\nname") && ContainsSubstring("a b\\x0d"));
   CHECK_THAT(text, ContainsSubstring("      line 10\n      ... (19 more lines)\n") && !ContainsSubstring("line 11"));
 }

@@ -1,5 +1,7 @@
 // Environment: read from made-up /proc, /sys and .git trees, and from none at all.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 
 #include <cstdlib>
 #include <string>
@@ -38,13 +40,13 @@ TEST_CASE("a machine with everything") {
   CHECK(environment.date_utc.back() == 'Z');
 }
 
-TEST_CASE("a machine that tells nothing is no error") {
+TEST_CASE("a machine that reports nothing is no error") {
   const auto environment = report::read_environment({}, "/nonexistent");
   CHECK_FALSE(environment.cpu.empty());  // the architecture at least
   CHECK(environment.memory_bytes == 0);
   CHECK_FALSE(environment.load);
   CHECK_FALSE(environment.aslr);
-  CHECK(environment.governor.empty());
+  CHECK(environment.governor == "");
   CHECK_FALSE(environment.turbo);
   CHECK_FALSE(environment.cpu_quota);
 }
@@ -71,7 +73,7 @@ TEST_CASE("cautions name what spoils figures, and only that") {
   environment.cores = 4;
   environment.load = 4.9;
   environment.governor = "performance";
-  CHECK(report::cautions(environment).empty());
+  CHECK_THAT(report::cautions(environment), Catch::Matchers::IsEmpty());
   environment.optimized = false;
   environment.load = 5;
   environment.governor = "powersave";
@@ -80,7 +82,7 @@ TEST_CASE("cautions name what spoils figures, and only that") {
 
 TEST_CASE("the commit of a checkout, however git stores it") {
   const pace::test::Scratch tree;
-  SECTION("no checkout") { CHECK(report::commit_of(tree.path.string()).empty()); }
+  SECTION("no checkout") { CHECK(report::commit_of(tree.path.string()) == ""); }
   SECTION("a detached HEAD") {
     tree.write(".git/HEAD", commit_a + "\n");
     CHECK(report::commit_of(tree.path.string()) == commit_a);
@@ -106,9 +108,9 @@ TEST_CASE("the commit of a checkout, however git stores it") {
   }
   SECTION("a branch without commits, and nonsense") {
     tree.write(".git/HEAD", "ref: refs/heads/main\n");
-    CHECK(report::commit_of(tree.path.string()).empty());
+    CHECK(report::commit_of(tree.path.string()) == "");
     tree.write(".git/HEAD", "garbage\n");
-    CHECK(report::commit_of(tree.path.string()).empty());
+    CHECK(report::commit_of(tree.path.string()) == "");
   }
 }
 
@@ -134,9 +136,9 @@ TEST_CASE("the commit comes from PACE_COMMIT, else from the workspace of bazel r
   ::setenv("PACE_CHECKOUT", "/proc", 1);
   CHECK(report::read_environment().commit == commit_a);
   ::unsetenv("BUILD_WORKSPACE_DIRECTORY");
-  CHECK(report::read_environment().commit.empty());
+  CHECK(report::read_environment().commit == "");
   ::setenv("PACE_CHECKOUT", tree.path.string().c_str(), 1);
   CHECK(report::read_environment().commit == commit_a);
   ::unsetenv("PACE_CHECKOUT");
-  CHECK(report::read_environment().commit.empty());
+  CHECK(report::read_environment().commit == "");
 }

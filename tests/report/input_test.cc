@@ -4,14 +4,21 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "pace/core/file_descriptor.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/report/csv_table.hpp"
@@ -32,7 +39,7 @@ TEST_CASE("a file is read to its end; what is no file says so") {
   const Scratch folder;
   const std::string long_text(1000000, 'x');
   CHECK(pace::read_file(folder.write("a", long_text), "text") == long_text);
-  CHECK(pace::read_file(folder.write("empty", ""), "text").empty());
+  CHECK(pace::read_file(folder.write("empty", ""), "text") == "");
   const auto fails = [&](const std::string& name, const std::string& why) {
     CHECK_THROWS_MATCHES(pace::read_file(name, "text"), pace::InputError, Message(name + ": " + why + "; expected text"));
   };
@@ -53,6 +60,98 @@ TEST_CASE("a pipe is read if a program writes to it, and not waited for if none 
   ::close(ends[1]);
   CHECK(pace::read_file("/dev/fd/" + std::to_string(ends[0]), "text") == "content");
   ::close(ends[0]);
+}
+
+TEST_CASE("a named pipe is waited for until a program opens it and writes, with a limit to each") {
+  const Scratch folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  // What happens in turn while read_file waits; false: nothing, until the limit.
+  using Event = std::function<bool()>;
+  std::vector<Event> events;
+  std::vector<std::chrono::milliseconds> limits;
+  pace::FileDescriptor writer;
+  const Event nothing = [] { return false; };
+  const Event opens = [&] {
+    writer = pace::FileDescriptor(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK));
+    return false;
+  };
+  const Event writes = [&] { return ::write(writer.get(), "content", 7) == 7; };
+  const Event closes = [&] { return writer.close(); };
+  const auto read = [&](std::vector<Event> in_turn) {
+    events = std::move(in_turn);
+    limits.clear();
+    std::size_t next = 0;
+    auto text = pace::read_file(pipe, "text", {.wait = [&](int, std::chrono::milliseconds most) {
+                                  limits.push_back(most);
+                                  REQUIRE(next < events.size());
+                                  return events[next++]();
+                                }});
+    CHECK(next == events.size());
+    return text;
+  };
+  const auto opens_and_writes = [&] { return opens(), writes(); };
+  CHECK(read({opens_and_writes, closes}) == "content");
+  CHECK(read({opens_and_writes, writes, writes, closes}) == "contentcontentcontent");
+  // Opening alone wakes no reader; the limit of that wait passes, and the writer has another.
+  CHECK(read({opens, writes, closes}) == "content");
+  const std::string silent = ": is a pipe whose writer has sent nothing for 0 ms (PACE_PIPE_TIMEOUT=SECONDS changes that)"
+                             "; expected text";
+  CHECK_THROWS_WITH(read({opens, nothing}), pipe + silent);
+  writer.close();
+  CHECK_THROWS_WITH(read({opens_and_writes, nothing}), pipe + silent);
+  writer.close();
+  CHECK_THROWS_WITH(read({nothing}), pipe + ": is a pipe that no program writes to; expected text");
+  CHECK_THROWS_WITH(read({[&] { return opens(), closes(); }}), ContainsSubstring("no program writes to"));
+}
+
+TEST_CASE("for how long a pipe may be silent is bounded, and the user's to say") {
+  const Scratch folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto limit = [&](const char* variable) {
+    if (variable == nullptr) ::unsetenv("PACE_PIPE_TIMEOUT");
+    else ::setenv("PACE_PIPE_TIMEOUT", variable, 1);
+    std::chrono::milliseconds found{-1};
+    CHECK_THROWS_AS(pace::read_file(pipe, "text", {.wait = [&](int, std::chrono::milliseconds most) {
+                                      found = most;
+                                      return false;
+                                    }}),
+                    pace::InputError);
+    return found.count();
+  };
+  CHECK(limit(nullptr) == 30000);
+  CHECK(limit("") == 30000);
+  CHECK(limit("1.5") == 1500);
+  for (const char* bad : {"-1", "nan", "1e9", "5 s"}) {
+    ::setenv("PACE_PIPE_TIMEOUT", bad, 1);
+    CHECK_THROWS_WITH(pace::read_file(pipe, "text"), ContainsSubstring("does not do; expected a number of seconds"));
+  }
+  ::setenv("PACE_PIPE_TIMEOUT", "0", 1);
+  // The end of a pipe that has no name is final.
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  ::close(ends[1]);
+  CHECK_THROWS_WITH(pace::read_file("/dev/fd/" + std::to_string(ends[0]), "text", {.wait = [](int, auto) -> bool {
+                                      throw pace::Error("waited");
+                                    }}),
+                    ContainsSubstring("is a pipe that no program writes to"));
+  ::close(ends[0]);
+}
+
+TEST_CASE("what is too long or binary is not read to its end, and a pipe may be unwanted") {
+  const Scratch folder;
+  const auto path = folder.write("a", std::string("ab\0c", 4));
+  CHECK(pace::read_file(path, "text").size() == 4);
+  CHECK_THROWS_WITH(pace::read_file(path, "text", {.text_only = true}), path + ": is binary; expected text");
+  CHECK_NOTHROW(pace::read_file(path, "text", {.most_bytes = 4}));
+  CHECK_THROWS_WITH(pace::read_file(path, "text", {.most_bytes = 3}), path + ": has more than 3 bytes; expected text");
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(pace::read_file(pipe, "text", {.pipes = false}), ContainsSubstring("is a pipe, not a regular file"));
+  // As a disk that cannot be read.
+  CHECK_THROWS_WITH(pace::read_file("/proc/self/mem", "text"),
+                    "/proc/self/mem: cannot be read: Input/output error; expected text");
 }
 
 TEST_CASE("writing a file follows no link that stands under its name, or under that of its first part") {

@@ -76,6 +76,33 @@ TEST_CASE("a program's streams let colours through, and no other sequence") {
   CHECK(shown("cut \xe2\x82") == "cut \\xe2\\x82");
 }
 
+TEST_CASE("what did not arrive is no success") {
+  struct Full : std::streambuf {} full;
+  std::ostringstream err;
+  const auto code_of = [&](std::streambuf* out, int code, bool prints = true) {
+    std::streambuf *const own = std::cout.rdbuf(out), *const own_err = std::cerr.rdbuf(err.rdbuf());
+    int result = -1;
+    {
+      pace::report::ProgramOutput output;
+      // As through a stream of a program's own, whose state std::cout does not share.
+      std::ostream direct(std::cout.rdbuf());
+      if (prints) direct << "a result\n";
+      result = output.exit_code(code, "program", 2);
+    }
+    std::cout.rdbuf(own);
+    std::cout.clear();
+    std::cerr.rdbuf(own_err);
+    return result;
+  };
+  std::stringbuf out;
+  CHECK(code_of(&out, 0) == 0);
+  CHECK(code_of(&full, 0, /*prints=*/false) == 0);
+  CHECK(err.str().empty());
+  CHECK(code_of(&full, 0) == 2);
+  CHECK(code_of(&full, 42) == 42);
+  CHECK(err.str().starts_with("program: not all that was printed could be written: the standard output is closed or full\n"));
+}
+
 TEST_CASE("while a program's output lives, its standard streams are filtered, and a closed pipe is an error") {
   std::stringbuf out;
   std::streambuf* const own = std::cout.rdbuf(&out);

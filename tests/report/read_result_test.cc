@@ -255,6 +255,7 @@ TEST_CASE("what is written is read again, every bit of it") {
   // What is not written for each row stands elsewhere in the document.
   CHECK(read["a"].context.baseline == "a");
   CHECK(read["a"].context.comparison == "all");
+  CHECK(read["a"].context.iterations == 11);
   CHECK(read["a"].context.disturbance == "One. Two.");
   CHECK(read["b"].context.disturbance == "");
 }

@@ -4,30 +4,35 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
+#include "pace/core/output_file.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
-#include "pace/report/output_file.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/support/scratch.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Message;
-using pace::report::OutputFile;
+using pace::OutputFile;
 using pace::test::Scratch;
 
 TEST_CASE("a file that cannot be opened is named with the system's reason") {
@@ -110,6 +115,33 @@ TEST_CASE("a file that is kept is written behind its end") {
   file.append(", second");
   file.append(", third");
   CHECK(folder.read("a") == "first, second, third");
+}
+
+TEST_CASE("of a file whose lines are kept, one without an end goes, and what cannot be read is no line's end") {
+  const Scratch folder;
+  const auto path = folder / "a";
+  for (const auto& [before, kept] : std::vector<std::pair<std::string, std::string>>{
+           {"a\nb\ntorn", "a\nb\n"}, {"a\nb\n", "a\nb\n"}, {"torn", ""}, {"", ""}}) {
+    CAPTURE(before);
+    (void)folder.write("a", before);
+    {
+      OutputFile file(path);
+      file.keep_lines();
+      CHECK(folder.read("a") == kept);
+      file.append("c\n");
+      file.close();
+    }
+    CHECK(folder.read("a") == kept + "c\n");
+  }
+  (void)folder.write("a", "a\ntorn");
+  constexpr OutputFile::Read broken = [](int, void*, std::size_t, off_t) -> ssize_t { return errno = EIO, -1; };
+  constexpr OutputFile::Read short_read = [](int, void*, std::size_t, off_t) -> ssize_t { return 0; };
+  for (const auto read : {broken, short_read})
+    CHECK_THROWS_WITH(OutputFile(path).keep_lines(read), "cannot read '" + path + "': Input/output error");
+  CHECK(folder.read("a") == "a\ntorn");
+  OutputFile file(path);
+  file.clear();
+  CHECK(folder.read("a").empty());
 }
 
 TEST_CASE("every sink leaves an earlier run's file alone until it has a result, or the run has ended") {
@@ -208,6 +240,113 @@ TEST_CASE("replacing follows no link that another user left, keeps the user's ow
   CHECK(folder.read("a") == "short");
   { OutputFile given_up(path, /*replaces=*/true); }
   CHECK_FALSE(folder.has("a.new"));
+}
+
+namespace {
+
+/// As flock(2) where it fails with `reason` from the `from`th call on.
+template <int reason, int from>
+int failing_lock(int descriptor, int operation) {
+  static int calls = 0;
+  if (++calls < from) return ::flock(descriptor, operation);
+  errno = reason;
+  return -1;
+}
+
+/// As flock(2) where a signal interrupts every other call.
+int interrupted_lock(int descriptor, int operation) {
+  static bool interrupts = false;
+  interrupts = !interrupts;
+  if (!interrupts) return ::flock(descriptor, operation);
+  errno = EINTR;
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("a file that cannot be locked is refused with the system's reason, and nothing new stays") {
+  const Scratch folder;
+  const std::string path = folder / "a";
+  const auto refused = [](const std::string& file, const std::string& reason) {
+    return Message("cannot write '" + file + "': it cannot be locked (" + reason + "), and two runs could write to it at "
+                   "once; expected a file where files can be locked, such as on a local disk");
+  };
+  // NFS without its lock service; a file system without locks; a broken server.
+  CHECK_THROWS_MATCHES(OutputFile(path, false, failing_lock<ENOLCK, 1>), pace::Error,
+                       refused(path, "No locks available"));
+  CHECK_THROWS_MATCHES(OutputFile(path, false, failing_lock<ENOSYS, 1>), pace::Error,
+                       refused(path, "Function not implemented"));
+  CHECK_THROWS_MATCHES(OutputFile(path, true, failing_lock<EOPNOTSUPP, 1>), pace::Error,
+                       refused(path, "Operation not supported"));
+  CHECK(std::filesystem::is_empty(folder.path));
+  folder.write("a", "earlier");
+  CHECK_THROWS_MATCHES(OutputFile(path, false, failing_lock<EIO, 1>), pace::Error, refused(path, "Input/output error"));
+  CHECK_THROWS_MATCHES(OutputFile(path, true, failing_lock<EIO, 2>), pace::Error, refused(path, "Input/output error"));
+  CHECK(folder.read("a") == "earlier");
+  CHECK_FALSE(folder.has("a.new"));
+  const OutputFile first(path, false, interrupted_lock);
+  CHECK_THROWS_WITH(OutputFile(path, false, interrupted_lock), ContainsSubstring("another run"));
+  // A pipe keeps nothing that another run could write over.
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  CHECK_NOTHROW(OutputFile("/dev/fd/" + std::to_string(ends[1]), false, failing_lock<ENOLCK, 1>));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_CASE("where nothing followed the head, the file is again what it was") {
+  const Scratch folder;
+  const auto begin = [&](const char* name, bool rewritten) {
+    OutputFile file(folder / name);
+    file.begin_with("head,", rewritten);
+    CHECK(folder.read(name) == (std::string_view(name) == "old" ? "old" : "head,"));
+  };
+  folder.write("empty", "");
+  folder.write("old", "old");
+  for (const bool rewritten : {false, true}) {
+    for (const char* name : {"new", "empty", "old"}) begin(name, rewritten);
+    CHECK_FALSE(folder.has("new"));
+    CHECK(folder.has("empty"));
+    CHECK(folder.read("empty").empty());
+    CHECK(folder.read("old") == "old");
+  }
+  {
+    OutputFile file(folder / "new");
+    file.begin_with("head,");
+    // Under its name lies another run's by now.
+    std::filesystem::rename(folder / "new", folder / "moved");
+    folder.write("new", "another's");
+  }
+  CHECK(folder.read("new") == "another's");
+  { OutputFile(folder / "closed").close(); }
+  CHECK(folder.has("closed"));
+  { OutputFile(folder / "written").append("x"); }
+  CHECK(folder.read("written") == "x");
+}
+
+TEST_CASE("what a file was to be replaced by goes where that fails") {
+  const Scratch folder;
+  {
+    OutputFile file(folder / "a", /*replaces=*/true);
+    file.append("new");
+    std::filesystem::create_directory(folder / "a");
+    CHECK_THROWS_WITH(file.replace(), "cannot replace '" + folder / "a" + "': Is a directory");
+  }
+  CHECK_FALSE(folder.has("a.new"));
+  const std::string path = folder.write("b", "old");
+  REQUIRE(::mkfifo((folder / "b.new").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(OutputFile(path, /*replaces=*/true), ContainsSubstring("cannot open '" + path + ".new': "));
+  std::filesystem::remove(folder / "b.new");
+  // What is left under that name may have another name elsewhere.
+  folder.write("victim", "untouched");
+  std::filesystem::create_hard_link(folder / "victim", folder / "b.new");
+  {
+    OutputFile file(path, /*replaces=*/true);
+    file.append("new");
+    file.replace();
+  }
+  CHECK(folder.read("b") == "new");
+  CHECK(folder.read("victim") == "untouched");
 }
 
 TEST_CASE("the file that the standard output goes to is no result file") {

@@ -11,6 +11,11 @@
 #include "pace/core/error.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using pace::rnn::JsonFormat;
+CATCH_REGISTER_ENUM(JsonFormat, JsonFormat::none, JsonFormat::oss, JsonFormat::pep)
 
 namespace {
 
@@ -49,7 +54,7 @@ TEST_CASE("the table has columns of 16 characters, filled or cut") {
           "a_name_of_17_cha|           12.35|       1.234e-05|            None"
           "|       1.235e+05|             nan|            None");
   result.name = "exactly_16_chars";
-  REQUIRE(table_line(result, "").starts_with("exactly_16_chars           12.35"));
+  REQUIRE_THAT(table_line(result, ""), Catch::Matchers::StartsWith("exactly_16_chars           12.35"));
 }
 
 std::vector<GroupResults> two_groups() {
@@ -90,7 +95,7 @@ TEST_CASE("pep is a line for each time, its value a string") {
 TEST_CASE("without a format there is no JSON, and other words are no formats") {
   std::ostringstream out;
   print_json(JsonFormat::none, two_groups(), out);
-  REQUIRE(out.str().empty());
+  REQUIRE(out.str() == "");
   REQUIRE(parse_json_format("oss") == JsonFormat::oss);
   REQUIRE(parse_json_format("pep") == JsonFormat::pep);
   REQUIRE_FALSE(parse_json_format("OSS").has_value());

@@ -15,9 +15,13 @@
 #include "pace/core/error.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using namespace pace::rnn;
 
 /// What a runner does otherwise than its reference.
@@ -99,12 +103,12 @@ std::string progress(const std::string& name) {
 
 TEST_CASE("jit_premul and jit are checked, within a thousandth") {
   const auto result = run({});
-  REQUIRE(result.err.empty());
+  REQUIRE(result.err == "");
   REQUIRE(result.code == 0);
   REQUIRE(result.out == progress("jit_premul") + progress("jit"));
 }
 
-TEST_CASE("--variable-lstms checks vl_py, too; --verbose tells figures") {
+TEST_CASE("--variable-lstms checks vl_py, too; --verbose prints figures") {
   REQUIRE(run({"--variable_lstms", "--rnns", "jit"}).out == progress("vl_py") + progress("jit"));
   REQUIRE(run({"--verbose", "--rnns", "jit"}).out ==
           "testing jit...\nSetting up...\n  2 inputs differ by 0.00 at most\n  2 parameters differ by 0.00 at most\n"
@@ -115,23 +119,24 @@ TEST_CASE("--variable-lstms checks vl_py, too; --verbose tells figures") {
 TEST_CASE("what differs is named, and by how much") {
   const auto input = run({"--rnns", "bad_input"});
   REQUIRE(input.code == 1);
-  REQUIRE(input.err.starts_with("check_rnns: bad_input: not as aten: inputs differ: input[0]: 2 of 2 elements"));
-  REQUIRE(input.err.find("expected 17.0, got 17.5") != std::string::npos);
-  REQUIRE(run({"--rnns", "bad_input", "--seed", "4"}).err.find("expected 4.0, got 4.5") != std::string::npos);
+  REQUIRE_THAT(input.err, StartsWith("check_rnns: bad_input: not as aten: inputs differ: input[0]: 2 of 2 elements"));
+  REQUIRE_THAT(input.err, ContainsSubstring("expected 17.0, got 17.5"));
+  REQUIRE_THAT(run({"--rnns", "bad_input", "--seed", "4"}).err, ContainsSubstring("expected 4.0, got 4.5"));
 
-  REQUIRE(run({"--rnns", "bad_parameter"}).err.starts_with(
-      "check_rnns: bad_parameter: not as aten: parameters differ: parameter[0]: 3 of 3"));
+  REQUIRE_THAT(run({"--rnns", "bad_parameter"}).err,
+               StartsWith("check_rnns: bad_parameter: not as aten: parameters differ: parameter[0]: 3 of 3"));
 
   const auto output = run({"--rnns", "bad_output"});
   REQUIRE(output.code == 1);
-  REQUIRE(output.err.starts_with("check_rnns: bad_output: not as aten: outputs differ: output[0]: 2 of 2"));
-  REQUIRE(output.err.find("off by 0.25") != std::string::npos);
+  REQUIRE_THAT(output.err, StartsWith("check_rnns: bad_output: not as aten: outputs differ: output[0]: 2 of 2"));
+  REQUIRE_THAT(output.err, ContainsSubstring("off by 0.25"));
   REQUIRE(run({"--rnns", "not_a_number"}).code == 1);
 
   const auto gradient = run({"--rnns", "bad_gradient"});
   REQUIRE(gradient.code == 1);
-  REQUIRE(gradient.err.starts_with("check_rnns: bad_gradient: not as aten: gradients differ: gradient[0]: 3 of 3"));
-  REQUIRE(run({"--rnns", "forgetful"}).err.find("expected 3.0, got 0") != std::string::npos);
+  REQUIRE_THAT(gradient.err,
+               StartsWith("check_rnns: bad_gradient: not as aten: gradients differ: gradient[0]: 3 of 3"));
+  REQUIRE_THAT(run({"--rnns", "forgetful"}).err, ContainsSubstring("expected 3.0, got 0"));
 }
 
 TEST_CASE("one that fails does not keep the others from being checked") {
@@ -165,17 +170,17 @@ TEST_CASE("what cannot be checked is no success") {
 TEST_CASE("bad command lines end before anything runs") {
   const auto unknown = run({"--rnns", "jit", "warp"});
   REQUIRE(unknown.code == 1);
-  REQUIRE(unknown.out.empty());
-  REQUIRE(
-      unknown.err.starts_with("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
+  REQUIRE(unknown.out == "");
+  REQUIRE_THAT(unknown.err,
+               StartsWith("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
   REQUIRE(run({"--hiddenSize", "0"}).err ==
-          "check_rnns: --hidden-size: '0' does not do; expected a whole number above 0\n");
+          "check_rnns: --hidden-size: '0' does not do; expected a whole number from 1 to 1000000\n");
   REQUIRE(run({"--device", "abacus"}).err == "check_rnns: --device: expected cpu, found 'abacus'\n");
   REQUIRE(run({"--seed", "-1"}).err == "check_rnns: --seed: '-1' does not do; expected a whole number from 0 on\n");
   REQUIRE(run({"--nonsense"}).code == 1);
   const auto help = run({"--help"});
   REQUIRE(help.code == 0);
-  REQUIRE(help.out.find("--check-grad <yes|no>") != std::string::npos);
+  REQUIRE_THAT(help.out, ContainsSubstring("--check-grad <yes|no>"));
 }
 
 TEST_CASE("on a GPU the reference is cuDNN's") {

@@ -13,9 +13,15 @@
 #include <catch2/internal/catch_commandline.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using pace::rnn::JsonFormat;
+CATCH_REGISTER_ENUM(JsonFormat, JsonFormat::none, JsonFormat::oss, JsonFormat::pep)
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using namespace pace::rnn;
 
 struct Parsed {
@@ -42,7 +48,7 @@ struct Parsed {
 
 CommandLine parse(std::vector<std::string> given) {
   const Parsed parsed(std::move(given));
-  REQUIRE(parsed.error.empty());
+  REQUIRE(parsed.error == "");
   return parsed.line;
 }
 std::string error_of(std::vector<std::string> given) { return Parsed(std::move(given)).error; }
@@ -107,12 +113,44 @@ TEST_CASE("lists go on until the next option, or have commas") {
   REQUIRE(line.nloops == 3);
   REQUIRE(parse({"--rnns", "aten,jit", "py"}).rnns == Names{"aten", "jit", "py"});
   const std::string text = namespace_text(parse({"--rnns", "aten", "jit"}));
-  REQUIRE(text.find("rnns=['aten', 'jit'], cnns=None") != std::string::npos);
+  REQUIRE_THAT(text, ContainsSubstring("rnns=['aten', 'jit'], cnns=None"));
 }
 
-TEST_CASE("an empty list of runners is the default one, and the last list counts") {
+TEST_CASE("an empty list of runners is the default one, and of two lists none would count") {
   REQUIRE_FALSE(parse({"--rnns", "--nloops", "3"}).rnns);
-  REQUIRE(parse({"--rnns", "aten", "--rnns", "py"}).rnns == Names{"py"});
+  REQUIRE(error_of({"--rnns", "aten", "--rnns", "py"}) == "--rnns: is given twice, as 'aten' and as 'py'; expected it once");
+  REQUIRE(parse({"--packages", "a", "--packages", "b"}).packages == Names{"a", "b"});
+}
+
+TEST_CASE("options without effect are refused, those that others give an effect are not") {
+  const auto why = [](const Names& given, bool on_gpu = false) {
+    const auto line = parse(given);
+    const auto groups = groups_of(line);
+    return pace::test::why<pace::InputError>([&] { refuse_without_effect(line, given, groups, on_gpu); });
+  };
+  const std::string nothing = "nothing was thrown";
+  REQUIRE(why({"--group=rnns", "--rnns=py"}) == nothing);
+  REQUIRE(why({"--print-json=oss", "--sep=x"}) == "--sep has no meaning here: --print-json prints no table");
+  REQUIRE(why({"--cuda-pointwise-block-size=1"}).starts_with("--cuda-pointwise-block-size has no meaning here: "));
+  REQUIRE(why({"--cuda-pointwise-block-size=1"}, true) == nothing);
+  REQUIRE(why({"--packages=a"}).starts_with("--packages has no meaning here: "));
+  REQUIRE(why({"--packages=a", "--rnns=py_aot_inductor"}) == nothing);
+  REQUIRE(why({"--packages=a", "--baseline-runner=py_aot_inductor"}) == nothing);
+  REQUIRE(why({"--group=rnns", "--images=2"}).starts_with("--images has no meaning here: "));
+  REQUIRE(why({"--images=2"}) == nothing);
+}
+
+TEST_CASE("clocks and figures of a GPU are known for what they are") {
+  using Given = std::vector<std::string>;
+  const auto for_gpu = [](Given given) { return Parsed(std::move(given)).session.for_gpu; };
+  REQUIRE(for_gpu({"--clock", "graph"}) == Given{"--clock graph"});
+  REQUIRE(for_gpu({"--figures", "0"}) == Given{"--figures"});
+  for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}).empty());
+  pace::harness::SessionOptions session;
+  pace::harness::refuse_options_for_gpu(session, "why");
+  session.for_gpu = {"--clock graph"};
+  REQUIRE(pace::test::why<pace::InputError>([&] { pace::harness::refuse_options_for_gpu(session, "why"); }) ==
+          "--clock graph has no meaning on a CPU: why");
 }
 
 TEST_CASE("--print-json means oss if nothing follows") {
@@ -140,6 +178,10 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
   REQUIRE(keys({"--group", "cnns", "rnns", "--variable-lstms"}) == Names{"vl_lstm", "lstm", "resnet"});
   REQUIRE(keys({"--group", "cnns"}) == Names{"resnet"});
   REQUIRE(keys({"--variable-lstms", "--group"}) == Names{"vl_lstm"});
+  REQUIRE_THROWS_WITH(groups_of(parse({"--cnns", "resnet18", "--group", "rnns"})),
+                      "--cnns has no meaning without the group cnns; expected --group cnns or both");
+  REQUIRE_THROWS_WITH(groups_of(parse({"--rnns", "py", "--group", "cnns"})),
+                      "--rnns has no meaning without the group rnns; expected --group rnns or both");
   REQUIRE_THROWS_WITH(groups_of(parse({"--group"})),
                       "--group: there is nothing to run; expected rnns, cnns or both");
 
@@ -156,16 +198,16 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
   REQUIRE(groups_of(parse({})).at(1).runners == Names{"resnet18", "resnet18_jit", "resnet50", "resnet50_jit"});
 }
 
-TEST_CASE("who asks for many steps of sequences of different lengths is warned") {
+TEST_CASE("many steps of sequences of different lengths get a warning") {
   REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "21"})) ==
           "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to "
           "run.");
-  REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "20"})).empty());
-  REQUIRE(variable_length_warning(parse({})).empty());
+  REQUIRE(variable_length_warning(parse({"--variable-lstms", "--nloops", "20"})) == "");
+  REQUIRE(variable_length_warning(parse({})) == "");
 }
 
 TEST_CASE("values that do not do: which option, what was found, what was expected") {
-  const std::string above_0 = "does not do; expected a whole number above 0";
+  const std::string above_0 = "does not do; expected a whole number from 1 to 1000000";
   for (const std::string option : {"--seq-length", "--num-layers", "--input-size", "--hidden-size", "--mini-batch"})
     for (const std::string value : {"0", "-3", "many", "2.5", "7x", ""})
       REQUIRE(error_of({option, value}) == option + ": '" + value + "' " + above_0);
@@ -194,7 +236,7 @@ TEST_CASE("with --compat, options that fastrnns' loop does not have are refused 
   };
   REQUIRE(why("--baseline-runner") == "--baseline-runner does not go together with --compat: fastrnns' loop runs one runner "
                                       "after another and compares none");
-  REQUIRE(why("--no-slower-than=1.1").starts_with("--no-slower-than does not go together with --compat: "));
+  REQUIRE_THAT(why("--no-slower-than=1.1"), StartsWith("--no-slower-than does not go together with --compat: "));
   for (const char* const each : {"--budget", "--warm-up", "--json", "--csv", "--junit", "--baseline", "--save-baseline",
                                  "--processes", "--resume", "--seed", "--time-limit", "--max-rounds", "--clock"}) {
     INFO(each);
@@ -209,17 +251,17 @@ TEST_CASE("with --compat, options that fastrnns' loop does not have are refused 
 }
 
 TEST_CASE("numbers that are too large are refused, not cut") {
-  REQUIRE(error_of({"--warmup", "9223372036854775807"}).starts_with("--warmup: "));
+  REQUIRE_THAT(error_of({"--warmup", "9223372036854775807"}), StartsWith("--warmup: "));
   REQUIRE(error_of({"--cuda-pointwise-block-size", "4294967297"}) ==
           "--cuda-pointwise-block-size: '4294967297' does not do; expected a whole number from 0 to 2147483647");
   REQUIRE(error_of({"--no-slower-than", "inf"}) ==
-          "--no-slower-than: 'inf' does not do; expected a number above 0, such as 1.1");
+          "--no-slower-than: 'inf' does not do; expected a number from 0.001 to 1000000, such as 1.05");
 }
 
 TEST_CASE("Catch2's options and pace's stand on the same line") {
   const Parsed parsed({"--warm-up", "0.5", "--warmup", "3", "--json", "file.json", "--baseline", "old.json", "--seed",
                        "0x11", "--rnns", "py", "--durations", "yes", "-r", "xml"});
-  REQUIRE(parsed.error.empty());
+  REQUIRE(parsed.error == "");
   REQUIRE(parsed.session.measuring.warm_up == std::chrono::milliseconds(500));
   REQUIRE(parsed.line.warmup == 3);
   REQUIRE(parsed.session.json == "file.json");

@@ -1,5 +1,7 @@
 // The comparison of two runs: names, units, what is missing, every format, and files that do not do.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <sys/stat.h>
 
@@ -16,6 +18,7 @@
 namespace {
 
 namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
 using pace::test::Scratch;
 
 struct Run {
@@ -53,7 +56,7 @@ TEST_CASE("markdown, which is the default") {
   for (const auto& words : {Words{base, diff}, Words{base, diff, "--format", "md"}}) {
     const auto result = run(words);
     REQUIRE(result.code == 0);
-    REQUIRE(result.err.empty());
+    REQUIRE(result.err == "");
     REQUIRE(result.out == expected);
   }
 }
@@ -110,7 +113,7 @@ TEST_CASE("pytest-benchmark's JSON, in seconds as it is") {
 
 void fails(const Run& result, const std::string& message) {
   REQUIRE(result.code != 0);
-  REQUIRE(result.out.empty());
+  REQUIRE(result.out == "");
   REQUIRE(result.err == "compare_fastrnns: " + message + "\n");
 }
 
@@ -161,8 +164,8 @@ TEST_CASE("files that would hang, crash or give orders to a terminal") {
   const auto none = folder.write("none.json", "{}");
   fails(run({none, none}), none + " and " + none + " have no times; expected one at least");
   const auto escape = folder.write("escape.json", R"({"l\u001b[31m": {"aten": 1}})");
-  REQUIRE(run({escape, good}).out.find("l\\x1b[31m[aten]:fwd") != std::string::npos);
-  REQUIRE(run({folder / "\x1b[31m", good}).err.find('\x1b') == std::string::npos);
+  REQUIRE_THAT(run({escape, good}).out, ContainsSubstring("l\\x1b[31m[aten]:fwd"));
+  REQUIRE_THAT(run({folder / "\x1b[31m", good}).err, !ContainsSubstring("\x1b"));
 }
 
 TEST_CASE("command lines that do not do") {
@@ -175,7 +178,7 @@ TEST_CASE("command lines that do not do") {
   REQUIRE(run({good, good, "--frmat", "md"}).code != 0);
   const auto help = run({"--help"});
   REQUIRE(help.code == 0);
-  REQUIRE(help.out.find("--format <md|csv|table|json>") != std::string::npos);
+  REQUIRE_THAT(help.out, ContainsSubstring("--format <md|csv|table|json>"));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "tests/support/why.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
@@ -64,7 +66,8 @@ TEST_CASE("a baseline that nothing is compared with is refused") {
   REQUIRE(why("resnet18", {"py", "jit"}, sizes(1, "cpu")) ==
           "--baseline-runner: none of the runners that were asked for is compared with 'resnet18'; expected one of "
           "resnet18, resnet18_jit among them");
-  REQUIRE(why("cudnn_dropout", {"cudnn", "jit_multilayer"}, sizes(2, "cuda")).starts_with("--baseline-runner: none of"));
+  REQUIRE_THAT(why("cudnn_dropout", {"cudnn", "jit_multilayer"}, sizes(2, "cuda")),
+               Catch::Matchers::StartsWith("--baseline-runner: none of"));
   REQUIRE(why("cudnn_dropout", {"cudnn", "jit"}, sizes(1, "cuda")) == "nothing was thrown");
   REQUIRE(why("py_aot_inductor", {"aten"}, sizes(1, "cpu")) == "nothing was thrown");
 }

@@ -37,9 +37,11 @@ TEST_CASE("All of fastrnns' runners are there, once") {
     INFO(name);
     REQUIRE(names.count(name) == 1);
   }
-  for (const Runner& runner : runners())
-    REQUIRE(runner.needs_cuda == (runner.name == "cudnn" || runner.name == "cudnn_dropout" ||
-                                  runner.name == "vl_cudnn" || runner.name == "cudnn_simple"));
+  const std::set<std::string> of_cudnn{"cudnn", "cudnn_dropout", "vl_cudnn", "cudnn_simple"};
+  for (const Runner& runner : runners()) {
+    INFO(runner.name);
+    REQUIRE(runner.needs_cuda == of_cudnn.contains(runner.name));
+  }
 }
 
 TEST_CASE("Equal seeds give all runners of a kind equal inputs and weights, of their own") {

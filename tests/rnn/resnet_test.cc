@@ -1,4 +1,4 @@
-// The residual networks: as large and as dear as the published ones; traced or not, the same step.
+// The residual networks: as large and as expensive as the published ones; traced or not, the same step.
 #include "benches/models/zoo/resnet.hpp"
 
 #include <cstdint>

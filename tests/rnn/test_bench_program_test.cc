@@ -1,4 +1,4 @@
-// The program that measures halves of steps: whom it runs, what it writes, what becomes of failures.
+// The program that measures halves of steps: what it runs, what it writes, what becomes of failures.
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -12,9 +12,14 @@
 #include "pace/core/error.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
+using Catch::Matchers::IsEmpty;
+using Catch::Matchers::StartsWith;
 using namespace pace::rnn;
 using pace::Nanoseconds;
 
@@ -98,7 +103,7 @@ TEST_CASE("by default all of the bench, as far as the device has them") {
   REQUIRE(world.names().size() == 2 * 11);
   REQUIRE(world.names().front() == "test_forward[aten-profiling-te]");
   REQUIRE(world.names().back() == "test_backward[resnet50_jit-profiling-te]");
-  REQUIRE(world.err.str().starts_with("cudnn is left out: it needs a GPU\n"));
+  REQUIRE_THAT(world.err.str(), StartsWith("cudnn is left out: it needs a GPU\n"));
 }
 
 TEST_CASE("a model without a backward has no such test") {
@@ -111,22 +116,22 @@ TEST_CASE("those that fail are told of, the others are measured, and the exit co
   World world;
   REQUIRE(world.run({"--rnns", "broken", "cudnn", "py", "--cnns", "none"}) == 1);
   REQUIRE(world.names().size() == 2);
-  REQUIRE(world.err.str().starts_with(
-      "test_bench: broken: cannot be made\ntest_bench: cudnn: it runs on a GPU only\n"));
+  REQUIRE_THAT(world.err.str(),
+               StartsWith("test_bench: broken: cannot be made\ntest_bench: cudnn: it runs on a GPU only\n"));
 }
 
 TEST_CASE("a bad command line ends before anything runs") {
   World world;
   REQUIRE(world.run({"--rnns", "py", "warp"}) == 1);
-  REQUIRE(world.err.str().starts_with("test_bench: --rnns: there is no runner 'warp'; expected some of broken, "));
-  REQUIRE(world.out.str().empty());
-  REQUIRE(world.hidden.empty());
+  REQUIRE_THAT(world.err.str(), StartsWith("test_bench: --rnns: there is no runner 'warp'; expected some of broken, "));
+  REQUIRE(world.out.str() == "");
+  REQUIRE_THAT(world.hidden, IsEmpty());
   World nothing;
   REQUIRE(nothing.run({"--rnns", "none", "--cnns", "none"}) == 1);
   REQUIRE(nothing.err.str() == "test_bench: there is nothing to run; expected runners in --rnns, --cnns or both\n");
   World other;
   REQUIRE(other.run({"--miniBatch", "-1"}) == 1);
-  REQUIRE(other.err.str() == "test_bench: --mini-batch: '-1' does not do; expected a whole number above 0\n");
+  REQUIRE(other.err.str() == "test_bench: --mini-batch: '-1' does not do; expected a whole number from 1 to 1000000\n");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tools beside the bench as a person starts them, on the real runners.
+# The tools beside the bench from the command line, on the real runners.
 #
 #   tools_test.sh CHECK_RNNS COMPARE_FASTRNNS TEST_BENCH
 set -uo pipefail
@@ -34,7 +34,7 @@ run "$check_rnns" $small --rnns jit warp; fails
 says "--rnns: there is no runner 'warp'; expected some of cudnn, "
 [[ $output != *testing* ]] || complain "something was run"
 
-case="two runs, from where the person stands"
+case="two runs, from the shell's folder"
 printf '{"lstm": {"aten": 2.0}, "lstm-backward": {}}' >"$work/base.json"
 printf '{"lstm": {"aten": 3.0}}' >"$work/diff.json"
 run env BUILD_WORKING_DIRECTORY="$work" "$compare_fastrnns" base.json diff.json --format csv; succeeds
@@ -48,6 +48,19 @@ done
 run "$compare_fastrnns" "$work/old.json" "$work/te.json"; succeeds
 for name in "fastrnns[aten]:fwd" "fastrnns[aten]:bwd" "fastrnns[jit]:fwd" "fastrnns[jit]:bwd"; do says "| $name "; done
 [[ $output != *nan* ]] || complain "a time is missing"
+
+case="results that are printed to a closed or a full standard output"
+for out in '>&-' '>/dev/full'; do
+  for tool in "$compare_fastrnns $work/base.json $work/diff.json" "$check_rnns $small --rnns jit" \
+    "$test_bench $small --rnns aten --cnns none"; do
+    run bash -c "$tool $out"; fails; says "output is closed or full"
+  done
+done
+case="numbers that mean nothing, and one option twice"
+for tool in "$check_rnns" "$test_bench"; do
+  run "$tool" $small --hidden_size 8; fails; says "--hidden-size: is given twice, as '7' and as '8'; expected it once"
+  run "$tool" --device cpu --hidden-size 9000000000000000000; fails; says "expected a whole number from 1 to 1000000"
+done
 
 case="no such file"
 run "$compare_fastrnns" "$work/nowhere.json" "$work/diff.json"; fails

@@ -21,9 +21,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 using namespace pace::rnn;
 using pace::Nanoseconds;
 
@@ -262,7 +266,7 @@ TEST_CASE("a group prints its title, the table and an empty line") {
   REQUIRE(world.err.str() == "Benchmarking LSTMs...\n" + header + row("good") + row("late") + "\n");
   REQUIRE(outcome.results.group == "lstm");
   REQUIRE(names(outcome) == std::vector<std::string>{"good", "late"});
-  REQUIRE(outcome.failed.empty());
+  REQUIRE(outcome.failed == std::vector<std::string>{});
 }
 
 TEST_CASE("a runner that fails is told of, the others go on, and the outcome is a failure") {
@@ -270,10 +274,10 @@ TEST_CASE("a runner that fails is told of, the others go on, and the outcome is 
   const auto outcome = world.run(group_options(false, false), world.runners());
   const std::string text = world.err.str();
   const std::string before = "Benchmarking LSTMs...\n" + header + row("good") + "runner 'bad': no such thing\n";
-  REQUIRE(text.starts_with(before));
-  REQUIRE(text.find("runner 'torch': shape '[5]' is invalid for input of size 2") != std::string::npos);
-  REQUIRE(text.find("backtrace") == std::string::npos);
-  REQUIRE(text.ends_with(row("late") + "\n"));
+  REQUIRE_THAT(text, StartsWith(before));
+  REQUIRE_THAT(text, ContainsSubstring("runner 'torch': shape '[5]' is invalid for input of size 2"));
+  REQUIRE_THAT(text, !ContainsSubstring("backtrace"));
+  REQUIRE_THAT(text, EndsWith(row("late") + "\n"));
   REQUIRE(names(outcome) == std::vector<std::string>{"good", "late"});
   REQUIRE(outcome.failed == std::vector<std::string>{"bad", "torch"});
 }
@@ -294,7 +298,7 @@ TEST_CASE("an error that names its runner is not given the name again") {
                         return def;
                       }};
   static_cast<void>(world.run(group_options(false, true), {lacking}));
-  REQUIRE(world.err.str().starts_with("runner 'lacking': parameter 1 has no gradient"));
+  REQUIRE_THAT(world.err.str(), StartsWith("runner 'lacking': parameter 1 has no gradient"));
 }
 
 TEST_CASE("compat: an exception ends everything, but with JSON the runner is left out without a word") {
@@ -303,9 +307,9 @@ TEST_CASE("compat: an exception ends everything, but with JSON the runner is lef
 
   World silent;
   const auto outcome = silent.run(group_options(true, true), silent.runners());
-  REQUIRE(silent.err.str().empty());
+  REQUIRE(silent.err.str() == "");
   REQUIRE(names(outcome) == std::vector<std::string>{"good", "late"});
-  REQUIRE(outcome.failed.empty());
+  REQUIRE(outcome.failed == std::vector<std::string>{});
 }
 
 TEST_CASE("a device that is lost ends everything") {

@@ -21,7 +21,7 @@ TEST_CASE("bounds of a rate, by hand") {
 }
 
 TEST_CASE("a count is too many when chance hardly reaches it") {
-  // Of two fair coins: both with 1/4, one or more with 3/4.
+  // Two fair coins: both with 1/4, one or more with 3/4.
   CHECK(too_many(2, 0.5, 0.8) == 1);
   CHECK(too_many(2, 0.5, 0.3) == 2);
   CHECK(too_many(2, 0.5, 0.2) == 3);

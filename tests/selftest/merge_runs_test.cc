@@ -8,11 +8,15 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/report/json.hpp"
+#include "tests/support/why.hpp"
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using pace::selftest::merge_runs;
 
 /// A file of results as one process leaves it, gone when this goes.
@@ -56,14 +60,14 @@ TEST_CASE("every file is one process") {
   std::ostringstream out;
   const std::vector<std::string> all{a.path(), b.path(), c.path(), d.path(), e.path(), f.path()};
   CHECK(merge_runs(all, pace::NoSlowerThan(1.02), out) == 1);
-  CHECK(out.str().find("failed") != std::string::npos);
-  CHECK(out.str().find("0.9047x") != std::string::npos);
+  CHECK_THAT(out.str(), ContainsSubstring("failed"));
+  CHECK_THAT(out.str(), ContainsSubstring("0.9047x"));
   std::ostringstream claim, fewer;
   CHECK(merge_runs(all, pace::SpeedupAtLeast(0.8), claim) == 0);
-  CHECK(claim.str().find("passed") != std::string::npos);
+  CHECK_THAT(claim.str(), ContainsSubstring("passed"));
   // Two prove nothing, however alike.
   CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer) == 0);
-  CHECK(fewer.str().find("undecided") != std::string::npos);
+  CHECK_THAT(fewer.str(), ContainsSubstring("undecided"));
 }
 
 TEST_CASE("what was disturbed says nothing, and what is wrong cannot be outvoted") {
@@ -71,7 +75,7 @@ TEST_CASE("what was disturbed says nothing, and what is wrong cannot be outvoted
       wrong("wrong.json", 1.0, "", pace::Outcome::wrong);
   std::ostringstream out;
   CHECK(merge_runs({good.path(), disturbed.path()}, pace::NoSlowerThan(1.02), out) == 0);
-  CHECK(out.str().find("1.000x") != std::string::npos);
+  CHECK_THAT(out.str(), ContainsSubstring("1.000x"));
   CHECK_THROWS_AS(merge_runs({good.path(), wrong.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
   CHECK_THROWS_AS(merge_runs({disturbed.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
 }
@@ -81,6 +85,20 @@ TEST_CASE("a file twice is no second process, and no file is bad input") {
   std::ostringstream out;
   CHECK_THROWS_AS(merge_runs({good.path(), good.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
   CHECK_THROWS_AS(merge_runs({"nowhere.json"}, pace::NoSlowerThan(1.02), out), pace::InputError);
+}
+
+TEST_CASE("a command line that contradicts itself, or has a limit that means nothing") {
+  const auto why = [](const std::vector<std::string>& words) {
+    std::ostringstream out;
+    return pace::test::why<pace::Error>(
+        [&] { (void)pace::selftest::merge_runs_program(words, [](const std::string& path) { return path; }, out); });
+  };
+  CHECK(why({"--no-slower-than", "1.02", "--speedup-at-least", "1.1", "a.json"}).starts_with("--speedup-at-least: is a second limit"));
+  CHECK(why({"--no-slower-than", "1.02", "--no-slower-than", "1.1", "a.json"}).starts_with("--no-slower-than: is a second limit"));
+  for (const char* factor : {"inf", "nan", "1e-320", "-1", "0", "", "1.0x"})
+    CHECK(why({"--no-slower-than", factor, "a.json"}) == std::string("--no-slower-than: '") + factor +
+                                                             "' does not do; expected a number from 0.001 to 1000000, such as 1.02");
+  CHECK(why({"--no-slower-than", "1.02"}) == "expected files of results; see --help");
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 
 #include "tests/support/random.hpp"
 
+using pace::selftest::Claim;
+CATCH_REGISTER_ENUM(Claim, Claim::none, Claim::slower, Claim::faster)
+
 namespace {
 
 using namespace pace::selftest;
@@ -22,7 +25,7 @@ Sample times(const Sample& from, double factor) {
 }
 
 TEST_CASE("U and its exact p-value, by hand") {
-  // Of the 20 orders of three and three, one has every value of the first above the second's, and one below.
+  // One of the 20 orders of three and three has every value of the first above the second's, and one below.
   const auto apart = rank_test(Sample{4, 5, 6}, Sample{1, 2, 3});
   CHECK(apart.u == 9);
   CHECK_THAT(apart.p_value, WithinRel(2.0 / 20, 1e-12));

@@ -29,7 +29,7 @@ TEST_CASE("the interval of a geometric mean") {
   CHECK_THAT(one->ratio, WithinRel(2.0));
   CHECK_THAT(one->low, WithinRel(1.6));
   CHECK_THAT(one->high, WithinRel(2.2));
-  // Of four equal ones it is half as wide, in logarithms; below 1.21, above 1.44.
+  // With four equal ones it is half as wide, in logarithms; below 1.21, above 1.44.
   const auto four = geometric_mean_of(std::vector<RatioInterval>(4, {2, 2 / 1.21, 2 * 1.44}));
   REQUIRE(four);
   CHECK_THAT(four->ratio, WithinRel(2.0));

@@ -26,7 +26,7 @@ TEST_CASE("t likelihood ratios agree with a fine numerical integration made else
   }
 }
 
-TEST_CASE("one replicate tells its sign and no more") {
+TEST_CASE("one replicate shows its sign and no more") {
   // 2 Phi(effect), and 2 Phi(-effect).
   for (const double effect : {0.25, 1.0, 4.0}) {
     const double up = std::exp(stats::log_t_likelihood_ratio(1, 1, effect));

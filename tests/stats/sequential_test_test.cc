@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -25,6 +26,36 @@ std::vector<double> normal_sample(std::uint64_t seed, std::size_t n, double cent
   std::vector<double> sample(n);
   for (auto& each : sample) each = centre + random.normal();
   return sample;
+}
+
+TEST_CASE("what two bets prove of symmetric observations, they prove at one error rate together") {
+  using Test = stats::SequentialTest;
+  CHECK(Test::wealth_share + Test::large_deviation_share <= 1);
+  Test test(0), of_median(0, stats::Assumption::median);
+  for (int i = 0; i < 12; ++i) {
+    test.add(0.1);
+    of_median.add(0.1);
+  }
+  CHECK_THAT(test.p_above(), WithinRel(test.above().p_value() / 0.99, 1e-12));
+  CHECK(test.p_below() == 1);
+  // Times are bet on in one way.
+  CHECK(of_median.p_above() == of_median.above().p_value());
+  // A dozen of one sign decide at 0.1 %, as they would without sharing.
+  CHECK(test.p_above() <= 1e-3);
+}
+
+TEST_CASE("three large deviations decide at 0.1 %, if each is slow and none before them was less") {
+  const auto p_after = [](const std::vector<std::pair<double, bool>>& observations) {
+    stats::SequentialTest test(1);
+    for (const auto& [observation, slow] : observations) test.add(observation, slow);
+    return test.p_above();
+  };
+  CHECK_THAT(p_after({{4, true}, {4, true}}), WithinRel(1e-2, 1e-9));
+  CHECK_THAT(p_after({{4, true}, {4, true}, {4, true}}), WithinRel(1e-4, 1e-9));
+  for (const auto& other : {std::pair{4.0, false}, {3.3, true}, {-4.0, true}})
+    CHECK(p_after({other, {4, true}, {4, true}, {4, true}}) > 1e-2);
+  // What was proven stays so.
+  CHECK_THAT(p_after({{4, true}, {4, true}, {4, true}, {-4, true}}), WithinRel(1e-4, 1e-9));
 }
 
 TEST_CASE("the spread is the median absolute difference of neighbours, scaled") {
@@ -69,7 +100,7 @@ TEST_CASE("scores are deviations in spreads, up to two; signs without a spread")
   CHECK(stats::score(5, 0, Assumption::symmetry) == 1);
   CHECK(stats::score(-5, 0, Assumption::symmetry) == -1);
   CHECK(stats::score(0, 0, Assumption::symmetry) == 0);
-  // Of the median alone: signs, and a tie counts against.
+  // The median alone: signs, and a tie counts against.
   CHECK(stats::score(5, 0.2, Assumption::median) == 1);
   CHECK(stats::score(-5, 0.2, Assumption::median) == -1);
   CHECK(stats::score(0, 0.2, Assumption::median) == -1);

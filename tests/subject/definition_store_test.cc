@@ -68,7 +68,7 @@ TEST_CASE("a definition is compiled once for inference and once for training", "
   REQUIRE(store.find(traced, PackageKind::inference) != package);
 }
 
-TEST_CASE("the manifest tells the compiler how to differentiate", "[subject]") {
+TEST_CASE("the manifest holds how the compiler shall differentiate", "[subject]") {
   Scene scene;
   const auto traced = subject::trace(pace::test::odd());
   DefinitionStore store(scene.options);
@@ -136,7 +136,7 @@ TEST_CASE("packages of definitions can be build outputs", "[subject]") {
                ContainsSubstring("no Python with torch"));
 }
 
-TEST_CASE("many definitions are compiled at once, and those that cannot be traced hinder nobody", "[subject]") {
+TEST_CASE("many definitions are compiled at once, and those that cannot be traced hold up no other", "[subject]") {
   Scene scene;
   auto untraceable = pace::test::mlp();
   untraceable.forward = [](const auto& p, const auto& x) { return pace::test::Tensors{p[0] * x[0].sum().item()}; };

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Stands in for a Python with torch: `fake_python.sh SCRIPT MANIFEST`. Does what the compile script does to files, at
 # once. FAKE_MODE: ok, fail (records a reason, at the time FAKE_TIME or now), transient (the same, of the passing kind),
-# silent (leaves no record), crash, hang. FAKE_LOG gets a line for each run and each case; FAKE_KEEP a copy of the manifest.
+# silent (leaves no record), crash, hang, chatter (prints for ever). FAKE_LOG gets a line for each run and each case; FAKE_KEEP a copy of the manifest.
 set -eu
 echo "run $(head -n 1 "$1")" >> "$FAKE_LOG"
 cp "$2" "$FAKE_KEEP"
 out=$(sed -n 's/^ *"out": "\(.*\)",*$/\1/p' "$2")
 echo "pace: compiling"
-echo "a warning for nobody" >&2
+echo "a warning that is never read" >&2
 for key in $(sed -n 's/^ *"key": "\(.*\)",*$/\1/p' "$2"); do
   test -s "$(dirname "$2")/$key.pt"
   echo "case" >> "$FAKE_LOG"
@@ -21,6 +21,7 @@ for key in $(sed -n 's/^ *"key": "\(.*\)",*$/\1/p' "$2"); do
     transient) echo '{"status": "failed", "reason": "took too long", "transient": true}' > "$out/$key.json" ;;
     silent) ;;
     hang) exec sleep 1000 ;;
+    chatter) exec yes a warning ;;
     crash)
       echo "Traceback: no module named torch" >&2
       exit 3 ;;

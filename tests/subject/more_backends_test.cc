@@ -73,6 +73,8 @@ TEST_CASE("a configuration of Inductor is a back end, and one that this build la
   for (const char* wrong : {"=1", "a=", "a=1,", "a=1,b"})
     CHECK_THROWS_WITH(pace::subject::find_inductor_config(wrong), ContainsSubstring("expected OPTION=VALUE"));
   CHECK_THROWS_AS(pace::subject::find_inductor_config("fast"), pace::InputError);
+  for (const char* frozen : {"freezing", "freezing=1", "max_autotune=1,freezing=True", "freezing_discard_parameters=1"})
+    CHECK_THROWS_WITH(pace::subject::find_inductor_config(frozen), ContainsSubstring("no constants to fold"));
   CHECK_THROWS_AS(BackendRegistry::with_defaults({.inductor_configs = {"simd", "simd"}}), pace::InputError);
 }
 

@@ -306,7 +306,7 @@ TEST_CASE("constants are read by name", "[subject]") {
   CHECK_THROWS_AS(call.constant("beta"), pace::Error);
 }
 
-TEST_CASE("a signature tells metadata and constants, and not values", "[subject]") {
+TEST_CASE("a signature holds metadata and constants, and not values", "[subject]") {
   const auto sum = [](const at::Tensor& x, const c10::IValue& dims, bool keep) {
     return OperatorCall::bind("aten.sum.dim_IntList", inputs({x, dims, keep})).signature();
   };

@@ -25,6 +25,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+using Kind = pace::subject::PackageKernel::Kind;
+CATCH_REGISTER_ENUM(Kind, Kind::triton, Kind::cpp, Kind::external)
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,7 +35,6 @@ namespace subject = pace::subject;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using pace::test::Scratch;
-using Kind = subject::PackageKernel::Kind;
 using Tensors = std::vector<at::Tensor>;
 
 class Beside {
@@ -75,7 +77,7 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[s
   for (const auto& path : {beside.package(), beside.file()}) {
     const auto facts = subject::read_package_facts(path);
     REQUIRE(facts);
-    CHECK(facts->problem.empty());
+    CHECK(facts->problem == "");
     REQUIRE(facts->inputs.size() == 1);
     CHECK(facts->inputs[0].to_string() == "float16[2, 3] with strides [1, 2] on cuda:1");
     REQUIRE(facts->kernels.size() == 3);
@@ -86,11 +88,11 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[s
     CHECK(triton.key == "cabc");
     CHECK(triton.bytes == 48);
     CHECK(triton.arguments == std::vector<std::string>{"in_out_ptr0", "xnumel"});
-    CHECK(triton.range.empty());
+    CHECK(triton.range == "");
     CHECK(triton.calls == 2);
     const auto& external = facts->kernels[1];
     CHECK(external.kind == Kind::external);
-    CHECK(external.category.empty());
+    CHECK(external.category == "");
     CHECK_FALSE(external.bytes);
     CHECK(external.arguments.empty());
     CHECK(external.range == "aoti_torch_cpu_addmm_out");
@@ -239,7 +241,7 @@ TEST_CASE("a package announces the kernels that were recorded of it, in their or
 
   const auto facts = subject::read_package_facts(store.find(traced, subject::PackageKind::inference));
   REQUIRE(facts);
-  CHECK(facts->problem.empty());
+  CHECK(facts->problem == "");
   REQUIRE(facts->inputs.size() == 5);
   for (std::size_t i = 0; i < 4; ++i) CHECK(facts->inputs[i].fits(definition.parameters[i]));
   CHECK(facts->inputs[4].fits(definition.inputs[0]));

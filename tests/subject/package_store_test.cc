@@ -92,12 +92,12 @@ TEST_CASE("a package is compiled once, and found from then on", "[subject]") {
   CHECK(PackageStore(scene.options()).find(call) == package);    // another process, so to speak
   CHECK(scene.count("run") == 1);
   CHECK(scene.count("run R\"\"\"py(") == 1);                     // the script arrives as it stands in the file
-  CHECK(scene.progress.str() == "pace: compiling\n");            // only what is meant for people
+  CHECK(scene.progress.str() == "pace: compiling\n");            // only the lines of progress
   for (const auto& kept : fs::directory_iterator(scene.cache() / "build"))  // scripts and modules are gone
     CHECK(fs::is_empty(kept.path()));
 }
 
-TEST_CASE("who compiled a package knows how long that took, and nobody else", "[subject]") {
+TEST_CASE("the store that compiled a package knows how long that took, and no other", "[subject]") {
   Scene scene;
   PackageStore store(scene.options());
   CHECK(store.compile_seconds(relu(3)) == std::nullopt);
@@ -128,7 +128,7 @@ TEST_CASE("many cases are compiled in one process, and only those that are missi
   CHECK(scene.count("case") == 4);
 }
 
-TEST_CASE("the manifest tells the compiler all it needs", "[subject]") {
+TEST_CASE("the manifest holds all that the compiler needs", "[subject]") {
   Scene scene;
   auto options = scene.options();
   options.inductor = {{"max_autotune", "true"}, {"cpp.simdlen", "256"}};
@@ -271,6 +271,18 @@ TEST_CASE("a compiler that hangs is ended, and the reason names the way to allow
              ContainsSubstring("hung: it printed nothing for 200 ms") && ContainsSubstring("PACE_COMPILE_TIMEOUT"));
 }
 
+TEST_CASE("a compiler that prints for ever, and gets nowhere, is ended", "[subject]") {
+  Scene scene;
+  Scene::mode("chatter");
+  auto options = scene.options();
+  options.timeout_seconds = 0;
+  options.time_to_say_so = std::chrono::milliseconds(20);
+  PackageStore store(options);
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(relu(3)); }),
+             ContainsSubstring("hung: it printed, but told of no progress for 20.0 ms") &&
+                 ContainsSubstring("PACE_COMPILE_TIMEOUT"));
+}
+
 TEST_CASE("PACE_COMPILE_TIMEOUT allows a case longer", "[subject]") {
   using pace::subject::compile_timeout;
   ::unsetenv("PACE_COMPILE_TIMEOUT");
@@ -290,10 +302,13 @@ TEST_CASE("packages in a folder where others can put some are not used", "[subje
   Scene scene;
   const auto call = relu(3);
   (void)PackageStore(scene.options()).find(call);
-  const fs::perms open = fs::perms::all;
-  fs::permissions(scene.cache(), open);
-  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
-             ContainsSubstring("may be written to by every user") && ContainsSubstring("PACE_PACKAGE_CACHE"));
+  for (const auto& [perms, who] : {std::pair(fs::perms::all, "every user"),
+                                   std::pair(fs::perms::owner_all | fs::perms::group_all, "its group")}) {
+    fs::permissions(scene.cache(), perms);
+    CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+               ContainsSubstring(scene.cache().string() + " may be written to by " + who) &&
+                   ContainsSubstring("PACE_PACKAGE_CACHE"));
+  }
   CHECK(scene.count("run") == 1);
   fs::permissions(scene.cache(), fs::perms::owner_all);
   CHECK_NOTHROW(PackageStore(scene.options()).find(call));

@@ -125,7 +125,7 @@ class Configurations(unittest.TestCase):
         files = [each["file"] for each in kernels[0]["configurations"]]
         self.assertEqual(files[0], f"model.cubins/{self.name}-0.cubin")
         for file in files:
-            self.assertTrue(os.path.exists(os.path.join(self.folder, file)))
+            self.assertTrue(os.path.exists(os.path.join(self.folder, file)), file)
         self.assertIsNone(kernels[1]["configurations"])
 
 

@@ -86,7 +86,7 @@ void require_same_step(const Definition& definition, subject::TrainingPackage& p
     INFO(definition.name << " gradient " << i);
     REQUIRE(close(gradients[i], eager.gradients[i], 1e-4));
     if (!gradients[i].defined()) continue;
-    (void)gradients[i].zero_();  // is nobody else's memory
+    (void)gradients[i].zero_();  // the memory is its own
   }
   for (std::size_t i = 0; i < gradients_in.size(); ++i) REQUIRE(close(gradients_in[i], eager.gradients_in[i], 0));
 }
@@ -204,7 +204,7 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][tr
   REQUIRE(products(*forward_facts) == 2);
   REQUIRE(products(*backward_facts) == 3);
   for (const auto& facts : {*forward_facts, *backward_facts}) {
-    REQUIRE(facts.problem.empty());
+    REQUIRE(facts.problem == "");
     for (const auto& kernel : facts.kernels) REQUIRE(kernel.bytes.has_value());
   }
   REQUIRE_THAT(why([&] { (void)subject::read_package_facts(described); }),

@@ -1,4 +1,4 @@
-# A program as a person uses it: runs it, and checks its exit code and what it said. Sourced by tests, which set `program`
+# A program from the command line: runs it, and checks its exit code and what it said. Sourced by tests, which set `program`
 # and `work` (a folder) before, and `case` (what is tried) on their way.
 
 # The program under test is not the test that Bazel waits for.
@@ -14,6 +14,8 @@ run() {
 }
 ends_with() { ((code == $1)) || complain "exit code $code"; }
 prints() { [[ $output == *"$1"* ]] || complain "not printed: $1"; }
+# holds FILE PATTERN: a line of the file matches.
+holds() { grep -Eq -- "$2" "$1" || complain "${1##*/} has no line like $2:"$'\n'"$(head -c 2000 "$1")"; }
 says() { [[ $errors == *"$1"* ]] || complain "no message: $1"; }
 complain() {
   printf '%s: %s\n%s\n%s\n\n' "$case" "$1" "$output" "$errors"

@@ -1,6 +1,5 @@
 #include "pace/training/training.hpp"
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -14,10 +13,12 @@
 
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
-#include "tests/support/fake_clock.hpp"
+#include "tests/support/comparisons.hpp"
 #include "tests/support/last_freed_first.hpp"
 #include "tests/support/operator_observer.hpp"
 
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -25,23 +26,15 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::IsEmpty;
 using Catch::Matchers::MessageMatches;
 using Catch::Matchers::WithinRel;
 using pace::Nanoseconds;
 using pace::Outcome;
 using pace::Verdict;
 using pace::test::FakeClock;
+using pace::test::few_rounds;
 using Step = pace::TrainingStep<at::Tensor>;
-
-pace::Options few_rounds() {
-  pace::Options options;
-  options.budget = Nanoseconds(1e6);
-  options.warm_up = Nanoseconds(1e4);
-  options.min_sample = Nanoseconds(1000);
-  options.resolutions_per_sample = 1;
-  options.max_rounds = 24;
-  return options;
-}
 
 at::Tensor weight() { return at::ones({4, 4}).mul_(0.5).set_requires_grad(true); }
 
@@ -86,7 +79,7 @@ TEST_CASE("forward and backward of one iteration are timed apart, and what lies 
   CHECK_THAT(backward.baseline().time->median.count(), WithinRel(200.0, 1e-9));
   CHECK_THAT(backward["mine"].speedup->median, WithinRel(0.5, 1e-9));
   CHECK_THAT(forward["mine"], pace::SpeedupAtLeast(2.9));
-  CHECK_FALSE(pace::SpeedupAtLeast(1.0).match(backward["mine"]));
+  CHECK_THAT(backward["mine"], !pace::SpeedupAtLeast(1.0));
   CHECK_THROWS_MATCHES(result.in_phase("sideways"), pace::Error,
                        MessageMatches(ContainsSubstring("no phase 'sideways'; it has: forward, backward")));
 }
@@ -268,6 +261,7 @@ TEST_CASE("expectations of a phase end the rounds and are judged by its figures"
   REQUIRE(backward.size() == 1);
   CHECK(backward[0].verdict == Verdict::failed);
   const pace::AsExpected as_expected;
+  CAPTURE(result);
   CHECK_FALSE(as_expected.match(result));
   CHECK_THAT(as_expected.toString(), ContainsSubstring("failed: of its backward phase, "));
 }
@@ -335,30 +329,20 @@ TEST_CASE("gradients of outputs are drawn once, by a generator of their own") {
 TEST_CASE("what forward returns changes hands: steps of the same write it to the same memory") {
   const pace::test::LastFreedFirst allocator;
   FakeClock clock;
-  const auto recording = [&](std::vector<const void*>& places) {
+  const auto recording = [&clock](const pace::test::OutputPlaces& places) {
     Step step;
-    step.forward = [&](at::Tensor& x) -> c10::IValue {
+    step.forward = [&clock, places](at::Tensor& x) -> c10::IValue {
       clock.advance(Nanoseconds(500));
       const at::Tensor y = at::mul(x, 2);
-      places.push_back(y.const_data_ptr());
+      places.add(y);
       return y;
     };
     return step;
   };
-  std::vector<const void*> one, other;
-  pace::check::CheckOptions unchecked;
-  unchecked.method = pace::check::CheckOptions::Method::none;
-  const auto result = pace::compare("twins", at::randn({64, 256}))
-                          .options(few_rounds())
-                          .check(unchecked)
-                          .baseline("one", recording(one))
-                          .candidate("other", recording(other))
-                          .run(clock);
+  const pace::test::OutputPlaces one, other;
+  const auto result = pace::test::compare_twins(clock, recording(one), recording(other));
   REQUIRE(result["other"].outcome == Outcome::measured);
-  const auto later = [](const std::vector<const void*>& places) {
-    return std::set<const void*>(places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2), places.end());
-  };
-  CHECK(later(one) == later(other));
+  CHECK(one.later() == other.later());
 }
 
 }  // namespace
@@ -387,6 +371,6 @@ TEST_CASE("a float64 reference of a step with parameters of its own is a step of
   CHECK(compare(false, 1)["careful"].outcome == Outcome::wrong);
   const auto result = compare(true, 1);
   CHECK(result["careful"].outcome == Outcome::measured);
-  CHECK(result.notes.empty());
+  CHECK_THAT(result.notes, IsEmpty());
   CHECK(compare(true, 1.01)["careful"].outcome == Outcome::wrong);
 }

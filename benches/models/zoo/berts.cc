@@ -50,7 +50,7 @@ struct MaskedLanguageModel : torch::nn::Module {
   MaskedLanguageModel(const Sizes& sizes, bool bert)
       : words(register_module("words", torch::nn::Embedding(sizes.vocabulary, sizes.features))),
         places(register_module("places", torch::nn::Embedding(sizes.length, sizes.features))) {
-    // Of the first or the second of two texts; DistilBERT has done without.
+    // One for the first and one for the second of two texts; DistilBERT has none.
     if (bert) kinds = register_module("kinds", torch::nn::Embedding(2, sizes.features));
     norm = register_module("norm", layer_norm(sizes.features, eps));
     register_module("layers", layers);

@@ -1,4 +1,4 @@
-// DLRM (Naumov et al., 2019) in torchbench's sizes: how likely somebody is to click, from numbers and from lists.
+// DLRM (Naumov et al., 2019) in torchbench's sizes: the probability of a click, from numbers and from lists.
 #include <cmath>
 
 #include <ATen/ops/bmm.h>

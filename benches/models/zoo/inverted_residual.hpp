@@ -69,7 +69,7 @@ struct InvertedResidual : torch::nn::Module {
 struct InvertedNetOptions {
   std::vector<InvertedOptions> blocks;
   InvertedStyle style = {};
-  /// Of the 3x3 convolution in front, which has stride 2, and of the 1x1 convolution behind.
+  /// Activations of the 3x3 convolution in front, which has stride 2, and of the 1x1 convolution behind.
   Activation first = Activation::relu6, last = Activation::relu6;
   std::int64_t features = 1280;
   /// Width of a linear layer with a hardswish in front of the classifier; 0: there is none.

@@ -97,7 +97,7 @@ struct Bottleneck final : ResidualBlock {
 };
 
 struct ResNetOptions {
-  /// Of each stage; every stage is twice as wide as the one before.
+  /// How many blocks each stage has; every stage is twice as wide as the one before.
   std::vector<std::int64_t> blocks;
   std::int64_t width = 64;
   Groups groups = {};

@@ -80,7 +80,7 @@ struct PositionBias : torch::nn::Module {
     const std::int64_t buckets = causal ? 32 : 16, exact = buckets / 2;
     const at::Tensor distance = causal ? ahead.neg().clamp_min(0) : ahead.abs();
     const double per_log = static_cast<double>(buckets - exact) / std::log(128. / static_cast<double>(exact));
-    // Of what is nearer than `exact` no use is made.
+    // Values for what is nearer than `exact` are not used.
     const at::Tensor grown = at::log(distance.to(at::kFloat) / static_cast<double>(exact)) * per_log;
     const at::Tensor far = (grown.clamp_min(0).to(at::kLong) + exact).clamp_max(buckets - 1);
     at::Tensor bucket = at::where(distance < exact, distance, far);

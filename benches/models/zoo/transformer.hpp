@@ -22,12 +22,12 @@ namespace pace::zoo {
 
 struct AttentionOptions {
   std::int64_t heads;
-  /// Of the weights.
+  /// Share of the weights that is dropped.
   double dropout = 0;
   bool causal = false;
   /// Added to the products; [1 or batch, heads, queries, keys]. Undefined: nothing is.
   at::Tensor bias = {};
-  /// Of the products; none: 1 over the root of a head's width.
+  /// Factor of the products; none: 1 over the root of a head's width.
   std::optional<double> scale = {};
 };
 
@@ -36,7 +36,7 @@ struct AttentionOptions {
   return x.unflatten(-1, {heads, -1}).transpose(1, 2);
 }
 
-/// Of queries [batch, queries, features] and keys and values [batch, keys, features]; the same form as the queries.
+/// Attention of queries [batch, queries, features] to keys and values [batch, keys, features]; formed as queries.
 [[nodiscard]] inline at::Tensor attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                        const AttentionOptions& options) {
   std::optional<at::Tensor> bias;

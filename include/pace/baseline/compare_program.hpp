@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -61,6 +62,9 @@ using Resolve = std::function<std::string(const std::string&)>;
   bool undecided_fails = false;
   std::vector<std::string>* files = nullptr;
   std::vector<std::string> positional;
+  /// What each option was given, and which of the two limits.
+  std::map<std::string, std::string> values;
+  std::string limit;
   const auto fail = [](const std::string& message) { throw InputError({}, message + "; see --help"); };
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string word = words[i], given;
@@ -74,14 +78,27 @@ using Resolve = std::function<std::string(const std::string&)>;
       if (!has_given && ++i == words.size()) fail(word + ": expected a value after it");
       return has_given ? given : words[i];
     };
-    const auto number = [&](double least, double most) {
+    // One of two values would have no effect.
+    const auto only_value = [&] {
       const std::string text = value();
+      const auto [before, is_new] = values.emplace(word, text);
+      if (!is_new && before->second != text)
+        fail(word + ": is given twice, as '" + before->second + "' and as '" + text + "'; expected it once");
+      return text;
+    };
+    const auto number = [&](double least, double most, const char* range) {
+      const std::string text = only_value();
       double read = 0;
       const auto end = std::from_chars(text.data(), text.data() + text.size(), read);
-      if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(read > least && read < most))
-        fail(word + ": '" + text + "' does not do; expected a number above " + format_significant(least) +
-             (std::isfinite(most) ? " and below " + format_significant(most) : ""));
+      if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(read >= least && read <= most))
+        fail(word + ": '" + text + "' does not do; expected a number from " + range);
       return read;
+    };
+    const auto factor = [&] {
+      if (!limit.empty() && limit != word)
+        fail(limit + " and " + word + " do not go together, since files are compared by one limit; expected one of them");
+      limit = word;
+      return number(1e-3, 1e6, "0.001 to 1000000");
     };
     if (word == "--old" || word == "--new") {
       files = word == "--old" ? &line.then : &line.now;
@@ -96,11 +113,11 @@ using Resolve = std::function<std::string(const std::string&)>;
     const bool is_flag = word == "--help" || word == "--undecided-fails" || word == "--allow-undecided";
     if (is_flag && has_given) fail(word + ": takes no value, found '" + given + "'");
     if (word == "--help") line.help = true;
-    else if (word == "--no-slower-than") line.settings.expectation = NoSlowerThan(number(0, INFINITY));
-    else if (word == "--speedup-at-least") line.settings.expectation = SpeedupAtLeast(number(0, INFINITY));
-    else if (word == "--process-spread") line.settings.spread = number(0, 10);
-    else if (word == "--alpha") line.settings.family.alpha = number(0, 0.5);
-    else if (word == "--beta") line.settings.family.beta = number(0, 0.5);
+    else if (word == "--no-slower-than") line.settings.expectation = NoSlowerThan(factor());
+    else if (word == "--speedup-at-least") line.settings.expectation = SpeedupAtLeast(factor());
+    else if (word == "--process-spread") line.settings.spread = number(1e-6, 10, "0.000001 to 10");
+    else if (word == "--alpha") line.settings.family.alpha = number(1e-9, 0.49, "0.000000001 to 0.49");
+    else if (word == "--beta") line.settings.family.beta = number(1e-9, 0.49, "0.000000001 to 0.49");
     else if (word == "--undecided-fails") undecided_fails = true;
     else if (word == "--allow-undecided") line.allow_undecided = true;
     else if (word == "--allow") {
@@ -112,7 +129,7 @@ using Resolve = std::function<std::string(const std::string&)>;
         fail("--allow: '" + key + "' is no key that is compared; these are: " + known);
       line.settings.allowed.push_back(key);
     } else if (word == "--by") {
-      const std::string what = value();
+      const std::string what = only_value();
       if (what != "time" && what != "speedup") fail("--by: '" + what + "' does not do; expected time or speedup");
       line.settings.by_speedup = what == "speedup";
     } else {

@@ -28,8 +28,8 @@ namespace pace::baseline {
 }
 
 /// In one sentence, which of them differ between two results of one name; empty if none does. `allowed` keys may differ.
-[[nodiscard]] inline std::string measured_otherwise(const Result& then, const Result& now,
-                                                    const std::vector<std::string>& allowed = {}) {
+[[nodiscard]] inline std::string measurement_differences(const Result& then, const Result& now,
+                                                         const std::vector<std::string>& allowed = {}) {
   std::string text;
   const auto compare = [&](const std::string& key, const std::string& before, const std::string& after) {
     if (before == after || std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;

@@ -71,10 +71,10 @@ struct Found {
 };
 
 /// In one sentence, what was measured otherwise than in `now`; empty if nothing was.
-[[nodiscard]] inline std::string measured_otherwise(const Found& found, const Result& now,
-                                                    const std::vector<std::string>& allowed) {
+[[nodiscard]] inline std::string first_measurement_difference(const Found& found, const Result& now,
+                                                              const std::vector<std::string>& allowed) {
   for (const auto* then : found.results)
-    if (auto what = baseline::measured_otherwise(*then, now, allowed); !what.empty()) return what;
+    if (auto what = baseline::measurement_differences(*then, now, allowed); !what.empty()) return what;
   return "";
 }
 
@@ -193,7 +193,7 @@ class StoredBaseline {
         refusal = "it does not have '" + row.name + "' in '" + result.name + "'; save it again (--save-baseline)";
       if (refusal.empty() && found.twice) refusal = "it has '" + result.name + "' twice; give each case a name of its own";
       if (refusal.empty())
-        if (const auto what = detail::measured_otherwise(found, result, settings_.allowed); !what.empty())
+        if (const auto what = detail::first_measurement_difference(found, result, settings_.allowed); !what.empty())
           refusal = "it was measured otherwise: " + what;
       if (refusal.empty())
         row.judgements.push_back(

@@ -65,8 +65,8 @@ namespace detail {
     const auto after = detail::centre(new_rows.rows, settings.by_speedup);
     if (before && after) compared.factor = std::exp(*after - *before);
     const std::string reference = "the old results";
-    auto otherwise = detail::measured_otherwise(old_rows, result, settings.allowed);
-    if (otherwise.empty()) otherwise = detail::measured_otherwise(new_rows, result, settings.allowed);
+    auto otherwise = detail::first_measurement_difference(old_rows, result, settings.allowed);
+    if (otherwise.empty()) otherwise = detail::first_measurement_difference(new_rows, result, settings.allowed);
     if (!otherwise.empty())
       compared.judgement = {describe(settings, reference), Verdict::invalid, false,
                             '\'' + row.name + "' cannot be compared with " + reference +

@@ -84,7 +84,7 @@ class AllocatorHook {
     c10::Allocator* const base = c10::GetCPUAllocator();
     HookingAllocator* ours = nullptr;
     for (auto* known = newest_; known != nullptr; known = known->older) {
-      if (known == base) {  // somebody found it in place once, and put it back
+      if (known == base) {  // code outside found it in place once, and put it back
         current_ = known;
         return;
       }

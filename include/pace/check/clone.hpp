@@ -37,7 +37,7 @@ class Clones {
   [[nodiscard]] const at::Tensor& of(const auto& tensor) const { return clones_[index_of(tensor)]; }
 
  private:
-  // By linear search: values have few tensors, and a hash table is dear to compile.
+  // By linear search: values have few tensors, and a hash table takes long to compile.
   [[nodiscard]] std::size_t index_of(const auto& tensor) const {
     std::size_t i = 0;
     while (i < originals_.size() && !originals_[i].is_same(tensor)) ++i;
@@ -56,7 +56,7 @@ class Clones {
   void keep(const auto& tensor, at::Tensor clone) { clones_[index_of(tensor)] = std::move(clone); }
 
   void clone_storage(const auto& sharing) {
-    // In the order of their first bytes. Few tensors share a storage, and std::stable_sort is dear to compile.
+    // In the order of their first bytes. Few tensors share a storage, and std::stable_sort takes long to compile.
     std::vector<at::Tensor> tensors;
     for (const auto& tensor : sharing) {
       auto place = tensors.end();

@@ -1,4 +1,4 @@
-// Poison in fresh memory, so that an output which nobody writes cannot show an earlier, correct answer.
+// Poison in fresh memory, so that an output that is not written cannot show an earlier, correct answer.
 #pragma once
 
 #include <atomic>

@@ -20,7 +20,7 @@ namespace detail {
 /// NaN that hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so an honest NaN is not taken
 /// for poison. As an integer it is near the largest (32762, 2147123194, 9.2e18), and far from 0, -1 and the extremes
 /// that code likes to return. A bool gets a byte that is neither 0 nor 1: to read that through a C++ bool is
-/// undefined, so check reads bools as bytes; a program that reads an element that nobody wrote is broken anyway.
+/// undefined, so check reads bools as bytes; a program that reads an element before it is written is broken anyway.
 inline constexpr std::uint16_t poison_word = 0x7ffa;
 inline constexpr std::int32_t poison_32 = 0x7ffa7ffa;
 inline constexpr std::int64_t poison_64 = 0x7ffa7ffa7ffa7ffa;
@@ -60,7 +60,7 @@ inline void poison_memory(void* data, std::size_t bytes) {
 }  // namespace detail
 
 /// Overwrites every element of `tensor` with poison, on any device, without changing its address, its autograd
-/// history or its version. Only its own elements: the gaps of a strided view belong to somebody else. Nothing happens
+/// history or its version. Only its own elements: the gaps of a strided view belong to other tensors. Nothing happens
 /// to tensors without plain memory (sparse, undefined, meta, empty).
 template <class Tensor = at::Tensor>
 void poison_(Later<Tensor>& tensor) {

@@ -22,7 +22,7 @@ namespace pace::check::detail {
   const auto less = [&](const auto& a, const auto& b) {
     return strings ? a.toStringRef() < b.toStringRef() : a.toInt() < b.toInt();
   };
-  // By insertion: outputs have few keys, and std::sort is dear to compile.
+  // By insertion: outputs have few keys, and std::sort takes long to compile.
   for (std::size_t i = 1; i < keys.size(); ++i)
     for (std::size_t j = i; j > 0 && less(keys[j], keys[j - 1]); --j) std::swap(keys[j], keys[j - 1]);
   return keys;

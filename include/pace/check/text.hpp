@@ -19,7 +19,7 @@
 namespace pace::check::detail {
 
 /// Shortest text that reads back as the same `Real`, a float or a double: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and
-/// 1e16 without an exponent, as Python writes a float. Not by <charconv>, which is dear to compile.
+/// 1e16 without an exponent, as Python writes a float. Not by <charconv>, which takes long to compile.
 template <class Real>
 [[nodiscard]] std::string number_text(Real value) {
   if (std::isnan(value)) return "nan";

@@ -18,18 +18,19 @@ class NeverEnded : public DeviceLost {
   using DeviceLost::DeviceLost;
 };
 
-/// Handles are small values that copy freely; who makes one destroys it (see Owned). Whatever can fail throws;
-/// `destroy`, `raise`, `make_current` and `abandon_capture` cannot. `usable()` is whether the device still answers.
+/// Handles are small values that copy freely; the code that makes one destroys it (see Owned). Whatever can fail
+/// throws; `destroy`, `raise`, `make_current` and `abandon_capture` cannot. `usable()` is whether the device still
+/// answers.
 ///
 /// Streams: queues of work, in order within each. `take_stream()` gives one apart from the default that is never given
 /// back; `capture_stream()` gives always the same one, on which calls are captured: libraries keep workspaces for every
-/// stream that they are called on. Events: moments in a queue; `record` puts one into a stream, `record_node` into the graph that the stream is
-/// captured into, so that every launch of that graph records it anew. Flags: a stream that is told to
-/// `block_until(stream, flag, value)` does nothing more until `raise(flag, at_least_value)`; any thread may raise.
-/// Alarms: `make_alarm(ring)` gives one like clock::Alarm, which rings by the time that `now()` gives.
-/// Buffers: device memory. `fill` overwrites one with zeros; `evict` uses one to drive everything else out of the L2
-/// cache, and leaves nothing there that must be written back first. Pools: memory of captured calls; what one capture
-/// leaves free in a pool, the next one in it gets. `kernels(graph)` counts its kernels.
+/// stream that they are called on. Events: moments in a queue; `record` puts one into a stream, `record_node` into the
+/// graph that the stream is captured into, so that every launch of that graph records it anew. Flags: a stream that is
+/// told to `block_until(stream, flag, value)` does nothing more until `raise(flag, at_least_value)`; any thread may
+/// raise. Alarms: `make_alarm(ring)` gives one like clock::Alarm, which rings by the time that `now()` gives. Buffers:
+/// device memory. `fill` overwrites one with zeros; `evict` uses one to drive everything else out of the L2 cache, and
+/// leaves nothing there that must be written back first. Pools: memory of captured calls; what one capture leaves free
+/// in a pool, the next one in it gets. `kernels(graph)` counts its kernels.
 template <class D>
 concept Device =
     requires(D& device, typename D::Stream stream, typename D::Event event, typename D::Graph graph,

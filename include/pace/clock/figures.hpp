@@ -9,6 +9,7 @@
 #include "pace/clock/clock.hpp"
 #include "pace/clock/event.hpp"
 #include "pace/clock/graph.hpp"
+#include "pace/clock/machine_counters.hpp"
 #include "pace/clock/profiler.hpp"
 #include "pace/clock/sampling.hpp"
 #include "pace/clock/synchronised_wall.hpp"
@@ -46,6 +47,19 @@ class FigureClock {
     return with_selected([](auto& clock) { return clock.resolution(); });
   }
   [[nodiscard]] std::string name() const { return to_string(selected_); }
+
+  /// The host's thread launches and waits for the device by asking again and again, whichever clock is selected: while
+  /// it is put aside, no call is launched and none is seen to end.
+  [[nodiscard]] ThreadCounters thread_counters() const
+    requires CountsThread<D>
+  {
+    return device_.thread_counters();
+  }
+  [[nodiscard]] MachineCounters counters() const
+    requires CountsMachine<D>
+  {
+    return device_.counters();
+  }
 
   void warmed_up() { event_.warmed_up(); }
   [[nodiscard]] bool usable() const { return device_.usable(); }

@@ -1,4 +1,4 @@
-// GpuReading: what a GPU's driver tells at one moment, for a clock that can ask.
+// GpuReading: what a GPU's driver reports at one moment, for a clock that can ask.
 #pragma once
 
 #include <concepts>

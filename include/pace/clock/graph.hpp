@@ -53,7 +53,7 @@ class GraphClock {
   explicit GraphClock(D& device, GraphClockOptions options = {})
       : device_(device), options_(options), stream_(device.capture_stream()), done_(own_event(device)) {}
 
-  /// Captures `body` and launches it once: dear, for single use.
+  /// Captures `body` and launches it once: expensive, for single use.
   template <class Body>
   Nanoseconds time(Body&& body) {
     device_.synchronise();
@@ -93,8 +93,8 @@ class GraphClock {
 
   /// Kernels of one call, as in the last sample. Copies and fills are none.
   [[nodiscard]] double kernels_per_call() const { return kernels_per_call_; }
-  /// Of the last sample, each call apart (cold), or all calls of one launch together; each phase of each call, if they
-  /// have phases.
+  /// Times of the last sample: each call apart (cold), or all calls of one launch together; each phase of each call, if
+  /// they have phases.
   [[nodiscard]] std::span<const Nanoseconds> last_times() const { return last_times_; }
 
   /// Launches that were not queued in time, so far.
@@ -126,7 +126,7 @@ class GraphClock {
     std::vector<std::size_t> sets;
     std::int64_t calls = 1;
     std::vector<EventPair<D>> pairs;
-    /// Of each pair, if the calls have phases.
+    /// The phase of each pair, if the calls have phases.
     std::vector<std::size_t> phases;
     // Not before the first launch, which brings the graph to the device; nor once that took too long.
     bool may_block = false, launched = false;

@@ -1,4 +1,4 @@
-// MachineCounters: what the kernel counts of the machine and of this process, to see who else was at work.
+// MachineCounters: what the kernel counts of the machine and of this process, to see what else was at work.
 #pragma once
 
 #include <sys/resource.h>
@@ -31,7 +31,7 @@ concept CountsThread = requires(C& clock) { ThreadCounters(clock.thread_counters
 
 /// At one moment. Only differences mean something. What cannot be read is absent.
 struct MachineCounters {
-  /// Of all cores together, in ticks of `tick`: everything; idle or waiting for a disk; given to other machines.
+  /// Sums over all cores, in ticks of `tick`: everything; idle or waiting for a disk; given to other machines.
   std::optional<double> total_ticks = {}, idle_ticks = {}, steal_ticks = {};
   Nanoseconds tick = std::chrono::milliseconds(10);
   /// CPU time of this process with the children that it has waited for, and of the calling thread.
@@ -162,7 +162,7 @@ template <class Reading = TimedCounters>
   }
   if (const auto throttled = difference(before.throttled, after.throttled); throttled && elapsed.count() > 0)
     conditions.throttled = *throttled / elapsed;
-  // What lies within the two readings is no error: nobody knows when exactly the counter was read.
+  // What lies within the two readings is no error: it is unknown when exactly the counter was read.
   if (const auto raw = difference(before.raw, after.raw))
     conditions.clock_error = *raw < shortest ? shortest - *raw : *raw > elapsed ? elapsed - *raw : Nanoseconds(0);
   conditions.suspended = difference(before.slept, after.slept);

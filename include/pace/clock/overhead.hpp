@@ -38,8 +38,8 @@ namespace detail {
 /// megabytes: a kernel that others follow must drain and make its writes visible first, which one that does next to
 /// nothing shows little of (0.05 us instead of 0.35 us on the H200). Its time by `clock` less its time by `profiler`,
 /// both cold or both hot, is what the
-/// clock adds to every call; in a graph, where kernels follow each other at the same distance whoever they belong to,
-/// also what it adds to every further kernel. The two take turns, `rounds` times, `calls` calls a sample, after one
+/// clock adds to every call; in a graph, where kernels follow each other at the same distance whatever call they belong
+/// to, also what it adds to every further kernel. The two take turns, `rounds` times, `calls` calls a sample, after one
 /// each that does not count, each after the same rest: a device that has just been idle has another clock than one that
 /// has not.
 template <class C, class Profiler, TimedOperation O>

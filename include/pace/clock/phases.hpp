@@ -21,14 +21,14 @@ class Lapper {
   ~Lapper() = default;
 };
 
-/// Of one operation, which calls `begin` and `end` around each phase of each iteration. A clock listens while it takes a
-/// sample, and leaves the times here; the time of the sample is the sum of them.
+/// The phases of one operation, which calls `begin` and `end` around each phase of each iteration. A clock listens
+/// while it takes a sample, and leaves the times here; the time of the sample is the sum of them.
 class Phases {
  public:
   explicit Phases(std::vector<std::string> names) : names_(std::move(names)), times_(names_.size()) {}
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  /// Of the last sample, all its iterations together.
+  /// Times of the last sample, all its iterations together.
   [[nodiscard]] const std::vector<Nanoseconds>& times() const { return times_; }
 
   void begin(std::size_t phase) {

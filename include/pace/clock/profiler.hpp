@@ -37,7 +37,7 @@ class ProfilerClock {
     return busy_time(last_);
   }
 
-  /// Cold: throws Error unless all calls do equally much, since nothing else tells where one ends.
+  /// Cold: throws Error unless all calls do equally much, since nothing else shows where one ends.
   template <TimedOperation O>
   Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
     if (phases_of(operation) != nullptr)

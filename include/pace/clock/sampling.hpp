@@ -53,8 +53,8 @@ template <class O>
   else return nullptr;
 }
 
-/// Prepares a sample of an operation with phases: runs one iteration that nobody times, and prepares again. Whoever
-/// trains makes the same step over and over; in a sample of one step, what others left in the caches would count: 16 % of
+/// Prepares a sample of an operation with phases: runs one untimed iteration, and prepares again. Training
+/// makes the same step over and over; in a sample of one step, what others left in the caches would count: 16 % of
 /// the forward of a cuDNN LSTM, which waits for the host (H200).
 template <TimedOperation O>
 void lead_in(const O& operation, std::size_t operands) {

@@ -47,7 +47,7 @@ class Answers {
   const Expected& given;
   /// On other values; none if the baseline takes no others.
   FreshAnswers<Operands...> fresh = {};
-  /// May be relaxed later, by whoever owns it.
+  /// The owner may relax it later.
   const check::CheckOptions& check;
 
   /// What the baseline does with its output, others may do as well.

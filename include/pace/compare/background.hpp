@@ -13,7 +13,7 @@
 
 namespace pace::detail {
 
-/// State of a thread of this process as /proc tells it: R is running, or ready to. '?' where there is no /proc.
+/// State of a thread of this process as /proc reports it: R is running, or ready to. '?' where there is no /proc.
 [[nodiscard]] inline char state_of_thread(const char* thread) {
   std::FILE* const file = std::fopen((std::string("/proc/self/task/") + thread + "/stat").c_str(), "r");
   if (file == nullptr) return '?';

@@ -28,7 +28,7 @@
 
 namespace pace::detail {
 
-/// Every function that examines somebody returns what is wrong, in words; empty if nothing is.
+/// Every function that examines an implementation returns what is wrong, in words; empty if nothing is.
 template <class... Operands>
 class Inspector {
  public:
@@ -136,7 +136,8 @@ class Inspector {
     return problem.empty() ? problem : in_timed_call(problem);
   }
 
-  /// What was changed for everybody since start(), by settings or by threads that go on working. Settings are put back.
+  /// What was changed for all implementations since start(), by settings or by threads that go on working. Settings are
+  /// put back.
   [[nodiscard]] std::string disturbance() {
     if (auto problem = surroundings_changed(); !problem.empty()) return problem;
     if (!changed_settings_.empty()) return std::exchange(changed_settings_, {});

@@ -24,7 +24,7 @@ struct ObservedCall {
   /// A copy made as soon as the call had returned.
   c10::IValue at_return;
   CallCounts counts;
-  /// Of these, after the call itself: while its result was converted.
+  /// The part of these after the call itself: while its result was converted.
   CallCounts late;
 };
 

@@ -15,7 +15,7 @@
 namespace pace::detail {
 
 /// What an implementation is made of a user's `F`. Specialise it for a type that is more than a callable; one that has
-/// `phases()` tells their names, which all implementations of a comparison must share.
+/// `phases()` returns their names, which all implementations of a comparison must share.
 template <class F, class... Operands>
 struct ImplementationOf {
   static_assert(std::is_invocable_v<F&, Operands&...>,
@@ -29,7 +29,7 @@ template <class F, class... Operands>
   else return {};
 }
 
-/// What one phase took of whoever is running, in their order.
+/// What one phase took, for each implementation that is running, in their order.
 struct PhaseSamples {
   std::string name;
   std::vector<std::vector<Nanoseconds>> samples = {};
@@ -41,7 +41,7 @@ struct PhaseSamples {
   result.phases.clear();
   result.phase = phase;
   result.name += '/' + phase;
-  // Of the whole: whoever reads them finds them there.
+  // These belong to the whole, and stand there.
   result.notes.clear();
   result.controls.clear();
   for (auto& row : result.implementations) {

@@ -12,7 +12,7 @@
 
 namespace pace::detail {
 
-/// Of the CPU, and of every GPU that this process uses already.
+/// Calls `use` for the generator of the CPU, and of every GPU that this process uses already.
 template <class Use>
 void for_each_default_generator(const Use& use) {
   const auto locked = [&](at::Generator generator) {
@@ -45,7 +45,7 @@ class RandomStateKept {
   RandomStateKept& operator=(const RandomStateKept&) = delete;
   ~RandomStateKept() {
     std::size_t next = 0;
-    // A GPU that was not used before comes after those that were, or its state is nobody's yet.
+    // A GPU that was not used before comes after those that were, or its state is not in use yet.
     for_each_default_generator([&](at::Generator& generator) {
       if (next < states_.size()) generator.set_state(states_[next++]);
     });

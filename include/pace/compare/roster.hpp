@@ -1,4 +1,4 @@
-// Roster: who takes part in one comparison, with which operands, and who still does.
+// Roster: the implementations of one comparison and their operands, and which implementations are still measured.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Planned {
   /// Null if refused.
   MakeImplementation<Operands...> make;
   std::string refusal;
-  /// Of one that was refused: how an earlier process of this run has seen it end, if it has.
+  /// How an earlier process of this run has seen one that was refused end, if it has.
   Outcome outcome = Outcome::refused;
 };
 
@@ -49,7 +49,7 @@ inline void remove(std::vector<std::size_t>& indices, std::size_t index) {
   indices.resize(kept);
 }
 
-/// What all steps of a comparison work on. A step reports through `result`, and takes out whoever fails.
+/// What all steps of a comparison work on. A step reports through `result`, and takes out implementations that fail.
 template <class... Operands>
 struct Roster {
   Options options;
@@ -67,7 +67,7 @@ struct Roster {
   std::unique_ptr<Implementation<Operands...>> reference = {};
   /// Indices of the implementations that are correct so far, ascending.
   std::vector<std::size_t> running = {};
-  /// Of the last rounds, if iterations have phases; each has as many vectors of samples as were running then.
+  /// Samples of the last rounds, if iterations have phases; each has as many vectors of samples as were running then.
   std::vector<PhaseSamples> phases = {};
   /// What the baseline was found to compute; nothing before its first call.
   Expected expected = {};
@@ -152,15 +152,15 @@ struct Roster {
     }
   }
 
-  /// What is left is not measured. `how` says who did it, if that is known.
+  /// What is left is not measured. `how` names the culprit, if that is known.
   void lose_device(std::string how) {
     result.lost_device = std::move(how);
-    // Nobody is to blame for what cannot run any more.
+    // What cannot run any more is not to blame.
     for (const std::size_t other : std::exchange(running, {}))
       give_up(other, Outcome::unreached, "the device was lost to this process by " + result.lost_device);
   }
 
-  /// Nobody who would still be timed is.
+  /// Drops the implementations that remain.
   void out_of_time() { give_up(baseline, Outcome::unreached, deadline_reason()); }
 };
 

@@ -1,4 +1,4 @@
-// RoundValues: other operands for each round, the same for everybody in it.
+// RoundValues: other operands for each round, the same for all implementations in it.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ enum Shortcuts : std::int64_t {
   borrows = 1,
   /// Some of its elements are the same memory (stride 0).
   repeats = 2,
-  /// It is only marked as conjugated, negated or zero; whoever reads it computes it.
+  /// It is only marked as conjugated, negated or zero; reading it computes it.
   defers = 4,
 };
 

@@ -15,7 +15,7 @@ namespace pace::detail {
 /// more than one or two of them. And calls of a sample at most: a restored copy costs about as much as a short call.
 inline constexpr double most_spare_bytes = 16 << 20;
 inline constexpr double most_calls_on_spares = 256;
-/// On a GPU, where whoever captures graphs has one for each copy, and a few calls make up a sample.
+/// On a GPU, where captured calls have a graph for each copy, and a few calls make up a sample.
 inline constexpr double most_calls_on_gpu_spares = 16;
 
 /// After the first calls, which show what the baseline does. If it writes to operands, each call of a sample gets a copy

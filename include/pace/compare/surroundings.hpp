@@ -33,7 +33,7 @@ struct Surroundings {
   c10::impl::LocalDispatchKeySet dispatch;
   cpu_set_t cpus{};
   int priority = 0;
-  /// Of signals that interrupt whatever runs; 0 where there is none.
+  /// Interval of signals that interrupt whatever runs; 0 where there is none.
   long alarm = 0;
 
   [[nodiscard]] static Surroundings now() {

@@ -23,7 +23,6 @@
 #include "pace/measure/rounds.hpp"
 #include "pace/measure/schedule.hpp"
 #include "pace/measure/warm_up.hpp"
-#include "pace/stats/betting.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace pace::detail {
@@ -97,6 +96,11 @@ template <clock::Clock C, class... Operands>
     const auto warmed = measure::warm_up(clock, operations[i], i % roster.operands.sets.size(), options);
     roster.row(roster.running[i]).warm_up_iterations = warmed.iterations;
     roster.row(roster.running[i]).warmed_up = warmed.settled;
+    if (options.warm_up_iterations && warmed.iterations < *options.warm_up_iterations)
+      roster.result.notes.push_back("The warm-up of '" + roster.row(roster.running[i]).name + "' ended after " +
+                                    std::to_string(warmed.iterations) + " of " +
+                                    std::to_string(*options.warm_up_iterations) + " iterations, since a quarter of the "
+                                    "time that was left is for all warm-ups: " + deadline_reason());
     estimates.push_back(warmed.estimate);
     // As above.
     const auto sets = roster.operands.sets.size();
@@ -122,8 +126,8 @@ template <clock::Clock C, class... Operands>
   }
   std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
   for (const auto& panel : panels)
-    fewest_cycles = std::max(fewest_cycles, stats::fewest_for_rejection(std::min(rates.alpha, rates.beta) /
-                                                                        static_cast<double>(panel.size())));
+    fewest_cycles = std::max(fewest_cycles, gate::fewest_for_verdict(std::min(rates.alpha, rates.beta) /
+                                                                     static_cast<double>(panel.size())));
   // A gate that ends before it can have a verdict lets through whatever is slow enough; so only the program's own time
   // keeps it from the fewest cycles. An interval is not worth as much.
   const auto limit_to_time_left = [&] {
@@ -148,9 +152,10 @@ template <clock::Clock C, class... Operands>
   if (options.controls)
     controls.emplace(clock, roster.implementations[roster.baseline]->operation(),
                      roster.operands.sets.size(), calibration.iterations, options);
-  const auto between = [&] { return auditor.took() + (controls ? controls->took() : Nanoseconds{}); };
+  const auto spent_between_rounds = [&] { return auditor.took() + (controls ? controls->took() : Nanoseconds{}); };
   const auto cycle_of = [&](const measure::Rounds& so_far) {
-    return (so_far.elapsed - between()) * (static_cast<double>(count) / static_cast<double>(so_far.rounds));
+    return (so_far.elapsed - spent_between_rounds()) *
+           (static_cast<double>(count) / static_cast<double>(so_far.rounds));
   };
   // With nothing expected, the budget is spent; it is, too, where the figures are wanted as well as the verdict, and then
   // what is past it is for the verdict alone.
@@ -161,8 +166,8 @@ template <clock::Clock C, class... Operands>
     watch.add_cycle(so_far.elapsed);
     bool decided = !panels.empty();
     for (auto& panel : panels) {
-      panel.add_cycle(so_far.samples, so_far.rounds - count, count);
-      decided = decided && panel.decided(cycle_of(so_far));
+      panel.add_cycle(so_far.samples, so_far.rounds - count, count, calibration.iterations);
+      decided = decided && panel.decided();
     }
     return decided && (roster.options.stop == StopPolicy::decided ||
                        (so_far.elapsed >= options.budget && so_far.rounds < fewest_cycles * count));
@@ -188,6 +193,7 @@ template <clock::Clock C, class... Operands>
     each.samples = std::move(rounds.samples[i]);
     each.context.baseline = roster.row(roster.baseline).name;
     each.context.rounds_per_cycle = count;
+    each.context.iterations = calibration.iterations;
     each.context.cycle = cycle;
     each.context.alpha = stats::alpha_share(roster.options.alpha, count - 1);
     each.context.beta = stats::alpha_share(roster.options.beta, count - 1);

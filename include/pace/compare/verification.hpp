@@ -87,7 +87,7 @@ struct Verification {
 };
 
 /// Compares an output with what was expected, and the operands of set `set` as well if one is given: after many
-/// timed calls of several implementations it would be unknown who changed an operand.
+/// timed calls of several implementations it would be unknown which one changed an operand.
 template <class... Operands>
 [[nodiscard]] Verification verify(const Expected& expected, const c10::IValue& output,
                                   const OperandSets<Operands...>& operands, std::optional<std::size_t> set,

@@ -13,7 +13,7 @@ struct Activity {
 
   /// Grows whenever a call, or a sample of calls, begins.
   std::uint64_t beats = 0;
-  /// Of the comparison under way, whose inputs may still be made; empty: none.
+  /// Name of the comparison under way, whose inputs may still be made; empty: none.
   char comparison[longest_name + 1] = {};
   /// Index of the implementation whose code runs, or ran last; below 0: of none.
   std::int64_t implementation = -1;
@@ -33,7 +33,7 @@ struct Activity {
   }
 };
 
-/// Of this process; whoever watches it puts memory there that both can see.
+/// The activity of this process; a process that watches it puts memory there that both can see.
 [[nodiscard]] inline Activity*& activity() {
   static Activity own;
   static Activity* current = &own;

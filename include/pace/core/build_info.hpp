@@ -12,7 +12,7 @@ struct BuildInfo {
   std::string python{};
 };
 
-/// Of this process. Empty unless the build filled it in, as pace_test and pace_binary do.
+/// How this process was built. Empty unless the build filled it in, as pace_test and pace_binary do.
 inline BuildInfo& build_info() {
   static BuildInfo info;
   return info;

@@ -66,7 +66,7 @@ struct Conditions {
   Nanoseconds longest_cycle{}, median_cycle{}, shortest_cycle{};
   /// One for each implementation that was timed, in their order. Empty: not known.
   std::vector<SideConditions> sides = {};
-  /// Of the GPU that did the work, if one did and its driver tells.
+  /// Conditions of the GPU that did the work, if one did and its driver reports them.
   std::optional<GpuConditions> gpu = {};
   /// Why no verdict may rest on the figures, in full sentences. Empty: nothing speaks against them.
   std::vector<std::string> disturbances = {};
@@ -76,9 +76,10 @@ struct Conditions {
 /// is that a loaded machine is another machine, on which another implementation may be the faster one.
 namespace limits {
 
-/// Of the cores' time. With a tenth of the machine left, what this process needs does not fit in.
+/// Share of the cores' time. With a tenth of the machine left, what this process needs does not fit in.
 inline constexpr double others = 0.9;
-/// Of a cycle: a page fault, a disk or a pause of a virtual machine take less, and then a robust statistic copes.
+/// Length of a cycle: a page fault, a disk or a pause of a virtual machine take less, and then a robust statistic
+/// copes.
 inline constexpr Nanoseconds gap = std::chrono::seconds(1);
 /// ... and it is this many times the median cycle, or the subject itself takes that long.
 inline constexpr double gap_factor = 10;

@@ -49,7 +49,7 @@ class Refused : public Error {
   using Error::Error;
 };
 
-/// A device that was asked for is not there, or not usable: nobody's fault but the machine's.
+/// A device that was asked for is not there, or not usable: a fault of the machine alone.
 class DeviceMissing : public Refused {
  public:
   using Refused::Refused;

@@ -1,4 +1,4 @@
-// JudgementHook: who wants to hear of judgements that are made outside of a comparison, as a matcher makes them.
+// JudgementHook: where judgements go that are made outside of a comparison, as a matcher makes them.
 #pragma once
 
 #include "pace/core/result.hpp"
@@ -12,7 +12,7 @@ struct JudgementHook {
   const void* who = nullptr;
 };
 
-/// Of this process.
+/// The hook of this process.
 inline JudgementHook& judgement_hook() {
   static JudgementHook hook;
   return hook;

@@ -40,6 +40,9 @@ enum class ClockChoice {
   wall,      ///< the host's clock, until the device is done
 };
 
+/// Of one comparison: the storage for all of them is allocated before the first, eight bytes and more for each.
+inline constexpr std::size_t most_rounds = 10'000'000;
+
 struct Options {
   /// Time for the timed rounds of one comparison, all implementations together.
   Nanoseconds budget = std::chrono::seconds(1);
@@ -55,7 +58,8 @@ struct Options {
   /// Warm-up ends when two consecutive blocks differ by at most this share of the faster one.
   double warm_up_agreement = 0.02;
 
-  /// The warm-up of one implementation is this number of iterations instead (at least one), however long they take.
+  /// The warm-up of one implementation is this number of iterations instead (at least one), however long they take: only
+  /// the time of the whole program may end it before, which the result notes.
   std::optional<std::int64_t> warm_up_iterations = {};
 
   /// A sample must last this many clock resolutions, so that reading the clock costs at most a thousandth of it.
@@ -68,7 +72,7 @@ struct Options {
   /// themselves.
   std::int64_t max_iterations = 0;
 
-  /// Bounds on the number of rounds; the storage for max_rounds is allocated before the first.
+  /// Bounds the number of rounds; at most `most_rounds`.
   std::size_t max_rounds = 10'000;
 
   /// Family-wise confidence of all speed-up intervals of a comparison together.
@@ -120,7 +124,7 @@ inline void validate(const Options& options) {
   require(options.resolutions_per_sample >= 1, "resolutions_per_sample must be at least 1");
   require(options.min_sample.count() >= 0, "min_sample must not be negative");
   require(options.max_iterations >= 0, "max_iterations must not be negative");
-  require(options.max_rounds >= 1, "max_rounds must be at least 1");
+  require(options.max_rounds >= 1 && options.max_rounds <= most_rounds, "max_rounds must be a number from 1 to 10000000");
   require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
   require(options.disturbance > 0 && options.disturbance <= 1, "disturbance must be above 0 and at most 1, such as 0.2");
   require(options.figures >= 0 && options.figures <= 10, "figures must lie between 0 and 10, such as 0.25");

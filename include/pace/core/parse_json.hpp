@@ -1,4 +1,4 @@
-// parse_json: JSON from a file that anyone may have written.
+// parse_json: parses JSON from files of any origin, with a limit to its depth.
 #pragma once
 
 #include <exception>

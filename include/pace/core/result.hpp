@@ -67,6 +67,8 @@ struct GateContext {
   std::string baseline = {};
   /// Consecutive samples that make up one crossover cycle.
   std::size_t rounds_per_cycle = 1;
+  /// Iterations of each sample; 0: not known.
+  std::int64_t iterations = 0;
   /// From the start of one cycle to the start of the next, everybody's samples included; 0: not known.
   Nanoseconds cycle{};
   /// Error rates of one gate on this row (see Options): the comparison's, shared among its candidates.

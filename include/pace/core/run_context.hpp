@@ -1,4 +1,4 @@
-// RunContext: the options a test binary was started with, and who wants to hear of results.
+// RunContext: the options a test binary was started with, and the listeners to its results.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@ enum class Verdict {
   invalid,    ///< nothing was measured that a verdict could rest on
 };
 
-/// What was demanded of the speed-up over the baseline, for whoever judges several processes together.
+/// What was demanded of the speed-up over the baseline, for a judgement of several processes together.
 struct DemandedSpeed {
   /// A guard allows `limit` times the baseline's time; a claim is `limit` times as fast.
   bool guard = false;

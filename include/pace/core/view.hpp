@@ -1,4 +1,4 @@
-// View: consecutive values that somebody else owns, to read.
+// View: consecutive values with another owner, to read.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class View {
   constexpr View(const T* data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t count>
   constexpr View(const T (&values)[count]) : View(values, count) {}
-  /// Of a vector, an array, a span. The owner must outlive the view.
+  /// A view of a vector, an array, a span. The owner must outlive the view.
   template <class Owner>
     requires requires(const Owner& owner) { View(owner.data(), owner.size()); }
   constexpr View(const Owner& owner) : View(owner.data(), owner.size()) {}

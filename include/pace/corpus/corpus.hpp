@@ -33,7 +33,7 @@ class Corpus {
   /// collected) or holds no operator.
   [[nodiscard]] static Corpus from_file(const std::filesystem::path& path, const LoadOptions& options = {}) {
     detail::BlockReader reader(path.string(), options);
-    reader.read(detail::read_text_file(path));
+    reader.read(detail::read_text_file(path, options.pipes));
     if (reader.blocks.empty() && reader.rejects.empty()) {
       throw InputError({path.string()}, "expected recorded operator inputs ('Operator: NAME' lines), found none");
     }
@@ -59,9 +59,12 @@ class Corpus {
     if (files.empty()) throw InputError(where, "expected files named *.txt in the directory, found none");
     if (!options.as_listed) std::sort(files.begin(), files.end());
     Corpus corpus;
+    // One that is no input at all would be waited for.
+    auto of_each = options;
+    of_each.pipes = false;
     for (const auto& file : files) {
       try {
-        corpus.merge(from_file(file, options));
+        corpus.merge(from_file(file, of_each));
       } catch (const InputError& bad_file) {
         if (options.on_error == OnError::stop) throw;
         corpus.rejects_.push_back({bad_file.where(), bad_file.what()});

@@ -25,6 +25,7 @@
 #include <c10/util/Exception.h>
 #include <c10/util/complex.h>
 
+#include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/extent.hpp"
 #include "pace/corpus/fill.hpp"
@@ -73,7 +74,7 @@ namespace detail {
 class Generator {
  public:
   Generator(const Call& call, const GenerateOptions& options)
-      : options_(options), seed_(mix64(options.seed ^ text_hash(to_text(call)))) {
+      : options_(options), seed_(mix64(options.seed ^ digest_of(to_text(call)))) {
     if (options.dtype) {
       dtype_ = dtype_from_scalar_type(*options.dtype);
       if (!dtype_) throw Refused(std::string("no inputs can be made in ") + c10::toString(*options.dtype));

@@ -4,15 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/corpus/cursor.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/corpus/scan.hpp"
@@ -47,6 +46,8 @@ struct LoadOptions {
   /// are merged. Recorded files come by this through a rename: aten.sum.SymInt is read as aten.sum.dim_IntList.
   bool compat = false;
   OnError on_error = OnError::stop;
+  /// A pipe is read as a file is, once its writer begins. Not so in a directory.
+  bool pipes = true;
   /// Files of a directory in the order in which the file system lists them instead of by name.
   bool as_listed = false;
 };
@@ -56,32 +57,11 @@ namespace detail {
 /// Recorded models have a megabyte or two; text beyond this is something else, and would fill the memory.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
-/// The whole file. Stops at the first NUL byte, so that a large binary file is not read to its end. Throws InputError for
-/// what is no text file, cannot be read, or has more than `most` bytes.
-inline std::string read_text_file(const std::filesystem::path& path, std::size_t most = most_bytes) {
-  const Location where{path.string()};
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw InputError(where, "no such file");
-  if (std::filesystem::is_directory(status)) throw InputError(where, "expected a file, found a directory");
-  if (!std::filesystem::is_regular_file(status)) throw InputError(where, "expected an ordinary file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(where, "the file cannot be opened for reading");
-  constexpr std::size_t chunk = std::size_t{1} << 18;
-  std::string text;
-  while (file) {
-    const std::size_t size = text.size();
-    text.resize(size + chunk);
-    file.read(text.data() + size, chunk);
-    text.resize(size + static_cast<std::size_t>(file.gcount()));
-    if (text.find('\0', size) != std::string::npos) {
-      throw InputError(where, "expected a text file of recorded operator inputs, found binary data");
-    }
-    if (text.size() > most)
-      throw InputError(where, "expected recorded operator inputs of at most " + std::to_string(most) + " bytes");
-  }
-  if (!file.eof()) throw InputError(where, "the file cannot be read to its end");
-  return text;
+/// The whole file. Throws InputError for what is no text file, cannot be read (see read_file), or has more than `most`
+/// bytes.
+[[nodiscard]] inline std::string read_text_file(const std::filesystem::path& path, bool pipes = true,
+                                                std::size_t most = most_bytes) {
+  return read_file(path.string(), "recorded operator inputs", {.most_bytes = most, .text_only = true, .pipes = pipes});
 }
 
 /// The overload was renamed after most files had been recorded.

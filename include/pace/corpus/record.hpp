@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,6 +24,8 @@
 #include <c10/util/ArrayRef.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/corpus/from_ivalue.hpp"
 #include "pace/corpus/record_inputs.hpp"
 #include "pace/corpus/schema.hpp"
@@ -253,29 +254,24 @@ class Recorder {
     if (model.empty() || model.find('/') != std::string_view::npos) {
       throw Error("expected the name of a model as a part of a file's name, found '" + std::string(model) + "'");
     }
-    std::error_code error;
-    std::filesystem::create_directories(directory, error);
-    if (error) throw Error(directory.string() + ": the directory cannot be made: " + error.message());
+    const NewFolders folders(directory);
     return write(directory / log_file_name(model, training));
   }
 
   /// Writes text() to `path`. A file that exists is left alone: the result says whether it was written. The file
-  /// appears complete or not at all. Throws Error where it cannot be written, or where nothing was recorded.
+  /// appears complete or not at all. Throws Error where it cannot be written, where something else writes it at this time,
+  /// or where nothing was recorded.
   bool write(const std::filesystem::path& path, bool skip_non_compute = true) const {
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) return false;
+    std::error_code unknown;  // then writing fails
+    const auto is_there = [&] { return std::filesystem::exists(path, unknown); };
+    if (is_there()) return false;
     const std::string recorded = text(skip_non_compute);
     if (recorded.empty()) throw Error(path.string() + ": expected operators to write down, but none was recorded");
-    std::filesystem::path partial = path;
-    partial += ".part";
-    {
-      std::ofstream file(partial, std::ios::binary);
-      file << recorded;
-      file.close();
-      if (!file) throw Error(partial.string() + ": the file cannot be written");
-    }
-    std::filesystem::rename(partial, path, error);
-    if (error) throw Error(path.string() + ": the file cannot be written: " + error.message());
+    OutputFile file(path.string(), /*replaces=*/true);
+    if (is_there()) return false;  // meanwhile
+    file.append(recorded);
+    file.close();
+    file.replace();
     return true;
   }
 

@@ -13,7 +13,6 @@
 #include "pace/clock/capture.hpp"
 #include "pace/clock/figures.hpp"
 #include "pace/clock/gpu_reading.hpp"
-#include "pace/clock/machine_counters.hpp"
 #include "pace/clock/owned.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
@@ -38,8 +37,6 @@ class ComparisonClock : public clock::FigureClock<CudaDevice> {
 
   /// `NVIDIA H200`.
   [[nodiscard]] std::string device_name() const { return device_.name(); }
-
-  [[nodiscard]] clock::MachineCounters counters() const { return clock::read_machine_counters(); }
 
   /// In bytes.
   [[nodiscard]] std::int64_t available_memory() const { return cuda::available_memory(device_.index()); }

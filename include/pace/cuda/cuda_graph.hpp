@@ -24,8 +24,8 @@ namespace pace::cuda {
 /// The first call with given operands runs `function` on a stream apart, where libraries make their workspaces, and
 /// then captures a second call, which runs nothing; later calls with the same operands launch that graph. "The same"
 /// are tensors at the same addresses: nothing is copied, the graph reads whatever values are there. A launch writes to
-/// the output tensors of the capture, which every call returns: who wants to keep a value clones it, as with a user's
-/// own graph. Copies of the functor share their graphs.
+/// the output tensors of the capture, which every call returns: a value that is to be kept must be cloned, as with a
+/// user's own graph. Copies of the functor share their graphs.
 template <class F>
 class CudaGraphed {
  public:

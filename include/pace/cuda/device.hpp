@@ -21,6 +21,7 @@
 #include "pace/clock/activity.hpp"
 #include "pace/clock/alarm.hpp"
 #include "pace/clock/device.hpp"
+#include "pace/clock/machine_counters.hpp"
 #include "pace/cuda/driver.hpp"
 #include "pace/cuda/error.hpp"
 #include "pace/cuda/graph.hpp"
@@ -56,6 +57,9 @@ class CudaDevice {
   void limit_patience(Nanoseconds patience) { patience_ = patience; }
 
   [[nodiscard]] Nanoseconds now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
+  /// Of the host.
+  [[nodiscard]] clock::MachineCounters counters() const { return clock::read_machine_counters(); }
+  [[nodiscard]] clock::ThreadCounters thread_counters() const { return clock::read_thread_counters(); }
   /// Does not wait: what is still running is no failure.
   [[nodiscard]] bool usable() const {
     const cudaError_t status = cudaStreamQuery(current_stream());

@@ -1,4 +1,4 @@
-// Errors of CUDA, by what whoever reads them can do about it.
+// Errors of CUDA, by what can be done about them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,7 @@ inline constexpr const char* cannot_be_captured =
 /// which only another process can go on. Error: anything else.
 inline void check(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
-  // What is not fatal stays the last error of this thread, and somebody else would stumble over it.
+  // What is not fatal stays the last error of this thread, and the next check would find it.
   static_cast<void>(cudaGetLastError());
   const std::string text = std::string(what) + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";
   switch (code) {

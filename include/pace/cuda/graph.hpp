@@ -74,7 +74,7 @@ class CapturedGraph {
     // Whatever fails in between is undone as well.
     users_before_ = pool_->users();
     capturing_ = true;
-    // Of this thread alone: what others do meanwhile, such as a profiler's, must not spoil the capture.
+    // Only of this thread: what others do meanwhile, such as a profiler's, must not spoil the capture.
     graph_.capture_begin(pool_->id(), cudaStreamCaptureModeThreadLocal);
   }
 

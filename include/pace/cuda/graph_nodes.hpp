@@ -44,7 +44,7 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
     followers[place.at(from[i])].push_back(place.at(to[i]));
     ++awaited[place.at(to[i])];
   }
-  // Of those that are ready the one that was captured first.
+  // The first that was captured among those that are ready.
   std::set<std::size_t> ready;
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (awaited[i] == 0) ready.insert(i);

@@ -51,7 +51,7 @@ class KernelNode {
 
   [[nodiscard]] KernelFacts facts() const { return facts(params_.func, shape()); }
 
-  /// Of another build of this kernel, launched in this one's place.
+  /// Facts of another build of this kernel, launched in this one's place.
   [[nodiscard]] KernelFacts facts(CUfunction function, const LaunchShape& shape) const {
     static const auto name_of = driver_function<GetName>("cuFuncGetName", 12030);
     static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");

@@ -26,7 +26,7 @@ inline void start() {
 
 namespace detail {
 
-/// Waits are activities of the device too, of nobody.
+/// Waits are activities of the device too, but of no kernel.
 [[nodiscard]] inline bool only_waits(std::string_view name) {
   for (const std::string_view wait : {"Context Sync", "Stream Sync", "Event Sync", "Stream Wait Event"})
     if (name.starts_with(wait)) return true;
@@ -59,7 +59,7 @@ namespace detail {
 /// Kernels, copies and fills since start(), in no particular order.
 [[nodiscard]] inline std::vector<clock::Activity> stop() {
   const auto result = torch::autograd::profiler::disableProfiler();
-  // Of the whole epoch a double would keep steps of 256 ns.
+  // A double would keep the whole epoch in steps of 256 ns.
   const std::uint64_t origin = result->trace_start_ns();
   std::vector<clock::Activity> activities;
   for (const auto& event : result->events()) {

@@ -34,7 +34,7 @@ struct AllocationsSoFar {
   return sum;
 }
 
-/// Of one call of `call`, including what it returns, which lives until the memory is looked at.
+/// The memory of one call of `call`, including what it returns, which lives until the memory is looked at.
 template <class F>
 [[nodiscard]] DeviceMemory measure_memory(CudaDevice& device, F&& call) {
   namespace allocator = c10::cuda::CUDACachingAllocator;

@@ -1,4 +1,4 @@
-// Nvml: what the driver tells of a GPU's clocks, temperature and power. The library is looked for at run time.
+// Nvml: what the driver reports of a GPU's clocks, temperature and power. The library is looked for at run time.
 #pragma once
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ namespace detail {
 struct ClockReason {
   std::uint64_t bit;
   const char* name;
-  /// Whether it slows work down that would otherwise be faster; not so if somebody chose the clock or nothing runs.
+  /// Whether it slows work down that would otherwise be faster; not so if the clock was chosen or nothing runs.
   bool slows;
 };
 

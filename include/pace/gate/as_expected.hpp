@@ -40,8 +40,8 @@ class AsExpected : public Matcher {
   void look_at(const Result& result) const {
     for (const auto& each : result.implementations)
       for (const auto& judgement : each.judgements)
-        // What is wrong or did not run has been named already.
-        if (!judgement.acceptable && each.outcome == Outcome::measured)
+        // What is wrong or did not run has been named already; what was not reached proves no claim.
+        if (!judgement.acceptable && (each.outcome == Outcome::measured || each.outcome == Outcome::unreached))
           problems_ += std::string("\n") + to_string(judgement.verdict) + ": " +
                        (result.phase.empty() ? "" : "of its " + result.phase + " phase, ") + judgement.message;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"
 #include "pace/gate/demand.hpp"
+#include "pace/stats/betting.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/quantile.hpp"
@@ -24,10 +26,19 @@
 
 namespace pace::gate {
 
-/// Cycles from this length on are slow: the dozen that signs alone take would be longer than a budget, and what else a
-/// machine does (a time slice of another process is a few milliseconds) does not make ten times as much of one. Then the
-/// size of what is observed counts, too (see stats::Landslide).
-inline constexpr Nanoseconds slow_cycle = std::chrono::milliseconds(100);
+/// An observation is slow where the longer of the two sides that it compares was timed for so long within its cycle. The
+/// dozen that signs alone take would be longer than a budget, and what else a machine does (a time slice of another
+/// process is a few milliseconds) does not make so much of a tenth of it. Then the size of what is observed counts, too
+/// (see stats::LargeDeviationBet). What other implementations of the comparison take says nothing of the pair.
+inline constexpr Nanoseconds slow_side = std::chrono::milliseconds(100);
+
+/// What the longer side of an observation was timed for within a cycle: `log_time` is that of the implementation's own
+/// time per iteration (ln of nanoseconds, mean over `rounds` samples), `log_ratio` the observation.
+[[nodiscard]] inline Nanoseconds longer_side(double log_time, double log_ratio, std::size_t rounds,
+                                             std::int64_t iterations) {
+  return Nanoseconds(math::exp(log_time + std::max(log_ratio, 0.0)) * static_cast<double>(rounds) *
+                     static_cast<double>(iterations));
+}
 
 struct Evidence {
   std::size_t observations = 0;
@@ -35,6 +46,8 @@ struct Evidence {
   double centre = 0, deviation = 0;
   /// P-values of "the centre is at or below the threshold" and of "at or above".
   double p_above = 1, p_below = 1;
+  /// Every observation is slow.
+  bool slow = false;
 };
 
 /// The observations that `demand` is about, in the order of cycles. `reference` is the row of the implementation that
@@ -50,9 +63,25 @@ template <class Row = ImplementationResult>
   return times;
 }
 
-/// A pure function of the numbers, in the order in which they were observed. `cycle`: the time that one took; 0: not
-/// known.
-[[nodiscard]] Evidence weigh(View<double> observations, const auto& demand, Nanoseconds cycle = {}) {
+/// What the longer side of each observation was timed for (see longer_side); empty where that is not known, and for
+/// times, which are compared with nothing.
+template <class Row = ImplementationResult>
+[[nodiscard]] std::vector<Nanoseconds> longer_sides(const Demand& demand, const Later<Row>& row,
+                                                    const std::vector<double>& observations) {
+  const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
+  if (demand.quantity != Quantity::speedup || row.context.iterations <= 0) return {};
+  const auto log_times = stats::cycle_log_times(row.samples, cycle);
+  // Cycles with a time of zero are left out of both, but not the same ones.
+  if (log_times.size() != observations.size()) return {};
+  std::vector<Nanoseconds> sides;
+  for (std::size_t i = 0; i < observations.size(); ++i)
+    sides.push_back(longer_side(log_times[i], observations[i], cycle, row.context.iterations));
+  return sides;
+}
+
+/// A pure function of the numbers, in the order in which they were observed. `sides`: as longer_sides() has them; empty:
+/// not known, so that no observation is slow.
+[[nodiscard]] Evidence weigh(View<double> observations, const auto& demand, View<Nanoseconds> sides = {}) {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
@@ -78,9 +107,15 @@ template <class Row = ImplementationResult>
     evidence.p_above = test.p_above;
     evidence.p_below = test.p_below;
   } else {
-    const auto test = stats::sequential_test(observations, demand.threshold, demand.assumption());
-    evidence.p_above = test.p_above(cycle >= slow_cycle);
-    evidence.p_below = test.p_below(cycle >= slow_cycle);
+    stats::SequentialTest test(demand.threshold, demand.assumption());
+    evidence.slow = !sides.empty();
+    for (std::size_t i = 0; i < observations.size(); ++i) {
+      const bool slow = i < sides.size() && sides[i] >= slow_side;
+      test.add(observations[i], slow);
+      evidence.slow = evidence.slow && slow;
+    }
+    evidence.p_above = test.p_above();
+    evidence.p_below = test.p_below();
   }
   return evidence;
 }
@@ -90,14 +125,24 @@ template <class Row = ImplementationResult>
 [[nodiscard]] Interval<double> undecided_thresholds(View<double> observations, const auto& demand, double pass_level,
                                                     double fail_level) {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
-  if (demand.method == Method::sequential)
-    return stats::confidence_sequence(observations, pass_level, fail_level, demand.assumption());
+  if (demand.method == Method::sequential) {
+    const double share = demand.assumption() == stats::Assumption::symmetry ? stats::SequentialTest::wealth_share : 1;
+    auto interval =
+        stats::confidence_sequence(observations, share * pass_level, share * fail_level, demand.assumption());
+    interval.confidence = 1 - pass_level - fail_level;
+    return interval;
+  }
   const auto ascending = stats::sorted({observations.begin(), observations.end()});
   const auto low = stats::median_interval_rank(ascending.size(), 1 - 2 * pass_level);
   const auto high = stats::median_interval_rank(ascending.size(), 1 - 2 * fail_level);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return {low ? ascending[*low - 1] : -infinity, high ? ascending[ascending.size() - *high] : infinity,
           1 - pass_level - fail_level};
+}
+
+/// Fewest observations of one sign that decide at this level.
+[[nodiscard]] inline std::size_t fewest_for_verdict(double level) {
+  return stats::fewest_for_rejection(stats::SequentialTest::wealth_share * level);
 }
 
 /// Passed or failed where the evidence suffices for one of them. For both it can only suffice if the figures moved

@@ -28,7 +28,7 @@ class Matchable : public Matcher {
   /// Publishes the judgement, too.
   bool match(const ImplementationResult& result) const {
     static_cast<void>(holds(result));
-    if (const auto& hook = judgement_hook(); hook.tell != nullptr) hook.tell(hook.who, result, last_);
+    publish(result);
     return last_.acceptable;
   }
   [[nodiscard]] bool holds(const ImplementationResult& result) const {
@@ -39,12 +39,19 @@ class Matchable : public Matcher {
     static_cast<void>(holds(result));
     return last_.verdict == Verdict::failed;
   }
+  void publish_unresolved(const ImplementationResult& result) const {
+    if (last_.unresolved) publish(result);
+  }
   [[nodiscard]] std::string toString() const {
     return "was expected to have a " + static_cast<const Derived&>(*this).describe() + "\n" +
            pace::to_string(last_.verdict) + ": " + last_.message;
   }
 
  private:
+  void publish(const ImplementationResult& result) const {
+    if (const auto& hook = judgement_hook(); hook.tell != nullptr) hook.tell(hook.who, result, last_);
+  }
+
   mutable Judgement last_;
 };
 
@@ -124,7 +131,8 @@ class SpeedupAtLeast : public Expectation {
 };
 
 /// A guard: the implementation takes at most `factor` times as long as the baseline. Fails only when the contrary is
-/// proven. For identical code that has at most probability alpha by design, whatever the machine does meanwhile.
+/// proven. For identical code that has at most probability alpha by design, whatever the machine does meanwhile; where one
+/// side takes long, under the assumption of stats::LargeDeviationBet.
 class NoSlowerThan : public Expectation {
  public:
   /// Throws Error unless factor > 0.

@@ -12,7 +12,6 @@
 #include "pace/core/result.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
-#include "pace/stats/betting.hpp"
 #include "pace/stats/sample_number.hpp"
 
 namespace pace::gate {
@@ -37,7 +36,7 @@ struct Forecast {
   const double needed = demand.method == Method::replicates
                             ? stats::replicates_to_reject(effect, deviation, level)
                             : std::max(stats::observations_to_reject(effect, deviation, level),
-                                       static_cast<double>(stats::fewest_for_rejection(level)));
+                                       static_cast<double>(fewest_for_verdict(level)));
   // It may have been unlucky so far: the evidence that is missing must come at the same rate.
   const double p_value = effect > 0 ? evidence.p_above : evidence.p_below;
   const double missing = needed * std::clamp(math::log(p_value / level) / math::log(1 / level), 0.05, 1.0);
@@ -65,10 +64,12 @@ struct Forecast {
   if (by_process) return start + whole(forecast.more) + " more processes would settle it";
   const double rounds = static_cast<double>(std::max<std::size_t>(context.rounds_per_cycle, 1));
   std::string text = start + whole(forecast.more * rounds) + " more rounds";
-  if (context.cycle.count() <= 0) return text + " would settle it";
-  text += " (" + format_time(forecast.more * context.cycle) + ") would settle it: --budget ";
   // A fifth more than the mean, so that it is more likely than not.
   const double cycles = 1.2 * (static_cast<double>(evidence.observations) + forecast.more);
+  if (cycles * rounds > static_cast<double>(most_rounds))
+    return text + " would settle it, more than --max-rounds allows (" + std::to_string(most_rounds) + ')';
+  if (context.cycle.count() <= 0) return text + " would settle it";
+  text += " (" + format_time(forecast.more * context.cycle) + ") would settle it: --budget ";
   text += format_significant(std::chrono::duration<double>(cycles * context.cycle).count(), 2);
   if (cycles * rounds > static_cast<double>(Options().max_rounds)) text += " --max-rounds " + whole(cycles * rounds);
   return text;

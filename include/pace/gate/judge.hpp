@@ -13,7 +13,6 @@
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/forecast.hpp"
-#include "pace/stats/betting.hpp"
 
 namespace pace::gate {
 
@@ -67,13 +66,12 @@ template <class Row = ImplementationResult>
 
 namespace detail {
 
-/// Whether every cycle, each a slow one, lies more than a thousand times below the threshold. A machine on which one side
-/// runs for a thousandth of the time and the other does not, in every cycle, is none that disturbances describe.
-[[nodiscard]] bool beyond_any_disturbance(const auto& demand, const auto& context,
+/// Whether every observation, each a slow one, lies more than a thousand times below the threshold. A machine on which one
+/// side runs for a thousandth of the time and the other does not, in every cycle, is none that disturbances describe.
+[[nodiscard]] bool beyond_any_disturbance(const auto& demand, const auto& evidence,
                                           const std::vector<double>& observations) {
   constexpr double thousandfold = 6.907755278982137;  // ln 1000
-  if (demand.quantity != Quantity::speedup || demand.method != Method::sequential || context.cycle < slow_cycle)
-    return false;
+  if (demand.quantity != Quantity::speedup || demand.method != Method::sequential || !evidence.slow) return false;
   for (const double each : observations)
     if (!(demand.threshold - each > thousandfold)) return false;
   return true;
@@ -128,7 +126,7 @@ struct Figures {
 }
 
 /// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `by_size`: they decide
-/// by stats::Landslide, not by an interval. `stands`: no disturbance accounts for a verdict of `failed`.
+/// by stats::LargeDeviationBet, not by an interval. `stands`: no disturbance accounts for a verdict of `failed`.
 void conclude(auto& judgement, const auto& demand, const auto& context, const std::string& figures,
               const std::string& rates, std::string open, bool by_size = false, bool stands = false) {
   if (!context.impossible.empty()) {
@@ -240,9 +238,9 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   }
   const double level = judgement.verdict == Verdict::passed ? pass_level : fail_level;
   const bool by_size =
-      demand.method == Method::sequential && evidence.observations < stats::fewest_for_rejection(level);
+      demand.method == Method::sequential && evidence.observations < fewest_for_verdict(level);
   detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, by_size,
-                   detail::beyond_any_disturbance(demand, context, observations));
+                   detail::beyond_any_disturbance(demand, evidence, observations));
   return judgement;
 }
 
@@ -254,7 +252,8 @@ template <class Row = ImplementationResult>
   if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);
   if (observations.empty()) return detail::judge_summary(demand, row);
-  return judge_observations(demand, row.name, row.context, observations, weigh(observations, demand, row.context.cycle), rates);
+  const auto evidence = weigh(observations, demand, longer_sides(demand, row, observations));
+  return judge_observations(demand, row.name, row.context, observations, evidence, rates);
 }
 
 }  // namespace pace::gate

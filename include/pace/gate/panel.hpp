@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/core/later.hpp"
+#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/view.hpp"
@@ -67,29 +69,35 @@ class PanelOf {
   [[nodiscard]] bool empty() const { return watched_.empty(); }
   [[nodiscard]] std::size_t size() const { return watched_.size(); }
 
-  /// `samples[i]` are times per iteration of implementation i; those of `rounds` rounds from `first` on are new.
-  void add_cycle(View<std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds) {
+  /// `samples[i]` are times per iteration of implementation i, each of a sample of `iterations`; those of `rounds` rounds
+  /// from `first` on are new.
+  void add_cycle(View<std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds,
+                 std::int64_t iterations) {
     const auto cycle_of = [&](std::size_t i) {
       return View<Nanoseconds>(samples[i]).subview(first, rounds);
     };
-    for (auto& each : watched_)
-      each.test.add(each.demand.quantity == Quantity::time
-                        ? -stats::log_time_of_cycle(cycle_of(each.own))
-                        : stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own)));
+    for (auto& each : watched_) {
+      if (each.demand.quantity == Quantity::time) {
+        each.test.add(-stats::log_time_of_cycle(cycle_of(each.own)));
+        continue;
+      }
+      const double ratio = stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own));
+      // Where it is not as large as that, its length does not matter, which costs as many logarithms again.
+      const bool slow = math::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
+                        longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
+      each.test.add(ratio, slow);
+    }
   }
 
-  /// `cycle` is what one has taken so far, on average.
-  [[nodiscard]] bool decided(Nanoseconds cycle = {}) const {
-    const bool by_size = cycle >= slow_cycle;
+  [[nodiscard]] bool decided() const {
     const auto demand = [&](std::size_t i) -> const Demand& { return watched_[i].demand; };
-    const auto p_above = [&](std::size_t i) { return watched_[i].test.p_above(by_size); };
-    const auto p_below = [&](std::size_t i) { return watched_[i].test.p_below(by_size); };
+    const auto p_above = [&](std::size_t i) { return watched_[i].test.p_above(); };
+    const auto p_below = [&](std::size_t i) { return watched_[i].test.p_below(); };
     const Rates rates = shared_rates(watched_.size(), family_, demand, p_above, p_below);
     for (const auto& each : watched_) {
       // A verdict on a sample of fixed size may not be looked at before that is reached.
       if (each.demand.method != Method::sequential) return false;
-      if (each.test.p_above(by_size) > each.demand.pass_level(rates) &&
-          each.test.p_below(by_size) > each.demand.fail_level(rates))
+      if (each.test.p_above() > each.demand.pass_level(rates) && each.test.p_below() > each.demand.fail_level(rates))
         return false;
     }
     return true;
@@ -179,7 +187,7 @@ void judge_all(Later<Outcomes>& result, View<Stated> stated, const Rates& family
         judgement = detail::judge_summary(demand, row);
         continue;
       }
-      const Evidence evidence = weigh(observations, demand, row.context.cycle);
+      const Evidence evidence = weigh(observations, demand, longer_sides(demand, row, observations));
       cases.push_back({&row, row.judgements.size() - 1, demand, std::move(observations), evidence});
     }
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "pace/core/output_file.hpp"
 #include "pace/core/result.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
 #include "pace/report/text.hpp"
 #include "pace/report/warnings.hpp"
@@ -28,11 +28,12 @@ class WarningsSink final : public report::Sink {
   void finish() override { file_.close(); }
 
  private:
-  report::OutputFile file_;
+  OutputFile file_;
 };
 
 /// TEST_INFRASTRUCTURE_FAILURE_FILE: the component that failed in the first line, what happened to it in the second.
-/// Made only when there is something to say, since its being there says it.
+/// Written by leave() alone, and only where there is something to say, since its being there says that the test failed for
+/// it: a run that ends with exit code 0 must leave none.
 class InfrastructureSink final : public report::Sink {
  public:
   explicit InfrastructureSink(std::string path) : path_(std::move(path)) {}
@@ -44,10 +45,13 @@ class InfrastructureSink final : public report::Sink {
 
   void tell(const std::string& component, const std::string& what) {
     if (component_.empty()) component_ = component;
-    // The first few tell what the matter is; a suite of thousands would say it thousands of times.
-    constexpr std::size_t most = 20;
     if (++told_ <= most) text_ += (text_.empty() ? "" : " ") + report::printable(what);
-    report::OutputFile file(path_);
+  }
+
+  /// Throws Error if the file cannot be written.
+  void leave() const {
+    if (told_ == 0) return;
+    OutputFile file(path_);
     file.append(component_ + '\n' + text_);
     if (told_ > most) file.append(" And " + std::to_string(told_ - most) + " more.");
     file.append("\n");
@@ -55,6 +59,9 @@ class InfrastructureSink final : public report::Sink {
   }
 
  private:
+  /// The first few tell what the matter is; a suite of thousands would say it thousands of times.
+  static constexpr std::size_t most = 20;
+
   std::string path_, component_, text_;
   std::size_t told_ = 0;
 };

@@ -5,32 +5,15 @@
 #include <link.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
+
+#include "pace/core/digest.hpp"
 
 namespace pace::harness {
 
 namespace detail {
-
-/// FNV-1a, 64 bits: distinguishes builds; it need not withstand an attack.
-class Digest {
- public:
-  void add(std::string_view bytes) {
-    for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  }
-  [[nodiscard]] std::string text() const {
-    std::array<char, 17> text;
-    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value_));
-    return text.data();
-  }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325ULL;
-};
 
 /// The note that the linker left in a program or library; empty: none.
 [[nodiscard]] inline std::string_view build_id_note(const dl_phdr_info& object) {
@@ -70,7 +53,7 @@ inline int add_object(dl_phdr_info* object, std::size_t, void* digest) {
 /// A digest of the program and of the libraries that are loaded, by the linker's build IDs, or where a file has none by
 /// its size and time: equal for two processes of one build.
 [[nodiscard]] inline std::string build_id() {
-  detail::Digest digest;
+  Digest digest;
   ::dl_iterate_phdr(&detail::add_object, &digest);
   return digest.text();
 }

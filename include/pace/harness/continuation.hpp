@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/inherited_signals.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
@@ -166,6 +167,8 @@ class Continuation : public RunContext::Recollection {
     const std::string self = this_program();
     ::setenv(continuation_variable, ("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), 1);
     ::setenv(continuing_variable, std::to_string(::getpid()).c_str(), 1);
+    // What is ignored outlives exec, and would be taken for inherited there.
+    for (const int number : {SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
     ::execv(self.c_str(), arguments_);
     throw Error("cannot execute " + self + ": " + std::strerror(errno));
   }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <ostream>
+#include <set>
 #include <string>
 
 #include "pace/core/result.hpp"
@@ -10,46 +13,102 @@
 
 namespace pace::harness {
 
-/// A guard was let through although nothing is proven of it. (A failed test has Catch2's 42.)
+/// Catch2's code of a failed test.
+inline constexpr int exit_failed = 42;
+/// A guard was let through although nothing is proven of it, or an implementation was not reached in time.
 inline constexpr int exit_undecided = 43;
 /// Nothing was measured: Catch2's own code where every test was skipped.
 inline constexpr int exit_unmeasured = 4;
+
+namespace detail {
+
+[[nodiscard]] inline std::string fate_of_exit(int code, bool allowed, const std::string& option) {
+  if (allowed) return " (allowed by " + option + " on)\n";
+  return " (exit code " + std::to_string(code) + "; 0 with " + option + " on)\n";
+}
+
+}  // namespace detail
+
+/// The exit code of a run in which nothing was measured, for a reason that it states in `errors`.
+[[nodiscard]] inline int exit_without_figures(const std::string& reason, bool allow_unmeasured, std::ostream& errors) {
+  errors << "pace: " << reason << "; nothing was measured"
+         << detail::fate_of_exit(exit_unmeasured, allow_unmeasured, "--allow-unmeasured");
+  return allow_unmeasured ? 0 : exit_unmeasured;
+}
 
 /// What a run amounts to for its exit code, from all that it publishes.
 class RunAccount {
  public:
   void add(const Result& result) {
-    ++comparisons_;
+    has_rows_ = true;
+    const std::string name = result.name + '#' + std::to_string(++comparisons_[result.name]);
+    lost_ += !result.lost_device.empty();
     for (const auto& row : result.implementations) {
       measured_ += row.outcome == Outcome::measured;
-      for (const auto& judgement : row.judgements) unresolved_ += judgement.unresolved;
+      unreached_ += row.outcome == Outcome::unreached;
+      for (const auto& judgement : row.judgements) add(name, row, judgement);
     }
   }
-  void add(const Judgement& judgement) { unresolved_ += judgement.unresolved; }
+  /// One row of a program that publishes no comparisons.
+  void add_row(bool measured, bool unresolved) {
+    has_rows_ = true;
+    measured_ += measured;
+    unresolved_rows_ += unresolved;
+  }
+  /// A judgement that was made after its comparison was published. One that repeats another counts once.
+  void add(const ImplementationResult& row, const Judgement& judgement) {
+    const auto known = comparisons_.find(row.context.comparison);
+    const auto times = known == comparisons_.end() ? 0 : known->second;
+    add(row.context.comparison + '#' + std::to_string(times), row, judgement);
+  }
+  /// Catch2's totals.
+  void add_tests(std::uint64_t tests, std::uint64_t assertions) {
+    tests_ += tests;
+    assertions_ += assertions;
+  }
+
+  /// Why nothing was measured in a run that ended with Catch2's `code`; empty where something was, or a test failed.
+  [[nodiscard]] std::string why_unmeasured(int code) const {
+    if (code == exit_unmeasured) return "every test was skipped";
+    if (code != 0) return {};
+    if (has_rows_) return measured_ == 0 ? "no implementation could be measured" : "";
+    return tests_ > 0 && assertions_ == 0 ? "no test made a comparison or an assertion" : "";
+  }
+  /// Whether nothing was published.
+  [[nodiscard]] bool empty() const { return !has_rows_; }
 
   /// `code` unless that is 0 and must not stay so; then it says why in `errors`.
   [[nodiscard]] int exit_code(int code, bool allow_undecided, bool allow_unmeasured, std::ostream& errors) const {
-    if (code == exit_unmeasured || (code == 0 && comparisons_ > 0 && measured_ == 0)) {
-      errors << "pace: " << (code == 0 ? "no implementation could be measured" : "every test was skipped")
-             << "; nothing was measured" << tail(exit_unmeasured, allow_unmeasured, "--allow-unmeasured");
-      return allow_unmeasured ? 0 : exit_unmeasured;
+    // What was not reached for it is no matter of time, which options allow.
+    if (code == 0 && lost_ > 0) {
+      errors << "pace: " << lost_ << (lost_ == 1 ? " comparison" : " comparisons") << " lost the device\n";
+      return exit_failed;
     }
-    if (code == 0 && unresolved_ > 0) {
-      errors << "pace: " << unresolved_ << (unresolved_ == 1 ? " guard was" : " guards were")
-             << " let through undecided: neither a regression nor its absence is proven"
-             << tail(exit_undecided, allow_undecided, "--allow-undecided");
-      return allow_undecided ? 0 : exit_undecided;
-    }
-    return code;
+    if (const auto reason = why_unmeasured(code); !reason.empty())
+      code = exit_without_figures(reason, allow_unmeasured, errors);
+    if (code != 0 || (unresolved_.empty() && unresolved_rows_ == 0 && unreached_ == 0)) return code;
+    const std::string tail = detail::fate_of_exit(exit_undecided, allow_undecided, "--allow-undecided");
+    if (const auto guards = unresolved_.size() + unresolved_rows_; guards > 0)
+      errors << "pace: " << guards << (guards == 1 ? " guard was" : " guards were")
+             << " let through undecided: neither a regression nor its absence is proven" << tail;
+    if (unreached_ > 0)
+      errors << "pace: " << unreached_ << (unreached_ == 1 ? " implementation was" : " implementations were")
+             << " not reached in time, so that nothing is known of " << (unreached_ == 1 ? "it" : "them") << tail;
+    return allow_undecided ? 0 : exit_undecided;
   }
 
  private:
-  [[nodiscard]] static std::string tail(int code, bool allowed, const std::string& option) {
-    if (allowed) return " (allowed by " + option + " on)\n";
-    return " (exit code " + std::to_string(code) + "; 0 with " + option + " on)\n";
+  void add(const std::string& comparison, const ImplementationResult& row, const Judgement& judgement) {
+    if (judgement.unresolved) unresolved_.insert(comparison + '\n' + row.name + '\n' + judgement.expectation);
   }
 
-  std::size_t comparisons_ = 0, measured_ = 0, unresolved_ = 0;
+  /// How often a comparison of each name was published.
+  std::map<std::string, std::size_t> comparisons_;
+  /// Guards by comparison, implementation and expectation.
+  std::set<std::string> unresolved_;
+  bool has_rows_ = false;
+  std::size_t measured_ = 0, unreached_ = 0, lost_ = 0, unresolved_rows_ = 0;
+  std::uint64_t tests_ = 0, assertions_ = 0;
 };
 
 }  // namespace pace::harness

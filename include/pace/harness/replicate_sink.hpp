@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/report/json.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
 
 namespace pace::harness {
@@ -85,7 +85,7 @@ class ReplicateSink final : public report::Sink {
   void line(const report::Json& json) {
     file_.append(json.dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n');
   }
-  report::OutputFile file_;
+  OutputFile file_;
 };
 
 namespace detail {

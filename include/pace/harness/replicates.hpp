@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -20,16 +22,20 @@
 
 #include "pace/clock/wall.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/file_descriptor.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
+#include "pace/harness/default_words.hpp"
 #include "pace/harness/exit_code.hpp"
 #include "pace/harness/replicate_sink.hpp"
 #include "pace/harness/this_program.hpp"
 #include "pace/report/replicates.hpp"
+#include "pace/report/text.hpp"
 #include "pace/subject/process.hpp"
 
 namespace pace::harness {
@@ -49,12 +55,48 @@ namespace detail {
   return path.substr(0, dot) + '-' + std::to_string(process) + path.substr(dot);
 }
 
-/// The command line of one of several processes. What is said last counts, so that the seed, what is left of the time, and
-/// files of its own stand behind `words`.
+/// The files of numbered processes from `first` on that are there, up to the first number that none has. Not such of other
+/// programs, which need not begin with it.
+[[nodiscard]] inline std::vector<std::string> numbered_files(const ReplicateFiles& files, std::size_t first) {
+  std::vector<std::string> found;
+  for (const auto* path : {&files.csv, &files.json, &files.junit}) {
+    if (path->empty()) continue;
+    for (std::size_t process = first;; ++process) {
+      auto file = of_process(*path, process);
+      struct stat info {};
+      if (::lstat(file.c_str(), &info) != 0 || !(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode))) break;
+      found.push_back(std::move(file));
+    }
+  }
+  return found;
+}
+
+/// Removes what an earlier run of more processes left: it would be taken for this run's. Throws Error if it stays.
+inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t first, std::ostream& out) {
+  for (const auto& file : numbered_files(files, first)) {
+    if (::unlink(file.c_str()) != 0)
+      throw Error("--processes: cannot remove '" + file + "', which an earlier run has left: " + std::strerror(errno));
+    out << "removed " << report::printable(file) << ", which an earlier run has left\n";
+  }
+}
+
+/// Changes when one of the files of the first process is written.
+[[nodiscard]] inline std::string state_of_first_files(const ReplicateFiles& files) {
+  std::string state;
+  for (const auto* path : {&files.csv, &files.json, &files.junit})
+    if (struct stat info {}; !path->empty() && ::stat(of_process(*path, 1).c_str(), &info) == 0)
+      state += std::to_string(info.st_ino) + ' ' + std::to_string(info.st_size) + ' ' +
+               std::to_string(info.st_mtim.tv_sec) + '.' + std::to_string(info.st_mtim.tv_nsec) + ' ';
+  return state;
+}
+
+/// The command line of one of several processes: the seed, what is left of the time, and files of its own in the place of
+/// those in `words`.
 [[nodiscard]] inline std::vector<std::string> words_for_replicate(std::vector<std::string> words,
                                                                   const ReplicateFiles& files, std::size_t process,
                                                                   std::uint64_t seed, Nanoseconds left) {
-  words.insert(words.end(), {"--processes", "1", "--seed", std::to_string(seed), "--allow-undecided", "on"});
+  words.insert(words.end(), {end_of_defaults, "--processes", "1", "--seed", std::to_string(seed), "--allow-undecided", "on",
+                             "--allow-unmeasured", "off"});
   // Seconds are read as a plain number.
   if (std::isfinite(left.count()))
     words.insert(words.end(), {"--time-limit", format_fixed(std::max(std::chrono::duration<double>(left).count(), 0.001), 3)});
@@ -93,7 +135,7 @@ class UnnamedFile {
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
 
  private:
-  subject::detail::FileDescriptor descriptor_;
+  FileDescriptor descriptor_;
 };
 
 /// Runs this program's file with `words` after its name; everything that it prints goes to `output`. It ends with this
@@ -110,15 +152,20 @@ class UnnamedFile {
 
 /// Runs at most `most` processes of this program with the same command line, each with a seed and `files` of its own,
 /// until every gate is decided. Returns the exit code of the program: 0 if all gates are open, 42 (Catch2's for a failed
-/// test) if one is closed, 43 if one is open though undecided and `allow_undecided` is not set, 4 if a process measured
-/// nothing, 1 if one failed for any other reason.
+/// test) if one is closed, 43 if one is open though undecided and `allow_undecided` is not set, 1 if one failed for any
+/// other reason. A process that measures nothing ends the run with 4; if `allow_unmeasured` is set it is left out, and the
+/// code is 0 where all of them are. Throws Error if something else writes to one of the files.
 [[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files,
-                                        std::size_t most, std::uint64_t seed, bool allow_undecided, std::ostream& out,
-                                        std::ostream& err) {
-  constexpr int failed_test = 42;
+                                        std::size_t most, std::uint64_t seed, bool allow_undecided,
+                                        bool allow_unmeasured, std::ostream& out, std::ostream& err) {
   SplitMix64 seeds(seed);
   gate::Replicates replicates;
   clock::WallClock clock;
+  // Under the names that were given lie locks: another run, or another option, with such a name is refused.
+  std::vector<std::unique_ptr<OutputFile>> locks;
+  for (const auto* path : {&files.csv, &files.json, &files.junit})
+    if (!path->empty()) locks.push_back(std::make_unique<OutputFile>(*path));
+  const auto before = detail::state_of_first_files(files);
   const auto& deadline = run_context().deadline;
   Nanoseconds longest{};
   for (std::size_t process = 1; process <= most && !replicates.decided(); ++process) {
@@ -132,12 +179,19 @@ class UnnamedFile {
     auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
     const int code =
         detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path()), output);
+    // Not before: a start that fails leaves what is there.
+    if (process == 1 && detail::state_of_first_files(files) != before)
+      detail::remove_files_of_earlier_run(files, process + 1, out);
     const auto complain = [&](const std::string& what) {
       err << "pace: process " << process << ' ' << what << ". What it printed:\n"
           << read_file(output.path(), "what it printed") << std::flush;
-      return code == failed_test || code == exit_unmeasured ? code : 1;
+      return code == exit_failed || code == exit_unmeasured ? code : 1;
     };
-    if (code != 0 && code != failed_test) return complain("ended with exit code " + std::to_string(code));
+    if (code == exit_unmeasured && allow_unmeasured) {
+      out << "process " << process << " of at most " << most << " measured nothing\n" << std::flush;
+      continue;
+    }
+    if (code != 0 && code != exit_failed) return complain("ended with exit code " + std::to_string(code));
     const auto left = detail::read_left(found.path());
     if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
     if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
@@ -146,11 +200,18 @@ class UnnamedFile {
     longest = std::max(longest, clock.now() - start);
     out << "process " << process << " of at most " << most << '\n' << std::flush;
   }
+  if (replicates.gates().empty())
+    return exit_without_figures("no process could measure anything", allow_unmeasured, err);
   report::print(replicates, out);
   out << std::flush;
-  if (!replicates.acceptable()) return failed_test;
+  if (!replicates.acceptable()) return exit_failed;
   RunAccount account;
-  for (const auto& gate : replicates.gates()) account.add(gate.judgement);
+  for (const auto& gate : replicates.gates()) {
+    ImplementationResult row;
+    row.name = gate.first.implementation;
+    row.context.comparison = gate.first.comparison;
+    account.add(row, gate.judgement);
+  }
   return account.exit_code(0, allow_undecided, false, err);
 }
 

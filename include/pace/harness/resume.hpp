@@ -22,9 +22,9 @@ namespace pace::harness {
 
 using report::Configuration;
 
-/// The results in a file that JsonSink has written, less those that the time did not suffice for, and less a last line
-/// that was cut off. Nothing if there is no such file, or nothing in it. Throws InputError if it is no such file, or of
-/// another configuration.
+/// The results in a file that JsonSink has written, less those that the time did not suffice for or that it cut short, and
+/// less a last line that was cut off. Nothing if there is no such file, or nothing in it. Throws InputError if it is no
+/// such file, holds figures that no measurement has, or is of another configuration.
 [[nodiscard]] inline std::vector<Result> results_to_resume(const std::string& path, const Configuration& configuration) {
   std::vector<Result> results;
   if (::access(path.c_str(), F_OK) != 0) return results;
@@ -42,12 +42,18 @@ using report::Configuration;
     const bool cut_off = end == std::string_view::npos;
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(cut_off ? rest.size() : end + 1);
-    if (in_results && line == "]") return results;
+    if (in_results && line == "]") {
+      // Less what was cut off.
+      if (!std::string_view("}\n").starts_with(rest)) complain(number + 1, "text follows the end of the results");
+      return results;
+    }
     while (line.ends_with(',')) line.remove_suffix(1);
     try {
       if (in_results) {
-        auto result = report::result_from(parse_json<report::Json>(line));
-        bool whole = true;
+        const auto json = parse_json<report::Json>(line);
+        report::require_figures(json);
+        auto result = report::result_from(json);
+        bool whole = result.stop_reason != StopReason::deadline;
         for (const auto& each : result.implementations) whole = whole && each.outcome != Outcome::unreached;
         if (whole) results.push_back(std::move(result));
       } else if (line.starts_with(begins_configuration)) {

@@ -1,7 +1,10 @@
 // The main function of a measuring program: Catch2's session, with pace's options, table and result files.
 #pragma once
 
+#include <ATen/Context.h>
 #include <catch2/catch_session.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
 #include <unistd.h>
 
 #include <exception>
@@ -22,6 +25,7 @@
 #include "pace/harness/bazel_sinks.hpp"
 #include "pace/harness/build_id.hpp"
 #include "pace/harness/continuation.hpp"
+#include "pace/harness/default_words.hpp"
 #include "pace/harness/exit_code.hpp"
 #include "pace/harness/framework_xml.hpp"
 #include "pace/harness/replicates.hpp"
@@ -41,6 +45,7 @@
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::harness {
 
@@ -93,7 +98,7 @@ class Listening {
       continuation.add(result, errors);
     });
     run_context().on_judgement([&sinks, &account](const ImplementationResult& row, const Judgement& judgement) {
-      account.add(judgement);
+      account.add(row, judgement);
       sinks.write(row, judgement);
     });
   }
@@ -130,6 +135,12 @@ class Listening {
   add("--stop", static_cast<int>(options.stop));
   add("--figures", options.figures);
   add("--controls", options.controls);
+  add("--alpha", options.alpha);
+  add("--beta", options.beta);
+  add("--disturbance", options.disturbance);
+  // In this process, a crash or a call that hangs ends the run; in one of its own it becomes a row.
+  add("--isolation", session.isolation.value_or(config.isolated) ? "on" : "off");
+  add("--patience", session.patience.value_or(default_patience).count() * 1e-9);
   add("the processor", environment.cpu);
   add("LibTorch", environment.extra.at("libtorch"));
   add("the build", build_id());
@@ -165,16 +176,28 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
   for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, environment, more, earlier));
 }
 
-/// Bazel's own files. Returns the sink of its XML, which waits for Catch2's part; null outside of Bazel.
-inline report::JUnitSink* add_bazel_files(report::FanOut& sinks, const FrameworkXml& xml,
-                                          const report::Environment& environment) {
+/// The sinks of Bazel's files that are complete only when the tests are through; null outside of Bazel.
+struct BazelSinks {
+  /// Waits for Catch2's part.
+  report::JUnitSink* junit = nullptr;
+  /// Waits for the exit code.
+  InfrastructureSink* infrastructure = nullptr;
+};
+
+/// Bazel's own files.
+inline BazelSinks add_bazel_files(report::FanOut& sinks, const FrameworkXml& xml,
+                                  const report::Environment& environment) {
+  BazelSinks waiting;
   if (const auto path = environment_variable("TEST_WARNINGS_OUTPUT_FILE"); !path.empty())
     sinks.add(std::make_unique<WarningsSink>(path));
-  if (const auto path = environment_variable("TEST_INFRASTRUCTURE_FAILURE_FILE"); !path.empty())
-    sinks.add(std::make_unique<InfrastructureSink>(path));
-  if (xml.bazel_file().empty()) return nullptr;
+  if (const auto path = environment_variable("TEST_INFRASTRUCTURE_FAILURE_FILE"); !path.empty()) {
+    auto infrastructure = std::make_unique<InfrastructureSink>(path);
+    waiting.infrastructure = infrastructure.get();
+    sinks.add(std::move(infrastructure));
+  }
+  if (xml.bazel_file().empty()) return waiting;
   auto junit = std::make_unique<report::JUnitSink>(xml.bazel_file(), environment);
-  auto* const waiting = junit.get();
+  waiting.junit = junit.get();
   sinks.add(std::move(junit));
   return waiting;
 }
@@ -220,10 +243,22 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
           .junit = options.junit.empty() ? "" : output_path(options.junit)};
 }
 
-inline int run_tests(Catch::Session& session) {
+/// Keeps Catch2's totals, of which its session returns an exit code only.
+class TotalsListener : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+  void testRunEnded(const Catch::TestRunStats& stats) override { totals = stats.totals; }
+  static inline Catch::Totals totals;
+};
+
+inline int run_tests(Catch::Session& session, RunAccount& account) {
   const PrematureExitFile guard;
   const pace::detail::ExitGuard no_exit("before its tests were through");
+  const Catch::ListenerRegistrar<TotalsListener> listener("pace");
   const int code = session.run();
+  // Catch2 counts SKIP among the assertions.
+  const auto& assertions = TotalsListener::totals.assertions;
+  account.add_tests(TotalsListener::totals.testCases.total(), assertions.total() - assertions.skipped);
   __atomic_store_n(&activity()->finished, true, __ATOMIC_RELAXED);
   // With more shards than tests some shard is empty, which is nobody's mistake. (A filter that matches in no shard has
   // a code of its own.)
@@ -246,23 +281,27 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   validate(options.measuring);
   validate(options.baseline);
   if (session.configData().showHelp) return session.run();
+  const bool isolated = options.isolation.value_or(config.isolated);
+  if (options.patience && !isolated)
+    throw InputError({}, "--patience has no meaning where the tests run in this process; expected --isolation on beside it");
   const bool measures = !only_tells(session.configData()) && options.processes == 1;
   const bool supervised = is_supervised();
   // Before anything that does not survive a fork: threads, a GPU.
-  if (measures && !supervised && options.isolation.value_or(config.isolated)) {
-    Supervisor supervisor(options.patience, memory_limit(), config.now, std::cerr);
+  if (measures && !supervised && isolated) {
+    Supervisor supervisor(options.patience.value_or(default_patience), memory_limit(), config.now, std::cerr);
     if (const auto code = supervisor.run()) return *code;
   }
   run_context().options = options.measuring;
   run_context().deadline = deadline_of(options.time_limit, clock::WallClock().now(), run_age());
   use_threads(options.threads);
   if (config.after_parse) config.after_parse(options);
+  if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
   if (only_tells(session.configData())) return session.run();
   if (options.processes > 1) {
     const auto files = files_of_replicates(options, session.configData());
     const PrematureExitFile guard;
     return run_replicates({argv + 1, argv + argc}, files, options.processes, options.measuring.seed,
-                          options.allow_undecided, std::cout, std::cerr);
+                          options.allow_undecided, options.allow_unmeasured, std::cout, std::cerr);
   }
 
   const auto environment = environment_of(argc, argv, config);
@@ -272,8 +311,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   DirectStream errors(std::cerr);
   report::FanOut sinks([&](const std::string& message) {
     errors.get() << "pace: " << message << "; no further results go there\n" << std::flush;
-    if (sinks.all_failed())
-      run_context().deadline = {clock::WallClock().now(), "no result can be written any more"};
+    if (!sinks.all_failed()) return;
+    run_context().deadline = {clock::WallClock().now(), "no result can be written any more"};
+    errors.get() << "pace: nothing more is measured: " << run_context().deadline->reason << '\n' << std::flush;
   });
   report::ConsoleSink* table = nullptr;
   if (!options.no_table) {
@@ -295,23 +335,35 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (options.resume && !continuation.continues()) resume(continuation, options, configuration, errors.get());
   // Before any file is opened for writing: a start that fails leaves what is there.
   BaselineGate baseline(options.baseline, options.measuring, environment);
+  if (config.prepare) config.prepare(table_stream.get(), errors.get());
   add_files(sinks, options, environment, configuration, earlier_results(continuation, options));
-  auto* const junit = add_bazel_files(sinks, xml, environment);
+  const BazelSinks bazel = add_bazel_files(sinks, xml, environment);
   if (auto sink = baseline_sink(options.baseline, options.measuring, environment)) sinks.add(std::move(sink));
 
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
-  const int code = run_tests(session);
+  const int code = run_tests(session, account);
+  // A run that failed before it found anything leaves the files that it was asked for as they were. Bazel's are of this run.
+  const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
   sinks.finish([&](report::Sink& sink) {
-    if (&sink == junit) junit->merge(xml.content());
+    if (&sink == bazel.junit) bazel.junit->merge(xml.content());
+    return &sink == bazel.junit || &sink == bazel.infrastructure || &sink == table || !found_nothing;
   });
-  const std::string complaint = baseline.complaint();
-  if (!complaint.empty()) errors.get() << "pace: " << complaint << '\n' << std::flush;
-  // Bazel knows no skipped tests.
-  if (const auto path = environment_variable("TEST_INFRASTRUCTURE_FAILURE_FILE"); code == exit_unmeasured && !path.empty())
-    InfrastructureSink(path).tell("tests", "every test was skipped; nothing was measured");
-  if (code == 0 && (sinks.failures() > 0 || !complaint.empty())) return exit_error;
-  return account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
+  bool complained = false;
+  for (const auto& complaint : {baseline.complaint(), config.complaint ? config.complaint() : ""}) {
+    if (complaint.empty()) continue;
+    errors.get() << "pace: " << complaint << '\n' << std::flush;
+    complained = true;
+  }
+  if (code == 0 && (sinks.failures() > 0 || complained)) return exit_error;
+  const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
+  if (bazel.infrastructure != nullptr && exit_code != 0) {
+    // Bazel knows no skipped tests.
+    if (exit_code == exit_unmeasured)
+      bazel.infrastructure->tell("tests", account.why_unmeasured(code) + "; nothing was measured");
+    bazel.infrastructure->leave();
+  }
+  return exit_code;
 }
 
 }  // namespace detail
@@ -321,11 +373,13 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 /// and no guard was let through undecided.
 inline int main(int argc, char** argv, const SessionConfig& config = {}) {
   keep_freed_memory();
-  const report::ProgramOutput output;
+  report::ProgramOutput output;
   try {
-    return detail::run_session(argc, argv, config);
+    auto words = over_defaults(argc, argv);
+    return output.exit_code(detail::run_session(static_cast<int>(words.size()) - 1, words.data(), config), "pace",
+                            exit_error);
   } catch (const std::exception& error) {
-    std::cerr << "pace: " << error.what() << '\n';
+    std::cerr << "pace: " << report::printable_lines(error.what()) << '\n';
     return exit_error;
   }
 }

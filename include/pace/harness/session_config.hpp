@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <ostream>
 #include <string>
 
 #include "pace/clock/wall.hpp"
@@ -24,6 +25,13 @@ struct SessionConfig {
   /// Runs between the parsing and the tests, and may complete the options. An Error that it throws ends the program with
   /// its message.
   std::function<void(SessionOptions&)> after_parse;
+  /// Runs before the first test and before any file is opened for results, where there will be tests; takes in what the
+  /// options name. An Error that it throws ends the program with its message. What it prints while tests run goes to the
+  /// streams, which show it at once: Catch2 keeps what goes to std::cout until a test has ended.
+  std::function<void(std::ostream& out, std::ostream& errors)> prepare;
+  /// What was wrong with the inputs, although it stopped nothing; empty: nothing. Asked for after the tests, and fails the
+  /// program.
+  std::function<std::string()> complaint;
   /// Tests run in a process of their own; an implementation that ends it, by a crash or by not coming back, becomes a
   /// row, and a fresh process goes on. Command line: --isolation.
   bool isolated = false;

@@ -11,19 +11,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/most_threads.hpp"
 #include "pace/core/options.hpp"
 #include "pace/harness/baseline_options.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/threads.hpp"
 
 namespace pace::harness {
+
+inline constexpr Nanoseconds default_patience = std::chrono::minutes(5);
 
 struct SessionOptions {
   Options measuring;
@@ -35,15 +40,17 @@ struct SessionOptions {
   bool allow_undecided = false, allow_unmeasured = false;
   /// Whether tests run in a process of their own; none: as the program has it.
   std::optional<bool> isolation;
-  /// For a call, before its process is ended.
-  Nanoseconds patience = std::chrono::minutes(5);
+  /// For a call, before its process is ended; none: default_patience.
+  std::optional<Nanoseconds> patience;
+  /// Options that were given and that only what runs on a GPU has a use for.
+  std::vector<std::string> for_gpu;
   bool resume = false;
   std::size_t processes = 1;  ///< at most so many, one after another; see replicates.hpp
   BaselineOptions baseline;
 
   /// Descriptions with defaults in them, which Catch2's parser only refers to.
   int threads = default_threads;
-  std::string budget_help, confidence_help, stop_help;
+  std::string budget_help, confidence_help, stop_help, threads_expected;
 };
 
 /// All of `text` as a number; whole numbers may be hexadecimal with 0x.
@@ -60,6 +67,18 @@ template <class Number>
   return end.ec == std::errc() && end.ptr == text.data() + text.size();
 }
 
+/// The same, from `least` to `most`.
+template <class Number>
+[[nodiscard]] bool read_between(std::string_view text, Number& number, Number least, Number most) {
+  return read_number(text, number) && number >= least && number <= most;
+}
+
+/// A limit or a margin, as a factor. Beyond, no two times that can be told apart differ.
+inline constexpr const char* a_factor = "a number from 0.001 to 1000000, such as 1.05";
+[[nodiscard]] inline bool read_factor(std::string_view text, double& factor) {
+  return read_between(text, factor, 1e-3, 1e6);
+}
+
 namespace detail {
 
 using ParserResult = Catch::Clara::ParserResult;
@@ -68,10 +87,14 @@ using ParserResult = Catch::Clara::ParserResult;
   return ParserResult::runtimeError(std::string(option) + ": '" + text + "' does not do; expected " + expected);
 }
 
+/// A clock counts nanoseconds; the most is eleven days.
+inline constexpr const char* some_seconds = "a number of seconds from 0.000000001 to 1000000, such as 0.5";
+inline constexpr const char* seconds_or_none = "a number of seconds from 0.000000001 to 1000000, such as 0.1, or 0";
+
 [[nodiscard]] inline bool read_seconds(const std::string& text, Nanoseconds& time, bool zero_allowed) {
   double seconds = 0;
-  if (!read_number(text, seconds) || !std::isfinite(seconds) || seconds < 0) return false;
-  if (seconds == 0 && !zero_allowed) return false;
+  if (!read_between(text, seconds, 0.0, 1e6)) return false;
+  if (seconds < 1e-9 && !(seconds == 0 && zero_allowed)) return false;
   time = std::chrono::duration<double>(seconds);
   return true;
 }
@@ -97,10 +120,9 @@ using ParserResult = Catch::Clara::ParserResult;
   return false;
 }
 
-/// An option whose text `read` takes in, or does not. It may be given again, and the last one counts: a target's own
-/// arguments come before those of whoever runs it.
+/// An option that may be given again, for one more each time; `read` takes its text in, or does not.
 template <class Read>
-[[nodiscard]] Catch::Clara::Opt option(const char* name, const char* hint, const char* description,
+[[nodiscard]] Catch::Clara::Opt list_option(const char* name, const char* hint, const char* description,
                                        const char* expected, Read read) {
   return Catch::Clara::Opt(
       Catch::Clara::accept_many,
@@ -110,11 +132,33 @@ template <class Read>
       hint)[name](description);
 }
 
+/// An option whose text `read` takes in, or does not. Given again it must say the same: one of two would have no effect.
+template <class Read>
+[[nodiscard]] Catch::Clara::Opt option(const char* name, const char* hint, const char* description,
+                                       const char* expected, Read read) {
+  const auto before = std::make_shared<std::optional<std::string>>();
+  return Catch::Clara::Opt(
+      Catch::Clara::accept_many,
+      [name, expected, read, before](const std::string& text) {
+        if (before->value_or(text) != text)
+          return ParserResult::runtimeError(std::string(name) + ": is given twice, as '" + **before + "' and as '" + text +
+                                            "'; expected it once");
+        *before = text;
+        return read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched) : bad_value(name, text, expected);
+      },
+      hint)[name](description);
+}
+
 }  // namespace detail
+
+/// Throws InputError for options that mean nothing on a CPU; `why` says why nothing runs on a GPU.
+inline void refuse_options_for_gpu(const SessionOptions& options, const std::string& why) {
+  if (!options.for_gpu.empty()) throw InputError({}, options.for_gpu.front() + " has no meaning on a CPU: " + why);
+}
 
 /// `parser` with pace's options added; what they are given goes to `options`, which must outlive the parser.
 [[nodiscard]] inline Catch::Clara::Parser with_pace_options(Catch::Clara::Parser parser, SessionOptions& options) {
-  using detail::option, detail::read_seconds;
+  using detail::option, detail::list_option, detail::read_seconds;
   using Text = const std::string&;
   Options& measuring = options.measuring;
 
@@ -126,31 +170,29 @@ template <class Read>
                    "a file name", [&options](Text text) { return options.junit = text, !text.empty(); });
   parser |= option("--save-baseline", "file", "pace: write what was measured, for --baseline", "a file name",
                    [&save = options.baseline.save](Text text) { return save = text, !text.empty(); });
-  parser |= option("--baseline", "file",
+  parser |= list_option("--baseline", "file",
                    "pace: compare with what --save-baseline wrote on this machine; several for several processes",
                    "a file name", [&files = options.baseline.compare_with](Text text) {
                      files.push_back(text);
                      return !text.empty();
                    });
-  const auto above_zero = [](Text text, double& number) {
-    return read_number(text, number) && number > 0 && std::isfinite(number);
-  };
   parser |= option("--baseline-margin", "factor",
                    "pace: fail what is proven to take more than this times its stored time (defaults to 1.05)",
-                   "a number above 0, such as 1.05", [&margin = options.baseline.margin, above_zero](Text text) {
-                     return above_zero(text, margin.emplace());
-                   });
+                   a_factor,
+                   [&margin = options.baseline.margin](Text text) { return read_factor(text, margin.emplace()); });
   parser |= option("--baseline-expires", "days", "pace: for how long what is saved may be used (defaults to 30)",
-                   "a number of days above 0, such as 30",
-                   [&days = options.baseline.days, above_zero](Text text) { return above_zero(text, days.emplace()) && *days < 1e5; });
+                   "a number of days from 0.001 to 100000, such as 30", [&days = options.baseline.days](Text text) {
+                     return read_between(text, days.emplace(), 1e-3, 1e5);
+                   });
   parser |= option("--process-spread", "share",
                    "pace: standard deviation of times between processes, if you know it (assumed: 0.05)",
-                   "a number above 0, such as 0.01",
-                   [&spread = options.baseline.spread, above_zero](Text text) { return above_zero(text, spread.emplace()); });
+                   "a number from 0.000001 to 10, such as 0.01", [&spread = options.baseline.spread](Text text) {
+                     return read_between(text, spread.emplace(), 1e-6, 10.0);
+                   });
   parser |= option("--processes", "number",
                    "pace: run everything in at most so many processes, one after another, and judge the gates by them",
-                   "a whole number above 0", [&processes = options.processes](Text text) {
-                     return read_number(text, processes) && processes > 0;
+                   "a whole number from 1 to 1000", [&processes = options.processes](Text text) {
+                     return read_between(text, processes, std::size_t{1}, std::size_t{1000});
                    });
   parser |= option("--isolation", "on|off",
                    "pace: run the tests in a process of its own, so that an implementation that crashes or hangs becomes "
@@ -173,8 +215,8 @@ template <class Read>
                    "on or off", on_or_off(options.allow_unmeasured));
   parser |= option("--patience", "seconds",
                    "pace: in a process of its own, a call that takes longer has hung (defaults to 300)",
-                   "a number of seconds above 0, such as 300",
-                   [&options](Text text) { return read_seconds(text, options.patience, false); });
+                   detail::some_seconds,
+                   [&options](Text text) { return read_seconds(text, options.patience.emplace(), false); });
   parser |= Catch::Clara::Opt(options.resume)["--resume"](
       "pace: go on from the --json file of an interrupted run with the same options");
   parser |= Catch::Clara::Opt(options.no_table)["--no-table"]("pace: print no table of results");
@@ -186,33 +228,34 @@ template <class Read>
   };
   options.budget_help = "pace: timed rounds of one comparison last this long (defaults to " +
                         format_significant(std::chrono::duration<double>(measuring.budget).count()) + ")";
-  parser |= option("--budget", "seconds", options.budget_help.c_str(), "a number of seconds above 0, such as 0.5",
-                   set_budget);
+  parser |= option("--budget", "seconds", options.budget_help.c_str(), detail::some_seconds, set_budget);
   parser |= option("--warm-up", "seconds", "pace: the warm-up of one implementation ends at the latest after this",
-                   "a number of seconds, such as 0.1",
+                   detail::seconds_or_none,
                    [&measuring](Text text) { return read_seconds(text, measuring.warm_up, true); });
   parser |= option("--time-limit", "seconds",
                    "pace: nothing more is measured when the program has run this long (under bazel test: at the latest "
                    "after 80 % of the test's timeout)",
-                   "a number of seconds above 0, such as 60",
+                   detail::some_seconds,
                    [&options](Text text) { return read_seconds(text, options.time_limit, false); });
-  parser |= option("--max-rounds", "number", "pace: rounds of one comparison at most", "a whole number above 0",
-                   [&rounds = measuring.max_rounds](Text text) { return read_number(text, rounds) && rounds > 0; });
+  parser |= option("--max-rounds", "number", "pace: rounds of one comparison at most", "a whole number from 1 to 10000000",
+                   [&rounds = measuring.max_rounds](Text text) {
+                     return read_between(text, rounds, std::size_t{1}, most_rounds);
+                   });
 
   options.confidence_help = "pace: confidence of all intervals of a comparison together (defaults to " +
                             format_significant(measuring.confidence) + ")";
-  parser |= option("--confidence", "share", options.confidence_help.c_str(), "a number between 0 and 1, such as 0.95",
-                   [&share = measuring.confidence](Text text) {
-                     return read_number(text, share) && share > 0 && share < 1;
+  parser |= option("--confidence", "share", options.confidence_help.c_str(), "a number from 0.01 to 0.999999, such as 0.95", [&share = measuring.confidence](Text text) {
+                     return read_between(text, share, 0.01, 0.999999);
                    });
-  const auto set_rate = [](Text text, double& rate) { return read_number(text, rate) && rate > 0 && rate < 0.5; };
+  const auto set_rate = [](Text text, double& rate) { return read_between(text, rate, 1e-9, 0.49); };
+  const char* const a_rate = "a number from 0.000000001 to 0.49, such as 0.001";
   parser |= option("--alpha", "rate",
                    "pace: how often a comparison's gates may pass a false claim or fail a guard that holds (defaults to "
-                   "0.001)", "a number between 0 and 0.5, such as 0.001",
+                   "0.001)", a_rate,
                    [&measuring, set_rate](Text text) { return set_rate(text, measuring.alpha); });
   parser |= option("--beta", "rate",
                    "pace: how often they may fail a true claim or pass a broken guard (defaults to 0.01)",
-                   "a number between 0 and 0.5, such as 0.01",
+                   a_rate,
                    [&measuring, set_rate](Text text) { return set_rate(text, measuring.beta); });
   options.stop_help = std::string("pace: when rounds end: once all expectations are decided, or with the budget (") +
                       "defaults to " + (measuring.stop == StopPolicy::decided ? "decided)" : "budget)");
@@ -221,26 +264,35 @@ template <class Read>
   parser |= option("--disturbance", "share",
                    "pace: no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts "
                    "whatever the load (defaults to 0.2)",
-                   "a number above 0 and at most 1, such as 0.2", [&share = measuring.disturbance](Text text) {
-                     return read_number(text, share) && share > 0 && share <= 1;
+                   "a number from 0.001 to 1, such as 0.2", [&share = measuring.disturbance](Text text) {
+                     return read_between(text, share, 1e-3, 1.0);
                    });
   parser |= option("--clock", "event|graph|cold|host|profiler|wall",
                    "pace: what the gate's times on a GPU are (defaults to graph, or event where calls cannot be captured)",
                    "event (or hot), graph, cold, host, profiler, wall or automatic",
-                   [&measuring](Text text) { return detail::read_clock(text, measuring.clock); });
+                   [&options](Text text) {
+                     auto& clock = options.measuring.clock;
+                     if (!detail::read_clock(text, clock)) return false;
+                     if (clock != ClockChoice::automatic && clock != ClockChoice::wall)
+                       options.for_gpu.push_back("--clock " + text);
+                     return true;
+                   });
   parser |= option("--figures", "share",
                    "pace: time for each further figure on a GPU, as a share of the budget; 0: none (defaults to 0.25)",
-                   "a number from 0 to 10", [&share = measuring.figures](Text text) {
-                     return read_number(text, share) && share >= 0 && share <= 10;
+                   "a number from 0.001 to 10, or 0", [&options](Text text) {
+                     auto& share = options.measuring.figures;
+                     options.for_gpu.emplace_back("--figures");
+                     return read_between(text, share, 0.0, 10.0) && (share == 0 || share >= 1e-3);
                    });
   parser |= Catch::Clara::Opt(measuring.controls)["--controls"](
       "pace: also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time");
   parser |= option("--seed", "number", "pace: seed of inputs and of the order of implementations",
                    "a whole number from 0 to 2^64-1",
                    [&measuring](Text text) { return read_number(text, measuring.seed); });
+  options.threads_expected = expected_threads(0);
   parser |= option("--threads", "number", "pace: threads of one operator; 0: LibTorch's choice (defaults to 1)",
-                   "a whole number from 0 on",
-                   [&threads = options.threads](Text text) { return read_number(text, threads) && threads >= 0; });
+                   options.threads_expected.c_str(),
+                   [&threads = options.threads](Text text) { return read_between(text, threads, 0, most_threads()); });
   parser |= option("--operands", "crossover|fixed|shared",
                    "pace: which buffers an implementation sees from round to round", "crossover, fixed or shared",
                    [&measuring](Text text) { return detail::read_operands(text, measuring.operands); });

@@ -26,7 +26,9 @@
 
 #include "pace/core/activity.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/inherited_signals.hpp"
 #include "pace/core/memory.hpp"
+#include "pace/core/orphans.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/continuation.hpp"
@@ -106,6 +108,7 @@ class Supervisor {
       errors_ << "pace: an implementation that crashes will end the run: " << trouble << '\n' << std::flush;
       return std::nullopt;
     }
+    const Orphans orphans;
     std::string last_fate;
     for (;;) {
       shared_->comparison[0] = '\0';
@@ -118,6 +121,8 @@ class Supervisor {
       detail::watched_process = child;
       const int status = wait_for(child);
       detail::watched_process = 0;
+      // What it was compiling with, say: it did not get to end that itself.
+      if (WIFSIGNALED(status)) orphans.end_all();
       if (detail::end_wanted != 0) return interrupted();
       const bool at_work = shared_->comparison[0] != '\0';
       if (WIFEXITED(status) && !at_work) {
@@ -150,6 +155,8 @@ class Supervisor {
     }
     new (shared_) Activity();
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      // As under nohup. A background job of a shell script ignores SIGINT, and still is ended by one.
+      if (number == SIGHUP && inherited_signals.ignores(number)) continue;
       struct sigaction action {};
       action.sa_handler = &detail::end_run;
       ::sigaction(number, &action, nullptr);
@@ -158,7 +165,8 @@ class Supervisor {
   }
 
   void be_watched() const {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_DFL);
+    for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
+    inherited_signals.restore(SIGHUP);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     activity() = shared_;
     const std::string own = std::to_string(::getpid());

@@ -42,7 +42,7 @@
 
 namespace pace::kernel::detail {
 
-/// As people read it, and as the profiler tells it.
+/// The name as it is read, and as the profiler reports it.
 [[nodiscard]] inline std::string demangled(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),

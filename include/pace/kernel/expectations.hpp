@@ -81,6 +81,10 @@ class KernelsAtMost : public detail::ReportMatcher<KernelsAtMost> {
  public:
   explicit KernelsAtMost(std::size_t limit) : limit_(limit) {}
   [[nodiscard]] Judgement judge(const KernelReport& report) const {
+    // Of a CPU only those kernels are known that announce themselves.
+    if (report.by_ranges && report.kernels.empty())
+      return detail::judgement("at most " + std::to_string(limit_) + " kernels", Verdict::invalid,
+                               "no kernel announced itself");
     std::string names;
     for (const Kernel& kernel : report.kernels) names += (names.empty() ? "" : "; ") + kernel.name;
     return detail::judgement_of(report, "at most " + std::to_string(limit_) + " kernels",

@@ -41,7 +41,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Of the largest cache that the first processor has; 32 MiB where the system does not tell. `root` is "" but for tests.
+/// Size of the largest cache that the first processor has; 32 MiB where the system does not report it. `root` is "" but
+/// for tests.
 [[nodiscard]] inline std::int64_t last_level_cache_bytes(const std::string& root = "") {
   std::int64_t most = 0;
   for (int index = 0; index < 8; ++index) {

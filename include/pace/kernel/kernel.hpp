@@ -35,7 +35,7 @@ struct Launch {
   [[nodiscard]] std::int64_t spills() const { return local_bytes / 4; }
 };
 
-/// Of several samples.
+/// The time over several samples.
 struct KernelTime {
   Nanoseconds median{}, least{}, most{};
 };
@@ -88,7 +88,7 @@ struct Kernel {
   std::optional<Nanoseconds> compatible;
   /// Why it was not replayed alone; empty if it was.
   std::string why_not_alone;
-  /// Bytes that it must read and write at least; none: nobody knows.
+  /// Bytes that it must read and write at least; none: not known.
   std::optional<double> bytes;
   /// Bytes that memory moved for one run with an empty cache, by the GPU's own counters; what it wrote last may still be
   /// in the cache, and not among them. None: they were not asked.
@@ -109,8 +109,8 @@ struct Kernel {
   }
   /// In bytes per second, of what it must move.
   [[nodiscard]] std::optional<double> bandwidth() const { return bandwidth_of(bytes); }
-  /// Of what was counted. It says how busy memory was, not whether the kernel is good: one that computes may have little
-  /// to move.
+  /// Bandwidth of what was counted. It says how busy memory was, not whether the kernel is good: one that computes may
+  /// have little to move.
   [[nodiscard]] std::optional<double> counted_bandwidth() const { return bandwidth_of(counted_bytes); }
 
  private:

@@ -53,7 +53,7 @@ template <class F, class... Operands>
     return report;
   }
 #endif
-  // Restoring what nobody changed would only put other things into the caches.
+  // Restoring what was not changed would only put other things into the caches.
   run();
   bool changes = false;
   for (std::size_t i = 0; i < tensors.size(); ++i) changes = changes || !kernel::detail::same_values(tensors[i], copies[i]);

@@ -1,4 +1,4 @@
-// Knowledge: what somebody who made a kernel knows of it, and the driver does not.
+// Knowledge: what the maker of a kernel knows of it, and the driver does not.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Build {
   std::filesystem::path file;
   std::string symbol;
   std::array<std::uint32_t, 3> grid{1, 1, 1};
-  /// Of each block; and dynamic shared memory in bytes.
+  /// Threads of each block; and dynamic shared memory in bytes.
   std::uint32_t threads = 1, shared_bytes = 0;
   /// This is the one that ran.
   bool chosen = false;

@@ -14,9 +14,9 @@
 
 namespace pace::kernel {
 
-/// Of each of `names`, the kernels of one launch in order, the times that `launches` launches show.
-/// None where the records do not tell: a launch must show as many kernels of that name as it has. Kernels of one name
-/// are told apart by their order.
+/// For each of `names`, the kernels of one launch in order: the times that `launches` launches show.
+/// None where the records do not show them: a launch must show as many kernels of that name as it has. Kernels of one
+/// name are told apart by their order.
 [[nodiscard]] inline std::vector<std::optional<KernelTime>> match_activities(
     std::span<const std::string> names, std::span<const clock::Activity> in_order_of_start, std::size_t launches) {
   std::vector<std::optional<KernelTime>> times(names.size());

@@ -1,4 +1,4 @@
-// A provider that tells of a package's kernels what Inductor knew when it compiled them.
+// A provider that knows of a package's kernels what Inductor knew when it compiled them.
 //
 //   const auto facts = pace::subject::read_package_facts("model.pt2");
 //   if (facts) options.providers.push_back(pace::kernel::package_provider(*facts));

@@ -1,4 +1,4 @@
-// Ranges: what a call tells LibTorch's profiler while it runs on the CPU, and the kernels that follow from it.
+// Ranges: what a call reports to LibTorch's profiler while it runs on the CPU, and the kernels that follow from it.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,10 @@ namespace pace::kernel {
 struct RangeEvent {
   bool begins = true;
   Nanoseconds at{};
-  /// Of a beginning.
+  /// The name of a beginning.
   std::string name = {};
-  /// Of a beginning: a function of TorchScript, a node of autograd and the like, which hold kernels and are none.
+  /// Whether a beginning is that of a function of TorchScript, a node of autograd and the like, which hold kernels and
+  /// are none.
   bool frame = false;
 };
 

@@ -25,7 +25,7 @@ struct ReplayOptions {
   /// that has rested, and takes some 5 us longer than the others on an H200: it must not count for much.
   Nanoseconds sample = std::chrono::milliseconds(1);
   std::int64_t least_launches = 8, most_launches = 256;
-  /// Of each kind. The middle of what they come from lies outside of eight with a probability of 0.8 %.
+  /// How many of each kind. The middle of what they come from lies outside of eight with a probability of 0.8 %.
   std::size_t samples = 8;
   /// Launches with an empty cache, each a sample; 0: no such figure.
   std::int64_t cold_launches = 8;
@@ -84,7 +84,7 @@ class Replayer {
     calibrate_profiled();
     forget();
   }
-  /// Between two kernels of a graph, while nobody profiles.
+  /// Time between two kernels of a graph, without a profiler.
   [[nodiscard]] Nanoseconds gap() const { return in_hot_; }
 
   /// `prepare` makes the device's memory what it was when the kernel's turn came; `launch` queues it on the current
@@ -129,7 +129,7 @@ class Replayer {
     return times;
   }
 
-  /// Of one launch, with the gaps inside it and behind it.
+  /// Time of one launch, with the gaps inside it and behind it.
   [[nodiscard]] Nanoseconds whole_time(std::function<void()> launch) {
     const std::int64_t launches = launches_of_a_sample(launch);
     const Nanoseconds median = clock::detail::upper_median(hot_samples(launch, launches, options_.samples));
@@ -200,7 +200,7 @@ class Replayer {
     return std::clamp(static_cast<std::int64_t>(options_.sample / about), options_.least_launches, options_.most_launches);
   }
 
-  /// Of one launch each.
+  /// Times of one launch each.
   [[nodiscard]] std::vector<Nanoseconds> hot_samples(std::function<void()>& launch, std::int64_t launches,
                                                      std::size_t count) {
     static_cast<void>(hot_sample(launch, launches));  // the graph comes to the device with it

@@ -35,7 +35,7 @@ struct KernelReport {
   Nanoseconds profiled_span{};
   /// What recording adds to one call by ranges; it is taken away from the kernels, and not in the whole.
   Nanoseconds recording{};
-  /// Of the call by ranges: how many ranges other threads had, which are not among the kernels.
+  /// In the call by ranges: how many ranges other threads had, which are not among the kernels.
   std::size_t elsewhere = 0;
   /// Bytes per second of this device's memory at most, measured; 0: not measured.
   double peak_bandwidth = 0;

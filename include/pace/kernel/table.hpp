@@ -21,11 +21,12 @@
 
 namespace pace::kernel {
 
-/// Of the memory's measured peak: whoever moves bytes at less than this, for longer than a launch takes, is shown red.
+/// Share of the memory's measured peak: a kernel that moves bytes at less than this, for longer than a launch takes, is
+/// shown red.
 inline constexpr double slow_share = 0.5;
 inline constexpr Nanoseconds longer_than_a_launch = std::chrono::microseconds(12);
 
-/// By what this device's memory can do. A kernel whose bytes nobody knows is not called slow.
+/// By what this device's memory can do. A kernel whose bytes are not known is not called slow.
 [[nodiscard]] inline bool is_slow(const Kernel& kernel, double peak_bandwidth) {
   const auto bandwidth = kernel.bandwidth();
   const auto took = kernel.memory_time();
@@ -54,7 +55,7 @@ namespace detail {
 
 namespace detail {
 
-/// Of a report that a GPU's driver and replays made.
+/// Totals of a report that a GPU's driver and replays made.
 inline void print_totals(const KernelReport& report, std::ostream& out) {
   if (report.copies + report.fills > 0) out << ", " << report.copies << " copies, " << report.fills << " fills";
   out << "; as a graph " << format_time(report.whole) << " = kernels " << format_time(report.sum());
@@ -62,7 +63,7 @@ inline void print_totals(const KernelReport& report, std::ostream& out) {
   out << " + gaps " << format_time(report.gaps()) << " (" << format_percent(report.explained()) << ")\n";
 }
 
-/// Of one by ranges.
+/// Totals of one by ranges.
 inline void print_range_totals(const KernelReport& report, std::ostream& out) {
   out << "; " << format_time(report.whole) << " a call, of which kernels " << format_time(report.sum()) << " ("
       << format_percent(report.explained()) << "), without the " << format_time(report.recording)

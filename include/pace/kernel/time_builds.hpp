@@ -23,7 +23,7 @@
 
 namespace pace::kernel::detail {
 
-/// Of configurations that spill more words than this, Inductor's tuner runs none.
+/// Inductor's tuner runs no configuration that spills more words than this.
 inline constexpr std::int64_t spill_threshold = 16;
 
 /// `prepare` and `help` as for Replayer::time, `compatible` as KernelsOptions has it. A build that spills more words than the tuner lets pass is told, not run.

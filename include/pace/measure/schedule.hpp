@@ -1,4 +1,4 @@
-// Schedule: who runs when, on which operands. Random, but balanced within every cycle.
+// Schedule: which implementation runs when, on which operands. Random, but balanced within every cycle.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ struct Turn {
 /// (E. J. Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949), so the
 /// square and its mirror image alternate, and carry-over cancels on average.
 ///
-/// Who gets which row of the square, and who starts with which operand set, is drawn anew for every cycle. Hence, if
-/// two implementations are the same code, a cycle and the same one with the two exchanged are equally likely, given
-/// all that was before: the fair coin on which the gate's error rates rest. (Two mirrored squares with the same
-/// labels would balance carry-over exactly, but the second would know the coin of the first.)
+/// Which implementation gets which row of the square, and which operand set it starts with, is drawn anew for every
+/// cycle. Hence, if two implementations are the same code, a cycle and the same one with the two exchanged are equally
+/// likely, given all that was before: the fair coin on which the gate's error rates rest. (Two mirrored squares with
+/// the same labels would balance carry-over exactly, but the second would know the coin of the first.)
 class Schedule {
  public:
   Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)

@@ -51,7 +51,7 @@ template <clock::Clock C>
 
 /// Runs blocks of iterations, each at least `shortest_sample` long or of `options.max_iterations`, until two in a row differ by at most
 /// `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent. At least one block.
-/// With `options.warm_up_iterations` it runs so many iterations instead, within the same time.
+/// With `options.warm_up_iterations` it runs so many iterations instead, or fewer where `options.warm_up` is spent before.
 template <clock::Clock C>
 [[nodiscard]] WarmUp warm_up(C& clock, const Operation& operation, std::size_t operands, const Options& options) {
   if (options.warm_up_iterations) return detail::warm_up_by_count(clock, operation, operands, options);

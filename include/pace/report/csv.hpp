@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "pace/core/output_file.hpp"
 #include "pace/core/view.hpp"
 #include "pace/report/csv_row.hpp"
 #include "pace/report/judged.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
 
 namespace pace::report {

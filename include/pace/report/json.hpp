@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "pace/core/output_file.hpp"
 #include "pace/core/view.hpp"
 #include "pace/report/environment.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
 
 namespace pace::report {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/report/environment.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/sink.hpp"
 #include "pace/report/xml.hpp"
 

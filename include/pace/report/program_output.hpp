@@ -1,9 +1,12 @@
 // ProgramOutput: the standard streams of a program, safe to show, and failing with errors rather than signals.
 #pragma once
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <iostream>
 #include <mutex>
@@ -26,6 +29,9 @@ class SafeBuffer final : public std::streambuf {
  public:
   explicit SafeBuffer(std::streambuf* out) : out_(out) {}
 
+  /// Whether anything that was handed on did not arrive.
+  [[nodiscard]] bool lost() const { return lost_; }
+
  protected:
   int_type overflow(int_type c) override {
     if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
@@ -39,7 +45,10 @@ class SafeBuffer final : public std::streambuf {
   }
   int sync() override {
     const std::lock_guard lock(mutex_);
-    return hand_on(/*all=*/true) && out_->pubsync() == 0 ? 0 : -1;
+    if (!hand_on(/*all=*/true)) return -1;
+    if (out_->pubsync() == 0) return 0;
+    lost_ = true;
+    return -1;
   }
 
  private:
@@ -61,7 +70,9 @@ class SafeBuffer final : public std::streambuf {
     }
     waiting_ = std::string(rest);
     const auto size = static_cast<std::streamsize>(safe.size());
-    return out_->sputn(safe.data(), size) == size;
+    if (out_->sputn(safe.data(), size) == size) return true;
+    lost_ = true;
+    return false;
   }
 
   static constexpr std::string_view begin_colour = "\033[", digits = "0123456789;";
@@ -91,17 +102,13 @@ class SafeBuffer final : public std::streambuf {
       return text.size() < longest_colour && text.starts_with(begin_colour) &&
              text.find_first_not_of(digits, begin_colour.size()) == std::string_view::npos;
     }
-    const auto lead = static_cast<unsigned char>(text[0]);
-    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
-    if (text.size() >= length) return false;
-    for (const char c : text.substr(1))
-      if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) return false;
-    return lead < 0xF5;
+    return begins_character(text);
   }
 
   std::streambuf* out_;
   std::mutex mutex_;
   std::string waiting_;
+  bool lost_ = false;
 };
 
 /// A stream that has another buffer for as long as this lives.
@@ -114,6 +121,7 @@ class Filtered {
     stream_.flush();
     stream_.rdbuf(own_);
   }
+  [[nodiscard]] bool lost() const { return safe_.lost(); }
 
  private:
   std::ostream& stream_;
@@ -121,16 +129,33 @@ class Filtered {
   SafeBuffer safe_;
 };
 
+/// The number of a standard stream that is closed would be given to the first file that the program opens, and what is
+/// printed would go there. A file that is open for reading alone takes its place: writing to it fails.
+inline void occupy_closed_streams() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", O_RDONLY));
+}
+
 }  // namespace detail
 
 /// For the main function of a program. While it lives, std::cout, std::cerr and std::clog let no control characters
 /// through. From now on a write to a pipe that no program reads from, and one beyond the limit on the size of files, fails
 /// with an error: the signals for it would end the process in the middle of a result file. Programs that are started
-/// inherit that.
+/// inherit that. A standard stream that is closed is like one that is full.
 class ProgramOutput {
  public:
   ProgramOutput() {
+    detail::occupy_closed_streams();
     for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
+  }
+
+  /// `code`, or `failure` instead of 0 if not all that was printed on the standard output has arrived there, which the
+  /// standard error then says after the name of the `program`.
+  [[nodiscard]] int exit_code(int code, const char* program, int failure = 1) {
+    std::cout.flush();
+    if (!out_.lost()) return code;
+    std::cerr << program << ": not all that was printed could be written: the standard output is closed or full\n";
+    return code == 0 ? failure : code;
   }
 
  private:

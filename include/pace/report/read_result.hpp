@@ -193,7 +193,43 @@ inline void read_device_figures(const Json& json, ImplementationResult& row) {
   return row;
 }
 
+/// Throws Error unless those of the numbers that are there are at least 0 and in ascending order.
+inline void require_ascending(const Json& json, std::initializer_list<const char*> keys) {
+  if (json.is_null()) return;
+  // Interpolation rounds.
+  constexpr double slack = 1 + 1e-9;
+  double last = 0;
+  std::string names;
+  for (const char* key : keys) {
+    names += (names.empty() ? "" : ", ") + std::string(key);
+    const auto found = json.find(key);
+    if (found == json.end() || found->is_null()) continue;
+    const auto value = found->get<double>();
+    if (!(value >= 0 && value * slack >= last)) throw Error(names + ": expected numbers from 0 on in ascending order");
+    last = value;
+  }
+}
+
 }  // namespace detail
+
+/// Throws Error, or an exception of the JSON library, if a result as `to_json` makes it holds figures that no measurement
+/// has: times or speed-ups below 0, or a median outside of its quantiles.
+inline void require_figures(const Json& json) {
+  using detail::require_ascending;
+  for (const auto& row : json.at("implementations")) {
+    const auto& time = row.at("time");
+    require_ascending(time, {"min_ns", "q20_ns", "median_ns", "q80_ns", "max_ns"});
+    if (!time.is_null()) {
+      require_ascending(time, {"spread"});
+      require_ascending(time.at("interval"), {"low_ns", "high_ns"});
+    }
+    const auto& speedup = row.at("speedup");
+    require_ascending(speedup, {"q20", "median", "q80"});
+    if (!speedup.is_null()) require_ascending(speedup.at("interval"), {"low", "high"});
+    for (const double sample : detail::numbers(row.at("samples_ns")))
+      if (sample < 0) throw Error("samples_ns: expected times from 0 on");
+  }
+}
 
 /// What `to_json` made of a result. Throws Error, or an exception of the JSON library, if something is missing or is not
 /// what it should be.
@@ -237,6 +273,7 @@ inline void read_device_figures(const Json& json, ImplementationResult& row) {
   }
   for (auto& row : result.implementations) {
     row.context.comparison = result.name;
+    row.context.iterations = result.iterations;
     if (!row.time) continue;  // never got as far as the rounds
     row.context.disturbance = disturbance;
     row.context.baseline = baseline;

@@ -16,7 +16,7 @@ namespace pace::report {
 [[nodiscard]] inline std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (const char c : text)
-    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++width;  // not a continuation byte
+    if (!continues_character(c)) ++width;
   return width;
 }
 

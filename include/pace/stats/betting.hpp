@@ -1,4 +1,4 @@
-// Wealth: the money of somebody who bets against a hypothesis, which is evidence that may be read at any time.
+// Wealth: the money of a bettor against a hypothesis, which is evidence that may be read at any time.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace pace::stats {
 ///     factor has mean 1, because tanh and the score are odd; if it lies lower, the mean is at most 1, because both
 ///     increase. So wealth is a nonnegative supermartingale, whatever the distribution, its tails, its drift, and
 ///     whatever of the past the score was scaled by. A fixed mixture of such players is one, too.
-///  2. Ville's inequality: the wealth ever reaches 1/alpha with probability at most alpha. So whoever rejects then errs
-///     with at most that probability, no matter how often they looked, when they stopped or why.
+///  2. Ville's inequality: the wealth ever reaches 1/alpha with probability at most alpha. So rejecting then errs
+///     with at most that probability, no matter how often it was looked at, when sampling stopped or why.
 ///  3. Hence exp(-log_most()) is a p-value at every moment.
 /// Sources: V. de la Pena, "A general class of exponential inequalities for martingales and ratios" (Annals of
 /// Probability, 1999), for symmetric increments; A. Ramdas, J. Ruf, M. Larsson and W. Koolen, "Admissible anytime-valid
@@ -31,7 +31,7 @@ class Wealth {
   /// are the effects of 0.025 to 3.2 deviations that each player hopes for; a smaller one takes over 20,000 cycles.
   static constexpr double smallest_stake = 0.025;
   /// Each player starts with this many times the money of the last: large effects are settled by a dozen cycles, in
-  /// which a smaller share is dear, while the cost of patience is relative.
+  /// which a smaller share is costly, while the cost of patience is relative.
   static constexpr double preference = 1.15;
 
   Wealth() {

@@ -43,7 +43,7 @@ struct RatioInterval {
                        std::exp((sum + std::sqrt(above)) / count)};
 }
 
-/// Of values that are at least `least`, which smaller ones are taken for.
+/// The geometric mean of `values`, each of them taken for `least` if it is smaller.
 [[nodiscard]] inline double clipped_geometric_mean_of(std::vector<double> values, double least) {
   for (double& value : values) value = std::max(value, least);
   return geometric_mean_of(values);

@@ -38,26 +38,25 @@ inline constexpr double largest_score = 2;
   return deviation > 0 ? 1 : deviation < 0 ? -1 : 0;
 }
 
-/// Evidence by size, for observations that each take so long that a dozen of them, the fewest by which Wealth decides
-/// anything, are more than can be had. What it assumes beyond symmetry: whatever came before, an observation whose
-/// centre is on one side of the threshold lies ten times as far as the threshold on the other side (a log ratio
-/// beyond it by ln 10) with probability at most 1 %. Then a bet on that, at odds of 1 to 100, is a fair game, and a
-/// wealth that is staked whole each time is 100^n after n such observations in a row from the first one on, and
-/// nothing once there is another one. Ville's inequality holds for it as for Wealth. The share of the error rate that
-/// it gets is a hundredth, on top of what Wealth has: at 0.1 %, three observations decide.
-class Landslide {
+/// A bet on the size of deviations, for observations that each take so long that a dozen of them, the fewest by which
+/// Wealth decides anything, are more than can be had. What it assumes beyond symmetry: whatever came before, a slow
+/// observation whose centre is on one side of the threshold lies beyond it by ln 10 (a log ratio of ten times the
+/// threshold) on the other side with probability at most 1 %. Then a bet on that, at odds of 1 to 100, is a fair game,
+/// and a wealth that is staked whole each time is 100^n after n such observations in a row from the first one on, and
+/// nothing once there is another one. Ville's inequality holds for it as for Wealth.
+class LargeDeviationBet {
  public:
   /// ln 10.
   static constexpr double least = 2.302585092994046;
-  static constexpr double by_chance = 0.01, share = 0.01;
+  static constexpr double by_chance = 0.01;
 
-  /// By how much an observation lies beyond the threshold.
-  void add(double deviation) {
-    unbroken_ = unbroken_ && deviation > least;
+  /// By how much an observation lies beyond the threshold, and whether it took long enough for the assumption.
+  void add(double deviation, bool slow) {
+    unbroken_ = unbroken_ && slow && deviation > least;
     if (unbroken_) p_value_ *= by_chance;
   }
   /// Holds at every moment: at most 1.
-  [[nodiscard]] double p_value() const { return std::min(1.0, p_value_ / share); }
+  [[nodiscard]] double p_value() const { return p_value_; }
 
  private:
   bool unbroken_ = true;
@@ -67,20 +66,27 @@ class Landslide {
 /// Two tests by betting at once, fed with one observation at a time: that the centre lies above the threshold (against
 /// "at or below"), and that it lies below (against "at or above"). See Wealth for what they prove; centres may move
 /// from observation to observation, as long as each is on the side that the hypothesis says. No allocation.
+///
+/// Where observations are symmetric, each of the two is a Wealth and a LargeDeviationBet, which share its error rate
+/// (Bonferroni): 99 % of it and 1 %. At a rate of 0.1 %, three large deviations decide, or twelve observations of one
+/// sign, as many as without sharing.
 class SequentialTest {
  public:
+  /// Of the error rate, for observations that are symmetric.
+  static constexpr double wealth_share = 0.99, large_deviation_share = 0.01;
+
   explicit SequentialTest(double threshold, Assumption assumption = Assumption::symmetry)
       : threshold_(threshold), assumption_(assumption) {}
 
-  /// What is not finite says nothing and is left out.
-  void add(double observation) {
+  /// What is not finite says nothing and is left out. `slow`: it took long enough for a LargeDeviationBet.
+  void add(double observation, bool slow = false) {
     if (!math::isfinite(observation)) return;
     ++observations_;
     const double deviation = observation - threshold_, spread = spread_.value();
     above_.bet(score(deviation, spread, assumption_));
     below_.bet(score(-deviation, spread, assumption_));
-    far_above_.add(deviation);
-    far_below_.add(-deviation);
+    far_above_.add(deviation, slow);
+    far_below_.add(-deviation, slow);
     spread_.add(observation);
   }
 
@@ -90,21 +96,20 @@ class SequentialTest {
   /// Evidence that the centre lies below the threshold.
   [[nodiscard]] const Wealth& below() const { return below_; }
 
-  /// P-values of "the centre is at or below the threshold" and of "at or above". `by_size`: where observations are
-  /// symmetric and slow to come, also by how far they lie from it (see Landslide).
-  [[nodiscard]] double p_above(bool by_size = false) const { return p_value(above_, far_above_, by_size); }
-  [[nodiscard]] double p_below(bool by_size = false) const { return p_value(below_, far_below_, by_size); }
+  /// P-values of "the centre is at or below the threshold" and of "at or above".
+  [[nodiscard]] double p_above() const { return p_value(above_, far_above_); }
+  [[nodiscard]] double p_below() const { return p_value(below_, far_below_); }
 
  private:
-  [[nodiscard]] double p_value(const Wealth& wealth, const Landslide& landslide, bool by_size) const {
-    if (!by_size || assumption_ != Assumption::symmetry) return wealth.p_value();
-    return std::min(wealth.p_value(), landslide.p_value());
+  [[nodiscard]] double p_value(const Wealth& wealth, const LargeDeviationBet& bet) const {
+    if (assumption_ != Assumption::symmetry) return wealth.p_value();
+    return std::min({1.0, wealth.p_value() / wealth_share, bet.p_value() / large_deviation_share});
   }
 
   double threshold_;
   Assumption assumption_;
   Wealth above_, below_;
-  Landslide far_above_, far_below_;
+  LargeDeviationBet far_above_, far_below_;
   RecentSpread spread_;
   std::size_t observations_ = 0;
 };

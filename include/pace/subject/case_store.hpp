@@ -83,7 +83,8 @@ class CaseStore {
  private:
   /// Packages are code that this process loads, so no other user may put them there. Throws `Refused`.
   void make_cache() const {
-    detail::make_safe_folder(options_.cache, "name another folder for compiled packages by PACE_PACKAGE_CACHE");
+    detail::make_safe_folder(options_.cache, "change that (chown, chmod go-w), or name another folder for compiled "
+                                             "packages by PACE_PACKAGE_CACHE");
   }
   [[nodiscard]] bool cache_is_safe() const {
     std::error_code unreadable;

@@ -6,12 +6,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,45 +44,92 @@ inline void remove_tree(const std::filesystem::path& path) {
   return name;
 }
 
-/// Whether others may write to a folder.
-[[nodiscard]] inline bool is_open_to_all(const struct stat& folder) { return (folder.st_mode & S_IWOTH) != 0; }
+/// Whose folders are safe for this process.
+struct FolderTrust {
+  uid_t user = ::geteuid();
+  /// The one who may write anywhere.
+  uid_t root = 0;
+  /// False in a user namespace without root, as a sandbox may have: there root's folders seem to be the overflow user's.
+  bool root_is_mapped = true;
+  /// The group that has this user as its only member, if there is one: many systems let it write to a user's new folders.
+  std::optional<gid_t> private_group = {};
+};
 
-/// What is wrong with a folder in one that is open to all, for files that only `user` may write; empty: nothing.
-[[nodiscard]] inline std::string problem_in_open_folder(const struct stat& found, uid_t user) {
-  if (S_ISLNK(found.st_mode)) return "is a link in a folder that every user may write to";
-  if (found.st_uid != user && found.st_uid != 0)
-    return "belongs to another user, in a folder that every user may write to";
-  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return "may be written to by others, in a folder that every user may write to";
-  return {};
+[[nodiscard]] inline bool is_root_mapped() {
+  std::ifstream ranges("/proc/self/uid_map");
+  unsigned long inside = 0, outside = 0, count = 0;
+  bool any = false;
+  while (ranges >> inside >> outside >> count) {
+    if (inside == 0) return true;
+    any = true;
+  }
+  return !any;
+}
+
+[[nodiscard]] inline std::optional<gid_t> private_group_of(uid_t user) {
+  const passwd* const found = ::getpwuid(user);
+  if (found == nullptr) return std::nullopt;
+  const std::string name = found->pw_name;
+  const gid_t number = found->pw_gid;
+  const group* const own = ::getgrgid(number);
+  if (own == nullptr || own->gr_name != name) return std::nullopt;
+  for (char** member = own->gr_mem; *member != nullptr; ++member)
+    if (*member != name) return std::nullopt;
+  return number;
+}
+
+[[nodiscard]] inline FolderTrust folder_trust() {
+  return {.root_is_mapped = is_root_mapped(), .private_group = private_group_of(::geteuid())};
+}
+
+/// Whether users other than the owner can put entries into a folder.
+[[nodiscard]] inline bool is_shared(const struct stat& folder) { return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
+
+/// What lets other users put files into a folder or, where it is `on_the_way` to one, another folder in the place of that;
+/// empty: nothing does. An owner, and root, may always.
+[[nodiscard]] inline std::string problem_of_folder(const struct stat& found, bool on_the_way, const FolderTrust& trust) {
+  constexpr uid_t overflow_user = 65534;
+  std::ostringstream facts;
+  facts << " (owner " << found.st_uid << ", mode " << std::oct << std::setfill('0') << std::setw(4)
+        << (found.st_mode & 07777) << ')';
+  const bool may_be_root = on_the_way && !trust.root_is_mapped && found.st_uid == overflow_user;
+  if (found.st_uid != trust.user && found.st_uid != trust.root && !may_be_root)
+    return "belongs to another user than " + std::to_string(trust.user) + ", which this program runs as" + facts.str();
+  // In a sticky folder others cannot replace what is not theirs.
+  if (!is_shared(found) || (on_the_way && (found.st_mode & S_ISVTX) != 0)) return {};
+  if ((found.st_mode & S_IWOTH) != 0) return "may be written to by every user" + facts.str();
+  if (on_the_way && trust.private_group == found.st_gid) return {};
+  return "may be written to by its group" + facts.str();
 }
 
 /// Makes the folder, with those above it, for this user alone where it is new. Throws `Refused` where another user could
-/// put files into it, or another folder in its place: where it is open to all, or lies in one that is (such as /tmp) and
-/// below that is a link, another user's, or open to others. `remedy`: the end of the message.
-inline void make_safe_folder(const std::filesystem::path& folder, std::string_view remedy) {
+/// put files into it, or another folder in its place: where it, or one above it, belongs to a user other than this one and
+/// root, or may be written to by others; on the way, a sticky folder such as /tmp will do, but a link in one will not.
+/// `remedy`: the end of the message.
+inline void make_safe_folder(const std::filesystem::path& folder, std::string_view remedy,
+                             const FolderTrust& trust = folder_trust()) {
   const auto refuse = [&](const std::filesystem::path& path, const std::string& problem) {
     throw Refused(path.string() + ' ' + problem + "; " + std::string(remedy));
   };
   const auto check = [&](const std::filesystem::path& path, bool make) {
-    bool open_above = false;
+    bool shared_above = false;
     std::filesystem::path place;
     for (const auto& part : path) {
       place /= part;
-      if (part.empty()) continue;  // after a last slash
       if (make && ::mkdir(place.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
         refuse(place, std::string("cannot be made: ") + std::strerror(errno));
       struct stat found {};
-      if ((open_above ? ::lstat : ::stat)(place.c_str(), &found) != 0)
+      if ((shared_above ? ::lstat : ::stat)(place.c_str(), &found) != 0)
         refuse(place, std::string("cannot be made or read: ") + std::strerror(errno));
-      if (const auto problem = problem_in_open_folder(found, ::geteuid()); open_above && !problem.empty())
-        refuse(place, problem);
+      if (S_ISLNK(found.st_mode)) refuse(place, "is a link in a folder that other users may write to");
       if (!S_ISDIR(found.st_mode)) refuse(place, "is no folder");
-      open_above = is_open_to_all(found);
+      const bool on_the_way = place != path;
+      if (const auto problem = problem_of_folder(found, on_the_way, trust); !problem.empty()) refuse(place, problem);
+      shared_above = is_shared(found);
     }
-    if (open_above) refuse(path, "may be written to by every user");
   };
-  const std::filesystem::path absolute = std::filesystem::absolute(folder);
+  std::filesystem::path absolute = std::filesystem::absolute(folder);
+  if (!absolute.has_filename()) absolute = absolute.parent_path();  // a last slash
   check(absolute, true);
   // Where links on the way lead.
   char* const real = ::realpath(absolute.c_str(), nullptr);

@@ -37,13 +37,17 @@ struct InductorConfig {
        "'coordinate_descent_tuning': True}"},
       {"max_autotune", {{"max_autotune", "true"}}, "{'max_autotune': True}"},
       {"coordinate_descent", {{"coordinate_descent_tuning", "true"}}, "{'coordinate_descent_tuning': True}"},
-      {"freezing", {{"freezing", "true"}}, "{'freezing': True}"},
       // The CPU's vector instructions: 0 for scalar code; without the option the widest that the processor has.
       {"no_simd", {{"cpp.simdlen", "0"}}, "{'cpp.simdlen': 0}"},
       {"simd", {{"cpp.simdlen", "null"}}, "{'cpp.simdlen': None}"},
   };
   return configs;
 }
+
+/// Why freezing is refused. Code that was compiled with it (a convolution, a product, a layer norm) differed from that
+/// without it in the order of loops at most.
+inline constexpr const char* not_frozen =
+    "tensors and parameters are inputs of packages, so that there are no constants to fold; expected another option";
 
 namespace detail {
 
@@ -58,6 +62,8 @@ namespace detail {
     std::string value(sign == std::string_view::npos ? "" : pair.substr(sign + 1));
     if (name.empty() || value.empty())
       throw InputError({}, "--inductor-config: expected OPTION=VALUE[,OPTION=VALUE...], found '" + std::string(pair) + "'");
+    if (name.starts_with("freezing"))
+      throw InputError({}, "--inductor-config: '" + std::string(pair) + "' is refused: " + not_frozen);
     // What is no number and no word of JSON is a text.
     const bool plain = value == "true" || value == "false" || value == "null" ||
                        value.find_first_not_of("+-.0123456789eE") == std::string::npos;
@@ -75,6 +81,7 @@ namespace detail {
 /// By its name, or by Inductor's own options: `max_autotune=true,cpp.simdlen=0`. Throws InputError that lists the names.
 [[nodiscard]] inline InductorConfig find_inductor_config(std::string_view name) {
   if (name.find('=') != std::string_view::npos) return detail::parse_inductor_options(name);
+  if (name == "freezing") throw InputError({}, std::string("--inductor-config: 'freezing' is refused: ") + not_frozen);
   std::string known;
   for (const auto& config : inductor_configs()) {
     if (config.name == name) return config;

@@ -26,8 +26,10 @@
 #include <unistd.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/memory.hpp"
+#include "pace/core/units.hpp"
 #include "pace/subject/files.hpp"
 #include "pace/subject/package_case.hpp"
 #include "pace/subject/package_key.hpp"
@@ -49,7 +51,7 @@ class PackageCompiler {
       throw Refused("no Python with torch is known to compile packages with: set PACE_PYTHON to one that has torch " +
                     detail::torch_version() + ", or give directories of compiled packages");
     }
-    const Workspace workspace(options_.cache);
+    const Workspace workspace(options_.cache, options_.progress);
     nlohmann::json cases = nlohmann::json::array(), inductor = nlohmann::json::object();
     std::unordered_set<std::string> added;
     for (const PackageCase& one : wanted) {
@@ -83,17 +85,17 @@ class PackageCompiler {
   /// serve later runs with the same compiler, so they are kept where no other user may write to.
   class Workspace {
    public:
-    explicit Workspace(const std::filesystem::path& cache) {
+    Workspace(const std::filesystem::path& cache, std::ostream* progress) {
       scratch_ = cache / "build";
-      struct stat found {};
       try {
-        detail::make_safe_folder(scratch_, "");
-        kept_ = ::access(scratch_.c_str(), W_OK) == 0 && ::stat(scratch_.c_str(), &found) == 0 &&
-                found.st_uid == ::geteuid() && !detail::is_open_to_all(found);
-      } catch (const Refused&) {  // a folder for this run alone will do
+        detail::make_safe_folder(scratch_, "headers and objects are compiled anew, in a folder for this run alone");
+        kept_ = ::access(scratch_.c_str(), W_OK) == 0;
+      } catch (const Refused& problem) {
+        if (progress != nullptr) *progress << "pace: " << problem.what() << std::endl;
       }
       if (!kept_) scratch_ = detail::make_folder_in(std::filesystem::temp_directory_path());
       try {
+        if (!kept_) detail::make_safe_folder(scratch_, "name another folder for temporary files by TMPDIR");
         run_.emplace(scratch_);
         scratch_for_toolchain_ = scratch_ / c10::sha1(detail::toolchain()).str();
         if (::mkdir(scratch_for_toolchain_.c_str(), S_IRWXU) != 0 && errno != EEXIST)
@@ -154,25 +156,32 @@ class PackageCompiler {
 
   void run_script(const std::filesystem::path& run) const {
     constexpr std::string_view mark = "pace: ";  // lines for the person who waits; all others are for the post-mortem
-    constexpr std::size_t most_lines = 20;
+    constexpr std::size_t most_lines = 20, longest_line = 1000;
+    // It prints a line after each case, and ends one that takes too long.
+    const auto longest_silence = std::chrono::seconds(options_.timeout_seconds) + options_.time_to_say_so;
+    const auto hung = [&](const std::string& how) {
+      return Refused("compiling packages with " + options_.python + " hung: it " + how +
+                     "; PACE_COMPILE_TIMEOUT=SECONDS allows one case longer");
+    };
     std::deque<std::string> tail;
+    auto last_progress = std::chrono::steady_clock::now();
     const auto status = detail::run_process(
         {options_.python, (run / script_.files.back().first).string(), (run / "manifest.json").string()},
         [&](std::string_view line) {
           if (line.starts_with(mark)) {
+            last_progress = std::chrono::steady_clock::now();
             if (options_.progress != nullptr) *options_.progress << line << std::endl;
             return;
           }
-          tail.emplace_back(line);
+          tail.emplace_back(line.substr(0, longest_line));
           if (tail.size() > most_lines) tail.pop_front();
+          if (std::chrono::steady_clock::now() - last_progress > longest_silence)
+            throw hung("printed, but told of no progress for " + format_time(Nanoseconds(longest_silence)) +
+                       ", and so was ended");
         },
-        // It prints a line after each case, and ends one that takes too long.
-        std::chrono::seconds(options_.timeout_seconds) + options_.time_to_say_so);
+        longest_silence);
     if (status.ok()) return;
-    if (status.silent_for) {
-      throw Refused("compiling packages with " + options_.python + " hung: it " + status.to_string() +
-                    "; PACE_COMPILE_TIMEOUT=SECONDS allows one case longer");
-    }
+    if (status.silent_for) throw hung(status.to_string());
     // The last line usually is the error; all of them follow, for whoever reads more than the first line.
     std::string message = "compiling packages with " + options_.python + " failed: it " + status.to_string();
     if (!tail.empty()) message += ": " + tail.back();

@@ -9,21 +9,26 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/file_descriptor.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/inherited_signals.hpp"
 #include "pace/core/units.hpp"
 
 extern char** environ;  // POSIX leaves its declaration to the program
@@ -47,35 +52,21 @@ struct ExitStatus {
   }
 };
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) noexcept : number_(number) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() { close(); }
-
-  void close() noexcept {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-  [[nodiscard]] int get() const noexcept { return number_; }
-
- private:
-  int number_;
-};
-
-/// Hands out the complete lines of a stream of bytes.
+/// Hands out the complete lines of a stream of bytes; one without end comes in pieces, so that it does not fill the memory.
 class LineReader {
  public:
+  static constexpr std::size_t longest_line = std::size_t{1} << 20;
+
   explicit LineReader(const std::function<void(std::string_view)>& on_line) : on_line_(on_line) {}
 
   void take(std::string_view bytes) {
-    pending_ += bytes;
-    std::size_t begin = 0;
-    for (std::size_t end; (end = pending_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      on_line_(std::string_view(pending_).substr(begin, end - begin));
+    for (std::size_t end; (end = bytes.find('\n')) != std::string_view::npos; bytes.remove_prefix(end + 1)) {
+      pending_ += bytes.substr(0, end);
+      on_line_(pending_);
+      pending_.clear();
     }
-    pending_.erase(0, begin);
+    pending_ += bytes;
+    if (pending_.size() >= longest_line) finish();
   }
   void finish() {
     if (!pending_.empty()) on_line_(pending_);
@@ -121,7 +112,7 @@ struct Spawn {
   const pid_t child = ::fork();
   if (child < 0) throw Refused("cannot start a process: " + std::string(std::strerror(errno)));
   if (child == 0) {  // until exec only what a signal handler may do: other threads' locks are held for ever
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) ::signal(number, SIG_DFL);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
     if (wanted.own_group) ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
@@ -155,9 +146,40 @@ struct Spawn {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
+/// The first process of a group, started by spawn(). The group ends with the object at the latest.
+class GroupLeader {
+ public:
+  explicit GroupLeader(pid_t process) noexcept : process_(process) {}
+  GroupLeader(const GroupLeader&) = delete;
+  GroupLeader& operator=(const GroupLeader&) = delete;
+  ~GroupLeader() {
+    if (process_ <= 0) return;
+    ::kill(-process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  /// Waits for the end of this process alone.
+  void wait() const {
+    siginfo_t ignored;
+    while (::waitid(P_PID, static_cast<id_t>(process_), &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+  }
+  /// Ends the whole group; how this process ended.
+  [[nodiscard]] ExitStatus end() {
+    // Before it is waited for: from then on its number may be that of another group.
+    ::kill(-process_, SIGKILL);
+    return wait_for(std::exchange(process_, 0));
+  }
+
+ private:
+  pid_t process_;
+};
+
 /// Runs a program; each line of its standard output and standard error goes to `on_line` as it comes. One that prints
 /// nothing for `longest_silence` (none: no limit) is killed. What it has started in its process group ends with it, and
-/// it ends with this process. Throws `Refused` when it cannot be started.
+/// it ends with this process, or when `on_line` throws. What it leaves behind in other groups is not waited for, and
+/// what that prints from then on is lost. Throws `Refused` when it cannot be started.
 [[nodiscard]] inline ExitStatus run_process(const std::vector<std::string>& arguments,
                                             const std::function<void(std::string_view)>& on_line,
                                             std::optional<std::chrono::milliseconds> longest_silence = std::nullopt) {
@@ -165,36 +187,45 @@ struct Spawn {
   if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
   FileDescriptor reading(ends[0]), writing(ends[1]);
   const pid_t child = spawn({.arguments = arguments, .output = writing.get(), .own_group = true});
+  GroupLeader leader(child);
   writing.close();  // or the pipe would never end
-  struct Group {
-    ~Group() { end(); }
-    void end() const { ::kill(-leader, SIGKILL); }
-    pid_t leader;
-  } const group{child};
-
-  // Whether there is something to read, or the end, within the limit.
-  const auto comes = [&](int descriptor) {
-    const int limit = longest_silence ? static_cast<int>(std::min<std::int64_t>(longest_silence->count(), INT_MAX)) : -1;
-    pollfd waiting{descriptor, POLLIN, 0};
-    int ready = 0;
-    while ((ready = ::poll(&waiting, 1, limit)) < 0 && errno == EINTR) {
-    }
-    return ready != 0;
-  };
-  LineReader lines(on_line);
-  bool silent = false;
-  char buffer[4096];
-  while (!(silent = !comes(reading.get()))) {
-    const ssize_t count = ::read(reading.get(), buffer, sizeof buffer);
-    if (count > 0) lines.take({buffer, static_cast<std::size_t>(count)});
-    if (count == 0 || (count < 0 && errno != EINTR)) break;
-  }
-  // One may close its output and go on.
   const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  if (!silent && handle.get() >= 0) silent = !comes(handle.get());
-  if (silent) group.end();
+
+  LineReader lines(on_line);
+  std::vector<char> buffer(std::size_t{1} << 16);
+  // Returns the number of bytes; 0 at the end of all output.
+  const auto read_some = [&](std::size_t most) {
+    ssize_t count = 0;
+    while ((count = ::read(reading.get(), buffer.data(), std::min(most, buffer.size()))) < 0 && errno == EINTR) {
+    }
+    if (count > 0) lines.take({buffer.data(), static_cast<std::size_t>(count)});
+    return static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  };
+  const int limit = longest_silence ? static_cast<int>(std::min<std::int64_t>(longest_silence->count(), INT_MAX)) : -1;
+  bool silent = false;
+  pollfd waiting[] = {{reading.get(), POLLIN, 0}, {handle.get(), POLLIN, 0}};
+  auto& [output, end] = waiting;
+  while (output.fd >= 0 || end.fd >= 0) {
+    const int ready = ::poll(waiting, std::size(waiting), limit);
+    if (ready < 0 && errno != EINTR) throw Error(std::string("cannot wait for a process: ") + std::strerror(errno));
+    if (ready < 0) continue;
+    if ((silent = ready == 0)) break;
+    if (end.revents != 0) {
+      // What it has left behind may hold the pipe open, and go on writing: no more than is there now is its own.
+      int there = 0;
+      ::ioctl(reading.get(), FIONREAD, &there);
+      for (auto left = static_cast<std::size_t>(there); left > 0;) {
+        const std::size_t count = read_some(left);
+        if (count == 0) break;
+        left -= count;
+      }
+      break;
+    }
+    if (read_some(buffer.size()) == 0) output.fd = -1;  // a program may close its output and go on
+  }
   lines.finish();
-  ExitStatus status = wait_for(child);
+  if (!silent) leader.wait();
+  ExitStatus status = leader.end();
   if (silent) status.silent_for = longest_silence;
   return status;
 }

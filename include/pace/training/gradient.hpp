@@ -23,7 +23,7 @@ namespace pace {
 using GradientOf = std::function<at::Tensor(const at::Tensor& output)>;
 
 /// Gradients of outputs: normal, drawn once for each shape by a generator of their own, and kept. So all
-/// implementations start from equal ones, nobody's random numbers are disturbed, and a CUDA graph finds them in place.
+/// implementations start from equal ones, no other random numbers are disturbed, and a CUDA graph finds them in place.
 /// Copies share what they have drawn.
 class OutputGradient {
  public:

@@ -49,9 +49,9 @@ inline void zero_gradients(const std::vector<at::Tensor>& parameters) {
     if (parameter.grad().defined()) parameter.mutable_grad().zero_();
 }
 
-/// Of each iteration that makes a training step.
+/// The phases of each iteration that makes a training step.
 [[nodiscard]] inline std::vector<std::string> training_phases() { return {"forward", "backward"}; }
-/// Of each iteration that makes an UpdatingStep.
+/// The phases of each iteration that makes an UpdatingStep.
 [[nodiscard]] inline std::vector<std::string> updating_phases() { return {"forward", "backward", "update"}; }
 
 }  // namespace detail

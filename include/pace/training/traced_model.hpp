@@ -63,7 +63,7 @@ class TracedModel {
   struct Opened {
     ModelStep model;
     subject::PackageCosts costs = {};
-    /// Of a package for any batch: those that it takes.
+    /// The batches that a package for any batch takes.
     std::optional<subject::TensorMetadata::Range> batch = {};
   };
 

@@ -25,7 +25,7 @@ struct InductorBenchmark {
 struct InductorTimes {
   /// The least of both phases: what the original returns unless it is asked for all.
   Milliseconds least{};
-  /// Of the second phase.
+  /// The times of the second phase.
   std::vector<Milliseconds> all;
 };
 

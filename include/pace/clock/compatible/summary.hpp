@@ -24,7 +24,7 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 
 enum class Statistic { min, max, mean, median };
 
-/// Of an even number, torch.median is the lower one of the two in the middle.
+/// torch.median: for an even number of times the lower one of the two in the middle.
 [[nodiscard]] inline Milliseconds lower_median(std::vector<Milliseconds> times) {
   if (times.empty()) throw Error("a median of no times; expected one or more");
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);

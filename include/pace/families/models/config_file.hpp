@@ -36,6 +36,8 @@ class ConfigReader {
     if (document.IsNull()) return;
     if (!document.IsMap()) fail(document, "expected sections such as 'skip', found " + kind(document));
     read_sections(document, "");
+    if (document.size() > 0 && !any_known_)
+      fail(document, "expected sections such as 'skip', of which this file has none");
   }
 
  private:
@@ -67,9 +69,11 @@ class ConfigReader {
       const std::string name = inside + key_of(entry.first);
       if (!seen.insert(name).second) fail(entry.first, "section '" + name + "' is there twice");
       if (const auto section = sections_.find(name); section != sections_.end()) {
+        any_known_ = true;
         std::visit([&](const auto& target) { fill(target, entry.first, entry.second, name); }, section->second);
       } else if (const auto next = sections_.lower_bound(name + '.');
                  next != sections_.end() && next->first.starts_with(name + '.')) {
+        any_known_ = true;
         if (entry.second.IsNull()) continue;
         if (!entry.second.IsMap())
           fail(entry.second, "section '" + name + "': expected sections such as '" + next->first + "', found " +
@@ -171,6 +175,7 @@ class ConfigReader {
   const Warn& warn_;
   /// Of all lists so far.
   std::size_t elements_ = 0;
+  bool any_known_ = false;
 };
 
 }  // namespace detail

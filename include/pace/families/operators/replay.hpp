@@ -37,7 +37,7 @@ class ReplayListener {
  public:
   virtual ~ReplayListener() = default;
   virtual void begin(const Selected& /*selected*/) {}
-  /// Of each sample: its result, which may be one of refusals only.
+  /// Called for each sample with its result, which may be one of refusals only.
   virtual void result(const Selected& selected, std::size_t offset, const Result& result) = 0;
   /// `elapsed` since begin(), packages and checks included.
   virtual void end(const Selected& /*selected*/, Nanoseconds /*elapsed*/) {}
@@ -221,7 +221,7 @@ class Replay {
     return std::move(ready.executable);
   }
 
-  /// Once more, for the trace alone, whoever can be run.
+  /// Runs everything that can be run once more, for the trace alone.
   void trace(const Selected& selected) {
     try {
       OperatorTrace trace(options_.traces, selected.op->name);

@@ -16,7 +16,7 @@ namespace pace::families::operators {
 /// More than this is worth a line.
 inline constexpr double slow_compile_seconds = 10;
 
-/// `slow compile inductor 12.3s WHAT`, where `what` tells which of several; nothing for what was quick.
+/// `slow compile inductor 12.3s WHAT`, where `what` names one of several; nothing for what was quick.
 [[nodiscard]] inline std::optional<std::string> slow_compile_line(double seconds, const std::string& what) {
   if (!(seconds > slow_compile_seconds)) return std::nullopt;
   std::array<char, 32> text;

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/core/units.hpp"
 #include "pace/families/operators/replay.hpp"
 #include "pace/families/operators/selection.hpp"
 #include "pace/families/operators/suite_summary.hpp"
 #include "pace/report/csv_field.hpp"
-#include "pace/report/output_file.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::families::operators {
@@ -36,7 +36,7 @@ class SuiteReport final : public ReplayListener {
       : names_(std::move(backends)), operators_(operators), total_(total), out_(out), progress_(progress) {
     start_ = clock_.now();
     if (path.empty()) return;
-    file_ = std::make_unique<report::OutputFile>(path);
+    file_ = std::make_unique<OutputFile>(path);
     file_->begin_with(header());
   }
 
@@ -192,7 +192,7 @@ class SuiteReport final : public ReplayListener {
   clock::WallClock clock_;
   Nanoseconds start_{}, recalled_elapsed_{};
   std::size_t seen_ = 0, measured_ = 0;
-  std::unique_ptr<report::OutputFile> file_;
+  std::unique_ptr<OutputFile> file_;
   std::optional<OperatorSummary> current_;
   std::vector<OperatorSummary> done_;
 };

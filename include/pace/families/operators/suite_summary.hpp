@@ -60,7 +60,7 @@ struct OperatorSummary {
   std::vector<double> ratios;
   Nanoseconds elapsed{};
 
-  /// Results of an operator without any: nobody is measured.
+  /// Results of an operator without any: nothing is measured.
   OperatorSummary(std::string name, const std::vector<std::string>& names) : op(std::move(name)) {
     for (const auto& each : names) backends.push_back({.name = each});
   }
@@ -101,7 +101,7 @@ struct OperatorSummary {
 /// One candidate over all operators of a suite.
 struct SuiteSpeedup {
   std::string name;
-  /// Of the operators' medians over their samples.
+  /// How many operators have a median over their samples.
   std::size_t operators = 0;
   double geometric_mean = 0;
   Quantiles quantiles;

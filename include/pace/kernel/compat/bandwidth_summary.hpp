@@ -1,4 +1,4 @@
-// The bandwidth of all kernels of a module, as Inductor's mode `profile_bandwidth` tells it at the end of a graph.
+// The bandwidth of all kernels of a module, as Inductor's mode `profile_bandwidth` prints it at the end of a graph.
 #pragma once
 
 #include <algorithm>

@@ -28,7 +28,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What a line tells. `milliseconds` of 0 has no bandwidth.
+/// What a line holds. `milliseconds` of 0 has no bandwidth.
 struct InfoLine {
   double milliseconds = 0, gigabytes = 0;
   /// Only told if all three are known.
@@ -65,7 +65,8 @@ struct InfoLine {
   return detail::print("%.3fms    %.3fGB    %.2fGB/s", info.milliseconds, info.gigabytes, info.gigabytes_per_second());
 }
 
-/// Of one configuration among all of a kernel; `printed`: as Triton prints it. One that was not run takes infinitely long.
+/// The line of one configuration among all of a kernel; `printed`: as Triton prints it. One that was not run takes
+/// infinitely long.
 [[nodiscard]] inline std::string configuration_line(const InfoLine& info, const std::string& printed, bool colour = true) {
   return "  " + info_line(info, {}, {}, colour) + " @ " + printed;
 }

@@ -41,7 +41,7 @@ inline constexpr std::array<std::string_view, 5> profile_categories{
 
 struct ProfileReport {
   std::string benchmark = {};
-  /// Of one run, by the host's clock.
+  /// Time of one run, by the host's clock.
   double wall_milliseconds = 0;
   /// How often the module ran under the profiler.
   std::size_t runs = 1;

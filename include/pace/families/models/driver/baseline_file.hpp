@@ -21,6 +21,13 @@ class BaselineFile {
     for (const char* column : {"name", "speedup"}) (void)table_.require_column(column);
   }
 
+  /// Whether it has results of a model, on whatever device.
+  [[nodiscard]] bool has(const std::string& model) const {
+    for (std::size_t i = 0; i < table_.rows.size(); ++i)
+      if (table_.text(i, "name") == model) return true;
+    return false;
+  }
+
   /// The speed-up of a model on the same device and, where the file tells back ends apart, with the same one.
   [[nodiscard]] std::optional<double> speedup(const Row& row) const {
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {

@@ -172,16 +172,18 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 }
 
 /// The ratio of memory must be at least 95 % of the expected one. A model of which nothing is expected is skipped,
-/// which is said. Returns 1 if one has less.
+/// which is said. Returns 1 if one has less. Throws InputError where that would be all.
 [[nodiscard]] inline int check_memory_compression_ratio(const report::CsvTable& actual, const report::CsvTable& expected,
                                                         std::ostream& out) {
   constexpr double share = 0.95;
   detail::require_rows(actual);
   const detail::ExpectedRows rows(actual, expected);
   std::vector<std::string> failed;
+  bool any = false;
   for (std::size_t i = 0; i < actual.rows.size(); ++i) {
     const std::string model = rows.name(i);
     const auto row = rows.find(i);
+    any = any || row;
     out << detail::padded(model, detail::model_width) << ' ';
     if (!row) {
       out << "skipped: " << expected.file << " has no such model\n";
@@ -194,6 +196,8 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
     out << (enough ? "PASS " : "FAIL:") << " compression_ratio=" << format_fixed(is, 3)
         << ", expected=" << format_fixed(wanted, 3) << '\n';
   }
+  if (!any)
+    throw InputError({expected.file}, "expected a row of some model that " + actual.file + " has; nothing was checked");
   detail::list_models(out, "need more memory than expected", failed);
   return failed.empty() ? 0 : 1;
 }

@@ -92,10 +92,12 @@ struct Counts {
       const auto& line = lines[i];
       const std::size_t needed = with_noise ? 4 : 3;
       double value = 0, noise = 0;
-      const bool whole = line.size() >= needed && read(line[2], value) && (!with_noise || read(line[3], noise));
-      if (!whole && i == 0) continue;
+      const bool whole = line.size() >= needed && read(line[2], value) && (!with_noise || (read(line[3], noise) && noise >= 0));
+      const bool names_columns =
+          line.empty() || (line.size() >= needed && line[2].find_first_of("0123456789") == std::string::npos);
+      if (!whole && i == 0 && names_columns) continue;
       if (!whole)
-        throw InputError({table.file, i + 1}, std::string("expected name,metric,value") + (with_noise ? ",noise" : ""));
+        throw InputError({table.file, i + 1}, std::string("expected name,metric,value") + (with_noise ? ",noise, a noise from 0 on" : ""));
       const std::pair key{line[0], line[1]};
       const auto [found, is_new] = values.try_emplace(key, value, noise);
       if (is_new) order.push_back(key);

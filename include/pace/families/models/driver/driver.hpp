@@ -43,10 +43,10 @@ struct DriverOptions {
 };
 
 struct DriverOutcome {
-  /// Rows that no gate may pass for.
-  std::size_t failed = 0;
-  /// All rows, and models that were run before.
-  std::size_t rows = 0, resumed = 0;
+  /// Of this run and, of models that were run before, of the earlier one.
+  RowCounts rows;
+  /// Models that were run before.
+  std::size_t resumed = 0;
   /// The signal that ended the run; 0: it came to its end.
   int interrupted = 0;
   /// Rows that could not be written.
@@ -78,8 +78,7 @@ class Driver {
       const std::string& model = models[i].name;
       if (earlier != nullptr && earlier->has(model, options_.devices)) {
         ++outcome.resumed;
-        ++outcome.rows;
-        outcome.failed += earlier->passed(model) ? 0 : 1;
+        for (const auto result : earlier->results(model, options_.devices)) outcome.rows.add(result);
         continue;
       }
       if (options_.progress) out_ << "Running model " << i + 1 << '/' << models.size() << '\n';
@@ -159,8 +158,7 @@ class Driver {
     errors_ << "pace: " << model << ": " << why << '\n' << std::flush;
     // torchbench writes none for a process that failed.
     if (settings_.compat && !end.timed_out) {
-      outcome.failed += missing.empty() ? 0 : 1;
-      outcome.rows += missing.empty() ? 0 : 1;
+      if (!missing.empty()) outcome.rows.add(RowResult::failed);
     } else {
       for (const auto& [device, backend] : missing)
         write(status_row(settings_, device, model, backend, status, why), outcome);
@@ -168,8 +166,7 @@ class Driver {
   }
 
   void write(const Row& row, DriverOutcome& outcome) {
-    ++outcome.rows;
-    outcome.failed += row.passed ? 0 : 1;
+    outcome.rows.add(row.result);
     try {
       files_.add(row);
     } catch (const Error& error) {

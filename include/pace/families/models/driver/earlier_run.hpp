@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -51,9 +52,14 @@ class EarlierRun {
     return true;
   }
 
-  /// Whether a gate may pass for all rows of the model.
-  [[nodiscard]] bool passed(const std::string& model) const {
-    return std::ranges::none_of(failed_, [&](const auto& row) { return std::get<1>(row) == model; });
+  /// Of the model's rows on these devices.
+  [[nodiscard]] std::vector<RowResult> results(const std::string& model, const std::vector<std::string>& devices) const {
+    std::vector<RowResult> results;
+    for (const auto& device : devices)
+      for (const auto& backend : backends_)
+        if (const auto found = results_.find({device, model, backend}); found != results_.end())
+          results.push_back(found->second);
+    return results;
   }
 
  private:
@@ -83,9 +89,11 @@ class EarlierRun {
                                                "); give the same, or write to another file");
         // The last record counts: the model may have been run again.
         const auto& model = record.at("model");
-        const Key row{extra.at("device"), model.at("name"), model.at("backend")};
-        if (extra.at("passed").get<bool>()) failed_.erase(row);
-        else failed_.insert(row);
+        const auto result = row_result_of(extra.at("result").get<std::string>());
+        if (!result)
+          throw InputError({path, number}, "--resume: expected a result such as 'passed', found " +
+                                               extra.at("result").dump());
+        results_[{extra.at("device"), model.at("name"), model.at("backend")}] = *result;
         any = true;
       } catch (const nlohmann::json::exception& error) {
         if (last) break;  // cut off in the middle of the line
@@ -101,7 +109,8 @@ class EarlierRun {
   }
 
   std::vector<std::string> backends_;
-  std::set<Key> rows_, failed_;
+  std::set<Key> rows_;
+  std::map<Key, RowResult> results_;
 };
 
 }  // namespace pace::families::models

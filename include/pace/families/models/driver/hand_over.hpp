@@ -1,19 +1,14 @@
 // A file in which the process of one model hands its rows to the one that started it.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/families/models/driver/json_record.hpp"
-#include "pace/families/models/driver/locked_file.hpp"
 #include "pace/families/models/row.hpp"
 
 namespace pace::families::models {
@@ -26,15 +21,10 @@ struct HandedOver {
 
 /// Each row at once, so that it stays if the next one ends the process. Throws Error if it cannot be written.
 inline void hand_over(const std::string& path, const std::string& line) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw Error("cannot hand over a row in '" + path + "': " + std::strerror(errno));
-  try {
-    detail::append_whole(descriptor, path, line);
-  } catch (...) {
-    ::close(descriptor);
-    throw;
-  }
-  ::close(descriptor);
+  OutputFile file(path);
+  file.keep();
+  file.append(line);
+  file.close();
 }
 
 inline void hand_over(const std::string& path, const Row& row) { hand_over(path, to_line(row)); }

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 
+#include "pace/core/inherited_signals.hpp"
+
 namespace pace::families::models {
 
 namespace detail {
@@ -14,14 +16,18 @@ inline volatile sig_atomic_t interrupting_signal = 0;
 
 }  // namespace detail
 
-/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process, but are remembered.
+/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process, but are remembered; SIGHUP is still ignored
+/// where the program was started to ignore it, as under nohup.
 class Interrupts {
  public:
   Interrupts() {
     detail::interrupting_signal = 0;
     struct sigaction action {};
     action.sa_handler = [](int number) { detail::interrupting_signal = number; };
-    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &action, &before_[i]);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const bool ignored = numbers[i] == SIGHUP && inherited_signals.ignores(SIGHUP);
+      ::sigaction(numbers[i], ignored ? nullptr : &action, &before_[i]);
+    }
   }
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/families/models/driver/summary.hpp"
 #include "pace/report/csv_table.hpp"
@@ -18,12 +20,17 @@ namespace pace::families::models {
 
 /// A row for each device and model of any file, in the order of first appearance, with a column for each file, named
 /// like it. What a file has not is 0; a row that is 0 everywhere is left out. Where a file tells back ends apart, its
-/// columns are those of each. Throws InputError where a file has no such field.
+/// columns are those of each. Throws InputError where a file has no such field, and where
+/// two are named alike.
 [[nodiscard]] inline report::CsvTable join_results(const std::vector<report::CsvTable>& files, const std::string& field) {
   report::CsvTable joined{.header = {"dev", "name"}};
+  std::map<std::string, std::string> files_by_stem;
   for (const auto& file : files) {
     for (const char* column : {"name", field.c_str()}) (void)file.require_column(column);
     const std::string stem = std::filesystem::path(file.file).stem().string();
+    if (const auto [other, is_new] = files_by_stem.try_emplace(stem, file.file); !is_new)
+      throw InputError({file.file}, "its columns would be named like those of " + other->second +
+                                        "; expected files of different names");
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
       const std::string backend = file.text(i, "backend"), title = stem + (backend.empty() ? "" : ':' + backend);
       if (!joined.column(title)) joined.header.push_back(title);

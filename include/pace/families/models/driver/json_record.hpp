@@ -38,14 +38,14 @@ struct RecordContext {
 };
 
 /// One line for each value of the row: numbers as `metric.benchmark_values`, texts in `metric.extra_info`. The message
-/// and whether a gate may pass are pace's own, in `benchmark.extra_info`.
+/// and the row's result are pace's own, in `benchmark.extra_info`.
 [[nodiscard]] inline std::string records_of(const Row& row, const std::string& suite, const RecordContext& context) {
   const Settings& settings = context.settings;
   std::string lines;
   for (const auto& [column, cell] : row.values) {
     Json extra = {{"device", row.device}, {"quantization", nullptr}, {"batch_size", row.batch_size}};
     extra["args"] = context.configuration;
-    extra["passed"] = row.passed;
+    extra["result"] = to_string(row.result);
     extra["message"] = row.message;
     Json metric = {{"name", column}};
     if (const auto* text = std::get_if<std::string>(&cell)) {
@@ -93,7 +93,7 @@ struct RecordContext {
   }
   return detail::dump({{"device", row.device}, {"name", row.name}, {"batch_size", row.batch_size},
                        {"backend", row.backend}, {"values", values}, {"message", row.message},
-                       {"passed", row.passed}, {"raw_timings", raw}}) +
+                       {"result", to_string(row.result)}, {"raw_timings", raw}}) +
          '\n';
 }
 
@@ -103,7 +103,10 @@ struct RecordContext {
   try {
     const Json json = Json::parse(line);
     Row row{.device = json.at("device"), .name = json.at("name"), .batch_size = json.at("batch_size"),
-            .backend = json.at("backend"), .message = json.at("message"), .passed = json.at("passed")};
+            .backend = json.at("backend"), .message = json.at("message")};
+    const auto result = row_result_of(json.at("result").get<std::string>());
+    if (!result) throw Error("a row that was handed over has no known result");
+    row.result = *result;
     for (const auto& value : json.at("values")) {
       const std::string kind = value.at(1);
       Cell cell = real(kind == "real" ? value.at(2) : Json("0"));

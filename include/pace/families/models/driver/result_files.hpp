@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -17,11 +18,11 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/families/models/driver/baseline_file.hpp"
 #include "pace/families/models/driver/json_record.hpp"
 #include "pace/families/models/driver/known_model.hpp"
-#include "pace/families/models/driver/locked_file.hpp"
 #include "pace/families/models/driver/names.hpp"
 #include "pace/families/models/driver/npy.hpp"
 #include "pace/families/models/driver/result_csv.hpp"
@@ -86,8 +87,8 @@ class ResultFiles {
     return path.ends_with(".csv") ? path.substr(0, path.size() - 4) : path;
   }
 
-  /// Makes the files this run's alone until it ends, and ends lines of theirs that were cut off. Throws InputError where
-  /// another run writes to one of them, and where one is no file of results, which would be lost.
+  /// Makes the files this run's alone until it ends, and ends lines of theirs that were cut off. Throws Error where
+  /// another run writes to one of them, and InputError where one is no file of results, which would be lost.
   void claim(EarlierResults earlier) {
     for (const auto& path : paths()) {
       if (claimed_.contains(path)) continue;
@@ -100,17 +101,34 @@ class ResultFiles {
       if (options_.baseline == path || (exists && same_file(options_.baseline, path)))
         throw InputError({path}, "is the file of --baseline, too, which this run would replace");
       make_folder_of(path);
-      LockedFile records(records_path(path));
-      require_results(records, path, exists && info.st_size > 0);
-      records.cut_torn_line();
-      if (sizes_alone() && exists) LockedFile(path).cut_torn_line();
-      claimed_.emplace(path, Claimed{std::move(records), earlier == EarlierResults::replaced});
+      const auto beside = records_path(path);
+      struct stat there {};
+      if (::stat(beside.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+        throw InputError({beside}, "is no regular file; expected a name under which results can be written");
+      auto records = std::make_unique<OutputFile>(beside);
+      require_results(beside, path, exists && info.st_size > 0);
+      const bool replaces = earlier == EarlierResults::replaced;
+      if (!replaces) records->keep_lines();
+      if (!replaces && sizes_alone() && exists) OutputFile(path).keep_lines();
+      claimed_.emplace(path, Claimed{std::move(records), replaces});
     }
+  }
+
+  /// Throws InputError where the older file is about none of the models that are run.
+  void require_baseline_of(const std::vector<KnownModel>& models) const {
+    if (!baseline_ || models.empty()) return;
+    if (std::ranges::any_of(models, [&](const auto& model) { return baseline_->has(model.name); })) return;
+    throw InputError({options_.baseline}, "--baseline: expected results of the models that are run (" +
+                                              listed(names_of(models)) + "), found none of theirs");
   }
 
   /// After the last row: where there was none, results of an earlier run are removed now. Throws Error.
   void end() {
-    for (auto& [path, claimed] : claimed_) replace_earlier(path, claimed);
+    for (auto& [path, claimed] : claimed_) {
+      if (!claimed.replaces_earlier) continue;
+      replace_earlier(path, claimed);
+      remove(claimed.records->path());
+    }
   }
 
   /// The row as it is written: with the columns of the baseline file, and its message.
@@ -119,7 +137,7 @@ class ResultFiles {
     return row;
   }
 
-  /// Writes a row that compared() has returned, at once. Throws Error if it cannot be written, and InputError as claim().
+  /// Writes a row that compared() has returned, at once. Throws Error if it cannot be written, and as claim().
   void add(const Row& row) {
     const std::string path = path_for(row.backend);
     if (path.empty()) return;
@@ -127,10 +145,10 @@ class ResultFiles {
     if (const auto found = claimed_.find(path); found != claimed_.end()) {
       replace_earlier(path, found->second);
       // First the records: a row in the CSV file is one that --resume need not run again.
-      found->second.records.append(records_of(row, suite_of_model(row.name), context_));
+      found->second.records->append(records_of(row, suite_of_model(row.name), context_));
     }
     if (sizes_alone()) {
-      if (row.passed) LockedFile(path).append(row.name + ',' + std::to_string(row.batch_size) + '\n');
+      if (row.result == RowResult::passed) add_line(path, row.name + ',' + std::to_string(row.batch_size) + '\n');
     } else {
       add_row(path, columns_of(row), context_.settings.compat);
     }
@@ -140,15 +158,26 @@ class ResultFiles {
  private:
   /// A CSV file, by the records beside it: those are never replaced, so that a lock on them holds.
   struct Claimed {
-    LockedFile records;
+    std::unique_ptr<OutputFile> records;
     bool replaces_earlier;
   };
 
   static void replace_earlier(const std::string& path, Claimed& claimed) {
     if (!std::exchange(claimed.replaces_earlier, false)) return;
+    remove(path);
+    claimed.records->clear();
+  }
+
+  static void remove(const std::string& path) {
     if (std::remove(path.c_str()) != 0 && errno != ENOENT)
       throw Error("cannot remove '" + path + "': " + std::strerror(errno));
-    claimed.records.clear();
+  }
+
+  static void add_line(const std::string& path, const std::string& line) {
+    OutputFile file(path);
+    file.keep();
+    file.append(line);
+    file.close();
   }
 
   [[nodiscard]] static bool same_file(const std::string& a, const std::string& b) {
@@ -168,11 +197,11 @@ class ResultFiles {
   [[nodiscard]] bool sizes_alone() const { return context_.settings.mode == Mode::find_batch_size; }
 
   /// Throws InputError unless the files are what an earlier run has written, or are empty.
-  void require_results(const LockedFile& records, const std::string& csv, bool has_csv) const {
-    if (!records.is_empty()) {
+  void require_results(const std::string& records, const std::string& csv, bool has_csv) const {
+    if (std::error_code ignored; std::filesystem::file_size(records, ignored) > 0) {
       // As records_of() begins each line, and torchbench does.
-      if (read_file(records.path(), "records of results").starts_with("{\"benchmark\":")) return;
-      throw InputError({records.path()}, "holds no records of results, which the run would write there, beside '" + csv +
+      if (read_file(records, "records of results").starts_with("{\"benchmark\":")) return;
+      throw InputError({records}, "holds no records of results, which the run would write there, beside '" + csv +
                                              "'; give another --output, or move the file away");
     }
     if (!has_csv) return;
@@ -200,6 +229,7 @@ class ResultFiles {
     Columns columns{{"dev", row.device}, {"name", row.name}, {"batch_size", row.batch_size}};
     if (!options_.tag.empty()) columns.emplace_back("tag", options_.tag);
     columns.insert(columns.end(), row.values.begin(), row.values.end());
+    if (!context_.settings.compat) columns.emplace_back("result", to_string(row.result));
     if (shared()) columns.emplace_back("backend", row.backend);
     return columns;
   }

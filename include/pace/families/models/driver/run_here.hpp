@@ -77,6 +77,11 @@ inline void print_extras(const Row& row, const Printing& printing, std::ostream&
   return rows;
 }
 
+/// `undecided: ` and the like; nothing for a row that passed.
+[[nodiscard]] inline std::string result_before(const Row& row) {
+  return row.result == RowResult::passed ? "" : std::string(to_string(row.result)) + ": ";
+}
+
 /// What is printed behind the model's name.
 [[nodiscard]] inline std::string status_of(const Row& row) {
   std::string figures;
@@ -113,7 +118,8 @@ inline void run_here(const std::string& model, const std::vector<std::string>& d
     for (auto& row : rows) {
       take(row);
       if (&row != rows.data()) out << line;
-      out << (rows.size() > 1 ? row.backend + ": " : "") << detail::status_of(row) << '\n';
+      out << (rows.size() > 1 ? row.backend + ": " : "") << (settings.compat ? "" : detail::result_before(row))
+          << detail::status_of(row) << '\n';
       detail::print_extras(row, printing, out);
     }
     if (rows.empty()) out << '\n';

@@ -63,6 +63,13 @@ class AnyOf {
     return std::ranges::any_of(expressions_, [&](const std::regex& each) { return std::regex_search(name, each); });
   }
   [[nodiscard]] bool empty() const { return expressions_.empty(); }
+  /// The first expression that none of the models has in its name; none if there is no such.
+  [[nodiscard]] std::optional<std::size_t> useless(const std::vector<KnownModel>& models) const {
+    for (std::size_t i = 0; i < expressions_.size(); ++i)
+      if (std::ranges::none_of(models, [&](const auto& model) { return std::regex_search(model.name, expressions_[i]); }))
+        return i;
+    return std::nullopt;
+  }
 
  private:
   /// std::regex calls itself for each character and each level of parentheses: without a limit the stack ends first.
@@ -111,23 +118,68 @@ class AnyOf {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Whether names pass filters and exclusions. Throws InputError for a word of theirs that is about none of the models.
+class NamesAskedFor {
+ public:
+  /// `of_suite`: those of `all` that filters choose from; exclusions may name others, too.
+  NamesAskedFor(const Selection& selection, const std::vector<KnownModel>& all, const std::vector<KnownModel>& of_suite)
+      : wanted_(selection.filters, "--filter"), unwanted_(selection.excluded, "--exclude"),
+        unwanted_exactly_(selection.excluded_exactly) {
+    if (const auto none = wanted_.useless(of_suite)) complain("--filter", selection.filters[*none], of_suite);
+    if (const auto none = unwanted_.useless(all)) complain("--exclude", selection.excluded[*none], all);
+    const auto known = names_of(all);
+    for (const auto& name : unwanted_exactly_)
+      if (!known.contains(name)) complain("--exclude-exact", name, all);
+  }
+
+  [[nodiscard]] bool has(const std::string& name) const {
+    return (wanted_.empty() || wanted_.matches(name)) && !unwanted_.matches(name) && !unwanted_exactly_.contains(name);
+  }
+
+ private:
+  [[noreturn]] static void complain(const char* option, const std::string& word, const std::vector<KnownModel>& models) {
+    throw InputError({}, std::string(option) + ": no model matches '" + word + "'; there are " + listed(names_of(models)));
+  }
+
+  AnyOf wanted_, unwanted_;
+  const std::set<std::string, std::less<>>& unwanted_exactly_;
+};
+
+[[nodiscard]] inline std::vector<KnownModel> models_of_suite(std::vector<KnownModel> models,
+                                                             const std::optional<Suite>& suite) {
+  if (suite) std::erase_if(models, [&](const KnownModel& model) { return model.suite != *suite; });
+  return models;
+}
+
+}  // namespace detail
+
+/// All models that filters, exclusions and suite leave. Throws InputError as select_models().
+[[nodiscard]] inline std::vector<KnownModel> matching_models(const std::vector<KnownModel>& all,
+                                                             const Selection& selection) {
+  auto models = detail::models_of_suite(all, selection.suite);
+  const detail::NamesAskedFor asked_for(selection, all, models);
+  std::erase_if(models, [&](const KnownModel& model) { return !asked_for.has(model.name); });
+  return models;
+}
+
 /// Models are sorted by name and sliced into partitions before filters are applied, so that every partition is the same
-/// whatever is asked for. Throws InvalidPartition, and InputError that lists the models where nothing matches, or where
-/// all that matches is skipped; a partition may be empty.
-[[nodiscard]] inline Chosen select_models(std::vector<KnownModel> models, const Selection& selection,
+/// whatever is asked for. Throws InvalidPartition, and InputError where one of the filters or exclusions matches no model, where
+/// they leave none, and where all that they leave is skipped; a partition may be empty.
+[[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
                                           const std::vector<std::string>& devices) {
-  if (selection.suite) std::erase_if(models, [&](const KnownModel& model) { return model.suite != *selection.suite; });
+  auto models = detail::models_of_suite(all, selection.suite);
   std::ranges::sort(models, {}, &KnownModel::name);
   const auto [first, last] = detail::slice_of(models.size(), selection, settings.compat);
-  const detail::AnyOf wanted(selection.filters, "--filter"), unwanted(selection.excluded, "--exclude");
+  const detail::NamesAskedFor asked_for(selection, all, models);
   Chosen chosen;
   std::size_t matches = 0, runs = 0;
   std::string why;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::string& name = models[i].name;
-    if (!(wanted.empty() || wanted.matches(name)) || unwanted.matches(name)) continue;
-    if (selection.excluded_exactly.contains(name)) continue;
+    if (!asked_for.has(name)) continue;
     ++matches;
     const std::string reason =
         selection.no_skip ? "" : detail::reason_to_skip(name, config, selection, settings, devices);

@@ -14,7 +14,7 @@ namespace pace::families::models {
 /// them, unless --compat is asked for.
 [[nodiscard]] inline Row status_row(const Settings& settings, const std::string& device, const std::string& model,
                                     const std::string& backend, const std::string& status, const std::string& message) {
-  Row row{.device = device, .name = model, .backend = backend, .message = message, .passed = false};
+  Row row{.device = device, .name = model, .backend = backend, .message = message, .result = RowResult::failed};
   if (has_statuses(settings.mode)) {
     row.values = {{"accuracy", status}};
     return row;

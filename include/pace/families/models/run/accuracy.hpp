@@ -25,6 +25,8 @@ namespace pace::families::models {
 
 struct AccuracyStatus {
   std::string status, message = {};
+  /// False: there are no answers of eager's to hold any back end's against.
+  bool eager_ran = true;
 };
 
 /// The run of one model in accuracy mode: what eager answers, and then each back end's status.
@@ -45,7 +47,7 @@ class AccuracyRun {
     for (int run = 1; run <= 2; ++run) {
       const std::string which = run == 1 ? "eager_1st_run" : "eager_2nd_run";
       std::optional<c10::IValue> output = attempt(failed, [&] { return run_eager(base); });
-      if (!output) return AccuracyStatus{which + (failed.out_of_memory ? "_OOM" : "_fail"), failed.message};
+      if (!output) return AccuracyStatus{which + (failed.out_of_memory ? "_OOM" : "_fail"), failed.message, false};
       (run == 1 ? first_ : second_) = std::move(*output);
     }
     if (!eager_may_differ() && !eager_repeats())

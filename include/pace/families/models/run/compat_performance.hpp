@@ -78,10 +78,10 @@ namespace pace::families::models {
     if (!candidate.usable()) {
       figures.status = candidate.status;
       row.message = candidate.message;
-      row.passed = false;
+      row.result = RowResult::failed;
     } else if (settings.no_slower_than && figures.speedup * *settings.no_slower_than < 1) {
       // By the medians alone: --compat knows no intervals.
-      row.passed = false;
+      row.result = RowResult::failed;
       figures.verdict = "failed";
     }
     fill_performance(row, figures, candidate.iterating ? &candidate.iterating->runnable : nullptr, settings.compat);

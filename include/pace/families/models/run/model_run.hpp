@@ -27,11 +27,11 @@ struct ModelRun {
   [[nodiscard]] Row row(std::string backend) const {
     return make_row(entry, settings, plan.instance.batch_size, std::move(backend));
   }
-  /// The row of a back end that has no figures in this mode.
+  /// The row of a back end that has no figures in this mode; it passed if the status begins so.
   [[nodiscard]] Row status_row(const std::string& backend, const std::string& status, const std::string& message) const {
     Row row = this->row(backend);
     row.message = message;
-    row.passed = status.starts_with("pass");
+    if (!status.starts_with("pass")) row.result = RowResult::failed;
     switch (settings.mode) {
       case Mode::performance: fill_performance(row, {.status = status}, nullptr, settings.compat); break;
       case Mode::accuracy:
@@ -40,9 +40,13 @@ struct ModelRun {
     }
     return row;
   }
+  /// The rows of all back ends where the model itself does not run.
   [[nodiscard]] std::vector<Row> status_rows(const std::string& status, const std::string& message) const {
     std::vector<Row> rows;
-    for (const auto& backend : rows_of(settings)) rows.push_back(status_row(backend, status, message));
+    for (const auto& backend : rows_of(settings)) {
+      rows.push_back(status_row(backend, status, message));
+      rows.back().result = RowResult::unmeasured;
+    }
     return rows;
   }
 };

@@ -155,6 +155,15 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
 
 namespace detail {
 
+/// Where the baseline was not measured, nothing is known of the others.
+[[nodiscard]] inline RowResult result_of(const Result& result, const ImplementationResult& row) {
+  if (result.baseline().outcome != Outcome::measured || row.outcome == Outcome::unreached) return RowResult::unmeasured;
+  if (!row.acceptable()) return RowResult::failed;
+  for (const auto& judgement : row.judgements)
+    if (judgement.unresolved) return RowResult::undecided;
+  return RowResult::passed;
+}
+
 /// What the comparison found of one candidate.
 inline void take_figures(const Result& result, const std::string& name, Row& row, PerformanceFigures& figures) {
   const auto& found = result[name];
@@ -181,7 +190,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
     row.message = found.judgements.front().message;
   }
   if (!found.message.empty()) row.message = found.message;
-  row.passed = found.acceptable();
+  row.result = result_of(result, found);
 }
 
 }  // namespace detail
@@ -218,7 +227,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
     if (!candidate.usable() || !result) {
       figures.status = candidate.usable() ? "fail_to_run" : candidate.status;
       row.message = candidate.usable() ? problem : candidate.message;
-      row.passed = false;
+      row.result = RowResult::failed;
     } else {
       detail::take_figures(*result, name, row, figures);
       row.raw_timings = detail::raw_timings(*result, name);

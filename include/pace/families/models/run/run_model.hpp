@@ -87,7 +87,7 @@ inline void heed_expected(const ModelRun& run, Row& row, const std::string& stat
   if (expected == found->second.end()) expected = found->second.find(mode);
   if (expected == found->second.end() || expected->second.status != status) return;
   if (!expected->second.backend.empty() && expected->second.backend != row.backend) return;
-  row.passed = true;
+  row.result = RowResult::passed;
   row.message += (row.message.empty() ? "" : "; ") + ("expected: " + expected->second.reason);
 }
 
@@ -98,6 +98,7 @@ inline void heed_expected(const ModelRun& run, Row& row, const std::string& stat
   for (const auto& name : rows_of(run.settings)) {
     const auto status = common ? *common : accuracy.check(name, base);
     Row row = run.status_row(name, status.status, status.message);
+    if (!status.eager_ran) row.result = RowResult::unmeasured;
     row.values.emplace_back("tolerance", accuracy.tolerance().tolerance);
     row.values.emplace_back("cosine", std::int64_t{accuracy.tolerance().cosine});
     heed_expected(run, row, status.status);

@@ -61,10 +61,11 @@ inline constexpr const char* differences =
     "compiles ahead, for several operators at once, and each one's elapsed time holds its share of that; values are drawn "
     "from the original's ranges by a generator with a seed; indices lie in range, where the original's are random";
 
-namespace detail {
-
+/// A generation's flow in two steps: the constructor finds what is wrong with the options, the inputs and the output file,
+/// before anything is measured. See run().
 class Flow {
  public:
+  /// Everything that is given must outlive it, but the options.
   Flow(Generation generation, const corpus::Corpus& corpus, const CompatOptions& options,
        const subject::BackendRegistry& registry, Timer& timer, std::ostream& out, std::ostream& err)
       : generation_(generation),
@@ -84,11 +85,19 @@ class Flow {
     err_ << "--compat: " << differences << std::endl;
     models_ = models(options_, generation_, registry, err_);
     for (const auto& model : models_) names_.push_back(model.name);
-  }
-
-  [[nodiscard]] Summary run() {
     if (generation_ == Generation::old) report_ = std::make_unique<OldReport>(options_, out_);
     else report_ = std::make_unique<NewReport>(options_, column_names(models_), out_, err_);
+  }
+
+  /// Whether the options, and the original's rules, leave a sample that can be measured.
+  [[nodiscard]] bool has_samples() const {
+    return std::ranges::any_of(wanted_, [this](const Selected& selected) {
+      return !selected.samples.empty() && !is_left_out(selected.op->name);
+    });
+  }
+
+  /// Once.
+  [[nodiscard]] Summary run() {
     std::optional<MatmulPrecision> precision;
     if (generation_ == Generation::new_) precision.emplace("high");
     // The first package of a process takes longest: some operators' are compiled at once, before these are run.
@@ -335,8 +344,6 @@ class Flow {
   Summary summary_;
 };
 
-}  // namespace detail
-
 /// Runs a generation's flow on the recorded inputs: times the operator of `options.op`, or all of them, prints what
 /// the original prints on `out` (warnings and progress on `err`), and writes its file into `options.output_directory`.
 /// The registry must have `eager` and `aot_inductor`, for the old generation on a GPU `cuda_graph` and
@@ -349,7 +356,7 @@ class Flow {
 /// written; Refused for a trace where LibTorch has no profiler; DeviceLost.
 inline Summary run(Generation generation, const corpus::Corpus& corpus, const CompatOptions& options,
                    const subject::BackendRegistry& registry, Timer& timer, std::ostream& out, std::ostream& err) {
-  return detail::Flow(generation, corpus, options, registry, timer, out, err).run();
+  return Flow(generation, corpus, options, registry, timer, out, err).run();
 }
 
 }  // namespace pace::families::operators::compat

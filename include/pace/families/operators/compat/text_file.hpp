@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "pace/core/error.hpp"
-#include "pace/report/output_file.hpp"
+#include "pace/core/new_folders.hpp"
+#include "pace/core/output_file.hpp"
 
 namespace pace::families::operators::compat {
 
@@ -16,7 +16,7 @@ class TextFile {
   enum class Mode { replace, append };
 
   /// Makes the folder, too. Throws InputError naming the file if it cannot be opened, or if something else writes to it.
-  TextFile(const std::filesystem::path& path, Mode mode) : file_(open(path)) {
+  TextFile(const std::filesystem::path& path, Mode mode) : folders_(path.parent_path()), file_(open(path)) {
     if (mode == Mode::append) file_.keep();
   }
 
@@ -27,17 +27,16 @@ class TextFile {
   void close() { file_.close(); }
 
  private:
-  [[nodiscard]] static report::OutputFile open(const std::filesystem::path& path) {
-    std::error_code ignored;  // opening the file says the same
-    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  [[nodiscard]] static OutputFile open(const std::filesystem::path& path) {
     try {
-      return report::OutputFile(path.string());
+      return OutputFile(path.string());
     } catch (const Error& error) {
       throw InputError({path.string()}, error.what());
     }
   }
 
-  report::OutputFile file_;
+  NewFolders folders_;
+  OutputFile file_;
 };
 
 }  // namespace pace::families::operators::compat

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <string>
 
-namespace pace::families::models {
+namespace pace {
 
 /// While it lives, processes whose parent ends become children of this process instead of the system's first one; those
 /// that have are killed by end_all().
@@ -68,4 +68,4 @@ class Orphans {
   int was_ = 0;
 };
 
-}  // namespace pace::families::models
+}  // namespace pace

@@ -1,0 +1,324 @@
+// OutputFile: a file that is whole after every write, or says why not.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "pace/core/error.hpp"
+#include "pace/core/file_descriptor.hpp"
+
+namespace pace {
+
+/// A file descriptor rather than a stream: each change is one system call, so that a killed process leaves either the
+/// old content or the new, and a full disk is seen in that call rather than in a destructor. The file is locked (flock)
+/// as long as it is open: a second writer under any name of it, in this process or another, is refused. Where nothing
+/// but a head was written and close() was not called, such as after a start that failed, the destructor leaves what was
+/// there before: no file, an empty one, or the old content.
+class OutputFile {
+ public:
+  /// As flock(2): the descriptor and the operation; 0, or -1 with errno set. Tests have one that fails.
+  using Lock = int (*)(int, int);
+  /// As pread(2).
+  using Read = ssize_t (*)(int, void*, std::size_t, off_t);
+
+  /// Opens the file, and creates it if there is none. What it held stays until the first change. Throws Error with the
+  /// path and the reason: the system's; that something else writes to the file; that files cannot be locked there; that
+  /// the standard output goes there; that nothing reads from a pipe. If `replaces`, what is there under that name stays
+  /// until replace() is called.
+  explicit OutputFile(std::string path, bool replaces = false, Lock lock = &::flock)
+      : OutputFile(std::move(path), lock) {
+    if (replaces && !is_no_file(path_)) open_beside();
+    else open_itself();
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (!under_name_) ::unlink(name_beside().c_str());
+    else if (!changed_) take_back();
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// What was written takes the place of what was there under the name, at once. Throws Error.
+  void replace() {
+    if (under_name_) return;
+    if (std::rename(name_beside().c_str(), target_.c_str()) != 0) fail("cannot replace", errno);
+    under_name_ = changed_ = true;
+    guard_ = FileDescriptor();
+  }
+
+  /// What the file holds stays for good; append() writes behind it. To be called before anything is written.
+  void keep() {
+    holds_old_ = false;
+    // A pipe has no end to go to.
+    if (const off_t end = ::lseek(descriptor_.get(), 0, SEEK_END); end > 0) size_ = end;
+  }
+
+  /// As keep(), but for a last line without an end: an addition that was cut off, to which another one would be joined.
+  /// Throws Error where the file cannot be read or shortened.
+  void keep_lines(Read read = &::pread) {
+    keep();
+    if (size_ == 0) return;
+    const FileDescriptor reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!reader) fail("cannot read", errno);
+    off_t end = size_;
+    for (char last = '\0'; end > 0;) {
+      const ssize_t count = read(reader.get(), &last, 1, end - 1);
+      if (count < 0 && errno == EINTR) continue;
+      if (count != 1) fail("cannot read", count < 0 ? errno : EIO);
+      if (last == '\n') break;
+      --end;
+    }
+    if (end == size_) return;
+    if (::ftruncate(descriptor_.get(), end) != 0 || ::lseek(descriptor_.get(), end, SEEK_SET) < 0)
+      fail("cannot shorten", errno);
+    changed_ = true;
+    size_ = end;
+  }
+
+  /// What the file held goes now, as it does with the first change. Throws Error.
+  void clear() { start(); }
+
+  /// What the file begins with. It is written now if the file is empty, otherwise with the first change or by close(): a
+  /// run that fails before it has a result leaves what an earlier one wrote. `rewritten`: replace_tail() will be called,
+  /// for which a pipe does not do. Throws Error.
+  void begin_with(std::string_view head, bool rewritten = false) {
+    if (holds_old_) head_ = head;
+    else if (rewritten) write_over("", head);
+    else write_behind(head);
+  }
+
+  /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown.
+  void append(std::string_view text) {
+    start();
+    changed_ = true;
+    write_behind(text);
+  }
+
+  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are put back and
+  /// Error is thrown. Needs a file that can be written at any place: not a pipe, not a terminal.
+  void replace_tail(std::string_view old_tail, std::string_view text) {
+    start();
+    changed_ = true;
+    write_over(old_tail, text);
+  }
+
+  /// Throws Error if closing reports what writing did not (network file systems do that).
+  void close() {
+    if (!head_.empty()) start();
+    changed_ = true;
+    if (!descriptor_.close()) fail("cannot close", errno);
+  }
+
+ private:
+  /// Once this is done, the destructor cleans up after whatever the other one throws.
+  OutputFile(std::string path, Lock lock) : path_(std::move(path)), target_(path_), lock_(lock) {}
+
+  struct Opened {
+    FileDescriptor descriptor{};
+    bool is_regular = false, is_empty = false;
+    /// It was not there before.
+    bool is_new = false;
+  };
+
+  void write_behind(std::string_view text) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const ssize_t written = ::write(descriptor_.get(), rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        const int reason = errno;
+        cut_back_to(size_);
+        fail("cannot write", reason);
+      }
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    size_ += static_cast<off_t>(text.size());
+  }
+
+  void write_over(std::string_view old_tail, std::string_view text) {
+    const off_t begin = size_ - static_cast<off_t>(old_tail.size());
+    if (const int reason = write_at(begin, text); reason != 0) {
+      // In this order: on a full disk, blocks that were given back might not be had again.
+      write_at(begin, old_tail);
+      cut_back_to(size_);
+      fail("cannot write", reason);
+    }
+    size_ = begin + static_cast<off_t>(text.size());
+  }
+
+  /// 0, or the errno of what went wrong.
+  int write_at(off_t offset, std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::pwrite(descriptor_.get(), text.data(), text.size(), offset);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return errno;
+      offset += written;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return 0;
+  }
+
+  void cut_back_to(off_t size) const {
+    // A device cannot be cut; the error that led here is the one to report.
+    if (::ftruncate(descriptor_.get(), size) != 0) return;
+    ::lseek(descriptor_.get(), size, SEEK_SET);
+  }
+
+  /// What the file held goes.
+  void start() {
+    if (!std::exchange(holds_old_, false)) return;
+    if (::ftruncate(descriptor_.get(), 0) != 0) fail("cannot empty", errno);
+    changed_ = true;
+    if (const std::string head = std::exchange(head_, ""); !head.empty()) write_behind(head);
+  }
+
+  /// Removes the head that nothing followed, and the file if this object made it.
+  void take_back() const {
+    if (!descriptor_ || !was_empty_) return;
+    struct stat own {}, there {};
+    const bool under_its_name = ::fstat(descriptor_.get(), &own) == 0 && ::stat(target_.c_str(), &there) == 0 &&
+                                same_file(own, there);
+    if (made_ && under_its_name) ::unlink(target_.c_str());
+    else cut_back_to(0);
+  }
+
+  void open_itself() {
+    auto opened = open_locked(path_, O_WRONLY | O_CREAT | O_EXCL);
+    if (!opened.descriptor && errno == EEXIST) opened = open_locked(path_, O_WRONLY | O_CREAT);
+    if (!opened.descriptor) fail("cannot open", errno);
+    descriptor_ = std::move(opened.descriptor);
+    target_ = real_path(path_);
+    made_ = opened.is_new;
+    was_empty_ = opened.is_regular && opened.is_empty;
+    holds_old_ = opened.is_regular && !opened.is_empty;
+  }
+
+  /// A file beside the one that it will replace; both are locked.
+  void open_beside() {
+    // For writing: NFS gives no exclusive lock otherwise.
+    guard_ = open_locked(path_, O_WRONLY).descriptor;
+    if (!guard_ && errno != ENOENT) fail("cannot open", errno);
+    if (guard_) target_ = real_path(path_);
+    const auto fail_beside = [&](const std::string& why) { throw Error("cannot open '" + name_beside() + "': " + why); };
+    for (;;) {
+      auto opened = open_locked(name_beside(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+      if (opened.descriptor) {
+        descriptor_ = std::move(opened.descriptor);
+        break;
+      }
+      if (errno != EEXIST) fail_beside(std::strerror(errno));
+      // What no other run has locked, a killed one left.
+      const auto left = open_locked(name_beside(), O_WRONLY | O_NOFOLLOW);
+      if (!left.descriptor && errno == ENOENT) continue;
+      if (!left.descriptor) fail_beside(std::strerror(errno));
+      if (!left.is_regular) fail_beside("is no regular file");
+      if (::unlink(name_beside().c_str()) != 0) fail_beside(std::strerror(errno));
+    }
+    under_name_ = false;
+    if (struct stat old {}; guard_ && ::fstat(guard_.get(), &old) == 0)
+      static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
+  }
+
+  /// Where links lead, so that the file behind them is replaced or removed and they stay.
+  [[nodiscard]] static std::string real_path(const std::string& name) {
+    char* const real = ::realpath(name.c_str(), nullptr);
+    if (real == nullptr) return name;
+    std::string path = real;
+    std::free(real);
+    return path;
+  }
+
+  /// Returns none, with errno set, where the system does not open it. Throws Error where something else writes to the
+  /// file, or where that cannot be known: without a lock, two runs would write over each other's results unseen.
+  [[nodiscard]] Opened open_locked(const std::string& name, int flags) const {
+    for (;;) {
+      // O_NONBLOCK: opening a pipe would wait for a reader.
+      Opened opened{FileDescriptor(::open(name.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666))};
+      if (!opened.descriptor) return opened;
+      const int number = opened.descriptor.get();
+      ::fcntl(number, F_SETFL, ::fcntl(number, F_GETFL) & ~O_NONBLOCK);
+      struct stat info {};
+      if (::fstat(number, &info) != 0) return opened;
+      constexpr unsigned memory_devices = 1;  // /dev/null, /dev/full
+      if (S_ISCHR(info.st_mode) && major(info.st_rdev) == memory_devices) return opened;
+      opened.is_regular = S_ISREG(info.st_mode);
+      opened.is_empty = info.st_size == 0;
+      opened.is_new = (flags & O_EXCL) != 0;
+      const auto refuse = [&](const std::string& why) { throw Error("cannot write '" + path_ + "': " + why); };
+      const int problem = locking_problem(number);
+      if (problem == EWOULDBLOCK)
+        refuse("another run, or another option of this one, writes to it; expected a file of its own for each");
+      // A pipe or a terminal keeps nothing that could be written over.
+      if (!opened.is_regular) return opened;
+      if (problem != 0) {
+        if (opened.is_new) ::unlink(name.c_str());
+        refuse(std::string("it cannot be locked (") + std::strerror(problem) +
+               "), and two runs could write to it at once; expected a file where files can be locked, such as on a "
+               "local disk");
+      }
+      for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
+        if (struct stat other {}; ::fstat(standard, &other) == 0 && same_file(info, other))
+          refuse("the standard output or the standard error goes there; expected a file of its own");
+      // Between opening and locking, another run may have replaced the file.
+      if (struct stat now {}; ::stat(name.c_str(), &now) == 0 && same_file(info, now)) return opened;
+    }
+  }
+
+  /// 0, or the errno of locking.
+  [[nodiscard]] int locking_problem(int number) const {
+    while (lock_(number, LOCK_EX | LOCK_NB) != 0)
+      if (errno != EINTR) return errno;
+    return 0;
+  }
+
+  [[nodiscard]] static bool same_file(const struct stat& one, const struct stat& other) {
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  }
+
+  [[noreturn]] void fail(const char* what, int reason) const {
+    const char* hint = "";
+    if (reason == ESPIPE) hint = "; a regular file was expected, not a pipe or a terminal";
+    if (reason == ENXIO) hint = "; no program reads from this pipe";
+    throw Error(std::string(what) + " '" + path_ + "': " + std::strerror(reason) + hint);
+  }
+
+  [[nodiscard]] std::string name_beside() const { return target_ + ".new"; }
+  /// Such as /dev/null, which must not be replaced.
+  [[nodiscard]] static bool is_no_file(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  }
+
+  std::string path_;
+  /// Without links; what replace() replaces.
+  std::string target_;
+  Lock lock_;
+  bool under_name_ = true;
+  FileDescriptor descriptor_;
+  /// Holds the lock on the file that will be replaced, if there is one.
+  FileDescriptor guard_;
+  off_t size_ = 0;
+  /// What the file held when it was opened is in it still.
+  bool holds_old_ = false;
+  /// What to go back to: this object made the file; it was empty.
+  bool made_ = false, was_empty_ = false;
+  /// More than a head was to be written, or the file was closed.
+  bool changed_ = false;
+  std::string head_;
+};
+
+}  // namespace pace
