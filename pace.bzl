@@ -43,10 +43,6 @@ def _split(kwargs, of_runner):
     runner = {name: value for name, value in kwargs.items() if name in of_runner + _OF_BOTH}
     return runner, {name: value for name, value in kwargs.items() if name not in of_runner}
 
-def _defaults(args):
-    """A target's arguments with a mark behind them: options of the command line replace those before it."""
-    return args + ["--end-of-defaults"] if args else []
-
 def _refuse(where, kwargs, reasons):
     for name, reason in reasons.items():
         if kwargs.get(name):
@@ -94,7 +90,7 @@ def pace_test(
     optimised_test(
         name = name,
         program = _timed_program(name, srcs, deps, copts, of_program),
-        args = _defaults(args),
+        args = args,
         data = data,
         size = size,
         timeout = timeout,
@@ -114,7 +110,7 @@ def pace_binary(name, srcs, deps = [], args = [], data = [], tags = [], copts = 
     optimised_binary(
         name = name,
         program = _timed_program(name, srcs, deps, copts, of_program),
-        args = _defaults(args),
+        args = args,
         data = data,
         tags = tags,
         visibility = visibility,

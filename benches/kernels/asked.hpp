@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <regex>
 #include <string>
@@ -51,7 +50,6 @@ struct KernelsLine {
   std::optional<double> bandwidth_at_least;
   /// As given, by the names of options.
   std::vector<std::string> given;
-  std::map<std::string, std::string> values;
 
   [[nodiscard]] Generation as_of() const { return generation.value_or(Generation::newest); }
   [[nodiscard]] bool gated() const {
@@ -132,10 +130,7 @@ struct KernelsLine {
   };
   for (auto& option : options)
     option.read = [&line, name = std::string(option.names.back()), read = std::move(option.read)](Text text) {
-      const auto [before, is_new] = line.values.emplace(name, text);
-      if (before->second != text)
-        throw InputError({}, name + ": is given twice, as '" + before->second + "' and as '" + text + "'; expected it once");
-      if (is_new) line.given.push_back(name);
+      if (std::ranges::find(line.given, name) == line.given.end()) line.given.push_back(name);
       return read(text);
     };
   return options;

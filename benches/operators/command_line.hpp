@@ -156,7 +156,7 @@ inline void require_meaning(const CommandLine& line) {
 
 /// Catch2's parser with the bench's options; `line` must outlive it.
 [[nodiscard]] inline Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser, CommandLine& line) {
-  using harness::detail::option, harness::detail::list_option;
+  using harness::detail::option;
   using Text = const std::string&;
   auto& replay = line.replay;
   const auto text = [](std::string& to) { return [&to](Text given) { return to = given, !given.empty(); }; };
@@ -204,7 +204,7 @@ inline void require_meaning(const CommandLine& line) {
                    "operators: the baseline, then candidates (defaults to eager,torchscript,aot_inductor; not with "
                    "--compat)",
                    "names of back ends", given(line.backends));
-  parser |= list_option("--inductor-config", "name",
+  parser |= option("--inductor-config", "name",
                    "operators: one more back end: halide, autotune, max_autotune, coordinate_descent, simd, "
                    "no_simd, or OPTION=VALUE of Inductor's own; again for another", "a configuration of Inductor",
                    [&configs = line.inductor_configs](Text given) {

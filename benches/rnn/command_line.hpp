@@ -224,7 +224,7 @@ inline constexpr std::int64_t most_steps = 1'000'000;
 
 /// Catch2's parser with the bench's options; `line` must outlive it.
 [[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line) {
-  using harness::detail::option, harness::detail::list_option;
+  using harness::detail::option;
   using Text = const std::string&;
   const char* const from_0 = "a whole number from 0 to 2147483647";
   const char* const names = "names of runners, none of them twice";
@@ -286,7 +286,7 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                    "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
                    "alone (default)", "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
   parser |= Catch::Clara::Opt(line.inference)["--inference"]("rnn: forwards alone, without gradients");
-  parser |= list_option("--packages", "directory",
+  parser |= option("--packages", "directory",
                    "rnn: packages compiled beforehand, for runners such as py_aot_inductor; again for another",
                    "a folder's name", [&packages = line.packages](Text text) {
                      packages.push_back(text);

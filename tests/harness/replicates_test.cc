@@ -37,7 +37,7 @@ TEST_CASE("each process has files, a seed and a limit of its own over its parent
   const double endless = std::numeric_limits<double>::infinity();
   const Words words{"layer norm", "--processes=5", "--json:a.json", "--seed", "7"};
   auto expected = words;
-  expected.insert(expected.end(), {"--end-of-defaults", "--processes", "1", "--seed", "3", "--allow-undecided", "on",
+  expected.insert(expected.end(), {"--processes", "1", "--seed", "3", "--allow-undecided", "on",
                                    "--allow-unmeasured", "off"});
   CHECK(harness::detail::words_for_replicate(words, {}, 2, 3, pace::Nanoseconds(endless)) == expected);
   expected.insert(expected.end(), {"--time-limit", "9.500", "--csv", "b-2", "--json", "a-2.json", "--junit", "d.e/c-2.xml"});

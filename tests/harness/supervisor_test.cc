@@ -216,7 +216,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     for (const std::string option : {"--alpha 0.002", "--beta 0.02", "--disturbance 0.5", "--isolation off", "--patience 7"}) {
       // Without isolation, patience has no meaning.
       const std::string patience = option == "--isolation off" ? "" : "--patience 600";
-      const auto other = run("'waits to be interrupted'" + options + patience + " --end-of-defaults --resume " + option + files);
+      const auto other = run("'waits to be interrupted'" + options + patience + " --resume " + option + files);
       CHECK(other.code == 1);
       CHECK_THAT(other.err, ContainsSubstring("another configuration (" + option.substr(0, option.find(' ')) + ": "));
     }

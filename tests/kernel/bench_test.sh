@@ -119,7 +119,6 @@ block --csv "$work/nowhere/k.csv"; ends_with 1; says "nowhere/k.csv"
 block --csv "$work/k.out" --json "$work/./k.out"; ends_with 1; says "--csv and --json name the same file"
 block -k --profile; ends_with 1; says "--profile does not go together with --benchmark-kernels (-k)"
 block -k --output-directory "$work"; ends_with 1; says "--output-directory goes together with --profile"
-block --times 3 --times 4; ends_with 1; says "--times: is given twice, as '3' and as '4'; expected it once"
 run --package "$packages/block.pt2" --threads 100000; ends_with 1; says "--threads: '100000' does not do"
 for out in '>&-' '>/dev/full'; do
   bash -c "'$program' --package '$packages/block.pt2' --threads 1 --times 1 --repeat 1 $out" 2>"$work/err"; code=$?

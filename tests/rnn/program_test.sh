@@ -14,7 +14,7 @@ failures=0
 # so that with --nloops no step depends on the time that others took.
 defaults=()
 run_counted() {
-  "$program" --device cpu --seqLength 5 --input-size 4 --hidden_size 6 --miniBatch 3 "${defaults[@]}" --end-of-defaults "$@" >"$work/out" 2>"$work/err" </dev/null
+  "$program" --device cpu --seqLength 5 --input-size 4 --hidden_size 6 --miniBatch 3 "${defaults[@]}" "$@" >"$work/out" 2>"$work/err" </dev/null
   code=$?
   output=$(<"$work/out") errors=$(<"$work/err")
 }

@@ -30,7 +30,6 @@
 #include "pace/core/run_context.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
-#include "pace/harness/default_words.hpp"
 #include "pace/harness/exit_code.hpp"
 #include "pace/harness/replicate_sink.hpp"
 #include "pace/harness/this_program.hpp"
@@ -95,7 +94,7 @@ inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t
 [[nodiscard]] inline std::vector<std::string> words_for_replicate(std::vector<std::string> words,
                                                                   const ReplicateFiles& files, std::size_t process,
                                                                   std::uint64_t seed, Nanoseconds left) {
-  words.insert(words.end(), {end_of_defaults, "--processes", "1", "--seed", std::to_string(seed), "--allow-undecided", "on",
+  words.insert(words.end(), {"--processes", "1", "--seed", std::to_string(seed), "--allow-undecided", "on",
                              "--allow-unmeasured", "off"});
   // Seconds are read as a plain number.
   if (std::isfinite(left.count()))

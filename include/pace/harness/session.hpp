@@ -25,7 +25,6 @@
 #include "pace/harness/bazel_sinks.hpp"
 #include "pace/harness/build_id.hpp"
 #include "pace/harness/continuation.hpp"
-#include "pace/harness/default_words.hpp"
 #include "pace/harness/exit_code.hpp"
 #include "pace/harness/framework_xml.hpp"
 #include "pace/harness/replicates.hpp"
@@ -375,9 +374,7 @@ inline int main(int argc, char** argv, const SessionConfig& config = {}) {
   keep_freed_memory();
   report::ProgramOutput output;
   try {
-    auto words = over_defaults(argc, argv);
-    return output.exit_code(detail::run_session(static_cast<int>(words.size()) - 1, words.data(), config), "pace",
-                            exit_error);
+    return output.exit_code(detail::run_session(argc, argv, config), "pace", exit_error);
   } catch (const std::exception& error) {
     std::cerr << "pace: " << report::printable_lines(error.what()) << '\n';
     return exit_error;

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -120,30 +119,14 @@ inline constexpr const char* seconds_or_none = "a number of seconds from 0.00000
   return false;
 }
 
-/// An option that may be given again, for one more each time; `read` takes its text in, or does not.
+/// An option whose text `read` takes in, or does not. Given again, the last text counts, since a target's own arguments
+/// come before those of the command line; where `read` collects, there is one more each time.
 template <class Read>
-[[nodiscard]] Catch::Clara::Opt list_option(const char* name, const char* hint, const char* description,
+[[nodiscard]] Catch::Clara::Opt option(const char* name, const char* hint, const char* description,
                                        const char* expected, Read read) {
   return Catch::Clara::Opt(
       Catch::Clara::accept_many,
       [name, expected, read](const std::string& text) {
-        return read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched) : bad_value(name, text, expected);
-      },
-      hint)[name](description);
-}
-
-/// An option whose text `read` takes in, or does not. Given again it must say the same: one of two would have no effect.
-template <class Read>
-[[nodiscard]] Catch::Clara::Opt option(const char* name, const char* hint, const char* description,
-                                       const char* expected, Read read) {
-  const auto before = std::make_shared<std::optional<std::string>>();
-  return Catch::Clara::Opt(
-      Catch::Clara::accept_many,
-      [name, expected, read, before](const std::string& text) {
-        if (before->value_or(text) != text)
-          return ParserResult::runtimeError(std::string(name) + ": is given twice, as '" + **before + "' and as '" + text +
-                                            "'; expected it once");
-        *before = text;
         return read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched) : bad_value(name, text, expected);
       },
       hint)[name](description);
@@ -158,7 +141,7 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
 
 /// `parser` with pace's options added; what they are given goes to `options`, which must outlive the parser.
 [[nodiscard]] inline Catch::Clara::Parser with_pace_options(Catch::Clara::Parser parser, SessionOptions& options) {
-  using detail::option, detail::list_option, detail::read_seconds;
+  using detail::option, detail::read_seconds;
   using Text = const std::string&;
   Options& measuring = options.measuring;
 
@@ -170,7 +153,7 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
                    "a file name", [&options](Text text) { return options.junit = text, !text.empty(); });
   parser |= option("--save-baseline", "file", "pace: write what was measured, for --baseline", "a file name",
                    [&save = options.baseline.save](Text text) { return save = text, !text.empty(); });
-  parser |= list_option("--baseline", "file",
+  parser |= option("--baseline", "file",
                    "pace: compare with what --save-baseline wrote on this machine; several for several processes",
                    "a file name", [&files = options.baseline.compare_with](Text text) {
                      files.push_back(text);
@@ -221,9 +204,9 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
       "pace: go on from the --json file of an interrupted run with the same options");
   parser |= Catch::Clara::Opt(options.no_table)["--no-table"]("pace: print no table of results");
 
-  const auto set_budget = [&measuring](Text text) {
+  const auto set_budget = [&measuring, least_limit = measuring.hard_limit](Text text) {
     if (!read_seconds(text, measuring.budget, false)) return false;
-    measuring.hard_limit = std::max(measuring.hard_limit, measuring.budget);
+    measuring.hard_limit = std::max(least_limit, measuring.budget);
     return true;
   };
   options.budget_help = "pace: timed rounds of one comparison last this long (defaults to " +
