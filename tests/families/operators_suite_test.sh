@@ -123,7 +123,7 @@ run --repeats 9999999999; [[ $code != 0 ]] || complain "exit code 0"; says "a wh
 
 run --suite timm --suite-dir "$work/logs" --op aten.relu.default --backends eager,torchscript --output-dir "$out"; expect_code 1
 says "--output-dir has no meaning here, since nothing is written there"
-run --no-slower-than 2 --backends eager; expect_code 1; says "--no-slower-than has no meaning with --backends eager"
+run --no-slower-than 2 --backends eager; expect_code 1; says "--no-slower-than has nothing to judge: --backends names the baseline alone"
 for option in "--clock graph" "--clock cold" "--figures 0.1" "--patience 5 --isolation off"; do
   run --backends eager,torchscript $option; expect_code 1; says "${option%% *}"; says "has no meaning"
 done
