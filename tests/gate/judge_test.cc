@@ -141,6 +141,16 @@ TEST_CASE("three slow cycles that are each ten times beyond the limit decide, ei
   auto unknown = slow(1 / 20000.0, 3);
   unknown.context.iterations = 0;
   CHECK(NoSlowerThan(1.02).judge(unknown).verdict == Verdict::undecided);
+  // Words follow what decided: of eight cycles an interval may do, though none is that far beyond.
+  auto close = slow(20000, 8);
+  for (std::size_t i = 0; i < close.log_ratios.size(); ++i) close.log_ratios[i] = std::log(i % 2 == 0 ? 1.5 : 1.52);
+  const auto by_interval = NoSlowerThan(1.02).judge(close);
+  CHECK(by_interval.verdict == Verdict::passed);
+  CHECK_THAT(by_interval.message, ContainsSubstring(", proven to lie at or below 1.02x") && !ContainsSubstring("tenth"));
+  auto later = slow(1 / 20000.0, 5);
+  later.log_ratios[4] = 0;
+  CHECK_THAT(NoSlowerThan(1.02).judge(later).message,
+             ContainsSubstring(", in each of the first 4 cycles more than ten times 1.02x"));
   // One cycle that is not beyond it ends this kind of evidence.
   auto broken = slow(1 / 20000.0, 6);
   broken.log_ratios[1] = 0;

@@ -54,6 +54,15 @@ TEST_CASE("three large deviations decide at 0.1 %, if each is slow and none befo
   CHECK_THAT(p_after({{4, true}, {4, true}, {4, true}}), WithinRel(1e-4, 1e-9));
   for (const auto& other : {std::pair{4.0, false}, {3.3, true}, {-4.0, true}})
     CHECK(p_after({other, {4, true}, {4, true}, {4, true}}) > 1e-2);
+  // Which of the two bets decided is known.
+  stats::SequentialTest test(1), of_median(1, stats::Assumption::median);
+  for (auto* each : {&test, &of_median})
+    for (const double observation : {4.0, 4.0, 4.0, 1.0}) each->add(observation, true);
+  CHECK(test.far_above() == 3);
+  CHECK(test.far_below() == 0);
+  CHECK(test.p_above_by_wealth() > 1e-2);
+  CHECK(of_median.far_above() == 0);
+  CHECK(of_median.p_above() == of_median.p_above_by_wealth());
   // What was proven stays so.
   CHECK_THAT(p_after({{4, true}, {4, true}, {4, true}, {-4, true}}), WithinRel(1e-4, 1e-9));
 }

@@ -46,6 +46,10 @@ struct Evidence {
   double centre = 0, deviation = 0;
   /// P-values of "the centre is at or below the threshold" and of "at or above".
   double p_above = 1, p_below = 1;
+  /// The same without stats::LargeDeviationBet: what undecided_thresholds() goes by.
+  double p_above_by_interval = 1, p_below_by_interval = 1;
+  /// So many observations, from the first one on, won that bet on either side.
+  std::size_t far_above = 0, far_below = 0;
   /// Every observation is slow.
   bool slow = false;
 };
@@ -116,7 +120,14 @@ template <class Row = ImplementationResult>
     }
     evidence.p_above = test.p_above();
     evidence.p_below = test.p_below();
+    evidence.p_above_by_interval = test.p_above_by_wealth();
+    evidence.p_below_by_interval = test.p_below_by_wealth();
+    evidence.far_above = test.far_above();
+    evidence.far_below = test.far_below();
+    return evidence;
   }
+  evidence.p_above_by_interval = evidence.p_above;
+  evidence.p_below_by_interval = evidence.p_below;
   return evidence;
 }
 

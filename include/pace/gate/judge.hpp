@@ -125,10 +125,27 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `by_size`: they decide
-/// by stats::LargeDeviationBet, not by an interval. `stands`: no disturbance accounts for a verdict of `failed`.
+/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles by
+/// which stats::LargeDeviationBet was won.
+struct Ground {
+  bool shown = true;
+  std::size_t won = 0, observations = 0;
+};
+
+/// `, all of it above `, to be followed by the limit.
+[[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
+  if (ground.won == 0)
+    return std::string(ground.shown ? ", all of it " : ", proven to lie ") + (or_at ? "at or " : "") +
+           (above ? "above " : "below ");
+  return (ground.won == ground.observations ? std::string(", in every cycle ")
+                                            : ", in each of the first " + std::to_string(ground.won) + " cycles ") +
+         (above ? "more than ten times " : "less than a tenth of ");
+}
+
+/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no disturbance
+/// accounts for a verdict of `failed`.
 void conclude(auto& judgement, const auto& demand, const auto& context, const std::string& figures,
-              const std::string& rates, std::string open, bool by_size = false, bool stands = false) {
+              const std::string& rates, std::string open, const Ground& ground = {}, bool stands = false) {
   if (!context.impossible.empty()) {
     judgement.verdict = Verdict::invalid;
     judgement.acceptable = false;
@@ -147,15 +164,12 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   const bool smaller = smaller_is_better(demand);
   const std::string limit = demand.limit_text();
   const bool high = smaller == (judgement.verdict == Verdict::failed);
-  const std::string each = std::string(", in every cycle ") + (high ? "more than ten times " : "less than a tenth of ");
   switch (judgement.verdict) {
     case Verdict::passed:
-      judgement.message = figures + (by_size ? each : high ? ", all of it at or above " : ", all of it at or below ") +
-                          limit + rates;
+      judgement.message = figures + relation_text(ground, high, /*or_at=*/true) + limit + rates;
       break;
     case Verdict::failed:
-      judgement.message = figures + (by_size ? each : high ? ", all of it above " : ", all of it below ") + limit +
-                          rates + advice(demand);
+      judgement.message = figures + relation_text(ground, high, /*or_at=*/false) + limit + rates + advice(demand);
       if (disturbed) judgement.message += ". The machine was disturbed, which does not account for this: " + context.disturbance;
       break;
     default:
@@ -236,10 +250,12 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
            levels + "; " + cycles + "). " +
            forecast_text(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context);
   }
-  const double level = judgement.verdict == Verdict::passed ? pass_level : fail_level;
-  const bool by_size =
-      demand.method == Method::sequential && evidence.observations < fewest_for_verdict(level);
-  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, by_size,
+  // The bet on large deviations is what is named only where the interval would not have decided.
+  const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
+                                                                : evidence.p_below_by_interval <= fail_level;
+  const auto won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
+  const detail::Ground ground{figures.bounded, by_interval ? 0 : won, evidence.observations};
+  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
                    detail::beyond_any_disturbance(demand, evidence, observations));
   return judgement;
 }

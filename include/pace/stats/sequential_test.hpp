@@ -39,11 +39,17 @@ inline constexpr double largest_score = 2;
 }
 
 /// A bet on the size of deviations, for observations that each take so long that a dozen of them, the fewest by which
-/// Wealth decides anything, are more than can be had. What it assumes beyond symmetry: whatever came before, a slow
-/// observation whose centre is on one side of the threshold lies beyond it by ln 10 (a log ratio of ten times the
-/// threshold) on the other side with probability at most 1 %. Then a bet on that, at odds of 1 to 100, is a fair game,
-/// and a wealth that is staked whole each time is 100^n after n such observations in a row from the first one on, and
-/// nothing once there is another one. Ville's inequality holds for it as for Wealth.
+/// Wealth decides anything, are more than can be had. It does not need symmetry. What it assumes instead, of each
+/// observation whose centre is not on the far side of the threshold: whatever came before,
+///
+///     P(the observation is slow AND lies beyond the threshold, on the far side, by more than ln 10 | the past) <= 1 %.
+///
+/// The probability is that of both together, since whether an observation is slow is known only with its value: a stall
+/// makes it slow and large at once. (That 1 % of the slow ones are so large would do, too, but is more than is needed.)
+/// Then the stake, which is paid a hundredfold if both hold and is lost otherwise, has a mean of at most 1 given the past,
+/// so that a wealth that is staked whole each time is a nonnegative supermartingale that begins with 1: 100^n after n
+/// such observations in a row from the first one on, and nothing once there is another one. By Ville's inequality it
+/// ever reaches 100^n with probability at most 100^-n, so that the p-value may keep the most that the wealth ever was.
 class LargeDeviationBet {
  public:
   /// ln 10.
@@ -53,22 +59,27 @@ class LargeDeviationBet {
   /// By how much an observation lies beyond the threshold, and whether it took long enough for the assumption.
   void add(double deviation, bool slow) {
     unbroken_ = unbroken_ && slow && deviation > least;
-    if (unbroken_) p_value_ *= by_chance;
+    if (!unbroken_) return;
+    p_value_ *= by_chance;
+    ++won_;
   }
   /// Holds at every moment: at most 1.
   [[nodiscard]] double p_value() const { return p_value_; }
+  /// The observations that were slow and large, from the first one on.
+  [[nodiscard]] std::size_t won() const { return won_; }
 
  private:
   bool unbroken_ = true;
   double p_value_ = 1;
+  std::size_t won_ = 0;
 };
 
 /// Two tests by betting at once, fed with one observation at a time: that the centre lies above the threshold (against
 /// "at or below"), and that it lies below (against "at or above"). See Wealth for what they prove; centres may move
 /// from observation to observation, as long as each is on the side that the hypothesis says. No allocation.
 ///
-/// Where observations are symmetric, each of the two is a Wealth and a LargeDeviationBet, which share its error rate
-/// (Bonferroni): 99 % of it and 1 %. At a rate of 0.1 %, three large deviations decide, or twelve observations of one
+/// Under Assumption::symmetry, each of the two is a Wealth and a LargeDeviationBet (which has an assumption of its own),
+/// which share its error rate (Bonferroni): 99 % of it and 1 %. Under Assumption::median it is a Wealth alone. At a rate of 0.1 %, three large deviations decide, or twelve observations of one
 /// sign, as many as without sharing.
 class SequentialTest {
  public:
@@ -99,11 +110,20 @@ class SequentialTest {
   /// P-values of "the centre is at or below the threshold" and of "at or above".
   [[nodiscard]] double p_above() const { return p_value(above_, far_above_); }
   [[nodiscard]] double p_below() const { return p_value(below_, far_below_); }
+  /// The same of Wealth alone, at its share of the error rate: what confidence_sequence() goes by.
+  [[nodiscard]] double p_above_by_wealth() const { return p_by_wealth(above_); }
+  [[nodiscard]] double p_below_by_wealth() const { return p_by_wealth(below_); }
+  /// Observations that won the LargeDeviationBet on either side; 0 where none is made.
+  [[nodiscard]] std::size_t far_above() const { return assumption_ == Assumption::symmetry ? far_above_.won() : 0; }
+  [[nodiscard]] std::size_t far_below() const { return assumption_ == Assumption::symmetry ? far_below_.won() : 0; }
 
  private:
+  [[nodiscard]] double p_by_wealth(const Wealth& wealth) const {
+    return assumption_ == Assumption::symmetry ? std::min(1.0, wealth.p_value() / wealth_share) : wealth.p_value();
+  }
   [[nodiscard]] double p_value(const Wealth& wealth, const LargeDeviationBet& bet) const {
     if (assumption_ != Assumption::symmetry) return wealth.p_value();
-    return std::min({1.0, wealth.p_value() / wealth_share, bet.p_value() / large_deviation_share});
+    return std::min(p_by_wealth(wealth), bet.p_value() / large_deviation_share);
   }
 
   double threshold_;
