@@ -1,6 +1,7 @@
 // Results of several processes, such as --runs_per_test or shards leave them, judged with the process as the unit.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "pace/baseline/compare_program.hpp"
 #include "pace/baseline/results_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/expectation.hpp"
@@ -41,9 +43,10 @@ namespace pace::selftest {
   return findings;
 }
 
-/// Prints the table. Returns 0 if every gate is open, 1 if one is closed. Throws Error if a file cannot be read or is
-/// there twice, or if there is nothing to judge.
-inline int merge_runs(const std::vector<std::string>& paths, const Expectation& expectation, std::ostream& out) {
+/// Prints the table. Returns 0 if every gate is open, 1 if one is closed, 43 if one is let through undecided and
+/// `allow_undecided` is not set. Throws Error if a file cannot be read or is there twice, or if there is nothing to judge.
+inline int merge_runs(const std::vector<std::string>& paths, const Expectation& expectation, std::ostream& out,
+                      bool allow_undecided = false) {
   gate::Replicates replicates;
   std::vector<baseline::ResultsFile> files;
   for (const auto& path : paths) {
@@ -55,15 +58,19 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
   }
   if (replicates.gates().empty()) throw Error("the files hold no speed-ups to judge");
   report::print(replicates, out);
-  return replicates.acceptable() ? 0 : 1;
+  if (!replicates.acceptable()) return baseline::not_acceptable;
+  const auto is_unresolved = [](const gate::ReplicatedGate& gate) { return gate.judgement.unresolved; };
+  return !allow_undecided && std::ranges::any_of(replicates.gates(), is_unresolved) ? baseline::not_resolved
+                                                                                   : baseline::all_acceptable;
 }
 
 inline constexpr const char* merge_usage =
-    R"(merge_runs [--no-slower-than FACTOR | --speedup-at-least FACTOR] RESULTS.json...
+    R"(merge_runs [--no-slower-than FACTOR | --speedup-at-least FACTOR] [--allow-undecided] RESULTS.json...
 
 Each file is what one process wrote with --json, or left as results.json in its undeclared outputs (--runs_per_test).
 Judges every candidate's speed-up over the baseline of its own run; the process is what is drawn at random, so it is the
-unit. Without an option: --no-slower-than 1.02. Exit code: 0 if every gate is open, 1 if one is closed, 2 on bad input.
+unit. Without an option: --no-slower-than 1.02. Exit code: 0 if every gate is open, 1 if one is closed, 2 on bad input, 43
+if none is closed but a guard is let through undecided (0 with --allow-undecided).
 )";
 
 namespace detail {
@@ -85,6 +92,7 @@ namespace detail {
                                             std::ostream& out) {
   std::optional<Expectation> expectation;
   std::vector<std::string> files;
+  bool allow_undecided = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--help") return out << merge_usage, 0;
@@ -95,6 +103,8 @@ namespace detail {
       const double factor = detail::factor_of(word, words[i]);
       if (word == "--no-slower-than") expectation = NoSlowerThan(factor);
       else expectation = SpeedupAtLeast(factor);
+    } else if (word == "--allow-undecided") {
+      allow_undecided = true;
     } else if (word.starts_with("--")) {
       throw Error("unknown option " + word + "; see --help");
     } else {
@@ -102,7 +112,7 @@ namespace detail {
     }
   }
   if (files.empty()) throw Error("expected files of results; see --help");
-  return merge_runs(files, expectation.value_or(NoSlowerThan(1.02)), out);
+  return merge_runs(files, expectation.value_or(NoSlowerThan(1.02)), out, allow_undecided);
 }
 
 }  // namespace pace::selftest

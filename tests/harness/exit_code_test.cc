@@ -80,6 +80,8 @@ TEST_CASE("no option allows a device to be lost") {
   account.add(comparison("other"));
   CHECK(ending(account, true, true).code == 42);
   CHECK(ending(account, true, true).said == "pace: 1 comparison lost the device\n");
+  std::ostringstream said;
+  CHECK(account.exit_code(pace::harness::exit_unmeasured, true, true, said) == 42);
 }
 
 TEST_CASE("tests that neither compare nor assert measure nothing") {
@@ -94,6 +96,20 @@ TEST_CASE("tests that neither compare nor assert measure nothing") {
   compares.add_tests(2, 0);
   compares.add(comparison("case"));
   CHECK(ending(compares).code == 0);
+}
+
+TEST_CASE("tests that are skipped after something was measured do not say that nothing was") {
+  RunAccount account;
+  account.add(comparison("case"));
+  std::ostringstream said, allowed, nothing;
+  CHECK(account.exit_code(4, false, false, said) == 4);
+  CHECK(said.str() == "pace: every test was skipped, though not before 2 implementations were measured (exit code 4; 0 "
+                      "with --allow-unmeasured on)\n");
+  CHECK(account.exit_code(4, false, true, allowed) == 0);
+  account.add(comparison("late", Outcome::unreached));
+  CHECK(account.exit_code(4, false, true, allowed) == 43);
+  CHECK(RunAccount().exit_code(4, false, false, nothing) == 4);
+  CHECK(nothing.str() == "pace: every test was skipped; nothing was measured (exit code 4; 0 with --allow-unmeasured on)\n");
 }
 
 TEST_CASE("rows of a program without comparisons count as they are") {

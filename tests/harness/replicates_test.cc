@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <csignal>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
@@ -123,6 +129,89 @@ TEST_CASE("a wrong implementation is a problem that no further process mends") {
   CHECK_THROWS_AS(harness::detail::read_left(path), pace::InputError);
   std::remove(path.c_str());
   CHECK_THROWS_AS(harness::detail::read_left(path), pace::InputError);
+}
+
+TEST_CASE("a device that a process lost is a problem, though all that was to be measured was not reached") {
+  const std::string path = "lost.jsonl";
+  {
+    harness::ReplicateSink sink(path);
+    pace::Result result;
+    result.name = "case";
+    result.lost_device = "an illegal address";
+    auto row = measured(0.1);
+    row.outcome = pace::Outcome::unreached;
+    result.implementations = {row};
+    sink.write(result);
+  }
+  CHECK(harness::detail::read_left(path).problems == Words{"'case': the device was lost: an illegal address"});
+  std::remove(path.c_str());
+}
+
+TEST_CASE("what no process reached, and what is undecided without figures, is not forgotten") {
+  const std::string path = "open.jsonl";
+  auto late = measured(0.1);
+  late.outcome = pace::Outcome::unreached;
+  late.log_ratios.clear();
+  const auto leave = [&](const pace::ImplementationResult& row) {
+    harness::ReplicateSink sink(path);
+    pace::Result result;
+    result.name = "case";
+    result.implementations = {row};
+    sink.write(result);
+    sink.write(row, pace::NoSlowerThan(1.02).judge(row));
+    sink.finish();
+    return harness::detail::read_left(path);
+  };
+  const auto ending = [](const harness::detail::Rest& rest, const std::vector<pace::gate::ReplicatedGate>& gates = {}) {
+    harness::RunAccount account;
+    std::ostringstream said;
+    CHECK(rest.tell(account, gates));
+    return account.exit_code(0, false, true, said);
+  };
+  const auto left = leave(late);
+  CHECK(left.findings.empty());
+  REQUIRE(left.open.size() == 1);
+  CHECK(left.open[0].acceptable);
+  harness::detail::Rest rest;
+  rest.add(left);
+  CHECK(ending(rest) == harness::exit_undecided);
+  // Another process measured it, and has figures for the gate.
+  const auto found = leave(measured(0.1));
+  REQUIRE(found.findings.size() == 1);
+  rest.add(found);
+  CHECK(ending(rest) == harness::exit_undecided);
+  CHECK(ending(rest, {{found.findings[0], {0.1}, {.verdict = pace::Verdict::passed, .acceptable = true}, 0}}) == 0);
+  std::remove(path.c_str());
+}
+
+TEST_CASE("a signal leaves no file under a name that several processes share, nor changes one that was there") {
+  const int number = GENERATE(SIGINT, SIGTERM);
+  std::remove("new.json");
+  std::ofstream("old.csv") << "earlier";
+  const auto content = [](const char* path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const harness::detail::NameLocks locks({.csv = "old.csv", .json = "new.json"});
+    if (!std::ifstream("new.json").is_open()) ::_exit(2);
+    ::raise(number);
+    ::_exit(1);
+  }
+  const auto status = pace::subject::detail::wait_for(child);
+  CHECK(status.code == 0);
+  CHECK(status.signal == number);
+  CHECK_FALSE(std::ifstream("new.json").is_open());
+  CHECK(content("old.csv") == "earlier");
+  {
+    const harness::detail::NameLocks locks({.csv = "old.csv", .json = "new.json"});
+    CHECK(std::ifstream("new.json").is_open());
+  }
+  CHECK_FALSE(std::ifstream("new.json").is_open());
+  CHECK(content("old.csv") == "earlier");
+  std::remove("old.csv");
 }
 
 TEST_CASE("a process that other work disturbed has found nothing, but knows of the gate") {

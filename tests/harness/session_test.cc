@@ -523,6 +523,30 @@ TEST_CASE("several processes that measure nothing are what one is") {
   CHECK(run("'fast enough' --processes 2 --allow-unmeasured on").code == 1);  // no samples to replicate
 }
 
+TEST_CASE("several processes leave nothing undecided unsaid that one would say") {
+  const auto guards = run("'measures,open guard in one combination' --processes 12 --disturbance 1");
+  INFO(guards.out << guards.err);
+  CHECK(guards.code == 43);
+  CHECK_THAT(guards.err, ContainsSubstring("pace: 1 guard was let through undecided"));
+  CHECK(run("'measures,open guard in one combination' --processes 12 --disturbance 1 --allow-undecided on").code == 0);
+  for (const std::string test : {"'correct in its time'", "'correctness alone in its time'"}) {
+    const std::string late = " --processes 3 --time-limit 1e-9 --allow-unmeasured on";
+    CAPTURE(test);
+    CHECK(run(test + late).code == 43);
+    CHECK(run(test + late + " --allow-undecided on").code == 0);
+    const auto beside = run("'fast enough," + test.substr(1) + " --processes 2 --time-limit 1e-9");
+    CHECK(beside.code == 43);
+    CHECK_THAT(beside.err, ContainsSubstring("pace: 2 implementations were not reached in time"));
+  }
+}
+
+TEST_CASE("an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {
+  CHECK(run("skips --allow-unmeasured on --junit /dev/full").code == 1);
+  const auto skipped = run("skips --allow-unmeasured on --extra incomplete");
+  CHECK(skipped.code == 1);
+  CHECK_THAT(skipped.err, ContainsSubstring("pace: a line was left out"));
+}
+
 TEST_CASE("a run that measured nothing has an exit code of its own, unless that is allowed") {
   for (const std::string isolation : {" --isolation on", " --isolation off"}) {
     const auto skipped = run("skips" + isolation);

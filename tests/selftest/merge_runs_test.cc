@@ -66,7 +66,11 @@ TEST_CASE("every file is one process") {
   CHECK(merge_runs(all, pace::SpeedupAtLeast(0.8), claim) == 0);
   CHECK_THAT(claim.str(), ContainsSubstring("passed"));
   // Two prove nothing, however alike.
-  CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer) == 0);
+  CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer) == 43);
+  CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer, true) == 0);
+  CHECK(pace::selftest::merge_runs_program({"--allow-undecided", a.path(), b.path()},
+                                           [](const std::string& path) { return path; }, fewer) == 0);
+  CHECK(merge_runs({a.path(), b.path()}, pace::SpeedupAtLeast(1.02), fewer, true) == 1);
   CHECK_THAT(fewer.str(), ContainsSubstring("undecided"));
 }
 
@@ -74,7 +78,7 @@ TEST_CASE("what was disturbed says nothing, and what is wrong cannot be outvoted
   const File good("good.json", 1.0), disturbed("disturbed.json", 0.5, "Other work took part."),
       wrong("wrong.json", 1.0, "", pace::Outcome::wrong);
   std::ostringstream out;
-  CHECK(merge_runs({good.path(), disturbed.path()}, pace::NoSlowerThan(1.02), out) == 0);
+  CHECK(merge_runs({good.path(), disturbed.path()}, pace::NoSlowerThan(1.02), out) == 43);
   CHECK_THAT(out.str(), ContainsSubstring("1.000x"));
   CHECK_THROWS_AS(merge_runs({good.path(), wrong.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
   CHECK_THROWS_AS(merge_runs({disturbed.path()}, pace::NoSlowerThan(1.02), out), pace::Error);

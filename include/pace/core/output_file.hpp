@@ -51,6 +51,8 @@ class OutputFile {
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Whether this object made the file under its name.
+  [[nodiscard]] bool is_new() const { return made_; }
 
   /// What was written takes the place of what was there under the name, at once. Throws Error.
   void replace() {

@@ -29,9 +29,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// The exit code of a run in which nothing was measured, for a reason that it states in `errors`.
-[[nodiscard]] inline int exit_without_figures(const std::string& reason, bool allow_unmeasured, std::ostream& errors) {
-  errors << "pace: " << reason << "; nothing was measured"
+/// Of bad options, of files that cannot be written, and of results that got lost. Catch2's own codes are 2 (no test
+/// ran), 3 (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
+inline constexpr int exit_error = 1;
+
+/// The exit code of a run in which nothing was measured, as `why` says, which goes to `errors`.
+[[nodiscard]] inline int exit_without_figures(const std::string& why, bool allow_unmeasured, std::ostream& errors) {
+  errors << "pace: " << why
          << detail::fate_of_exit(exit_unmeasured, allow_unmeasured, "--allow-unmeasured");
   return allow_unmeasured ? 0 : exit_unmeasured;
 }
@@ -67,20 +71,24 @@ class RunAccount {
     assertions_ += assertions;
   }
 
-  /// Why nothing was measured in a run that ended with Catch2's `code`; empty where something was, or a test failed.
+  /// Why a run that ended with Catch2's `code` ends with `exit_unmeasured`; empty where it does not.
   [[nodiscard]] std::string why_unmeasured(int code) const {
-    if (code == exit_unmeasured) return "every test was skipped";
+    const auto nothing = [](const std::string& reason) { return reason + "; nothing was measured"; };
+    if (code == exit_unmeasured)
+      return measured_ == 0 ? nothing("every test was skipped")
+                            : "every test was skipped, though not before " + std::to_string(measured_) +
+                                  (measured_ == 1 ? " implementation was measured" : " implementations were measured");
     if (code != 0) return {};
-    if (has_rows_) return measured_ == 0 ? "no implementation could be measured" : "";
-    return tests_ > 0 && assertions_ == 0 ? "no test made a comparison or an assertion" : "";
+    if (has_rows_) return measured_ == 0 ? nothing("no implementation could be measured") : "";
+    return tests_ > 0 && assertions_ == 0 ? nothing("no test made a comparison or an assertion") : "";
   }
   /// Whether nothing was published.
   [[nodiscard]] bool empty() const { return !has_rows_; }
 
-  /// `code` unless that is 0 and must not stay so; then it says why in `errors`.
+  /// `code` unless that is 0, or `exit_unmeasured`, and must not stay so; then it says why in `errors`.
   [[nodiscard]] int exit_code(int code, bool allow_undecided, bool allow_unmeasured, std::ostream& errors) const {
     // What was not reached for it is no matter of time, which options allow.
-    if (code == 0 && lost_ > 0) {
+    if ((code == 0 || code == exit_unmeasured) && lost_ > 0) {
       errors << "pace: " << lost_ << (lost_ == 1 ? " comparison" : " comparisons") << " lost the device\n";
       return exit_failed;
     }

@@ -1,11 +1,13 @@
 // --processes: a program runs its tests in several processes of itself, one after another, and judges their gates.
 #pragma once
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -13,10 +15,12 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,9 +28,11 @@
 #include "pace/core/error.hpp"
 #include "pace/core/file_descriptor.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/inherited_signals.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/read_file.hpp"
+#include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
@@ -147,29 +153,162 @@ class UnnamedFile {
   return status.signal != 0 ? 128 + status.signal : status.code;
 }
 
+/// Locks on the names that were given for files: another run, or another option, with such a name is refused. A file that
+/// was made for that is gone when the object is, and when a signal to end the process comes before. One object at a time.
+class NameLocks {
+ public:
+  /// Throws Error where something else writes to one of the files.
+  explicit NameLocks(const ReplicateFiles& files) {
+    // Between making a file and noting it down, no signal may come.
+    const Blocked blocked;
+    made().count = 0;
+    owner() = ::getpid();
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      struct sigaction action {};
+      action.sa_handler = &end_by_signal;
+      ::sigaction(signals[i], inherited_signals.ignores(signals[i]) ? nullptr : &action, &before_[i]);
+    }
+    try {
+      for (const auto* path : {&files.csv, &files.json, &files.junit}) {
+        if (path->empty()) continue;
+        locks_.push_back(std::make_unique<OutputFile>(*path));
+        if (locks_.back()->is_new()) made().paths[made().count++] = locks_.back()->path().c_str();
+      }
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+  NameLocks(const NameLocks&) = delete;
+  NameLocks& operator=(const NameLocks&) = delete;
+  ~NameLocks() { give_back(); }
+
+ private:
+  static constexpr std::array<int, 4> signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+  /// While it lives, these signals wait.
+  class Blocked {
+   public:
+    Blocked() {
+      sigset_t ending;
+      ::sigemptyset(&ending);
+      for (const int number : signals) ::sigaddset(&ending, number);
+      ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+    }
+    Blocked(const Blocked&) = delete;
+    Blocked& operator=(const Blocked&) = delete;
+    ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+   private:
+    sigset_t before_;
+  };
+
+  struct Made {
+    std::array<const char*, 3> paths{};
+    std::size_t count = 0;
+  };
+  [[nodiscard]] static Made& made() {
+    static Made made;
+    return made;
+  }
+  [[nodiscard]] static pid_t& owner() {
+    static pid_t owner = 0;
+    return owner;
+  }
+
+  /// Then the process ends as if it had no handler. A child that has not called exec yet has the handler, not the files.
+  static void end_by_signal(int number) {
+    if (::getpid() == owner())
+      for (std::size_t i = 0; i < made().count; ++i) ::unlink(made().paths[i]);
+    ::signal(number, SIG_DFL);
+    ::raise(number);
+  }
+
+  void give_back() {
+    const Blocked blocked;
+    made().count = 0;
+    locks_.clear();
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+  }
+
+  std::vector<std::unique_ptr<OutputFile>> locks_;
+  std::array<struct sigaction, signals.size()> before_{};
+};
+
+/// What all processes left that is no finding on a speed-up.
+class Rest {
+ public:
+  void add(const Left& left) {
+    for (const auto& row : left.rows) rows_[{row.comparison, row.implementation}] |= row.measured;
+    for (const auto& each : left.open) {
+      auto [known, is_new] = open_.emplace(std::tuple{each.comparison, each.implementation, each.expectation}, each);
+      known->second.acceptable = known->second.acceptable && each.acceptable;
+    }
+  }
+
+  /// Into `account`: implementations, which count as unreached if no process measured them, and `gates`, those among them
+  /// that no process has figures for. Returns whether all of these are open.
+  [[nodiscard]] bool tell(RunAccount& account, const std::vector<gate::ReplicatedGate>& gates) const {
+    for (const auto& [name, measured] : rows_) {
+      Result result;
+      result.name = name.first;
+      auto& row = result.implementations.emplace_back();
+      row.name = name.second;
+      row.outcome = measured ? Outcome::measured : Outcome::unreached;
+      account.add(result);
+    }
+    const auto add = [&](const std::string& comparison, const std::string& implementation, const Judgement& judgement) {
+      ImplementationResult row;
+      row.name = implementation;
+      row.context.comparison = comparison;
+      account.add(row, judgement);
+    };
+    for (const auto& gate : gates) add(gate.first.comparison, gate.first.implementation, gate.judgement);
+    bool acceptable = true;
+    for (const auto& [key, each] : open_) {
+      const bool has_figures = std::any_of(gates.begin(), gates.end(), [&each = each](const gate::ReplicatedGate& gate) {
+        return gate.first.comparison == each.comparison && gate.first.implementation == each.implementation &&
+               gate.first.expectation == each.expectation;
+      });
+      if (has_figures) continue;
+      acceptable = acceptable && each.acceptable;
+      add(each.comparison, each.implementation,
+          {.expectation = each.expectation, .verdict = Verdict::undecided, .acceptable = each.acceptable,
+           .unresolved = each.acceptable});
+    }
+    return acceptable;
+  }
+
+ private:
+  /// By comparison and implementation: whether a process measured it.
+  std::map<std::pair<std::string, std::string>, bool> rows_;
+  /// By comparison, implementation and expectation.
+  std::map<std::tuple<std::string, std::string, std::string>, OpenQuestion> open_;
+};
+
 }  // namespace detail
 
 /// Runs at most `most` processes of this program with the same command line, each with a seed and `files` of its own,
-/// until every gate is decided. Returns the exit code of the program: 0 if all gates are open, 42 (Catch2's for a failed
-/// test) if one is closed, 43 if one is open though undecided and `allow_undecided` is not set, 1 if one failed for any
-/// other reason. A process that measures nothing ends the run with 4; if `allow_unmeasured` is set it is left out, and the
-/// code is 0 where all of them are. Throws Error if something else writes to one of the files.
+/// until every gate is decided. Returns the exit code of the program: 0 if all gates are open; exit_failed if one is
+/// closed, or a test of a process failed; exit_undecided if one is open though undecided, or an implementation was reached
+/// by no process, and `allow_undecided` is not set; exit_error if a process ended in any other way. A process that measures
+/// nothing ends the run with exit_unmeasured; if `allow_unmeasured` is set it does not, and where all of them are such the
+/// code is that of one of them: 0 unless something was not reached. Throws Error if something else writes to one of the files.
 [[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files,
                                         std::size_t most, std::uint64_t seed, bool allow_undecided,
                                         bool allow_unmeasured, std::ostream& out, std::ostream& err) {
   SplitMix64 seeds(seed);
   gate::Replicates replicates;
   clock::WallClock clock;
-  // Under the names that were given lie locks: another run, or another option, with such a name is refused.
-  std::vector<std::unique_ptr<OutputFile>> locks;
-  for (const auto* path : {&files.csv, &files.json, &files.junit})
-    if (!path->empty()) locks.push_back(std::make_unique<OutputFile>(*path));
+  detail::Rest rest;
+  const detail::NameLocks locks(files);
   const auto before = detail::state_of_first_files(files);
   const auto& deadline = run_context().deadline;
   Nanoseconds longest{};
   for (std::size_t process = 1; process <= most && !replicates.decided(); ++process) {
     const Nanoseconds start = clock.now();
-    if (deadline && start + longest > deadline->time) {
+    // The first one runs even if no time is left, so that what it does not reach is known by name.
+    if (process > 1 && deadline && start + longest > deadline->time) {
       out << "no further process: " << deadline->reason << '\n';
       break;
     }
@@ -184,9 +323,10 @@ class UnnamedFile {
     const auto complain = [&](const std::string& what) {
       err << "pace: process " << process << ' ' << what << ". What it printed:\n"
           << read_file(output.path(), "what it printed") << std::flush;
-      return code == exit_failed || code == exit_unmeasured ? code : 1;
+      return code == exit_failed || code == exit_unmeasured ? code : exit_error;
     };
     if (code == exit_unmeasured && allow_unmeasured) {
+      rest.add(detail::read_left(found.path()));
       out << "process " << process << " of at most " << most << " measured nothing\n" << std::flush;
       continue;
     }
@@ -194,24 +334,29 @@ class UnnamedFile {
     const auto left = detail::read_left(found.path());
     if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
     if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
-    if (left.findings.empty()) return complain("judged no speed-up, so there is nothing to replicate");
+    const bool reached_all = std::all_of(left.rows.begin(), left.rows.end(), [](const auto& row) { return row.measured; });
+    // What was not reached, or left undecided, might have been a judgement.
+    if (left.findings.empty() && left.open.empty() && reached_all)
+      return complain("judged no speed-up, so there is nothing to replicate");
+    rest.add(left);
     replicates.add_process(left.findings);
     longest = std::max(longest, clock.now() - start);
     out << "process " << process << " of at most " << most << '\n' << std::flush;
   }
-  if (replicates.gates().empty())
-    return exit_without_figures("no process could measure anything", allow_unmeasured, err);
-  report::print(replicates, out);
-  out << std::flush;
-  if (!replicates.acceptable()) return exit_failed;
   RunAccount account;
-  for (const auto& gate : replicates.gates()) {
-    ImplementationResult row;
-    row.name = gate.first.implementation;
-    row.context.comparison = gate.first.comparison;
-    account.add(row, gate.judgement);
+  const bool rest_is_open = rest.tell(account, replicates.gates());
+  if (account.empty() && replicates.gates().empty())
+    return exit_without_figures("no process could measure anything; nothing was measured", allow_unmeasured, err);
+  if (!replicates.gates().empty()) {
+    report::print(replicates, out);
+    out << std::flush;
+    if (!replicates.acceptable()) return exit_failed;
   }
-  return account.exit_code(0, allow_undecided, false, err);
+  if (!rest_is_open) {
+    err << "pace: a claim was not measured by any process, so that it is not proven\n" << std::flush;
+    return exit_failed;
+  }
+  return account.exit_code(0, allow_undecided, allow_unmeasured, err);
 }
 
 }  // namespace pace::harness

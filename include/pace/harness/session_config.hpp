@@ -44,8 +44,4 @@ struct SessionConfig {
   std::map<std::string, std::string> environment;
 };
 
-/// Of bad options, of files that cannot be written, and of results that got lost. Catch2's own codes are 2 (no test
-/// ran), 3 (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
-inline constexpr int exit_error = 1;
-
 }  // namespace pace::harness
