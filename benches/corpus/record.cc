@@ -30,7 +30,7 @@ void record_training_step(const std::string& name, const std::filesystem::path& 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const pace::report::ProgramOutput output;
+  pace::report::ProgramOutput output;
   if (argc != 2) {
     std::cerr << "usage: " << argv[0] << " DIRECTORY\nRecords the shipped models into files of that directory.\n";
     return 2;
@@ -46,4 +46,5 @@ int main(int argc, char** argv) {
     std::cerr << error.what() << '\n';
     return 1;
   }
+  return output.exit_code(0, "record");
 }
