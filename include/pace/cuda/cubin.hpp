@@ -4,13 +4,11 @@
 #include <cuda.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/cuda/driver.hpp"
 
 namespace pace::cuda {
@@ -18,11 +16,10 @@ namespace pace::cuda {
 /// Loaded for the context of the current device, until it is destroyed.
 class Cubin {
  public:
-  /// Throws Error if the file cannot be read, Refused with the driver's words if it is no cubin for this device.
+  /// Throws InputError if the file cannot be read or is empty, Refused with the driver's words if it is no cubin for this device.
   explicit Cubin(const std::filesystem::path& file) : name_(file.string()) {
-    std::ifstream stream(file, std::ios::binary);
-    std::vector<char> image{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    if (image.empty()) throw Error(name_ + ": expected a compiled kernel (cubin), but there is no such file, or it is empty");
+    const std::string image = read_file(name_, "a compiled kernel (cubin)");
+    if (image.empty()) throw InputError({name_}, "is empty; expected a compiled kernel (cubin)");
     static const auto load = driver_function<Load>("cuModuleLoadData");
     require(load(&module_, image.data()), "loading " + name_);
   }
