@@ -33,7 +33,9 @@ differ, and from five in all on the verdict rests on that. With fewer it rests o
   --no-slower-than FACTOR    fail what is proven to take more than this times the old time (defaults to 1.02)
   --speedup-at-least FACTOR  instead: pass only what is proven to be this much faster
   --by time|speedup          compare times, or speed-ups over the baseline of each file's own run (defaults to time)
-  --process-spread SHARE     standard deviation between processes, such as 0.01, if you know it (assumed: 0.05)
+  --process-spread SHARE     standard deviation of times between processes as a share of the time, if you know it: 0.01
+                             is 1 % (0.000001 to 10; where it is not given, a side's own scatter counts from five
+                             processes in all on, and 0.05 with fewer)
   --undecided-fails          an open question closes the gate (exit code 1)
   --allow-undecided          exit code 0, not 43, for a guard that is let through undecided
   --alpha RATE, --beta RATE  wrong verdicts on the dear side and on the cheap side, per comparison (0.001, 0.01)
