@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/new_folders.hpp"
 #include "pace/families/models/driver/dashboard.hpp"
 #include "pace/report/output_file.hpp"
 
@@ -87,7 +88,7 @@ inline void report_dashboard(const DashboardRuns& runs, const std::optional<Dash
   const auto all = detail::all_figures(runs, options);
   std::set<std::string> tables;
   for (const auto& [key, _] : all) tables.insert(key.table());
-  std::filesystem::create_directories(folder);
+  const NewFolders folders(folder);
   const std::filesystem::path place(folder);
   std::string summary;
   using Figure = std::string DashboardFigures::*;
