@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <ios>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -20,6 +21,7 @@
 #include "benches/models/world.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/memory.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/families/models/config_file.hpp"
 #include "pace/families/models/driver/batch_sizes.hpp"
 #include "pace/families/models/driver/digest.hpp"
@@ -92,8 +94,18 @@ class Run {
   Run(CommandLine line, const World& world, std::string program, std::vector<std::string> words, std::ostream& out,
       std::ostream& errors)
       : line_(std::move(line)), world_(world), program_(std::move(program)), words_(std::move(words)), out_(out),
-        errors_(errors), config_(read_config()), files_(line_.output, context(), world_.models) {
-    if (!line_.batch_size_file.empty()) batch_sizes_.emplace(models::find_batch_size_file(line_.batch_size_file));
+        errors_(errors), context_{line_.settings, line_.configuration} {
+    // Each file is read once, so that its digest is that of what is used.
+    if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
+      config_ = models::parse_config(*text, line_.config_file, models::names_of(world_.models),
+                                     [this](const std::string& what) { note(what); });
+    line_.output.baseline_text = read_input("--baseline", line_.output.baseline, "a CSV file");
+    const std::string sizes =
+        line_.batch_size_file.empty() ? "" : models::find_batch_size_file(line_.batch_size_file);
+    if (const auto text = read_input("--batch-size-file", sizes, models::BatchSizes::expected))
+      batch_sizes_.emplace(sizes, *text);
+    describe();
+    files_.emplace(line_.output, context_, world_.models);
   }
 
   [[nodiscard]] int run() {
@@ -106,33 +118,27 @@ class Run {
   }
 
  private:
-  [[nodiscard]] models::RecordContext context() const {
-    auto configuration = line_.configuration;
+  /// What a file holds; nothing of an empty path. Names stay the same when what they name has changed, so that the digest
+  /// belongs to the configuration.
+  [[nodiscard]] std::optional<std::string> read_input(const std::string& option, const std::string& path,
+                                                      const char* expected) {
+    if (path.empty()) return std::nullopt;
+    std::string text = read_file(path, expected);
+    context_.configuration["content of " + option] = models::digest_of_text(text);
+    return text;
+  }
+
+  void describe() {
+    auto& configuration = context_.configuration;
     configuration["--devices"] = joined(line_.devices, ",");
     // Processes of single models write no records.
-    if (line_.rows_to.empty()) {
-      for (const auto& [name, value] : world_.identity()) configuration[name] = value;
-      // Names stay the same when what they name has changed.
-      configuration["program"] = models::digest_of_file(program_, "the file of this program");
-      const auto content = [&](const char* option, const std::string& path, const char* expected) {
-        if (!path.empty()) configuration[std::string("content of ") + option] = models::digest_of_file(path, expected);
-      };
-      content("--config", line_.config_file, "a YAML file of models");
-      content("--baseline", line_.output.baseline, "a CSV file");
-      if (!line_.batch_size_file.empty())
-        content("--batch-size-file", models::find_batch_size_file(line_.batch_size_file), "lines such as 'resnet18,64'");
-    }
-    return {line_.settings, configuration};
+    if (!line_.rows_to.empty()) return;
+    for (const auto& [name, value] : world_.identity()) configuration[name] = value;
+    configuration["program"] = models::digest_of_text(read_file(program_, "the file of this program"));
   }
 
   void note(const std::string& text) const {
     if (!line_.quiet && line_.rows_to.empty()) errors_ << "pace: " << text << '\n' << std::flush;
-  }
-
-  [[nodiscard]] models::Config read_config() const {
-    if (line_.config_file.empty()) return {};
-    return models::read_config(line_.config_file, models::names_of(world_.models),
-                               [this](const std::string& text) { note(text); });
   }
 
   /// The model of --only, in this process.
@@ -147,7 +153,7 @@ class Run {
     models::run_here(line_.only, line_.devices, line_.settings, config_, world_.run,
                      {line_.print_memory, line_.print_compilation_time, line_.output.tag},
                      [&](models::Row& row) {
-                       row = files_.compared(row);
+                       row = files_->compared(row);
                        take(row);
                      },
                      out_, line_.quiet ? static_cast<std::ostream&>(nowhere) : errors_);
@@ -156,6 +162,7 @@ class Run {
   [[nodiscard]] int run_for_driver() {
     try {
       run_model([&](models::Row& row) { models::hand_over(line_.rows_to, row); });
+      if (!out_.flush()) models::hand_over_output_lost(line_.rows_to);
     } catch (const InputError& error) {
       models::hand_over_bad_input(line_.rows_to, error.what());
       return exit_bad_input;
@@ -164,11 +171,11 @@ class Run {
   }
 
   [[nodiscard]] int run_only() {
-    files_.claim(models::EarlierResults::kept);
+    files_->claim(models::EarlierResults::kept);
     models::RowCounts rows;
     run_model([&](models::Row& row) {
       rows.add(row.result);
-      files_.add(row);
+      files_->add(row);
     });
     return judge(rows);
   }
@@ -208,7 +215,7 @@ class Run {
       note(std::to_string(chosen.skipped.size()) + (chosen.skipped.size() == 1 ? " model is" : " models are") +
            " skipped by " + line_.config_file + "; --verbose lists them, --no-skip runs them");
     if (chosen.models.empty()) note("this partition holds none of the models that are asked for");
-    if (line_.settings.mode == models::Mode::performance) files_.require_baseline_of(chosen.models);
+    if (line_.settings.mode == models::Mode::performance) files_->require_baseline_of(chosen.models);
     if (batch_sizes_)
       for (const auto& model : chosen.models) (void)batch_sizes_->of(model.name);
     return chosen.models;
@@ -243,11 +250,12 @@ class Run {
   [[nodiscard]] int drive() {
     const auto chosen = selected();
     const bool keeps = line_.resume || line_.retain || !line_.only.empty();
-    files_.claim(keeps ? models::EarlierResults::kept : models::EarlierResults::replaced);
+    files_->claim(keeps ? models::EarlierResults::kept : models::EarlierResults::replaced);
     std::optional<models::EarlierRun> earlier;
-    if (line_.resume) earlier.emplace(files_, line_.settings, context().configuration);
-    models::Driver driver(driver_options(), line_.settings, files_, out_, errors_);
+    if (line_.resume) earlier.emplace(*files_, line_.settings, context_.configuration);
+    models::Driver driver(driver_options(), line_.settings, *files_, out_, errors_);
     const auto outcome = driver.run(chosen, earlier ? &*earlier : nullptr);
+    if (outcome.output_lost) out_.setstate(std::ios::badbit);
     if (outcome.resumed > 0)
       note(std::to_string(outcome.resumed) + (outcome.resumed == 1 ? " model" : " models") +
            " of the earlier run kept");
@@ -257,18 +265,18 @@ class Run {
         return exit_signal + outcome.interrupted;
       }
       summarise();
-      errors_ << "pace: interrupted; the rows so far are in " << joined(files_.paths(), ", ")
+      errors_ << "pace: interrupted; the rows so far are in " << joined(files_->paths(), ", ")
               << ", and --resume goes on\n";
       return exit_signal + outcome.interrupted;
     }
-    if (outcome.lost == 0) files_.end();
+    if (outcome.lost == 0) files_->end();
     summarise();
     return outcome.lost > 0 ? exit_bad_input : judge(outcome.rows);
   }
 
   void summarise() const {
     if (line_.settings.mode == models::Mode::find_batch_size) return;
-    const auto paths = files_.paths();
+    const auto paths = files_->paths();
     for (const auto& path : paths) {
       std::error_code ignored;
       // Nothing can be read from /dev/null again.
@@ -286,8 +294,9 @@ class Run {
   std::vector<std::string> words_;
   std::ostream& out_;
   std::ostream& errors_;
-  models::Config config_;
-  models::ResultFiles files_;
+  models::RecordContext context_;
+  models::Config config_ = {};
+  std::optional<models::ResultFiles> files_;
   std::optional<models::BatchSizes> batch_sizes_;
 };
 
@@ -303,7 +312,7 @@ inline void list_models(const World& world, const models::Selection& selection, 
 }  // namespace detail
 
 /// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code: 0
-/// unless something was wrong with them, a gate did not pass, rows got lost, or a signal ended the run. The main function
+/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the run. The main function
 /// must have a report::ProgramOutput: where a signal tells of what cannot be written, it would end the run, or look like a
 /// crash of the model whose process it hits.
 [[nodiscard]] inline int run_program(const std::string& program, const std::vector<std::string>& words,
@@ -319,7 +328,12 @@ inline void list_models(const World& world, const models::Selection& selection, 
     if (!line.device_index.empty()) ::setenv("CUDA_VISIBLE_DEVICES", line.device_index.c_str(), 1);
     detail::resolve_paths(line, world);
     if (line.rows_to.empty()) detail::require_usable(line);
-    return detail::Run(std::move(line), world, program, words, out, errors).run();
+    // The process that has started this one says it, if it has one for this model alone.
+    const bool for_driver = !line.rows_to.empty();
+    const int code = detail::Run(std::move(line), world, program, words, out, errors).run();
+    if (for_driver || out.flush()) return code;
+    errors << "pace: not all that was printed could be written: the standard output is closed or full\n" << std::flush;
+    return code == 0 ? exit_bad_input : code;
   } catch (const families::models::InvalidPartition& error) {
     errors << "pace: " << error.what() << '\n' << std::flush;
     return exit_invalid_partition;

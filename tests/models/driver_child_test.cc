@@ -96,7 +96,7 @@ TEST_CASE("what a model's process is called with") {
   CHECK(child_arguments({"/p", "--accuracy"}, "m", "/f", false) ==
         Strings{"/p", "--accuracy", "--only=m", "--rows-to=/f"});
   CHECK(child_arguments({"/p"}, "m", "/f", true) ==
-        Strings{"/p", "--only=m", "--rows-to=/f", "--repeat=1", "--disable-output"});
+        Strings{"/p", "--only=m", "--rows-to=/f", "--repeat=1"});
 }
 
 TEST_CASE("what is handed over, but for a line that was cut off") {
@@ -112,6 +112,12 @@ TEST_CASE("what is handed over, but for a line that was cut off") {
   CHECK_FALSE(handed.bad_input);
   hand_over_bad_input(scratch / "bad", "it is \"wrong\"");
   CHECK(read_handed_over(scratch / "bad").bad_input == "it is \"wrong\"");
+  CHECK_FALSE(handed.output_lost);
+  hand_over_output_lost(scratch / "lost");
+  CHECK(read_handed_over(scratch / "lost").output_lost);
+  // So deep that reading it level by level would exhaust the stack.
+  hand_over(scratch / "deep", std::string(1'000'000, '[') + '\n');
+  CHECK_THROWS_AS(read_handed_over(scratch / "deep"), pace::Error);
   CHECK_THROWS_AS(hand_over("/proc/nothing", Row{}), pace::Error);
 }
 

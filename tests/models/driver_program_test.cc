@@ -400,9 +400,12 @@ TEST_CASE("what fits no file is said, and rows before it stay") {
   CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures);
 }
 
-TEST_CASE("a reader of what is printed that goes away ends no run") {
+TEST_CASE("a reader of what is printed that goes away ends no run before its rows are there") {
   Bench bench;
-  CHECK(bench.performance({"-k", "good|better"}, true, "exec \"$0\" \"$@\" | true") == 0);
+  const std::string script = "exec 3> >(exec true); wait $!; exec \"$0\" \"$@\" >&3";
+  CHECK(bench.performance({"-k", "good|better"}, true, script) == 1);
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: not all that was printed could be written"));
+  CHECK_THAT(bench.printed, !ContainsSubstring("its process "));
   CHECK(pace::report::read_csv(bench.scratch / "r.csv").rows.size() == 2);
 }
 
@@ -452,6 +455,56 @@ TEST_CASE("cold start: packages of one's own for each model; warm start: twice o
   }
   CHECK(bench.performance({"-k", "good"}) == 0);
   CHECK(cache_of(bench.log().at(0)) == "");
+}
+
+TEST_CASE("warm start: with options that concern files, the packages are filled, too") {
+  for (const char* const option : {"--resume", "--retain-output", "--dump-raw-metrics"}) {
+    CAPTURE(option);
+    Bench bench;
+    const Variable log("FAKE_MODELS_LOG", bench.scratch / "log");
+    CHECK(bench.performance({"-k", "good", "--warm-start-latency", option}) == 0);
+    const auto lines = bench.log();
+    REQUIRE(lines.size() == 2);
+    CHECK_THAT(lines[0], StartsWith("good cpu repeat=1 "));
+    CHECK(cache_of(lines[0]) == cache_of(lines[1]));
+  }
+}
+
+TEST_CASE("warm start: where the packages were not filled, nothing is measured cold in their place") {
+  Bench bench;
+  const Variable log("FAKE_MODELS_LOG", bench.scratch / "log");
+  CHECK(bench.performance({"-k", "exits|good", "--warm-start-latency"}) == 0);
+  REQUIRE(bench.log().size() == 3);
+  CHECK_THAT(bench.log()[0], StartsWith("exits cpu repeat=1 "));
+  CHECK_THAT(bench.log()[1], StartsWith("good cpu repeat=1 "));
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: exits: the first of its two processes ended with exit code 7\n"));
+  // A cold row is none that a warm run goes on from.
+  CHECK(bench.performance({"-k", "good", "--cold-start-latency"}) == 0);
+  CHECK(bench.performance({"-k", "good", "--warm-start-latency", "--resume"}) == 1);
+  CHECK_THAT(bench.printed, ContainsSubstring("--resume: the earlier run had other options ("));
+}
+
+TEST_CASE("a standard output that is full or closed is no success, and rows are there") {
+  for (const char* const script : {"\"$0\" \"$@\" >/dev/full", "\"$0\" \"$@\" >&-"}) {
+    CAPTURE(script);
+    Bench bench;
+    CHECK(bench.performance({"-k", "good"}, true, script) == 1);
+    CHECK_THAT(bench.printed,
+               ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full\n"));
+    CHECK(bench.csv() == header + "cpu,good" + good_figures);
+    CHECK(bench.performance({"--only=good"}, true, script) == 1);
+    // All that is printed comes from the process of the model.
+    CHECK(bench.run({"--find-batch-sizes", "--inference", "-k", "good", "--output=" + (bench.scratch / "b.csv")}, false,
+                    script) == 1);
+    CHECK_THAT(bench.printed, !ContainsSubstring("its process ended"));
+  }
+}
+
+TEST_CASE("a run that cannot start leaves no folder behind") {
+  Bench bench;
+  const std::string folder = bench.scratch / "new";
+  CHECK(bench.performance({"-k", "makes_no_sense", "--output=" + folder + "/a/r.csv"}, false) == 1);
+  CHECK_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_CASE("batch sizes from a file") {
@@ -546,7 +599,7 @@ TEST_CASE("bad input ends the run, with what is wrong") {
   CHECK(bench.performance({"--ddp"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --ddp is refused: "));
   CHECK(bench.performance({"-k", "good", "--output=/proc/nothing/r.csv"}, false) == 1);
-  CHECK_THAT(bench.printed, ContainsSubstring("pace: cannot make the folder '/proc/nothing'"));
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: /proc/nothing: the folder cannot be made: "));
 }
 
 TEST_CASE("what the YAML file says is heeded and told") {

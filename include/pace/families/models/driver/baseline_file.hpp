@@ -9,6 +9,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/families/models/row.hpp"
 #include "pace/report/csv_table.hpp"
 
@@ -17,7 +18,9 @@ namespace pace::families::models {
 class BaselineFile {
  public:
   /// Throws InputError if the file is none, or has no column of names or speed-ups.
-  explicit BaselineFile(const std::string& path) : table_(report::read_csv(path)) {
+  explicit BaselineFile(const std::string& path) : BaselineFile(path, read_file(path, "a CSV file")) {}
+  /// Of the file's `text`.
+  BaselineFile(const std::string& path, const std::string& text) : table_(report::parse_csv(text, path)) {
     for (const char* column : {"name", "speedup"}) (void)table_.require_column(column);
   }
 

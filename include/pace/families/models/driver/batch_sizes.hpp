@@ -28,9 +28,13 @@ namespace pace::families::models {
 /// What such a file says, of all its models.
 class BatchSizes {
  public:
+  static constexpr const char* expected = "lines such as 'resnet18,64'";
+
   /// Throws InputError, with the line, for what is no size.
-  explicit BatchSizes(std::string path) : path_(std::move(path)) {
-    std::istringstream file(read_file(path_, "lines such as 'resnet18,64'"));
+  explicit BatchSizes(const std::string& path) : BatchSizes(path, read_file(path, expected)) {}
+  /// Of the file's `text`.
+  BatchSizes(std::string path, const std::string& text) : path_(std::move(path)) {
+    std::istringstream file(text);
     std::size_t number = 0;
     for (std::string line; std::getline(file, line);) {
       ++number;

@@ -1,17 +1,17 @@
-// A number that changes with a file's content.
+// A number that changes with what a file held when it was read.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "pace/core/digest.hpp"
-#include "pace/core/read_file.hpp"
 
 namespace pace::families::models {
 
-/// As text. Throws InputError, which says what was `expected`, for a file that cannot be read.
-[[nodiscard]] inline std::string digest_of_file(const std::string& path, const std::string& expected) {
+/// As text. Of what has been read already: a file that is read once more may hold something else by then.
+[[nodiscard]] inline std::string digest_of_text(std::string_view text) {
   Digest digest;
-  digest.add(read_file(path, expected));
+  digest.add(text);
   return digest.text();
 }
 

@@ -51,6 +51,8 @@ struct DriverOutcome {
   int interrupted = 0;
   /// Rows that could not be written.
   std::size_t lost = 0;
+  /// Not all that the models' processes printed has arrived.
+  bool output_lost = false;
 };
 
 /// What the process of one model is called with: what this one was, and which model. `first_of_two`: the run that fills
@@ -60,7 +62,8 @@ struct DriverOutcome {
                                                               bool first_of_two) {
   program.push_back("--only=" + model);
   program.push_back("--rows-to=" + rows_to);
-  if (first_of_two) program.insert(program.end(), {"--repeat=1", "--disable-output"});
+  // No option that others refuse: a process of one model writes no result files anyway.
+  if (first_of_two) program.push_back("--repeat=1");
   return program;
 }
 
@@ -120,20 +123,25 @@ class Driver {
     if (options_.packages == Packages::warm) {
       end =
           run_child(child_arguments(options_.program, model, (folder.path / "first").string(), true), options_.limits);
-      if (const auto first = read_handed_over((folder.path / "first").string()); first.bad_input)
-        throw InputError({}, *first.bad_input);
+      const auto first = read_handed_over((folder.path / "first").string());
+      if (first.bad_input) throw InputError({}, *first.bad_input);
+      outcome.output_lost = outcome.output_lost || first.output_lost;
+      // Another run would be measured cold.
+      if (end.interrupted == 0 && (end.timed_out || !end.status.ok()))
+        return write_missing(model, end, {}, outcome, "the first of its two processes ");
     }
     if (end.interrupted == 0)
       end = run_child(child_arguments(options_.program, model, rows_to, false), options_.limits);
     HandedOver handed = read_handed_over(rows_to);
     if (handed.bad_input) throw InputError({}, *handed.bad_input);
+    outcome.output_lost = outcome.output_lost || handed.output_lost;
     for (const auto& row : handed.rows) write(row, outcome);
     if ((outcome.interrupted = end.interrupted) == 0) write_missing(model, end, handed.rows, outcome);
   }
 
   /// Rows of what the process did not come to.
   void write_missing(const std::string& model, const ChildEnd& end, const std::vector<Row>& rows,
-                     DriverOutcome& outcome) {
+                     DriverOutcome& outcome, const std::string& which = "its process ") {
     std::set<std::string> there;
     for (const auto& row : rows) there.insert(row.device + ' ' + row.backend);
     std::vector<std::pair<std::string, std::string>> missing;
@@ -142,7 +150,7 @@ class Driver {
         if (!there.contains(device + ' ' + backend)) missing.emplace_back(device, backend);
     if (missing.empty() && end.status.ok() && !end.timed_out) return;
 
-    std::string status = "fail_to_run", why = "its process " + end.status.to_string();
+    std::string status = "fail_to_run", why = which + end.status.to_string();
     if (end.timed_out) {
       status = "timeout";
       why = "timed out after " + format_significant(options_.limits.timeout) + " s";

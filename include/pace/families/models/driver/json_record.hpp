@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 #include "pace/families/models/driver/names.hpp"
 #include "pace/families/models/row.hpp"
 #include "pace/families/models/settings.hpp"
@@ -101,7 +102,7 @@ struct RecordContext {
 [[nodiscard]] inline Row row_from(const std::string& line) {
   const auto real = [](const Json& text) { return std::strtod(text.get<std::string>().c_str(), nullptr); };
   try {
-    const Json json = Json::parse(line);
+    const Json json = parse_json<Json>(line);
     Row row{.device = json.at("device"), .name = json.at("name"), .batch_size = json.at("batch_size"),
             .backend = json.at("backend"), .message = json.at("message")};
     const auto result = row_result_of(json.at("result").get<std::string>());

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/families/models/driver/baseline_file.hpp"
@@ -39,6 +41,8 @@ struct OutputOptions {
   std::string experiment_file = {};
   /// An older file of results.
   std::string baseline = {};
+  /// What it held, if it has been read already.
+  std::optional<std::string> baseline_text = {};
   std::string tag = {};
   bool disabled = false, raw_timings = false;
 };
@@ -55,7 +59,8 @@ class ResultFiles {
   /// Throws InputError if the older file cannot be read.
   ResultFiles(OutputOptions options, RecordContext context, std::vector<KnownModel> models)
       : options_(std::move(options)), context_(std::move(context)), models_(std::move(models)) {
-    if (!options_.baseline.empty()) baseline_.emplace(options_.baseline);
+    if (options_.baseline_text) baseline_.emplace(options_.baseline, *options_.baseline_text);
+    else if (!options_.baseline.empty()) baseline_.emplace(options_.baseline);
   }
 
   /// The CSV file of a back end's rows; empty: there is none.
@@ -100,7 +105,7 @@ class ResultFiles {
         throw InputError({path}, "is no regular file; expected a name under which results can be written");
       if (options_.baseline == path || (exists && same_file(options_.baseline, path)))
         throw InputError({path}, "is the file of --baseline, too, which this run would replace");
-      make_folder_of(path);
+      folders_.emplace_back(std::filesystem::path(path).parent_path());
       const auto beside = records_path(path);
       struct stat there {};
       if (::stat(beside.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
@@ -185,14 +190,6 @@ class ResultFiles {
     return std::filesystem::equivalent(a, b, ignored);
   }
 
-  static void make_folder_of(const std::string& path) {
-    const auto folder = std::filesystem::path(path).parent_path();
-    if (folder.empty()) return;
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw Error("cannot make the folder '" + folder.string() + "': " + error.message());
-  }
-
   /// A file of batch sizes has lines of `name,size` and no header.
   [[nodiscard]] bool sizes_alone() const { return context_.settings.mode == Mode::find_batch_size; }
 
@@ -244,6 +241,8 @@ class ResultFiles {
   RecordContext context_;
   std::vector<KnownModel> models_;
   std::optional<BaselineFile> baseline_;
+  /// Those of the claimed files, which outlive them: a run that cannot start leaves none.
+  std::deque<NewFolders> folders_;
   std::map<std::string, Claimed> claimed_;
 };
 
