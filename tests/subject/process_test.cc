@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -172,6 +173,32 @@ TEST_CASE("a program ends when the process that started it is killed") {
     CHECK(detail::wait_for(parent).signal == SIGKILL);
     CHECK(ends(child));
     ::kill(child, SIGKILL);
+  }
+}
+
+TEST_CASE("what a program has started ends with the process that started the program, by whichever signal") {
+  for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
+    CAPTURE(number);
+    int ends_of_pipe[2];
+    REQUIRE(::pipe2(ends_of_pipe, O_CLOEXEC) == 0);
+    pace::FileDescriptor reading(ends_of_pipe[0]), writing(ends_of_pipe[1]);
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+      ::signal(number, SIG_DFL);
+      static_cast<void>(detail::run_process({"/bin/sh", "-c", "sleep 1000 & echo $!; wait"}, [&](std::string_view line) {
+        const std::string text(line);
+        const pid_t left = static_cast<pid_t>(std::atoi(text.c_str()));
+        static_cast<void>(::write(writing.get(), &left, sizeof left) == sizeof left);
+        ::kill(::getpid(), number);
+      }));
+      ::_exit(1);
+    }
+    writing.close();
+    pid_t left = 0;
+    REQUIRE(::read(reading.get(), &left, sizeof left) == sizeof left);
+    CHECK(detail::wait_for(parent).signal == number);
+    CHECK(ends(left));
+    ::kill(left, SIGKILL);
   }
 }
 

@@ -176,9 +176,46 @@ class GroupLeader {
   pid_t process_;
 };
 
+/// A process in a group that spawn() has made, which kills the group when this process ends, however that ends: the system
+/// ends by itself only what this process has started, not what that has started in turn.
+class GroupGuard {
+ public:
+  /// The leader must not have been waited for yet. Throws `Refused` where no process can be started.
+  explicit GroupGuard(pid_t group) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
+    FileDescriptor reading(ends[0]);
+    writing_ = FileDescriptor(ends[1]);
+    // A shell rather than a copy of this process, whose memory would be kept for as long.
+    static constexpr const char* words[] = {"/bin/sh", "-c", "read -r end; kill -s KILL 0", nullptr};
+    process_ = ::fork();
+    if (process_ < 0) throw Refused("cannot start a process: " + std::string(std::strerror(errno)));
+    if (process_ > 0) return;
+    // Only then does 0 stand for that group.
+    if (::setpgid(0, group) != 0 || ::dup2(reading.get(), STDIN_FILENO) < 0) ::_exit(1);
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    if (nowhere < 0 || ::dup2(nowhere, STDOUT_FILENO) < 0 || ::dup2(nowhere, STDERR_FILENO) < 0) ::_exit(1);
+    ::execv(words[0], const_cast<char* const*>(words));
+    ::_exit(1);
+  }
+  GroupGuard(const GroupGuard&) = delete;
+  GroupGuard& operator=(const GroupGuard&) = delete;
+  /// The group is left as it is.
+  ~GroupGuard() {
+    ::kill(process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  /// The end of this pipe is that of this process.
+  FileDescriptor writing_;
+  pid_t process_ = 0;
+};
+
 /// Runs a program; each line of its standard output and standard error goes to `on_line` as it comes. One that prints
-/// nothing for `longest_silence` (none: no limit) is killed. What it has started in its process group ends with it, and
-/// it ends with this process, or when `on_line` throws. What it leaves behind in other groups is not waited for, and
+/// nothing for `longest_silence` (none: no limit) is killed. It ends with this process, or when
+/// `on_line` throws, and what it has started in its process group ends with it in every case. What it leaves behind in other groups is not waited for, and
 /// what that prints from then on is lost. Throws `Refused` when it cannot be started.
 [[nodiscard]] inline ExitStatus run_process(const std::vector<std::string>& arguments,
                                             const std::function<void(std::string_view)>& on_line,
@@ -188,6 +225,7 @@ class GroupLeader {
   FileDescriptor reading(ends[0]), writing(ends[1]);
   const pid_t child = spawn({.arguments = arguments, .output = writing.get(), .own_group = true});
   GroupLeader leader(child);
+  const GroupGuard guard(child);
   writing.close();  // or the pipe would never end
   const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
 
