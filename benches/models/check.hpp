@@ -12,9 +12,9 @@
 
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/families/models/driver/check_expected.hpp"
 #include "pace/families/models/driver/check_limits.hpp"
-#include "pace/report/output_file.hpp"
 
 namespace pace::benches::models {
 
@@ -136,10 +136,10 @@ inline void require_models(const std::vector<std::string>& models, const report:
     std::string updated;
     const int code = models::check_noise(actual(), expected(), out, updated);
     if (to.new_expected.empty()) return code;
-    report::OutputFile written(path(to.new_expected), /*replaces=*/true);
+    OutputFile written(path(to.new_expected), /*replaces=*/true);
     written.append(updated);
-    written.close();
     written.replace();
+    written.close();
     return code;
   }
   throw InputError({}, "there is no checker '" + checker + "'\n" + check_usage);

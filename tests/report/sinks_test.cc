@@ -21,7 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/new_folders.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/core/unfinished.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
@@ -212,6 +214,19 @@ TEST_CASE("a file that replaces another has one writer, too, also once it has re
   CHECK_THROWS(OutputFile(folder / "b", /*replaces=*/true));
 }
 
+TEST_CASE("a file that gave its lock up takes no other's place") {
+  const Scratch folder;
+  folder.write("a", "old");
+  {
+    OutputFile file(folder / "a", /*replaces=*/true);
+    file.append("new");
+    file.close();
+    CHECK_THROWS_WITH(file.replace(), ContainsSubstring("cannot write '" + folder / "a" + "'"));
+  }
+  CHECK(folder.read("a") == "old");
+  CHECK_FALSE(folder.has("a.new"));
+}
+
 TEST_CASE("replacing follows no link that another user left, keeps the user's own and the file's mode") {
   const Scratch folder;
   const std::string path = folder.write("a", "old");
@@ -253,6 +268,12 @@ int failing_lock(int descriptor, int operation) {
   return -1;
 }
 
+/// As flock(2) where another run has written to the file, and ended, just before.
+int lock_after_another_run(int descriptor, int operation) {
+  if (::pwrite(descriptor, "another's", 9, 0) != 9) return -1;
+  return ::flock(descriptor, operation);
+}
+
 /// As flock(2) where a signal interrupts every other call.
 int interrupted_lock(int descriptor, int operation) {
   static bool interrupts = false;
@@ -292,6 +313,86 @@ TEST_CASE("a file that cannot be locked is refused with the system's reason, and
   CHECK_NOTHROW(OutputFile("/dev/fd/" + std::to_string(ends[1]), false, failing_lock<ENOLCK, 1>));
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+TEST_CASE("what another run has written between opening and locking is old content") {
+  const Scratch folder;
+  folder.write("empty", "");
+  for (const char* name : {"new", "empty"}) {
+    {
+      OutputFile file(folder / name, false, lock_after_another_run);
+      file.begin_with("head,");
+    }
+    CAPTURE(name);
+    CHECK(folder.read(name) == "another's");
+    OutputFile file(folder / name, false, lock_after_another_run);
+    file.begin_with("head,");
+    file.append("body");
+    CHECK(folder.read(name) == "head,body");
+  }
+}
+
+namespace {
+
+/// How a process ends that `does` something and then gets a signal.
+int end_of_process(int number, const std::function<void()>& does) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(number, SIG_DFL);  // Catch2 has a handler
+    pace::take_back_when_ended();
+    does();
+    ::_exit(7);
+  }
+  int status = 0;
+  static_cast<void>(::waitpid(child, &status, 0));
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+}  // namespace
+
+TEST_CASE("what a signal ends before its first result leaves files and folders as they were, and results stay") {
+  const Scratch folder;
+  folder.write("empty", "");
+  folder.write("old", "old");
+  const auto begin = [&](int number, bool has_result) {
+    // Not raised in a process of its own: what another one has begun is no matter of it.
+    const pace::NewFolders folders(folder.path / "a/b");
+    const pace::NewFolders none("");
+    OutputFile made(folder / "a/b/made"), empty(folder / "empty"), old(folder / "old"), beside(folder / "old.2", true);
+    OutputFile in_place_of(folder / "a/b/made.2", true);
+    for (auto* file : {&made, &empty, &old}) file->begin_with("head,");
+    if (has_result)
+      for (auto* file : {&made, &empty, &old, &beside}) file->append("result");
+    if (has_result) beside.replace();
+    const pid_t other = ::fork();
+    if (other == 0) ::raise(number);
+    static_cast<void>(::waitpid(other, nullptr, 0));
+    if (!std::filesystem::exists(folder.path / "a/b/made")) ::_exit(8);
+    ::raise(number);
+  };
+  for (const int number : {SIGINT, SIGTERM}) {
+    CAPTURE(number);
+    CHECK(end_of_process(number, [&] { begin(number, false); }) == number);
+    CHECK_FALSE(folder.has("a"));
+    CHECK(folder.read("empty").empty());
+    CHECK(folder.read("old") == "old");
+    CHECK_FALSE(folder.has("old.2.new"));
+  }
+  CHECK(end_of_process(SIGTERM, [&] { begin(SIGTERM, true); }) == SIGTERM);
+  CHECK(folder.read("a/b/made") == "head,result");
+  CHECK(folder.read("empty") == "head,result");
+  CHECK(folder.read("old") == "head,result");
+  CHECK(folder.read("old.2") == "result");
+  CHECK_FALSE(folder.has("a/b/made.2.new"));
+}
+
+TEST_CASE("a signal that is ignored, or has a handler, stays so") {
+  CHECK(end_of_process(SIGTERM, [] {
+          ::signal(SIGINT, SIG_IGN);
+          pace::take_back_when_ended();
+          ::raise(SIGINT);
+          ::_exit(5);
+        }) == -5);
 }
 
 TEST_CASE("where nothing followed the head, the file is again what it was") {

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/unfinished.hpp"
 
 namespace pace {
 
-/// Makes a folder, with those above it; the destructor removes what of this it made and is empty by then.
+/// Makes a folder, with those above it; the destructor removes what of this it made and is empty by then, and so does a
+/// signal that ends the process, where take_back_when_ended() was called.
 class NewFolders {
  public:
   /// Of an empty path it makes none. Throws InputError if the folder is not there and cannot be made.
@@ -23,7 +25,7 @@ class NewFolders {
     int reason = 0;
     for (const auto& part : folder) {
       place /= part;
-      if (::mkdir(place.c_str(), 0777) == 0) made_.push_back(place);
+      if (::mkdir(place.c_str(), 0777) == 0) add(place);
       else if (errno != EEXIST) reason = errno;  // of one that is there, too, such as on a read-only file system
     }
     struct stat info {};
@@ -38,11 +40,17 @@ class NewFolders {
   ~NewFolders() { remove(); }
 
  private:
+  void add(const std::filesystem::path& made) {
+    made_.push_back(made);
+    unfinished_.emplace_back(TakeBack::remove_folder, made.string());
+  }
+
   void remove() {
     for (auto each = made_.rbegin(); each != made_.rend(); ++each) ::rmdir(each->c_str());
   }
 
   std::vector<std::filesystem::path> made_;
+  std::vector<Unfinished> unfinished_;
 };
 
 }  // namespace pace

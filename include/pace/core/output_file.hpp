@@ -19,6 +19,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/file_descriptor.hpp"
+#include "pace/core/unfinished.hpp"
 
 namespace pace {
 
@@ -26,7 +27,8 @@ namespace pace {
 /// old content or the new, and a full disk is seen in that call rather than in a destructor. The file is locked (flock)
 /// as long as it is open: a second writer under any name of it, in this process or another, is refused. Where nothing
 /// but a head was written and close() was not called, such as after a start that failed, the destructor leaves what was
-/// there before: no file, an empty one, or the old content.
+/// there before: no file, an empty one, or the old content. So does a signal that ends the process, where
+/// take_back_when_ended() was called.
 class OutputFile {
  public:
   /// As flock(2): the descriptor and the operation; 0, or -1 with errno set. Tests have one that fails.
@@ -47,18 +49,22 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() {
     if (!under_name_) ::unlink(name_beside().c_str());
-    else if (!changed_) take_back();
+    else if (!changed_ && descriptor_) pace::take_back(undo_, target_.c_str(), descriptor_.get());
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Whether this object made the file under its name.
   [[nodiscard]] bool is_new() const { return made_; }
 
-  /// What was written takes the place of what was there under the name, at once. Throws Error.
+  /// What was written takes the place of what was there under the name, at once. Not to be called after close(), with which
+  /// the lock goes: another run could take the name meanwhile. Throws Error, also for what closing reports.
   void replace() {
     if (under_name_) return;
+    // Closing a copy writes what is pending (on network file systems), and the lock stays.
+    if (FileDescriptor copy(::dup(descriptor_.get())); !copy || !copy.close()) fail("cannot write", errno);
     if (std::rename(name_beside().c_str(), target_.c_str()) != 0) fail("cannot replace", errno);
-    under_name_ = changed_ = true;
+    under_name_ = true;
+    set_changed();
     guard_ = FileDescriptor();
   }
 
@@ -87,7 +93,7 @@ class OutputFile {
     if (end == size_) return;
     if (::ftruncate(descriptor_.get(), end) != 0 || ::lseek(descriptor_.get(), end, SEEK_SET) < 0)
       fail("cannot shorten", errno);
-    changed_ = true;
+    set_changed();
     size_ = end;
   }
 
@@ -106,7 +112,7 @@ class OutputFile {
   /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown.
   void append(std::string_view text) {
     start();
-    changed_ = true;
+    set_changed();
     write_behind(text);
   }
 
@@ -114,7 +120,7 @@ class OutputFile {
   /// Error is thrown. Needs a file that can be written at any place: not a pipe, not a terminal.
   void replace_tail(std::string_view old_tail, std::string_view text) {
     start();
-    changed_ = true;
+    set_changed();
     write_over(old_tail, text);
   }
 
@@ -122,6 +128,7 @@ class OutputFile {
   void close() {
     if (!head_.empty()) start();
     changed_ = true;
+    unfinished_.finish();
     if (!descriptor_.close()) fail("cannot close", errno);
   }
 
@@ -184,18 +191,14 @@ class OutputFile {
   void start() {
     if (!std::exchange(holds_old_, false)) return;
     if (::ftruncate(descriptor_.get(), 0) != 0) fail("cannot empty", errno);
-    changed_ = true;
+    set_changed();
     if (const std::string head = std::exchange(head_, ""); !head.empty()) write_behind(head);
   }
 
-  /// Removes the head that nothing followed, and the file if this object made it.
-  void take_back() const {
-    if (!descriptor_ || !was_empty_) return;
-    struct stat own {}, there {};
-    const bool under_its_name = ::fstat(descriptor_.get(), &own) == 0 && ::stat(target_.c_str(), &there) == 0 &&
-                                same_file(own, there);
-    if (made_ && under_its_name) ::unlink(target_.c_str());
-    else cut_back_to(0);
+  void set_changed() {
+    changed_ = true;
+    // A file beside another one goes until it has taken its place.
+    if (under_name_) unfinished_.finish();
   }
 
   void open_itself() {
@@ -204,8 +207,8 @@ class OutputFile {
     if (!opened.descriptor) fail("cannot open", errno);
     descriptor_ = std::move(opened.descriptor);
     target_ = real_path(path_);
-    made_ = opened.is_new;
-    was_empty_ = opened.is_regular && opened.is_empty;
+    if (opened.is_regular && opened.is_empty) undo_ = opened.is_new ? TakeBack::remove_file : TakeBack::empty_file;
+    if (undo_ != TakeBack::nothing) unfinished_ = Unfinished(undo_, target_, descriptor_.get());
     holds_old_ = opened.is_regular && !opened.is_empty;
   }
 
@@ -231,6 +234,7 @@ class OutputFile {
       if (::unlink(name_beside().c_str()) != 0) fail_beside(std::strerror(errno));
     }
     under_name_ = false;
+    unfinished_ = Unfinished(TakeBack::remove_file, name_beside(), descriptor_.get());
     if (struct stat old {}; guard_ && ::fstat(guard_.get(), &old) == 0)
       static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
   }
@@ -258,7 +262,6 @@ class OutputFile {
       constexpr unsigned memory_devices = 1;  // /dev/null, /dev/full
       if (S_ISCHR(info.st_mode) && major(info.st_rdev) == memory_devices) return opened;
       opened.is_regular = S_ISREG(info.st_mode);
-      opened.is_empty = info.st_size == 0;
       opened.is_new = (flags & O_EXCL) != 0;
       const auto refuse = [&](const std::string& why) { throw Error("cannot write '" + path_ + "': " + why); };
       const int problem = locking_problem(number);
@@ -275,7 +278,8 @@ class OutputFile {
       for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
         if (struct stat other {}; ::fstat(standard, &other) == 0 && same_file(info, other))
           refuse("the standard output or the standard error goes there; expected a file of its own");
-      // Between opening and locking, another run may have replaced the file.
+      // Between opening and locking, another run may have written to the file, replaced it, or removed it.
+      opened.is_empty = ::fstat(number, &info) == 0 && info.st_size == 0;
       if (struct stat now {}; ::stat(name.c_str(), &now) == 0 && same_file(info, now)) return opened;
     }
   }
@@ -316,8 +320,9 @@ class OutputFile {
   off_t size_ = 0;
   /// What the file held when it was opened is in it still.
   bool holds_old_ = false;
-  /// What to go back to: this object made the file; it was empty.
-  bool made_ = false, was_empty_ = false;
+  /// How to go back to what was there. The old content, if there is any, is there until the first change.
+  TakeBack undo_ = TakeBack::nothing;
+  Unfinished unfinished_;
   /// More than a head was to be written, or the file was closed.
   bool changed_ = false;
   std::string head_;

@@ -270,8 +270,8 @@ class Recorder {
     OutputFile file(path.string(), /*replaces=*/true);
     if (is_there()) return false;  // meanwhile
     file.append(recorded);
-    file.close();
     file.replace();
+    file.close();
     return true;
   }
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "pace/core/new_folders.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/families/models/driver/dashboard.hpp"
-#include "pace/report/output_file.hpp"
 
 namespace pace::families::models {
 
@@ -73,10 +73,10 @@ namespace detail {
 }
 
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
-  report::OutputFile file(path.string(), /*replaces=*/true);
+  OutputFile file(path.string(), /*replaces=*/true);
   file.append(text);
-  file.close();
   file.replace();
+  file.close();
 }
 
 }  // namespace detail

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/report/output_file.hpp"
+#include "pace/core/output_file.hpp"
 
 namespace pace::families::models {
 
@@ -36,10 +36,10 @@ namespace pace::families::models {
 }
 
 inline void write_npy(const std::string& path, const std::vector<std::vector<double>>& rows) {
-  report::OutputFile file(path, /*replaces=*/true);
+  OutputFile file(path, /*replaces=*/true);
   file.append(to_npy(rows));
-  file.close();
   file.replace();
+  file.close();
 }
 
 }  // namespace pace::families::models

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/families/models/row.hpp"
 #include "pace/report/csv_table.hpp"
-#include "pace/report/output_file.hpp"
 
 namespace pace::families::models {
 
@@ -81,10 +81,10 @@ inline void add_row(const std::string& path, const Columns& columns, bool by_pos
       if (field.empty() && !by_position) field = "0";
     if (each.size() < table.header.size()) each.resize(table.header.size(), "0");
   }
-  report::OutputFile file(path, /*replaces=*/true);
+  OutputFile file(path, /*replaces=*/true);
   file.append(report::to_csv(table));
-  file.close();
   file.replace();
+  file.close();
 }
 
 }  // namespace pace::families::models
