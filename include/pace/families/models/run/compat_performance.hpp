@@ -79,10 +79,6 @@ namespace pace::families::models {
       figures.status = candidate.status;
       row.message = candidate.message;
       row.result = RowResult::failed;
-    } else if (settings.no_slower_than && figures.speedup * *settings.no_slower_than < 1) {
-      // By the medians alone: --compat knows no intervals.
-      row.result = RowResult::failed;
-      figures.verdict = "failed";
     }
     fill_performance(row, figures, candidate.iterating ? &candidate.iterating->runnable : nullptr, settings.compat);
     rows.push_back(std::move(row));
