@@ -109,7 +109,12 @@ inline void refuse_without_effect(const CommandLine& line, const std::vector<std
       refuse(option, "runners on the CPU have no kernels of a GPU; expected --device cuda");
   if (!any_runner("aot_inductor") && line.baseline.value_or("").find("aot_inductor") == std::string::npos)
     refuse("--packages", "no compiled runner is asked for; expected one such as py_aot_inductor");
-  // Not the fuser: fastrnns' users give it whatever they run.
+  // fastrnns' users give these whatever they run.
+  if (!line.compat && !any_runner("jit") && line.baseline.value_or("").find("jit") == std::string::npos)
+    for (const char* const option : {"--fuser", "--executor", "--cuda-pointwise-loop-level", "--cuda-pointwise-block-count",
+                                     "--cuda-pointwise-block-size"})
+      refuse(option, "no runner is TorchScript; expected one such as jit beside it, or --compat, where it may be given all the "
+                     "same");
   const bool images = std::ranges::any_of(groups, [](const Group& group) { return group.key == "resnet"; });
   if (!images)
     for (const char* const option : {"--images", "--image-side"}) refuse(option, "no convolutional network is run");

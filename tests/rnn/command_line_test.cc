@@ -138,6 +138,25 @@ TEST_CASE("options without effect are refused, those that others give an effect 
   REQUIRE(why({"--packages=a", "--baseline-runner=py_aot_inductor"}) == nothing);
   REQUIRE(why({"--group=rnns", "--images=2"}).starts_with("--images has no meaning here: "));
   REQUIRE(why({"--images=2"}) == nothing);
+  for (const std::string option : {"--fuser=old", "--executor=legacy", "--cuda-pointwise-loop-level=1",
+                                   "--cuda-pointwise-block-count=1", "--cuda-pointwise-block-size=1"}) {
+    INFO(option);
+    const Names py{"--group=rnns", "--rnns=py,aten", option};
+    REQUIRE(why(py, true) == option.substr(0, option.find('=')) +
+                                 " has no meaning here: no runner is TorchScript; expected one such as jit beside it, or "
+                                 "--compat, where it may be given all the same");
+    const auto with = [&](const std::string& more) {
+      Names given = py;
+      given.push_back(more);
+      return why(given, true);
+    };
+    REQUIRE(with("--baseline-runner=jit") == nothing);
+    REQUIRE(with("--compat") == nothing);
+    REQUIRE(with("--rnns=py,jit_premul") == nothing);
+    REQUIRE(with("--variable-lstms") == nothing);
+    REQUIRE(why({"--group=cnns", "--cnns=resnet18_jit", option}, true) == nothing);
+    REQUIRE(why({"--group=cnns", "--cnns=resnet18", option}, true) != nothing);
+  }
 }
 
 TEST_CASE("clocks and figures of a GPU are known for what they are") {
