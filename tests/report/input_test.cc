@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/core/file_descriptor.hpp"
+#include "pace/core/kept_pipes.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/report/csv_table.hpp"
@@ -137,6 +139,41 @@ TEST_CASE("for how long a pipe may be silent is bounded, and the user's to say")
                                     }}),
                     ContainsSubstring("is a pipe that no program writes to"));
   ::close(ends[0]);
+}
+
+TEST_CASE("what a pipe brought is there for later processes of a run that keeps it") {
+  struct Keeping {
+    Keeping() { pace::keep_pipes(); }
+    ~Keeping() { ::unsetenv(pace::kept_pipes_variable); }
+  };
+  int ends[2], others[2];
+  REQUIRE(::pipe(ends) == 0);
+  REQUIRE(::pipe(others) == 0);
+  const std::string first = "/dev/fd/" + std::to_string(ends[0]), second = "/dev/fd/" + std::to_string(others[0]);
+  const std::string long_text(10000, 'x');
+  REQUIRE(::write(ends[1], long_text.data(), long_text.size()) == static_cast<ssize_t>(long_text.size()));
+  REQUIRE(::write(others[1], "second", 6) == 6);
+  ::close(ends[1]);
+  ::close(others[1]);
+  {
+    const Keeping keeping;
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(pace::read_file(second, "text") == "second" && pace::read_file(first, "text") == long_text ? 0 : 7);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    pace::keep_pipes();  // as a process does that the first one starts
+    for (int time = 0; time < 2; ++time) {
+      CHECK(pace::read_file(first, "text") == long_text);
+      CHECK(pace::read_file(second, "text") == "second");
+    }
+    // A program in between may have closed the file.
+    ::setenv(pace::kept_pipes_variable, "0", 1);
+    CHECK_THROWS_WITH(pace::read_file(first, "text"), ContainsSubstring("is a pipe that no program writes to"));
+  }
+  CHECK_THROWS_WITH(pace::read_file(first, "text"), ContainsSubstring("is a pipe that no program writes to"));
+  ::close(ends[0]);
+  ::close(others[0]);
 }
 
 TEST_CASE("what is too long or binary is not read to its end, and a pipe may be unwanted") {

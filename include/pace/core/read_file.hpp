@@ -18,9 +18,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "pace/core/error.hpp"
 #include "pace/core/file_descriptor.hpp"
+#include "pace/core/kept_pipes.hpp"
 
 namespace pace {
 
@@ -80,9 +82,10 @@ struct ReadOptions {
   WaitForPipe wait = &detail::poll_pipe;
 };
 
-/// The content of a regular file, or of a pipe (a named one, or a shell's `<(...)`) up to its end. Throws InputError, which
-/// names the file and what was `expected`, for a folder, a device, a socket, a pipe that no program writes to or whose
-/// writer is silent for longer than `longest_silence_of_pipe`, and for whatever cannot be opened or read.
+/// The content of a regular file, or of a pipe (a named one, or a shell's `<(...)`) up to its end, or as it was kept (see
+/// keep_pipes()). Throws InputError, which names the file and what was `expected`, for a folder, a device, a socket, a pipe
+/// that no program writes to or whose writer is silent for longer than `longest_silence_of_pipe`, and for whatever cannot
+/// be opened or read.
 [[nodiscard]] inline std::string read_file(const std::string& path, const std::string& expected,
                                            const ReadOptions& options = {}) {
   const auto fail = [&](const std::string& what) { throw InputError({path}, what + "; expected " + expected); };
@@ -94,6 +97,8 @@ struct ReadOptions {
   if (S_ISDIR(info.st_mode)) fail("is a folder");
   if (S_ISFIFO(info.st_mode) && !options.pipes) fail("is a pipe, not a regular file");
   if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) fail("is neither a regular file nor a pipe");
+  if (S_ISFIFO(info.st_mode))
+    if (auto kept = detail::kept_content(info)) return *std::move(kept);
   constexpr std::size_t chunk = std::size_t{1} << 18;
   std::string text;
   if (S_ISREG(info.st_mode) && static_cast<std::size_t>(info.st_size) <= options.most_bytes)
@@ -126,6 +131,7 @@ struct ReadOptions {
     }
   }
   if (S_ISFIFO(info.st_mode) && text.empty()) fail("is a pipe that no program writes to");
+  if (S_ISFIFO(info.st_mode)) detail::keep_content(info, text);
   return text;
 }
 

@@ -20,6 +20,7 @@
 
 #include "pace/core/activity.hpp"
 #include "pace/core/exit_guard.hpp"
+#include "pace/core/kept_pipes.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/bazel_sinks.hpp"
@@ -285,6 +286,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     throw InputError({}, "--patience has no meaning where the tests run in this process; expected --isolation on beside it");
   const bool measures = !only_tells(session.configData()) && options.processes == 1;
   const bool supervised = is_supervised();
+  // Whichever process of this run reads an input first.
+  if (!only_tells(session.configData())) keep_pipes();
   // Before anything that does not survive a fork: threads, a GPU.
   if (measures && !supervised && isolated) {
     Supervisor supervisor(options.patience.value_or(default_patience), memory_limit(), config.now, std::cerr);
