@@ -32,6 +32,7 @@
 #include "pace/families/operators/suite_report.hpp"
 #include "pace/gate/as_expected.hpp"
 #include "pace/harness/compiled_main.hpp"
+#include "pace/harness/process_files.hpp"
 #include "pace/report/text.hpp"
 #include "pace/subject/default_backends.hpp"
 #include "pace/subject/device.hpp"
@@ -322,7 +323,8 @@ void settle_options(pace::harness::SessionOptions& session) {
   require_folder(line.output_dir);
   const std::string stem =
       (fs::path(line.output_dir) / ("operatorbench_" + suite_name + '_' + options.dtype)).lexically_normal().string();
-  table_path = stem + ".csv";
+  session.more_files = {stem + ".csv"};
+  table_path = pace::harness::own_path(session.more_files.front());
   if (session.json.empty()) session.json = fs::absolute(stem + ".json").string();
 }
 

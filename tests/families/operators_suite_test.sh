@@ -173,7 +173,48 @@ holds "$out/operatorbench_declared_recorded.csv" 'aten.tanh.default,.*mine crash
 run --backends eager,mine --op aten.relu.default --dtype f64 --start-idx 1
 expect_code 0; says "relu_M64_N64_dtypef64_cpu"; says "1 case, 2 implementations: 2 measured"
 run --backends eager,mine --category pointwise --op aten.relu.default; [[ $code != 0 ]] || complain "exit code 0"
+
+case="a pipe is read once, and is there for the process that goes on after a crash, and for each of several"
+mkdir "$work/calls"
+printf 'Operator: aten.tanh.default\ncnt: 1, ((T([8], f32),), {})\nOperator: aten.relu.default\ncnt: 1, ((T([8], f32),), {})\n' \
+  >"$work/calls/crash.txt"
+run --backends eager,mine --inp-file <(cat "$work/calls/crash.txt") --op aten.tanh.default,aten.relu.default
+expect_code 42; says "a fresh process goes on"; says "mine crashed on 1 of 1"
+says "2 cases, 4 implementations: 3 measured, 1 crashed"
+mkfifo "$work/calls/named"
+cat "$work/calls/crash.txt" >"$work/calls/named" &
+run --backends eager,mine --inp-file "$work/calls/named" --op aten.tanh.default,aten.relu.default
+expect_code 42; says "2 cases, 4 implementations: 3 measured, 1 crashed"
+wait
+run --backends eager,mine --inp-file <(cat "$work/calls/crash.txt") --op aten.relu.default --processes 3 --no-slower-than 1000
+expect_code 0; says "process 2 of at most 3"
+
+case="a run that is ended before its first result leaves no folder and no file"
+printf 'Operator: aten.cos.default\ncnt: 1, ((T([8], f32),), {})\n' >"$work/calls/ended.txt"
+for isolation in on off; do
+  run --backends eager,mine --inp-file "$work/calls/ended.txt" --output-dir "$work/ended/a" --csv "$work/ended.csv" \
+    --junit "$work/ended.xml" --isolation "$isolation"
+  expect_code 143
+  [[ -z $(ls -d "$work"/ended* 2>/dev/null) ]] || complain "left: $(find "$work"/ended*)"
+done
 program=$theirs
+
+case="several processes have a table each, also below Bazel's outputs, where a relative folder lies"
+suite=(--suite timm --suite-dir "$work/logs" --backends eager,torchscript --op all --max-samples 1 --no-slower-than 1000 --processes 3)
+run "${suite[@]}" --output-dir "$work/several"; expect_code 0
+for name in operatorbench_timm_float32-1.csv operatorbench_timm_float32-2.csv; do
+  holds "$work/several/$name" '^aten.relu.default,'; holds "$work/several/${name%csv}json" '"name":"aten.relu.default'
+done
+[[ ! -e $work/several/operatorbench_timm_float32.csv ]] || complain "a table without a number"
+mkdir "$work/outputs"
+# Of the shipped inputs few operators have so many samples.
+TEST_UNDECLARED_OUTPUTS_DIR=$work/outputs run --backends eager,torchscript --op all --start-idx 12 --max-samples 1 \
+  --no-slower-than 1000 --processes 2 --output-dir tables
+expect_code 0
+for type in csv json; do
+  [[ -s $work/outputs/tables/operatorbench_pace_train_float32-1.$type ]] || complain "no $type: $(find "$work/outputs")"
+done
+[[ -s $work/outputs/results-1.csv && ! -e $work/outputs/results.csv ]] || complain "no CSV: $(find "$work/outputs")"
 
 case="as many samples of the shipped set as are asked for"
 run --backends eager,torchscript --category softmax --max-samples 1; expect_code 0

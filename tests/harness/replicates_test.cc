@@ -25,6 +25,7 @@
 namespace {
 
 using Catch::Matchers::AnyMatch;
+using Catch::Matchers::Equals;
 using Catch::Matchers::NoneMatch;
 using Catch::Matchers::StartsWith;
 using Words = std::vector<std::string>;
@@ -53,13 +54,28 @@ TEST_CASE("each process has files, a seed and a limit of its own over its parent
   CHECK(harness::detail::of_process("a/.hidden", 1) == "a/.hidden-1");
 }
 
-TEST_CASE("each process gets the environment, but none of Bazel's files") {
+TEST_CASE("each process gets the environment and its number, but none of Bazel's files") {
   ::setenv("XML_OUTPUT_FILE", "/tmp/parents.xml", 1);
-  const auto environment = harness::detail::environment_for_replicates("found");
+  ::setenv("TEST_UNDECLARED_OUTPUTS_DIR", "/tmp/outputs", 1);
+  const auto environment = harness::detail::environment_for_replicates("found", 12);
   ::unsetenv("XML_OUTPUT_FILE");
+  ::unsetenv("TEST_UNDECLARED_OUTPUTS_DIR");
   CHECK_THAT(environment, AnyMatch(StartsWith("PACE_REPLICATE_FILE=found")));
+  CHECK_THAT(environment, AnyMatch(Equals("PACE_REPLICATE_NUMBER=12")));
+  // Where relative paths of options lead.
+  CHECK_THAT(environment, AnyMatch(Equals("TEST_UNDECLARED_OUTPUTS_DIR=/tmp/outputs")));
   CHECK_THAT(environment, AnyMatch(StartsWith("PATH=")));
   CHECK_THAT(environment, NoneMatch(StartsWith("XML_OUTPUT_FILE=")));
+}
+
+TEST_CASE("a file that no option names is numbered in one of several processes") {
+  CHECK(harness::own_path("a/table.csv") == "a/table.csv");
+  ::setenv(harness::replicate_variable, "found", 1);
+  ::setenv(harness::replicate_number_variable, "3", 1);
+  CHECK(harness::own_path("a/table.csv") == "a/table-3.csv");
+  ::unsetenv(harness::replicate_variable);
+  ::unsetenv(harness::replicate_number_variable);
+  CHECK(harness::ReplicateFiles{.json = "a.json", .more = {"b.csv", "c.csv"}}.all() == Words{"a.json", "b.csv", "c.csv"});
 }
 
 TEST_CASE("a process leaves what it found in a file without a name, so that nothing stays when all are killed") {
@@ -69,7 +85,7 @@ TEST_CASE("a process leaves what it found in a file without a name, so that noth
     path = found.path();
     const auto child = pace::subject::detail::spawn(
         {.arguments = {"sh", "-c", "echo shown; echo >$PACE_REPLICATE_FILE '{\"problem\": \"wrong\"}'"},
-         .environment = harness::detail::environment_for_replicates(path),
+         .environment = harness::detail::environment_for_replicates(path, 1),
          .output = output.descriptor()});
     CHECK(pace::subject::detail::wait_for(child).ok());
     CHECK(harness::detail::read_left(path).problems == std::vector<std::string>{"wrong"});

@@ -304,6 +304,10 @@ TEST_CASE("several processes write a file each, and what they cannot do is refus
   }
   CHECK(run("measures --processes 12 --disturbance 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code == 0);
   CHECK_THAT(folder.read("results-1.json"), ContainsSubstring("\"name\":\"measured\""));
+  for (const char* name : {"results.csv", "results.json"}) {
+    CAPTURE(name);
+    CHECK_FALSE(folder.has(name));
+  }
   for (const std::string option : {"--baseline a.json", "--save-baseline a.json", "--resume", "-r xml", "--out a"}) {
     const auto refused = run("measures --processes 2 " + option);
     CHECK(refused.code == 1);

@@ -113,11 +113,12 @@ TEST_CASE("without isolation a crash is the end") {
   CHECK(count(program.out, "begins after") == 0);
 }
 
-TEST_CASE("Ctrl-C ends what the run has started, and what that has left behind") {
+TEST_CASE("Ctrl-C ends what the run has started and what that has left behind, and takes files without results back") {
   const Scratch folder;
   const std::string out = folder / "out", script = folder / "interrupt.sh";
   const std::string program_path = program::fs::absolute("tests/harness/sample_program").string();
-  std::ofstream(script) << "'" << program_path << "' 'waits for another program'" << options << " >" << out
+  const std::string files = " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml";
+  std::ofstream(script) << "'" << program_path << "' 'waits for another program'" << options << files << " >" << out
                         << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
                         << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
   const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
@@ -129,6 +130,11 @@ TEST_CASE("Ctrl-C ends what the run has started, and what that has left behind")
   const pid_t left = std::atoi(text.c_str() + at + before.size());
   REQUIRE(left > 0);
   CHECK(::kill(left, SIGKILL) != 0);
+  // Nothing was measured by then.
+  for (const char* name : {"a.csv", "a.json", "a.xml"}) {
+    CAPTURE(name);
+    CHECK_FALSE(folder.has(name));
+  }
 }
 
 TEST_CASE("a run under nohup outlives the hangup, and so does the process that measures") {

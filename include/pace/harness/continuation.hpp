@@ -22,6 +22,7 @@
 #include "pace/core/parse_json.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/core/unfinished.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/hand_over.hpp"
 #include "pace/harness/this_program.hpp"
@@ -160,6 +161,7 @@ class Continuation : public RunContext::Recollection {
   /// Catch2 catches signals during a test, and tells of them as if the run ended there. This one does not.
   static void leave_signals_to_supervisor() {
     for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS}) ::signal(number, SIG_DFL);
+    take_back_when_ended();
   }
 
   void execute() {

@@ -19,9 +19,6 @@
 
 namespace pace::harness {
 
-/// Set for a process that is one of several: the file for what it finds.
-inline constexpr const char* replicate_variable = "PACE_REPLICATE_FILE";
-
 namespace detail {
 
 using report::Json;

@@ -1,13 +1,11 @@
 // --processes: a program runs its tests in several processes of itself, one after another, and judges their gates.
 #pragma once
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -28,15 +26,16 @@
 #include "pace/core/error.hpp"
 #include "pace/core/file_descriptor.hpp"
 #include "pace/core/format.hpp"
-#include "pace/core/inherited_signals.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/core/unfinished.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/exit_code.hpp"
+#include "pace/harness/process_files.hpp"
 #include "pace/harness/replicate_sink.hpp"
 #include "pace/harness/this_program.hpp"
 #include "pace/report/replicates.hpp"
@@ -48,26 +47,27 @@ namespace pace::harness {
 /// Result files of a run of several processes; each process has its own, by its number. Empty: none.
 struct ReplicateFiles {
   std::string csv = {}, json = {}, junit = {};
+  /// Those that no option names; see own_path().
+  std::vector<std::string> more = {};
+
+  [[nodiscard]] std::vector<std::string> all() const {
+    std::vector<std::string> paths;
+    for (const auto* path : {&csv, &json, &junit})
+      if (!path->empty()) paths.push_back(*path);
+    paths.insert(paths.end(), more.begin(), more.end());
+    return paths;
+  }
 };
 
 namespace detail {
-
-/// `results.json` as the file of one of several processes: `results-3.json`.
-[[nodiscard]] inline std::string of_process(const std::string& path, std::size_t process) {
-  const auto name = path.rfind('/') + 1;  // 0 without a folder
-  auto dot = path.rfind('.');
-  if (dot == std::string::npos || dot <= name) dot = path.size();
-  return path.substr(0, dot) + '-' + std::to_string(process) + path.substr(dot);
-}
 
 /// The files of numbered processes from `first` on that are there, up to the first number that none has. Not such of other
 /// programs, which need not begin with it.
 [[nodiscard]] inline std::vector<std::string> numbered_files(const ReplicateFiles& files, std::size_t first) {
   std::vector<std::string> found;
-  for (const auto* path : {&files.csv, &files.json, &files.junit}) {
-    if (path->empty()) continue;
+  for (const auto& path : files.all()) {
     for (std::size_t process = first;; ++process) {
-      auto file = of_process(*path, process);
+      auto file = of_process(path, process);
       struct stat info {};
       if (::lstat(file.c_str(), &info) != 0 || !(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode))) break;
       found.push_back(std::move(file));
@@ -88,8 +88,8 @@ inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t
 /// Changes when one of the files of the first process is written.
 [[nodiscard]] inline std::string state_of_first_files(const ReplicateFiles& files) {
   std::string state;
-  for (const auto* path : {&files.csv, &files.json, &files.junit})
-    if (struct stat info {}; !path->empty() && ::stat(of_process(*path, 1).c_str(), &info) == 0)
+  for (const auto& path : files.all())
+    if (struct stat info {}; ::stat(of_process(path, 1).c_str(), &info) == 0)
       state += std::to_string(info.st_ino) + ' ' + std::to_string(info.st_size) + ' ' +
                std::to_string(info.st_mtim.tv_sec) + '.' + std::to_string(info.st_mtim.tv_nsec) + ' ';
   return state;
@@ -111,20 +111,24 @@ inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t
   return words;
 }
 
-/// The environment of a process that shall write none of the files that Bazel expects of its parent.
-[[nodiscard]] inline std::vector<std::string> environment_for_replicates(const std::string& file) {
+/// The environment of a process that shall write none of the files that Bazel expects of its parent. The folder of undeclared
+/// outputs is that of relative paths for both.
+[[nodiscard]] inline std::vector<std::string> environment_for_replicates(const std::string& file, std::size_t process) {
   std::vector<std::string> kept;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view entry(*each);
-    bool drop = entry.starts_with(std::string(replicate_variable) + '=');
+    bool drop = false;
+    for (const std::string name : {replicate_variable, replicate_number_variable})
+      drop = drop || entry.starts_with(name + '=');
     for (const std::string_view name :
-         {"XML_OUTPUT_FILE=", "TEST_UNDECLARED_OUTPUTS_DIR=", "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR=",
+         {"XML_OUTPUT_FILE=", "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR=",
           "TEST_PREMATURE_EXIT_FILE=", "TEST_WARNINGS_OUTPUT_FILE=", "TEST_INFRASTRUCTURE_FAILURE_FILE=",
           "TEST_TIMEOUT="})
       drop = drop || entry.starts_with(name);
     if (!drop) kept.emplace_back(entry);
   }
   kept.push_back(std::string(replicate_variable) + '=' + file);
+  kept.push_back(std::string(replicate_number_variable) + '=' + std::to_string(process));
   return kept;
 }
 
@@ -148,92 +152,13 @@ class UnnamedFile {
 [[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
                                   const UnnamedFile& output) {
   words.insert(words.begin(), this_program());
-  const auto status = subject::detail::wait_for(subject::detail::spawn(
-      {.arguments = std::move(words), .environment = std::move(environment), .output = output.descriptor()}));
+  const pid_t child = subject::detail::spawn(
+      {.arguments = std::move(words), .environment = std::move(environment), .output = output.descriptor()});
+  pace::detail::process_that_ends_first = child;
+  const auto status = subject::detail::wait_for(child);
+  pace::detail::process_that_ends_first = 0;
   return status.signal != 0 ? 128 + status.signal : status.code;
 }
-
-/// Locks on the names that were given for files: another run, or another option, with such a name is refused. A file that
-/// was made for that is gone when the object is, and when a signal to end the process comes before. One object at a time.
-class NameLocks {
- public:
-  /// Throws Error where something else writes to one of the files.
-  explicit NameLocks(const ReplicateFiles& files) {
-    // Between making a file and noting it down, no signal may come.
-    const Blocked blocked;
-    made().count = 0;
-    owner() = ::getpid();
-    for (std::size_t i = 0; i < signals.size(); ++i) {
-      struct sigaction action {};
-      action.sa_handler = &end_by_signal;
-      ::sigaction(signals[i], inherited_signals.ignores(signals[i]) ? nullptr : &action, &before_[i]);
-    }
-    try {
-      for (const auto* path : {&files.csv, &files.json, &files.junit}) {
-        if (path->empty()) continue;
-        locks_.push_back(std::make_unique<OutputFile>(*path));
-        if (locks_.back()->is_new()) made().paths[made().count++] = locks_.back()->path().c_str();
-      }
-    } catch (...) {
-      give_back();
-      throw;
-    }
-  }
-  NameLocks(const NameLocks&) = delete;
-  NameLocks& operator=(const NameLocks&) = delete;
-  ~NameLocks() { give_back(); }
-
- private:
-  static constexpr std::array<int, 4> signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-
-  /// While it lives, these signals wait.
-  class Blocked {
-   public:
-    Blocked() {
-      sigset_t ending;
-      ::sigemptyset(&ending);
-      for (const int number : signals) ::sigaddset(&ending, number);
-      ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
-    }
-    Blocked(const Blocked&) = delete;
-    Blocked& operator=(const Blocked&) = delete;
-    ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-   private:
-    sigset_t before_;
-  };
-
-  struct Made {
-    std::array<const char*, 3> paths{};
-    std::size_t count = 0;
-  };
-  [[nodiscard]] static Made& made() {
-    static Made made;
-    return made;
-  }
-  [[nodiscard]] static pid_t& owner() {
-    static pid_t owner = 0;
-    return owner;
-  }
-
-  /// Then the process ends as if it had no handler. A child that has not called exec yet has the handler, not the files.
-  static void end_by_signal(int number) {
-    if (::getpid() == owner())
-      for (std::size_t i = 0; i < made().count; ++i) ::unlink(made().paths[i]);
-    ::signal(number, SIG_DFL);
-    ::raise(number);
-  }
-
-  void give_back() {
-    const Blocked blocked;
-    made().count = 0;
-    locks_.clear();
-    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
-  }
-
-  std::vector<std::unique_ptr<OutputFile>> locks_;
-  std::array<struct sigaction, signals.size()> before_{};
-};
 
 /// What all processes left that is no finding on a speed-up.
 class Rest {
@@ -301,7 +226,9 @@ class Rest {
   gate::Replicates replicates;
   clock::WallClock clock;
   detail::Rest rest;
-  const detail::NameLocks locks(files);
+  // Under the names that were given lie locks: another run, or another option, with such a name is refused.
+  std::vector<std::unique_ptr<OutputFile>> locks;
+  for (const auto& path : files.all()) locks.push_back(std::make_unique<OutputFile>(path));
   const auto before = detail::state_of_first_files(files);
   const auto& deadline = run_context().deadline;
   Nanoseconds longest{};
@@ -316,7 +243,7 @@ class Rest {
     const Nanoseconds left_over = deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
     auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
     const int code =
-        detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path()), output);
+        detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path(), process), output);
     // Not before: a start that fails leaves what is there.
     if (process == 1 && detail::state_of_first_files(files) != before)
       detail::remove_files_of_earlier_run(files, process + 1, out);

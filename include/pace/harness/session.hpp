@@ -22,12 +22,14 @@
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/core/unfinished.hpp"
 #include "pace/harness/bazel.hpp"
 #include "pace/harness/bazel_sinks.hpp"
 #include "pace/harness/build_id.hpp"
 #include "pace/harness/continuation.hpp"
 #include "pace/harness/exit_code.hpp"
 #include "pace/harness/framework_xml.hpp"
+#include "pace/harness/process_files.hpp"
 #include "pace/harness/replicates.hpp"
 #include "pace/harness/resume.hpp"
 #include "pace/harness/session_config.hpp"
@@ -165,7 +167,8 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
   std::set<std::string> csv, json;
   if (!options.csv.empty()) csv.insert(output_path(options.csv));
   if (!options.json.empty()) json.insert(output_path(options.json));
-  if (!undeclared_outputs().empty()) {
+  // In one of several processes, options name all of them.
+  if (!undeclared_outputs().empty() && !is_replicate()) {
     csv.insert(inside(undeclared_outputs(), "results.csv"));
     json.insert(inside(undeclared_outputs(), "results.json"));
   }
@@ -240,7 +243,8 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
   };
   return {.csv = path(options.csv, "results.csv"),
           .json = path(options.json, "results.json"),
-          .junit = options.junit.empty() ? "" : output_path(options.junit)};
+          .junit = options.junit.empty() ? "" : output_path(options.junit),
+          .more = options.more_files};
 }
 
 /// Keeps Catch2's totals, of which its session returns an exit code only.
@@ -293,6 +297,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     Supervisor supervisor(options.patience.value_or(default_patience), memory_limit(), config.now, std::cerr);
     if (const auto code = supervisor.run()) return *code;
   }
+  take_back_when_ended();
   run_context().options = options.measuring;
   run_context().deadline = deadline_of(options.time_limit, clock::WallClock().now(), run_age());
   use_threads(options.threads);

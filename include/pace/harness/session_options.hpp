@@ -44,6 +44,8 @@ struct SessionOptions {
   /// Options that were given and that only what runs on a GPU has a use for.
   std::vector<std::string> for_gpu;
   bool resume = false;
+  /// Files that the program itself writes, under the names that own_path() makes of these.
+  std::vector<std::string> more_files;
   std::size_t processes = 1;  ///< at most so many, one after another; see replicates.hpp
   BaselineOptions baseline;
 
