@@ -13,7 +13,7 @@ PACE_OPERATOR("mine", "aten.tanh.default", [](const at::Tensor& a) {
   return a.tanh();
 });
 
-// As a user does who ends the run.
+// As Ctrl-C or a system that shuts down ends a run.
 PACE_OPERATOR("mine", "aten.cos.default", [](const at::Tensor& a) {
   ::raise(SIGTERM);
   return a.cos();

@@ -137,6 +137,25 @@ TEST_CASE("Ctrl-C ends what the run has started and what that has left behind, a
   }
 }
 
+TEST_CASE("a signal to a run of several processes ends all of them, and takes files without results back") {
+  for (const std::string isolation : {"on", "off"}) {
+    const Scratch folder;
+    const std::string program_path = program::fs::absolute("tests/harness/sample_program").string();
+    const std::string script = folder.write(
+        "interrupt.sh", "'" + program_path + "' 'waits for another program' --processes 2 --isolation " + isolation +
+                            " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " >" + folder / "out" +
+                            " 2>&1 &\np=$!\nuntil [ -e " + folder / "a-1.json" +
+                            " ]; do kill -0 $p || break; sleep 0.1; done\nkill -TERM $p\nwait $p\n");
+    const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
+    INFO("isolation " << isolation << '\n' << folder.read("out"));
+    CHECK(WEXITSTATUS(status) == 128 + SIGTERM);
+    for (const char* name : {"a.csv", "a.json", "a-1.csv", "a-1.json"}) {
+      CAPTURE(name);
+      CHECK_FALSE(folder.has(name));
+    }
+  }
+}
+
 TEST_CASE("a run under nohup outlives the hangup, and so does the process that measures") {
   const auto ignores_hangup = [](const std::string& commands) {
     const Scratch folder;
