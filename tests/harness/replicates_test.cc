@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <csignal>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -14,7 +12,6 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
@@ -198,36 +195,6 @@ TEST_CASE("what no process reached, and what is undecided without figures, is no
   CHECK(ending(rest) == harness::exit_undecided);
   CHECK(ending(rest, {{found.findings[0], {0.1}, {.verdict = pace::Verdict::passed, .acceptable = true}, 0}}) == 0);
   std::remove(path.c_str());
-}
-
-TEST_CASE("a signal leaves no file under a name that several processes share, nor changes one that was there") {
-  const int number = GENERATE(SIGINT, SIGTERM);
-  std::remove("new.json");
-  std::ofstream("old.csv") << "earlier";
-  const auto content = [](const char* path) {
-    std::ifstream file(path);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const harness::detail::NameLocks locks({.csv = "old.csv", .json = "new.json"});
-    if (!std::ifstream("new.json").is_open()) ::_exit(2);
-    ::raise(number);
-    ::_exit(1);
-  }
-  const auto status = pace::subject::detail::wait_for(child);
-  CHECK(status.code == 0);
-  CHECK(status.signal == number);
-  CHECK_FALSE(std::ifstream("new.json").is_open());
-  CHECK(content("old.csv") == "earlier");
-  {
-    const harness::detail::NameLocks locks({.csv = "old.csv", .json = "new.json"});
-    CHECK(std::ifstream("new.json").is_open());
-  }
-  CHECK_FALSE(std::ifstream("new.json").is_open());
-  CHECK(content("old.csv") == "earlier");
-  std::remove("old.csv");
 }
 
 TEST_CASE("a process that other work disturbed has found nothing, but knows of the gate") {

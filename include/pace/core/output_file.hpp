@@ -53,8 +53,6 @@ class OutputFile {
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Whether this object made the file under its name.
-  [[nodiscard]] bool is_new() const { return made_; }
 
   /// What was written takes the place of what was there under the name, at once. Not to be called after close(), with which
   /// the lock goes: another run could take the name meanwhile. Throws Error, also for what closing reports.
