@@ -164,18 +164,18 @@ class PackageCompiler {
                      "; PACE_COMPILE_TIMEOUT=SECONDS allows one case longer");
     };
     std::deque<std::string> tail;
-    auto last_progress = std::chrono::steady_clock::now();
+    auto last_progress = options_.now();
     const auto status = detail::run_process(
         {options_.python, (run / script_.files.back().first).string(), (run / "manifest.json").string()},
         [&](std::string_view line) {
           if (line.starts_with(mark)) {
-            last_progress = std::chrono::steady_clock::now();
+            last_progress = options_.now();
             if (options_.progress != nullptr) *options_.progress << line << std::endl;
             return;
           }
           tail.emplace_back(line.substr(0, longest_line));
           if (tail.size() > most_lines) tail.pop_front();
-          if (std::chrono::steady_clock::now() - last_progress > longest_silence)
+          if (options_.now() - last_progress > longest_silence)
             throw hung("printed, but told of no progress for " + format_time(Nanoseconds(longest_silence)) +
                        ", and so was ended");
         },

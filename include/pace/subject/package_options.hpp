@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -68,6 +69,8 @@ struct PackageOptions {
   int timeout_seconds = compile_timeout(240);
   /// A Python that prints nothing for longer than one case may take, and this, is ended: it hangs.
   std::chrono::milliseconds time_to_say_so = std::chrono::minutes(1);
+  /// The time since some moment, by which the compiler's progress is watched. Tests have a clock of their own.
+  std::function<std::chrono::nanoseconds()> now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
   /// Where progress is told while compiling; null: nowhere.
   std::ostream* progress = &std::cerr;
 };
