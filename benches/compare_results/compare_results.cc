@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "pace/baseline/compare_program.hpp"
-#include "pace/harness/bazel.hpp"
+#include "benches/compare_results/compare_program.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/report/colour.hpp"
 #include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  const int code = pace::baseline::compare_program({argv + 1, argv + argc}, std::cout, std::cerr,
-                                                   pace::report::wants_colour(STDOUT_FILENO), pace::harness::user_path);
-  return output.exit_code(code, "compare_results", pace::baseline::not_compared);
+  const int code = pace::benches::compare_results::compare_program({argv + 1, argv + argc}, std::cout, std::cerr,
+                                                   pace::report::wants_colour(STDOUT_FILENO), pace::user_path);
+  return output.exit_code(code, "compare_results", pace::benches::compare_results::not_compared);
 }

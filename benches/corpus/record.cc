@@ -6,7 +6,7 @@
 
 #include <torch/torch.h>
 
-#include "pace/corpus/record.hpp"
+#include "pace/inputs/record.hpp"
 #include "pace/report/program_output.hpp"
 
 #include "models.hpp"
@@ -18,13 +18,13 @@ void record_training_step(const std::string& name, const std::filesystem::path& 
   Model model;
   model->train();
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01));
-  pace::corpus::Recorder recorder;
+  pace::inputs::Recorder recorder;
   model->loss().backward();
   optimizer.step();
   const bool written = recorder.write_as(directory, name, /*training=*/true);
   for (const auto& [op, reason] : recorder.skipped()) std::cout << op << " is left out: " << reason << '\n';
   std::cout << (written ? "wrote " : "left alone, since it exists: ")
-            << (directory / pace::corpus::log_file_name(name, true)).string() << '\n';
+            << (directory / pace::inputs::log_file_name(name, true)).string() << '\n';
 }
 
 }  // namespace

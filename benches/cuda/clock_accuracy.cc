@@ -14,20 +14,20 @@
 
 #include "benches/cuda/coldness.hpp"
 #include "benches/cuda/subjects.hpp"
-#include "pace/clock/compatible/do_bench.hpp"
-#include "pace/clock/compatible/inductor.hpp"
-#include "pace/clock/compatible/profiling.hpp"
-#include "pace/clock/event.hpp"
-#include "pace/clock/graph.hpp"
-#include "pace/clock/overhead.hpp"
-#include "pace/clock/profiler.hpp"
-#include "pace/cuda/device.hpp"
-#include "pace/cuda/limits.hpp"
+#include "benches/timers/do_bench.hpp"
+#include "benches/timers/inductor.hpp"
+#include "benches/timers/profiling.hpp"
+#include "pace/gpu/event.hpp"
+#include "pace/gpu/graph.hpp"
+#include "pace/gpu/overhead.hpp"
+#include "pace/gpu/profiler.hpp"
+#include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/cuda/limits.hpp"
 
 using namespace pace;
-using namespace pace::bench;
+using namespace pace::benches::accuracy;
 using cuda::CudaDevice;
-namespace compatible = clock::compatible;
+namespace compatible = pace::benches::timers;
 
 namespace {
 
@@ -42,10 +42,10 @@ using Times = std::map<std::string, std::vector<double>>;  // us per call
 struct Clocks {
   explicit Clocks(CudaDevice& device) : device(device) {}
   CudaDevice& device;
-  clock::EventClock<CudaDevice> unblocked{device}, blocked{device};
-  clock::GraphClock<CudaDevice> graph{device}, cold{device, {.cold = true, .calls = 32}};
-  clock::ProfilerClock<CudaDevice> profiler{device}, cold_profiler{device, {.cold = true}};
-  clock::Overhead in_graph, in_cold;
+  pace::gpu::EventClock<CudaDevice> unblocked{device}, blocked{device};
+  pace::gpu::GraphClock<CudaDevice> graph{device}, cold{device, {.cold = true, .calls = 32}};
+  pace::gpu::ProfilerClock<CudaDevice> profiler{device}, cold_profiler{device, {.cold = true}};
+  pace::gpu::Overhead in_graph, in_cold;
 };
 
 void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
@@ -73,7 +73,7 @@ void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
         for (const auto time : clocks.cold.last_times()) each.push_back(1e-3 * time.count());
         times["cold"].push_back(median(each));
         times["cold, pair removed"].push_back(
-            1e-3 * clock::Overhead(clocks.in_cold.per_call, clocks.in_graph.per_kernel)
+            1e-3 * pace::gpu::Overhead(clocks.in_cold.per_call, clocks.in_graph.per_kernel)
                        .remove_from(Nanoseconds(1e3 * median(each)), kernels).count());
       },
   };
@@ -112,12 +112,12 @@ void calibrate(Clocks& clocks) {
   }
   const auto middle = [](const std::vector<double>& us) {
     const Nanoseconds each(1e3 * std::max(0.0, median(us)));
-    return clock::Overhead{each, each};
+    return pace::gpu::Overhead{each, each};
   };
   clocks.in_graph = middle(in_graph);
   clocks.in_cold = middle(in_cold);
   Subject shortest = calibration_subjects()[0]();
-  const auto overhead = clock::measure_overhead(clocks.graph, clocks.profiler, shortest.operation());
+  const auto overhead = pace::gpu::measure_overhead(clocks.graph, clocks.profiler, shortest.operation());
   std::printf("measure_overhead says %.3f us in a graph\n", 1e-3 * overhead.per_call.count());
 }
 

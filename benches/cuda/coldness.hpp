@@ -12,13 +12,13 @@
 #include <ATen/ops/neg.h>
 
 #include "benches/cuda/subjects.hpp"
-#include "pace/clock/graph.hpp"
-#include "pace/clock/owned.hpp"
-#include "pace/clock/profiler.hpp"
-#include "pace/cuda/device.hpp"
-#include "pace/cuda/limits.hpp"
+#include "pace/gpu/graph.hpp"
+#include "pace/gpu/owned.hpp"
+#include "pace/gpu/profiler.hpp"
+#include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/cuda/limits.hpp"
 
-namespace pace::bench {
+namespace pace::benches::accuracy {
 
 /// A sum reads each byte once and writes next to nothing, so a hit in the cache is a byte that memory need not give:
 /// with hits for a share h of them, it takes (1 - h) of the time that memory needs.
@@ -40,7 +40,7 @@ inline void show_residual_hits(cuda::CudaDevice& device) {
   const auto l2 = static_cast<std::int64_t>(device.l2_bytes());
   Subject small = read_all(l2 / 16, 1), large = read_all(3 * l2 / 16, 1);
   const auto mean = [&](Subject& subject, bool cold, double flush) {
-    clock::ProfilerClock<cuda::CudaDevice> profiler(device, {.cold = cold, .flush = flush});
+    gpu::ProfilerClock<cuda::CudaDevice> profiler(device, {.cold = cold, .flush = flush});
     static_cast<void>(profiler.sample(subject.operation(), 0, 50));
     static_cast<void>(profiler.sample(subject.operation(), 0, 400));
     std::vector<double> times;
@@ -65,8 +65,8 @@ inline void show_residual_hits(cuda::CudaDevice& device) {
 /// For a profiler that counts what the L2 answers: element-wise kernels over working sets from a sixteenth of the L2 to
 /// twice the L2, each twice hot and then twice after the cold clock's flush, in this order.
 inline void run_for_hit_counters(cuda::CudaDevice& device) {
-  const double flush = clock::GraphClockOptions{}.flush;
-  const auto cache = clock::own_buffer(device, static_cast<std::size_t>(flush * static_cast<double>(device.l2_bytes())));
+  const double flush = gpu::GraphClockOptions{}.flush;
+  const auto cache = gpu::own_buffer(device, static_cast<std::size_t>(flush * static_cast<double>(device.l2_bytes())));
   for (const double share : {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1.0, 2.0}) {
     const auto elements = static_cast<std::int64_t>(share * static_cast<double>(device.l2_bytes()) / 8);
     const at::Tensor x = random({elements});
@@ -83,8 +83,8 @@ inline void run_for_hit_counters(cuda::CudaDevice& device) {
 }
 
 inline void show_coldness(cuda::CudaDevice& device, const cuda::MachineLimits& limits) {
-  clock::GraphClock<cuda::CudaDevice> hot(device), cold(device, {.cold = true, .calls = 16});
-  clock::ProfilerClock<cuda::CudaDevice> profiler(device);
+  gpu::GraphClock<cuda::CudaDevice> hot(device), cold(device, {.cold = true, .calls = 16});
+  gpu::ProfilerClock<cuda::CudaDevice> profiler(device);
   const double l2 = static_cast<double>(device.l2_bytes());
   std::printf("\nImplied bandwidth, GB/s (measured peak: %.0f), by working set\n%9s %9s", 1e-9 * limits.memory(),
               "x L2", "MiB");
@@ -122,4 +122,4 @@ inline void show_coldness(cuda::CudaDevice& device, const cuda::MachineLimits& l
   std::printf("\n");
 }
 
-}  // namespace pace::bench
+}  // namespace pace::benches::accuracy

@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "pace/cuda/device.hpp"
+#include "pace/gpu/cuda/device.hpp"
 
 /// Skips the test, with the reason, on a machine without a GPU.
 inline void needs_gpu() {

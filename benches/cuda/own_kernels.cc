@@ -16,7 +16,7 @@
 #include "benches/cuda/needs_gpu.hpp"
 #include "benches/cuda/own_kernels.hpp"
 #include "pace/catch2.hpp"
-#include "pace/cuda/device.hpp"
+#include "pace/gpu/cuda/device.hpp"
 #include "pace/pace.hpp"
 
 namespace {

@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/measure/operation.hpp"
+#include "pace/timing/operation.hpp"
 
-namespace pace::bench {
+namespace pace::benches::accuracy {
 
 /// One call on each of a few operand sets.
 struct Subject {
@@ -31,7 +31,7 @@ struct Subject {
   std::vector<std::function<void()>> calls;
   double bytes = 0;
 
-  [[nodiscard]] measure::Operation operation() {
+  [[nodiscard]] timing::Operation operation() {
     return {this,
             [](void* state, std::size_t set, std::int64_t iterations) {
               const auto& call = static_cast<Subject*>(state)->calls[set];
@@ -147,4 +147,4 @@ struct Subject {
   return subjects;
 }
 
-}  // namespace pace::bench
+}  // namespace pace::benches::accuracy

@@ -28,7 +28,7 @@
 
 #include "benches/cuda/needs_gpu.hpp"
 #include "benches/cuda/own_kernels.hpp"
-#include "pace/kernel/kernels.hpp"
+#include "pace/kernels/kernels.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/most_threads.hpp"
-#include "pace/kernel/options.hpp"
+#include "benches/kernels/compat/timer.hpp"
 
 namespace pace::benches::kernels {
 
@@ -149,9 +149,9 @@ namespace detail {
 }  // namespace detail
 
 /// With which of PyTorch's timers each kernel is timed; none: with pace's clocks alone.
-[[nodiscard]] inline std::optional<kernel::CompatibleTimer> timer_of(const KernelsLine& line) {
+[[nodiscard]] inline std::optional<compat::CompatibleTimer> timer_of(const KernelsLine& line) {
   if (!line.compat) return std::nullopt;
-  return line.as_of() == Generation::newest ? kernel::CompatibleTimer::inductor : kernel::CompatibleTimer::do_bench;
+  return line.as_of() == Generation::newest ? compat::CompatibleTimer::inductor : compat::CompatibleTimer::do_bench;
 }
 
 /// Throws InputError for what does not go together, Refused for what cannot be.

@@ -9,11 +9,11 @@
 #include <ostream>
 #include <string>
 
-#include "pace/kernel/compat/info_line.hpp"
-#include "pace/kernel/package_provider.hpp"
-#include "pace/kernel/report.hpp"
+#include "benches/kernels/compat/info_line.hpp"
+#include "benches/kernels/package_provider.hpp"
+#include "pace/kernels/report.hpp"
 #include "pace/report/text.hpp"
-#include "pace/subject/package_facts.hpp"
+#include "benches/aot/package_facts.hpp"
 
 namespace pace::benches::kernels {
 
@@ -22,15 +22,15 @@ inline constexpr const char* no_kernels =
     "No kernel with benchmark functionality found. Make sure you run inductor with config.benchmark_kernel being True";
 
 /// What Inductor kept of a kernel that it wrote itself; null: it is none of those.
-[[nodiscard]] inline const subject::PackageKernel* written_by_inductor(const kernel::Kernel& kernel,
-                                                                       const subject::PackageFacts& facts) {
-  const auto recorded = kernel::recorded_of(kernel, facts);
+[[nodiscard]] inline const benches::aot::PackageKernel* written_by_inductor(const kernel::Kernel& kernel,
+                                                                       const benches::aot::PackageFacts& facts) {
+  const auto recorded = benches::kernels::recorded_of(kernel, facts);
   const auto own = std::ranges::find_if(
-      recorded, [](const auto* each) { return each->kind != subject::PackageKernel::Kind::external; });
+      recorded, [](const auto* each) { return each->kind != benches::aot::PackageKernel::Kind::external; });
   return own == recorded.end() ? nullptr : *own;
 }
 
-inline void tell_launch(const std::optional<kernel::Launch>& launch, kernel::compat::InfoLine& info) {
+inline void tell_launch(const std::optional<kernel::Launch>& launch, benches::kernels::compat::InfoLine& info) {
   info.registers.reset(), info.spills.reset(), info.shared_bytes.reset();
   if (!launch) return;
   info.registers = launch->registers;
@@ -42,10 +42,10 @@ inline void tell_launch(const std::optional<kernel::Launch>& launch, kernel::com
 /// with its time by the original's timer. Where that, or the bytes that a kernel moves, are not known, `complaints` says so
 /// instead. Returns how many lines there are; without one it prints what the original says then. With `all_configurations`,
 /// a line for each of a kernel's configurations instead of the kernel's own figures.
-inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const subject::PackageFacts& facts,
+inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const benches::aot::PackageFacts& facts,
                                       bool colour, bool all_configurations, std::ostream& out, std::ostream& complaints,
                                       const std::function<bool(const kernel::Kernel&)>& shown = {}) {
-  std::vector<const subject::PackageKernel*> told;
+  std::vector<const benches::aot::PackageKernel*> told;
   for (const auto& kernel : report.kernels) {
     const auto* const known = written_by_inductor(kernel, facts);
     if (known == nullptr || (shown && !shown(kernel)) || std::ranges::find(told, known) != told.end()) continue;
@@ -61,18 +61,18 @@ inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const 
       continue;
     }
     told.push_back(known);
-    kernel::compat::InfoLine info{.milliseconds = kernel.compatible->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9};
-    const auto description = kernel::compat::description(report.name, kernel.category, known->key);
+    benches::kernels::compat::InfoLine info{.milliseconds = kernel.compatible->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9};
+    const auto description = benches::kernels::compat::description(report.name, kernel.category, known->key);
     if (!all_configurations) {
       tell_launch(kernel.launch, info);
-      out << kernel::compat::info_line(info, description + ' ', {}, colour) << '\n';
+      out << benches::kernels::compat::info_line(info, description + ' ', {}, colour) << '\n';
       continue;
     }
     out << description << '\n';
     for (const auto& each : kernel.configurations) {
       info.milliseconds = each.compatible ? each.compatible->count() * 1e-6 : std::numeric_limits<double>::infinity();
       tell_launch(each.launch, info);
-      out << kernel::compat::configuration_line(info, each.printed, colour) << '\n';
+      out << benches::kernels::compat::configuration_line(info, each.printed, colour) << '\n';
     }
   }
   if (told.empty()) out << no_kernels << '\n';

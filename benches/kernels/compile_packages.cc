@@ -17,13 +17,13 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sum.h>
 
-#include "pace/subject/compile_definitions.hpp"
+#include "benches/aot/compile_definitions.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using Tensors = std::vector<at::Tensor>;
-using pace::subject::Definition;
+using pace::benches::aot::Definition;
 
 at::Tensor parameter(at::IntArrayRef sizes) { return at::randn(sizes).requires_grad_(); }
 
@@ -56,14 +56,14 @@ Definition silent() {
 }
 
 /// `DIRECTORY/NAME.pt2`, with what is kept beside it.
-void compile(const Definition& definition, const pace::subject::InductorOptions& inductor, const fs::path& directory) {
-  auto options = pace::subject::definition_package_options();
+void compile(const Definition& definition, const pace::benches::aot::InductorOptions& inductor, const fs::path& directory) {
+  auto options = pace::benches::aot::definition_package_options();
   options.inductor = inductor;
   options.directories = {directory};
-  pace::subject::DefinitionStore store(options);
-  const auto kind = pace::subject::PackageKind::inference;
-  const auto traced = pace::subject::trace(definition);
-  const std::vector<pace::subject::PackageRequest> requests{{&traced, kind}};
+  pace::benches::aot::DefinitionStore store(options);
+  const auto kind = pace::benches::aot::PackageKind::inference;
+  const auto traced = pace::benches::aot::trace(definition);
+  const std::vector<pace::benches::aot::PackageRequest> requests{{&traced, kind}};
   store.export_and_compile(requests, directory);
   const fs::path package = store.find(traced, kind);  // throws what went wrong
   for (const char* const extension : {".pt2", ".json"})
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   }
   try {
     at::set_num_threads(1);  // the number is compiled in
-    const pace::subject::InductorOptions announces{{"cpp.enable_kernel_profile", "true"}};
+    const pace::benches::aot::InductorOptions announces{{"cpp.enable_kernel_profile", "true"}};
     compile(block(), announces, argv[1]);
     compile(out_of_range(), announces, argv[1]);
     compile(silent(), {}, argv[1]);

@@ -11,7 +11,7 @@
 
 #include "benches/kernels/ncu.hpp"
 #include "pace/core/error.hpp"
-#include "pace/kernel/report.hpp"
+#include "pace/kernels/report.hpp"
 #include "pace/report/csv_table.hpp"
 
 namespace pace::benches::kernels {

@@ -7,11 +7,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include "benches/kernels/package.hpp"
-#include "pace/kernel/expectations.hpp"
-#include "pace/kernel/kernels.hpp"
-#include "pace/kernel/package_provider.hpp"
-#include "pace/kernel/ranges.hpp"
-#include "pace/kernel/table.hpp"
+#include "pace/kernels/expectations.hpp"
+#include "pace/kernels/kernels.hpp"
+#include "benches/kernels/package_provider.hpp"
+#include "pace/kernels/ranges.hpp"
+#include "pace/kernels/table.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -23,7 +23,7 @@ TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are kn
   REQUIRE(package.facts());
   pace::KernelsOptions options;
   options.budget = std::chrono::seconds(2);
-  options.providers.push_back(pace::kernel::package_provider(*package.facts()));
+  options.providers.push_back(pace::benches::kernels::package_provider(*package.facts()));
   const auto report = pace::kernels(
       options, "block", [&](const std::vector<at::Tensor>&) { return package.run(); }, package.operands());
   pace::kernel::print_table(report, std::cout);

@@ -12,10 +12,10 @@
 
 #include "pace/core/error.hpp"
 #include "pace/corpus/parse.hpp"
-#include "pace/corpus/scalar_type.hpp"
+#include "pace/inputs/scalar_type.hpp"
 #include "pace/corpus/text.hpp"
-#include "pace/subject/rand_strided.hpp"
-#include "pace/subject/tensor_metadata.hpp"
+#include "benches/aot/rand_strided.hpp"
+#include "benches/aot/tensor_metadata.hpp"
 
 namespace pace::benches::kernels {
 
@@ -40,26 +40,26 @@ namespace detail {
 }  // namespace detail
 
 /// `(T([4, 8], f32), T([8], f32, stride=(2,)))`, in the notation of recorded operators. Throws InputError.
-[[nodiscard]] inline std::vector<subject::TensorMetadata> parse_inputs(const std::string& text, c10::Device device) {
+[[nodiscard]] inline std::vector<benches::aot::TensorMetadata> parse_inputs(const std::string& text, c10::Device device) {
   const auto call = detail::parse_tuple(text);
-  std::vector<subject::TensorMetadata> inputs;
+  std::vector<benches::aot::TensorMetadata> inputs;
   for (const auto& value : call.args) {
     const auto* const tensor = value.get_if<corpus::TensorSpec>();
     if (tensor == nullptr)
       throw InputError({"--inputs"}, "expected tensors such as T([4, 8], f32), found " + corpus::to_text(value) +
                                          " as operand " + std::to_string(inputs.size()));
-    inputs.push_back({corpus::scalar_type(tensor->dtype), device, tensor->sizes,
+    inputs.push_back({inputs::scalar_type(tensor->dtype), device, tensor->sizes,
                       tensor->strides ? *tensor->strides : dense_strides(tensor->sizes)});
   }
   return inputs;
 }
 
 /// Values as Inductor's generated benchmarks have them: normal numbers from seed 1337, zeros for integers.
-[[nodiscard]] inline std::vector<at::Tensor> make_inputs(const std::vector<subject::TensorMetadata>& metadata) {
-  subject::reset_rng_state();
+[[nodiscard]] inline std::vector<at::Tensor> make_inputs(const std::vector<benches::aot::TensorMetadata>& metadata) {
+  benches::aot::reset_rng_state();
   std::vector<at::Tensor> inputs;
   for (const auto& each : metadata)
-    inputs.push_back(subject::rand_strided(each.sizes, each.strides, each.dtype, each.device));
+    inputs.push_back(benches::aot::rand_strided(each.sizes, each.strides, each.dtype, each.device));
   return inputs;
 }
 

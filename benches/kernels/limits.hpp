@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "benches/kernels/asked.hpp"
-#include "pace/kernel/expectations.hpp"
+#include "pace/kernels/expectations.hpp"
 
 namespace pace::benches::kernels {
 

@@ -23,9 +23,9 @@
 
 #include "benches/kernels/inputs.hpp"
 #include "pace/core/error.hpp"
-#include "pace/subject/device.hpp"
-#include "pace/subject/package_facts.hpp"
-#include "pace/subject/package_model.hpp"
+#include "benches/aot/device.hpp"
+#include "benches/aot/package_facts.hpp"
+#include "benches/aot/package_model.hpp"
 
 namespace pace::benches::kernels {
 
@@ -101,7 +101,7 @@ class Package {
     check_file(path);
     const auto [metadata, name] =
         find_model(path, model, [&](const std::string& each) { return Loader::load_metadata_from_package(path, each); });
-    facts_ = subject::read_package_facts(path, name);
+    facts_ = benches::aot::read_package_facts(path, name);
     const auto compiled_for = metadata.find("AOTI_DEVICE_KEY");
     if (compiled_for == metadata.end())
       throw InputError({path}, "the package does not say which device it was compiled for; expected one that AOTInductor wrote");
@@ -117,7 +117,7 @@ class Package {
     tensors_ = named([&] { return make_inputs(metadata_); });
     const auto& compiled_with = facts_ ? facts_->inputs : metadata_;
     model_ = named([&, &name = name] {
-      return std::make_unique<subject::detail::PackageModel>(path, name, path, compiled_with);
+      return std::make_unique<benches::aot::detail::PackageModel>(path, name, path, compiled_with);
     });
   }
 
@@ -128,7 +128,7 @@ class Package {
 
   [[nodiscard]] c10::Device device() const { return device_; }
   [[nodiscard]] std::vector<at::Tensor>& operands() { return tensors_; }
-  [[nodiscard]] const std::optional<subject::PackageFacts>& facts() const { return facts_; }
+  [[nodiscard]] const std::optional<benches::aot::PackageFacts>& facts() const { return facts_; }
 
  private:
   using Loader = torch::inductor::AOTIModelPackageLoader;
@@ -148,11 +148,11 @@ class Package {
   }
 
   std::string path_;
-  std::optional<subject::PackageFacts> facts_;
+  std::optional<benches::aot::PackageFacts> facts_;
   c10::Device device_ = at::kCPU;
-  std::vector<subject::TensorMetadata> metadata_;
+  std::vector<benches::aot::TensorMetadata> metadata_;
   std::vector<at::Tensor> tensors_;
-  std::unique_ptr<subject::detail::PackageModel> model_;
+  std::unique_ptr<benches::aot::detail::PackageModel> model_;
 };
 
 }  // namespace pace::benches::kernels

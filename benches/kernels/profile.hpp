@@ -14,8 +14,8 @@
 
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
-#include "pace/kernel/compat/profile_report.hpp"
-#include "pace/kernel/ranges.hpp"
+#include "benches/kernels/compat/profile_report.hpp"
+#include "pace/kernels/ranges.hpp"
 #include "pace/report/table.hpp"
 
 namespace pace::benches::kernels {
@@ -117,10 +117,10 @@ inline void print_key_averages(std::span<const KeyAverage> averages, std::ostrea
 }
 
 /// By name: what ran on the device; with `on_host`, the kernels of the thread that ran the module instead.
-[[nodiscard]] inline std::vector<kernel::compat::ProfiledKernel> profiled_kernels(const Profile& profile, bool on_host) {
-  std::vector<kernel::compat::ProfiledKernel> kernels;
+[[nodiscard]] inline std::vector<benches::kernels::compat::ProfiledKernel> profiled_kernels(const Profile& profile, bool on_host) {
+  std::vector<benches::kernels::compat::ProfiledKernel> kernels;
   const auto add = [&](const std::string& name, Nanoseconds took) {
-    auto found = std::ranges::find(kernels, name, &kernel::compat::ProfiledKernel::name);
+    auto found = std::ranges::find(kernels, name, &benches::kernels::compat::ProfiledKernel::name);
     if (found == kernels.end()) found = kernels.insert(found, {.name = name});
     found->device_microseconds += took.count() / 1e3;
     ++found->count;

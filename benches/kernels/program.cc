@@ -3,6 +3,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -20,20 +21,22 @@
 #include "benches/kernels/run_program.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/new_folders.hpp"
-#include "pace/harness/bazel.hpp"
-#include "pace/harness/hand_over.hpp"
-#include "pace/harness/this_program.hpp"
-#include "pace/kernel/kernels.hpp"
-#include "pace/kernel/package_provider.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/runner/hand_over.hpp"
+#include "pace/runner/this_program.hpp"
+#include "pace/kernels/kernels.hpp"
+#include "benches/kernels/package_provider.hpp"
 #include "pace/report/colour.hpp"
 #include "pace/report/program_output.hpp"
-#include "pace/subject/files.hpp"
-#include "pace/subject/process.hpp"
-#include "pace/subject/profiler_trace.hpp"
+#include "pace/core/folders.hpp"
+#include "pace/core/process.hpp"
+#include "benches/aot/profiler_trace.hpp"
 
 #ifdef PACE_CUDA
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <torch/csrc/cuda/memory_snapshot.h>
+
+#include "pace/gpu/cuda/device.hpp"
 #endif
 
 namespace {
@@ -56,19 +59,25 @@ pace::benches::kernels::OpenPackage open_package(const KernelsLine& line) {
   opened.facts = package->facts();
   opened.call = [] { static_cast<void>(package->run()); };
   opened.synchronise = synchronise;
-  opened.set_seed = pace::subject::reset_rng_state;
+  opened.set_seed = pace::benches::aot::reset_rng_state;
   return opened;
 }
 
 pace::kernel::KernelReport list(const KernelsLine& line) {
   pace::KernelsOptions options;
   options.configurations = line.all_configs;
-  options.compatible = pace::benches::kernels::timer_of(line);
   if (package->device().is_cuda()) {
     options.on = c10::DeviceType::CUDA;
     options.device = package->device().has_index() ? package->device().index() : 0;
+#ifdef PACE_CUDA
+    if (const auto timer = pace::benches::kernels::timer_of(line))
+      options.compatible = [timer = *timer, device = std::make_shared<pace::cuda::CudaDevice>(options.device)](
+                               const std::function<void()>& launch) {
+        return pace::benches::kernels::compat::time_launch(*device, timer, launch);
+      };
+#endif
   }
-  if (package->facts()) options.providers.push_back(pace::kernel::package_provider(*package->facts()));
+  if (package->facts()) options.providers.push_back(pace::benches::kernels::package_provider(*package->facts()));
   return pace::kernels(options, line.name, [](const std::vector<at::Tensor>&) { return package->run(); }, package->operands());
 }
 
@@ -86,9 +95,9 @@ std::string shapes_of(const torch::autograd::profiler::KinetoEvent& event) {
 
 pace::benches::kernels::Profile record(const std::function<void()>& body, const std::string& trace) {
   const char* const around = "pace: the module";
-  pace::subject::ProfilerTrace recording(/*with_shapes=*/true);
+  pace::benches::aot::ProfilerTrace recording(/*with_shapes=*/true);
   {
-    const pace::subject::TraceRange range(around);
+    const pace::benches::aot::TraceRange range(around);
     body();
   }
   const auto result = recording.save(trace);
@@ -112,7 +121,7 @@ pace::benches::kernels::Profile record(const std::function<void()>& body, const 
 }
 
 std::string spawn(const std::vector<std::string>& command, std::string* printed) {
-  const auto status = pace::subject::detail::run_process(command, [printed](std::string_view line) {
+  const auto status = pace::detail::run_process(command, [printed](std::string_view line) {
     if (printed == nullptr) std::cerr << line << '\n';
     else printed->append(line) += '\n';
   });
@@ -146,7 +155,7 @@ void add_cuda(pace::benches::kernels::World& world) {
     body();
     const std::string text = torch::cuda::_memory_snapshot_pickled();
     torch::cuda::_record_memory_history(std::nullopt);
-    pace::subject::detail::write_file(path, text);
+    pace::detail::write_file(path, text);
   };
 }
 #endif
@@ -161,7 +170,7 @@ class OwnFolder {
     if (!path_.empty()) ::rmdir(path_.c_str());
   }
   const std::string& make(const std::filesystem::path& parent) {
-    return path_ = pace::subject::detail::make_folder_in(parent).string();
+    return path_ = pace::detail::make_folder_in(parent).string();
   }
 
  private:
@@ -169,13 +178,12 @@ class OwnFolder {
 };
 
 void settle(KernelsLine& line, pace::benches::kernels::World& world, OwnFolder& own) {
-  namespace harness = pace::harness;
-  line.package = harness::user_path(line.package);
-  line.csv = line.csv.empty() ? "" : harness::output_path(line.csv);
-  line.json = line.json.empty() ? "" : harness::output_path(line.json);
+  line.package = pace::user_path(line.package);
+  line.csv = line.csv.empty() ? "" : pace::output_path(line.csv);
+  line.json = line.json.empty() ? "" : pace::output_path(line.json);
   if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
   if (!line.output_directory.empty()) {
-    world.temporary_folder = harness::output_path(line.output_directory);
+    world.temporary_folder = pace::output_path(line.output_directory);
     static std::optional<pace::NewFolders> folders;
     try {
       folders.emplace(world.temporary_folder);
@@ -184,7 +192,7 @@ void settle(KernelsLine& line, pace::benches::kernels::World& world, OwnFolder& 
     }
   } else if (line.profile || line.memory_snapshot || line.ncu || line.count_bytes) {
     // A folder of its own: another user could have put links of these files' names into the common one.
-    world.temporary_folder = own.make(harness::temporary_folder());
+    world.temporary_folder = own.make(pace::runner::temporary_folder());
   }
 }
 
@@ -201,7 +209,7 @@ int main(int argc, char** argv) {
   world.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); };
   world.spawn = spawn;
   world.date = date;
-  world.program = pace::harness::this_program();
+  world.program = pace::runner::this_program();
   world.colour = pace::report::wants_colour(STDOUT_FILENO);
 #ifdef PACE_CUDA
   add_cuda(world);

@@ -24,18 +24,18 @@
 #include "benches/kernels/limits.hpp"
 #include "benches/kernels/ncu.hpp"
 #include "benches/kernels/profile.hpp"
-#include "pace/clock/compatible/timed.hpp"
+#include "benches/timers/timed.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
-#include "pace/harness/exit_code.hpp"
-#include "pace/kernel/compat/profile_report.hpp"
-#include "pace/kernel/configurations.hpp"
-#include "pace/kernel/report.hpp"
-#include "pace/kernel/table.hpp"
-#include "pace/kernel/write_report.hpp"
+#include "pace/core/exit_code.hpp"
+#include "benches/kernels/compat/profile_report.hpp"
+#include "pace/kernels/configurations.hpp"
+#include "pace/kernels/report.hpp"
+#include "pace/kernels/table.hpp"
+#include "pace/kernels/write_report.hpp"
 #include "pace/report/text.hpp"
-#include "pace/subject/package_facts.hpp"
+#include "benches/aot/package_facts.hpp"
 
 namespace pace::benches::kernels {
 
@@ -43,7 +43,7 @@ namespace pace::benches::kernels {
 struct OpenPackage {
   /// `cpu` or `cuda`.
   std::string device = "cpu";
-  std::optional<subject::PackageFacts> facts = {};
+  std::optional<benches::aot::PackageFacts> facts = {};
   std::function<void()> call = {};
   /// Until the device is idle; before each reading, the seed of random numbers.
   std::function<void()> synchronise = {}, set_seed = {};
@@ -107,7 +107,7 @@ class Bench {
   void require_configurations() const {
     if (package_.device == "cpu")
       throw Refused("--benchmark-all-configs: " + line_.package + " runs on the CPU, where kernels have no configurations");
-    const auto kept = [](const subject::PackageKernel& kernel) { return !kernel.configurations.empty(); };
+    const auto kept = [](const benches::aot::PackageKernel& kernel) { return !kernel.configurations.empty(); };
     if (!package_.facts || std::ranges::none_of(package_.facts->kernels, kept))
       throw Refused("--benchmark-all-configs: no configurations are kept beside " + line_.package +
                     "; expected it to be compiled by record_configurations.aoti_compile_and_package");
@@ -133,7 +133,7 @@ class Bench {
       code = 1;
     }
     if (line_.compat) {
-      const auto lines = print_kernel_lines(report, package_.facts.value_or(subject::PackageFacts{}), world_.colour,
+      const auto lines = print_kernel_lines(report, package_.facts.value_or(benches::aot::PackageFacts{}), world_.colour,
                                             line_.all_configs, out_, log_, shown);
       if (lines == 0) code = 1;
       for (const auto& note : kernel::notes_of(report)) log_ << "kernels: " << report::printable(note) << '\n';
@@ -150,8 +150,8 @@ class Bench {
     if (json_) json_->append(kernel::to_json(report, shown).dump(1) + '\n');
     const bool limits_hold = judge(report);
     // What could not be listed or counted might have broken a limit, too; the limits that hold say less than it.
-    if (!counted) code = harness::exit_error;
-    return limits_hold || code != 0 ? code : harness::exit_failed;
+    if (!counted) code = pace::exit_error;
+    return limits_hold || code != 0 ? code : pace::exit_failed;
   }
 
   /// What is wrong; empty if nothing is.
@@ -197,7 +197,7 @@ class Bench {
   /// As Inductor's generated benchmarks do it; seconds of one call.
   double time(int times, int repeat, std::ostream& out) {
     FunctionClock clock{world_.now};
-    return clock::compatible::print_performance(clock, package_.call,
+    return benches::timers::print_performance(clock, package_.call,
                                                 {.times = times,
                                                  .repeat = repeat,
                                                  .set_seed = package_.set_seed,
@@ -262,14 +262,14 @@ class Bench {
          << "Chrome trace for the profile is written to " << path << '\n';
     print_key_averages(key_averages(recorded.events), out_);
     const bool on_cpu = package_.device == "cpu";
-    kernel::compat::ProfileReport report{.benchmark = line_.name,
+    benches::kernels::compat::ProfileReport report{.benchmark = line_.name,
                                          .wall_milliseconds = seconds * 1e3,
                                          .runs = static_cast<std::size_t>(line_.times) * static_cast<std::size_t>(line_.repeat),
                                          .device = package_.device,
                                          .original = line_.as_of() == Generation::original};
     // The original drops what runs on the CPU.
     if (on_cpu && line_.compat) report.device.clear();
-    kernel::compat::print_profile_report(report, profiled_kernels(recorded, on_cpu && !line_.compat), out_);
+    benches::kernels::compat::print_profile_report(report, profiled_kernels(recorded, on_cpu && !line_.compat), out_);
   }
 
   int run_ncu() {

@@ -14,20 +14,20 @@
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
-#include "pace/families/models/driver/driver.hpp"
-#include "pace/families/models/driver/json_record.hpp"
-#include "pace/families/models/driver/names.hpp"
-#include "pace/families/models/driver/result_files.hpp"
-#include "pace/families/models/driver/selection.hpp"
-#include "pace/families/models/settings.hpp"
+#include "benches/models/driver/driver.hpp"
+#include "benches/models/driver/json_record.hpp"
+#include "benches/models/driver/names.hpp"
+#include "benches/models/driver/result_files.hpp"
+#include "benches/models/driver/selection.hpp"
+#include "benches/models/settings.hpp"
 
 namespace pace::benches::models {
 
 struct CommandLine {
-  families::models::Settings settings;
-  families::models::Selection selection;
-  families::models::OutputOptions output;
-  families::models::Packages packages = families::models::Packages::kept;
+  benches::models::Settings settings;
+  benches::models::Selection selection;
+  benches::models::OutputOptions output;
+  benches::models::Packages packages = benches::models::Packages::kept;
   /// None: a GPU if there is one, else the CPU.
   std::vector<std::string> devices;
   /// The model to run in this process; empty: all that are selected, each in one of its own.
@@ -51,7 +51,7 @@ struct CommandLine {
   std::vector<std::string> notes;
   /// Everything that was asked for but where results go and how they are told: what two runs must have in common for
   /// one to go on from the other.
-  families::models::Configuration configuration;
+  benches::models::Configuration configuration;
 };
 
 /// What words ask for before it is put together: groups of which exactly one, or at most one, may be given.

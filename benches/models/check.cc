@@ -2,10 +2,10 @@
 #include <iostream>
 
 #include "benches/models/check.hpp"
-#include "pace/harness/bazel.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
   const pace::report::ProgramOutput output;
-  return pace::benches::models::check(argc, argv, std::cout, std::cerr, pace::harness::user_path);
+  return pace::benches::models::check(argc, argv, std::cout, std::cerr, pace::user_path);
 }

@@ -13,8 +13,8 @@
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/output_file.hpp"
-#include "pace/families/models/driver/check_expected.hpp"
-#include "pace/families/models/driver/check_limits.hpp"
+#include "benches/models/driver/check_expected.hpp"
+#include "benches/models/driver/check_limits.hpp"
 
 namespace pace::benches::models {
 
@@ -37,7 +37,7 @@ inline constexpr const char* check_usage =
 struct CheckOptions {
   std::string actual, expected, file, new_expected;
   std::vector<std::string> flaky;
-  families::models::PerformanceLimit limit;
+  benches::models::PerformanceLimit limit;
   bool has_threshold = false;
 };
 
@@ -77,7 +77,7 @@ struct CheckOptions {
        "2.6 or latest",
        [&to](const std::string& text) {
          to.limit.generation =
-             text == "2.6" ? families::models::Generation::v2_6 : families::models::Generation::latest;
+             text == "2.6" ? benches::models::Generation::v2_6 : benches::models::Generation::latest;
          return text == "2.6" || text == "latest";
        }},
       {{"--new-expected"}, "file", "where what should be expected is written", "a file", into(to.new_expected)},
@@ -94,7 +94,6 @@ inline void require_models(const std::vector<std::string>& models, const report:
 }
 
 [[nodiscard]] inline int run_check(const std::vector<std::string>& arguments, std::ostream& out, const UserPath& path) {
-  namespace models = families::models;
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
     out << check_usage;
     return arguments.empty() ? 1 : 0;
@@ -118,23 +117,23 @@ inline void require_models(const std::vector<std::string>& models, const report:
     only({"--actual", "--expected", "--flaky"});
     const auto results = actual(), wanted = expected();
     require_models(to.flaky, results);
-    return checker == "accuracy" ? models::check_accuracy(results, wanted, flaky, out)
-                                 : models::check_graph_breaks(results, wanted, flaky, out);
+    return checker == "accuracy" ? check_accuracy(results, wanted, flaky, out)
+                                 : check_graph_breaks(results, wanted, flaky, out);
   }
-  if (checker == "csv") return only({"--file"}), models::check_csv(file(to.file, "-f"), out);
+  if (checker == "csv") return only({"--file"}), check_csv(file(to.file, "-f"), out);
   if (checker == "memory_compression_ratio") {
     only({"--actual", "--expected"});
-    return models::check_memory_compression_ratio(actual(), expected(), out);
+    return check_memory_compression_ratio(actual(), expected(), out);
   }
   if (checker == "perf_csv") {
     only({"--file", "--threshold", "--threshold-scale", "--metric", "--fail-on-improvement", "--generation"});
     if (!to.has_threshold) throw InputError({}, std::string("check perf_csv: expected -t THRESHOLD\n") + check_usage);
-    return models::check_performance(file(to.file, "-f"), to.limit, out);
+    return check_performance(file(to.file, "-f"), to.limit, out);
   }
   if (checker == "noise") {
     only({"--actual", "--expected", "--new-expected"});
     std::string updated;
-    const int code = models::check_noise(actual(), expected(), out, updated);
+    const int code = check_noise(actual(), expected(), out, updated);
     if (to.new_expected.empty()) return code;
     OutputFile written(path(to.new_expected), /*replaces=*/true);
     written.append(updated);

@@ -26,8 +26,8 @@ struct Effect {
 };
 
 [[nodiscard]] inline std::vector<Effect> effects_in(const CommandLine& line, bool given_fuser) {
-  using families::models::Mode;
-  using families::models::Packages;
+  using benches::models::Mode;
+  using benches::models::Packages;
   using enum WithoutEffect;
   const auto& settings = line.settings;
   const auto is = [&](Mode mode) { return settings.mode == mode; };
@@ -48,7 +48,7 @@ struct Effect {
       {{"--skip-accuracy-check"}, accuracy || (performance && !settings.compat), noted,
        "--accuracy, or --performance without --compat"},
       {{"--use-eval-mode"}, settings.training, noted, "--training"},
-      {{"--amp-dtype"}, settings.precision == families::models::Precision::amp, noted, "--amp"},
+      {{"--amp-dtype"}, settings.precision == benches::models::Precision::amp, noted, "--amp"},
       {{"--inductor-config", "--inductor-compile-mode", "--disable-split-reductions",
         "--disable-persistent-reductions", "--disable-divisible-by-16", "--cold-start-latency", "--warm-start-latency"},
        has("aot_inductor") && !eager_alone, noted, "--backend aot_inductor"},

@@ -23,7 +23,6 @@ namespace pace::benches::models {
 
 /// What the options are given goes into `line` and `groups`, which must outlive what it returns.
 [[nodiscard]] inline std::vector<OptionSpec> model_options(CommandLine& line, Groups& groups) {
-  namespace models = families::models;
   using Text = const std::string&;
   auto& settings = line.settings;
   auto& selection = line.selection;
@@ -81,7 +80,7 @@ namespace pace::benches::models {
       {{"--suite"}, "suite", "pace: torchbench, huggingface, timm, own (in none of them) or all (the default)",
        "torchbench, huggingface, timm, own or all",
        [&](Text text) {
-         selection.suite = text == "all" ? std::nullopt : std::optional(models::suite_of(text));
+         selection.suite = text == "all" ? std::nullopt : std::optional(suite_of(text));
          return true;
        }},
       {{"--only"}, "model", "this one, in this process", "a model", into(line.only)},
@@ -181,7 +180,7 @@ namespace pace::benches::models {
       {{"--generation"}, "2.6|latest", "pace: whose rules results are compared by (defaults to latest)",
        "2.6 or latest",
        [&](Text text) {
-         settings.generation = text == "2.6" ? models::Generation::v2_6 : models::Generation::latest;
+         settings.generation = text == "2.6" ? Generation::v2_6 : Generation::latest;
          return text == "2.6" || text == "latest";
        }},
       {{"--save-model-outputs-to"}, "file", "outputs, for another run", a_file, into(settings.save_outputs_to)},

@@ -10,19 +10,19 @@
 #include "benches/models/run_program.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/families/models/model.hpp"
-#include "pace/families/models/run/compile_packages.hpp"
-#include "pace/families/models/run/run_model.hpp"
-#include "pace/harness/bazel.hpp"
-#include "pace/harness/this_program.hpp"
-#include "pace/harness/torch_environment.hpp"
+#include "benches/models/model.hpp"
+#include "benches/models/run/compile_packages.hpp"
+#include "benches/models/run/run_model.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/runner/this_program.hpp"
+#include "pace/runner/torch_environment.hpp"
 #include "pace/report/machine.hpp"
 #include "pace/report/program_output.hpp"
-#include "pace/subject/fuser.hpp"
+#include "benches/aot/fuser.hpp"
 
 namespace {
 
-namespace models = pace::families::models;
+namespace models = pace::benches::models;
 
 [[nodiscard]] const models::ModelEntry& find_entry(const std::string& name) {
   for (const auto& entry : models::registered_models())
@@ -32,7 +32,7 @@ namespace models = pace::families::models;
 
 void prepare(const pace::benches::models::CommandLine& line) {
   pace::run_context().options = line.measuring;
-  pace::subject::use_fuser(pace::subject::parse_fuser(line.fuser));
+  pace::benches::aot::use_fuser(pace::benches::aot::parse_fuser(line.fuser));
 }
 
 std::size_t compile(const std::vector<std::string>& names, const std::vector<std::string>& devices,
@@ -51,7 +51,7 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
 /// What results depend on beside options: one run must not go on from another where any of it differs.
 [[nodiscard]] models::Configuration identity() {
   models::Configuration identity{{"processor", pace::report::machine::cpu("")}};
-  pace::harness::describe_torch(identity);
+  pace::runner::describe_torch(identity);
   return identity;
 }
 
@@ -76,9 +76,9 @@ int main(int argc, char** argv) {
   world.default_devices = default_devices;
   world.prepare = prepare;
   world.identity = identity;
-  world.user_path = pace::harness::user_path;
-  world.output_path = pace::harness::output_path;
-  world.is_test = pace::harness::under_bazel();
-  return pace::benches::models::run_program(pace::harness::this_program(), {argv + 1, argv + argc}, world, std::cout,
+  world.user_path = pace::user_path;
+  world.output_path = pace::output_path;
+  world.is_test = pace::under_bazel();
+  return pace::benches::models::run_program(pace::runner::this_program(), {argv + 1, argv + argc}, world, std::cout,
                                     std::cerr);
 }

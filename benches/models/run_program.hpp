@@ -22,22 +22,20 @@
 #include "pace/core/error.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/read_file.hpp"
-#include "pace/families/models/config_file.hpp"
-#include "pace/families/models/driver/batch_sizes.hpp"
-#include "pace/families/models/driver/digest.hpp"
-#include "pace/families/models/driver/driver.hpp"
-#include "pace/families/models/driver/hand_over.hpp"
-#include "pace/families/models/driver/run_here.hpp"
-#include "pace/families/models/driver/selection.hpp"
-#include "pace/families/models/driver/summary.hpp"
-#include "pace/families/models/row.hpp"
-#include "pace/harness/exit_code.hpp"
+#include "benches/models/config_file.hpp"
+#include "benches/models/driver/batch_sizes.hpp"
+#include "benches/models/driver/digest.hpp"
+#include "benches/models/driver/driver.hpp"
+#include "benches/models/driver/hand_over.hpp"
+#include "benches/models/driver/run_here.hpp"
+#include "benches/models/driver/selection.hpp"
+#include "benches/models/driver/summary.hpp"
+#include "benches/models/row.hpp"
+#include "pace/core/exit_code.hpp"
 
 namespace pace::benches::models {
 
 namespace detail {
-
-namespace models = families::models;
 
 /// Makes paths that are relative to the shell's folder absolute.
 inline void resolve_paths(CommandLine& line, const World& world) {
@@ -97,12 +95,12 @@ class Run {
         errors_(errors), context_{line_.settings, line_.configuration} {
     // Each file is read once, so that its digest is that of what is used.
     if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
-      config_ = models::parse_config(*text, line_.config_file, models::names_of(world_.models),
+      config_ = parse_config(*text, line_.config_file, names_of(world_.models),
                                      [this](const std::string& what) { note(what); });
     line_.output.baseline_text = read_input("--baseline", line_.output.baseline, "a CSV file");
     const std::string sizes =
-        line_.batch_size_file.empty() ? "" : models::find_batch_size_file(line_.batch_size_file);
-    if (const auto text = read_input("--batch-size-file", sizes, models::BatchSizes::expected))
+        line_.batch_size_file.empty() ? "" : find_batch_size_file(line_.batch_size_file);
+    if (const auto text = read_input("--batch-size-file", sizes, BatchSizes::expected))
       batch_sizes_.emplace(sizes, *text);
     describe();
     files_.emplace(line_.output, context_, world_.models);
@@ -110,10 +108,10 @@ class Run {
 
   [[nodiscard]] int run() {
     for (const auto& each : line_.notes) note(each);
-    if (!line_.only.empty()) (void)models::find_model(world_.models, line_.only);
+    if (!line_.only.empty()) (void)find_model(world_.models, line_.only);
     if (!line_.rows_to.empty()) return run_for_driver();
     if (line_.compile_only) return compile();
-    if (!line_.only.empty() && line_.packages == models::Packages::kept) return run_only();
+    if (!line_.only.empty() && line_.packages == Packages::kept) return run_only();
     return drive();
   }
 
@@ -124,7 +122,7 @@ class Run {
                                                       const char* expected) {
     if (path.empty()) return std::nullopt;
     std::string text = read_file(path, expected);
-    context_.configuration["content of " + option] = models::digest_of_text(text);
+    context_.configuration["content of " + option] = digest_of_text(text);
     return text;
   }
 
@@ -134,7 +132,7 @@ class Run {
     // Processes of single models write no records.
     if (!line_.rows_to.empty()) return;
     for (const auto& [name, value] : world_.identity()) configuration[name] = value;
-    configuration["program"] = models::digest_of_text(read_file(program_, "the file of this program"));
+    configuration["program"] = digest_of_text(read_file(program_, "the file of this program"));
   }
 
   void note(const std::string& text) const {
@@ -142,7 +140,7 @@ class Run {
   }
 
   /// The model of --only, in this process.
-  void run_model(const std::function<void(models::Row&)>& take) {
+  void run_model(const std::function<void(Row&)>& take) {
     if (batch_sizes_) {
       line_.settings.batch_size = batch_sizes_->of(line_.only);
       if (!line_.settings.batch_size)
@@ -150,9 +148,9 @@ class Run {
     }
     world_.prepare(line_);
     std::ofstream nowhere;
-    models::run_here(line_.only, line_.devices, line_.settings, config_, world_.run,
+    run_here(line_.only, line_.devices, line_.settings, config_, world_.run,
                      {line_.print_memory, line_.print_compilation_time, line_.output.tag},
-                     [&](models::Row& row) {
+                     [&](Row& row) {
                        row = files_->compared(row);
                        take(row);
                      },
@@ -161,30 +159,30 @@ class Run {
 
   [[nodiscard]] int run_for_driver() {
     try {
-      run_model([&](models::Row& row) { models::hand_over(line_.rows_to, row); });
-      if (!out_.flush()) models::hand_over_output_lost(line_.rows_to);
+      run_model([&](Row& row) { hand_over(line_.rows_to, row); });
+      if (!out_.flush()) hand_over_output_lost(line_.rows_to);
     } catch (const InputError& error) {
-      models::hand_over_bad_input(line_.rows_to, error.what());
+      hand_over_bad_input(line_.rows_to, error.what());
       return exit_bad_input;
     }
     return 0;
   }
 
   [[nodiscard]] int run_only() {
-    files_->claim(models::EarlierResults::kept);
-    models::RowCounts rows;
-    run_model([&](models::Row& row) {
+    files_->claim(EarlierResults::kept);
+    RowCounts rows;
+    run_model([&](Row& row) {
       rows.add(row.result);
       files_->add(row);
     });
     return judge(rows);
   }
 
-  [[nodiscard]] int judge(const models::RowCounts& rows) const {
+  [[nodiscard]] int judge(const RowCounts& rows) const {
     const auto& settings = line_.settings;
     const bool gate = line_.gate || world_.is_test || settings.no_slower_than.has_value() ||
-                      (models::has_statuses(settings.mode) && !settings.compat);
-    using enum models::RowResult;
+                      (has_statuses(settings.mode) && !settings.compat);
+    using enum RowResult;
     const auto bad = rows.of(failed) + rows.of(unmeasured);
     const bool none_good = bad > 0 && bad == rows.all();
     // torchbench ends with 0 whatever its models did.
@@ -194,9 +192,9 @@ class Run {
               << " failed";
       if (rows.of(unmeasured) > 0) errors_ << ", " << rows.of(unmeasured) << " of them since the model does not run here";
       errors_ << '\n' << std::flush;
-      return harness::exit_failed;
+      return pace::exit_failed;
     }
-    harness::RunAccount account;
+    pace::RunAccount account;
     const auto add = [&](std::size_t count, bool measured, bool unresolved) {
       for (; count > 0; --count) account.add_row(measured, unresolved);
     };
@@ -206,16 +204,16 @@ class Run {
     return account.exit_code(0, line_.allow_undecided, line_.allow_unmeasured, errors_);
   }
 
-  [[nodiscard]] std::vector<models::KnownModel> selected() const {
-    if (!line_.only.empty()) return {models::find_model(world_.models, line_.only)};
-    const auto chosen = models::select_models(world_.models, line_.selection, config_, line_.settings, line_.devices);
+  [[nodiscard]] std::vector<KnownModel> selected() const {
+    if (!line_.only.empty()) return {find_model(world_.models, line_.only)};
+    const auto chosen = select_models(world_.models, line_.selection, config_, line_.settings, line_.devices);
     for (const auto& [model, reason] : chosen.skipped)
       if (line_.verbose) note(model + " is skipped by " + reason);
     if (!line_.verbose && !chosen.skipped.empty())
       note(std::to_string(chosen.skipped.size()) + (chosen.skipped.size() == 1 ? " model is" : " models are") +
            " skipped by " + line_.config_file + "; --verbose lists them, --no-skip runs them");
     if (chosen.models.empty()) note("this partition holds none of the models that are asked for");
-    if (line_.settings.mode == models::Mode::performance) files_->require_baseline_of(chosen.models);
+    if (line_.settings.mode == Mode::performance) files_->require_baseline_of(chosen.models);
     if (batch_sizes_)
       for (const auto& model : chosen.models) (void)batch_sizes_->of(model.name);
     return chosen.models;
@@ -227,11 +225,11 @@ class Run {
     for (const auto& model : selected()) names.push_back(model.name);
     world_.prepare(line_);
     const auto failed = world_.compile(names, line_.devices, line_.settings, config_, line_.compile_to, errors_);
-    return failed == 0 ? 0 : harness::exit_failed;
+    return failed == 0 ? 0 : pace::exit_failed;
   }
 
-  [[nodiscard]] models::DriverOptions driver_options() const {
-    models::DriverOptions options{.program = words_};
+  [[nodiscard]] DriverOptions driver_options() const {
+    DriverOptions options{.program = words_};
     options.program.insert(options.program.begin(), program_);
     options.devices = line_.devices;
     options.limits = world_.limits;
@@ -250,10 +248,10 @@ class Run {
   [[nodiscard]] int drive() {
     const auto chosen = selected();
     const bool keeps = line_.resume || line_.retain || !line_.only.empty();
-    files_->claim(keeps ? models::EarlierResults::kept : models::EarlierResults::replaced);
-    std::optional<models::EarlierRun> earlier;
+    files_->claim(keeps ? EarlierResults::kept : EarlierResults::replaced);
+    std::optional<EarlierRun> earlier;
     if (line_.resume) earlier.emplace(*files_, line_.settings, context_.configuration);
-    models::Driver driver(driver_options(), line_.settings, *files_, out_, errors_);
+    Driver driver(driver_options(), line_.settings, *files_, out_, errors_);
     const auto outcome = driver.run(chosen, earlier ? &*earlier : nullptr);
     if (outcome.output_lost) out_.setstate(std::ios::badbit);
     if (outcome.resumed > 0)
@@ -275,14 +273,14 @@ class Run {
   }
 
   void summarise() const {
-    if (line_.settings.mode == models::Mode::find_batch_size) return;
+    if (line_.settings.mode == Mode::find_batch_size) return;
     const auto paths = files_->paths();
     for (const auto& path : paths) {
       std::error_code ignored;
       // Nothing can be read from /dev/null again.
       if (!std::filesystem::is_regular_file(path, ignored)) continue;
       if (paths.size() > 1) out_ << '\n' << path << '\n';
-      models::print_summary(report::read_csv(path), world_.models,
+      print_summary(report::read_csv(path), world_.models,
                             {.compat = line_.settings.compat, .rows = line_.print_rows}, out_);
     }
     out_ << std::flush;
@@ -294,19 +292,19 @@ class Run {
   std::vector<std::string> words_;
   std::ostream& out_;
   std::ostream& errors_;
-  models::RecordContext context_;
-  models::Config config_ = {};
-  std::optional<models::ResultFiles> files_;
-  std::optional<models::BatchSizes> batch_sizes_;
+  RecordContext context_;
+  Config config_ = {};
+  std::optional<ResultFiles> files_;
+  std::optional<BatchSizes> batch_sizes_;
 };
 
-inline void list_models(const World& world, const models::Selection& selection, std::ostream& out) {
+inline void list_models(const World& world, const Selection& selection, std::ostream& out) {
   report::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
-  for (const auto& model : models::matching_models(world.models, selection))
+  for (const auto& model : matching_models(world.models, selection))
     table.rows.push_back({model.name, to_string(model.suite), model.family, std::to_string(model.training_batch),
                           std::to_string(model.inference_batch)});
   std::ranges::sort(table.rows);
-  families::models::detail::print_rows(table, out);
+  benches::models::detail::print_rows(table, out);
 }
 
 }  // namespace detail
@@ -334,7 +332,7 @@ inline void list_models(const World& world, const models::Selection& selection, 
     if (for_driver || out.flush()) return code;
     errors << "pace: not all that was printed could be written: the standard output is closed or full\n" << std::flush;
     return code == 0 ? exit_bad_input : code;
-  } catch (const families::models::InvalidPartition& error) {
+  } catch (const benches::models::InvalidPartition& error) {
     errors << "pace: " << error.what() << '\n' << std::flush;
     return exit_invalid_partition;
   } catch (const std::exception& error) {

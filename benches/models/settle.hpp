@@ -18,7 +18,7 @@ namespace pace::benches::models {
 namespace detail {
 
 inline void settle_mode(CommandLine& line, const Groups& groups) {
-  using families::models::Mode;
+  using benches::models::Mode;
   auto& settings = line.settings;
   const bool own = groups.find_batch_sizes || groups.operator_inputs;
   if (groups.find_batch_sizes && groups.operator_inputs)
@@ -42,7 +42,7 @@ inline void settle_mode(CommandLine& line, const Groups& groups) {
 }
 
 /// Throws InputError for a limit that no back end is held to, since eager is the baseline.
-inline void require_candidates(const families::models::Settings& settings) {
+inline void require_candidates(const benches::models::Settings& settings) {
   if (!settings.no_slower_than) return;
   for (const auto& backend : settings.backends)
     if (backend != "eager") return;
@@ -50,7 +50,7 @@ inline void require_candidates(const families::models::Settings& settings) {
 }
 
 inline void settle_precision(CommandLine& line, const Groups& groups) {
-  using families::models::Precision;
+  using benches::models::Precision;
   at_most_one(groups.precision);
   const std::string given = groups.precision.empty() ? "" : groups.precision.front();
   line.settings.precision = given == "--float32" ? Precision::float32 : given == "--float16" ? Precision::float16
@@ -77,7 +77,7 @@ inline void settle_backends(CommandLine& line, const Groups& groups) {
 }
 
 inline void settle_compiling(CommandLine& line, const Groups& groups) {
-  using families::models::Packages;
+  using benches::models::Packages;
   auto& settings = line.settings;
   at_most_one(groups.latency);
   at_most_one(groups.fusers);
@@ -115,9 +115,9 @@ inline void settle_files(CommandLine& line, const Groups& groups) {
   if (groups.snapshots)
     settings.memory_snapshot = output.file.empty()
                                    ? (folder / "memory").string()
-                                   : families::models::ResultFiles::stem_of(output.file) + "_memory";
+                                   : benches::models::ResultFiles::stem_of(output.file) + "_memory";
   // Either is written only by the run that times.
-  if ((groups.trace || groups.snapshots) && settings.mode != families::models::Mode::performance)
+  if ((groups.trace || groups.snapshots) && settings.mode != benches::models::Mode::performance)
     throw InputError({}, std::string(groups.trace ? "--export-profiler-trace" : "--snapshot-memory") +
                              ": expected --performance beside it");
 }
@@ -144,18 +144,18 @@ inline void settle(CommandLine& line, const Groups& groups) {
   if (!line.rows_to.empty() && line.only.empty()) throw InputError({}, "--rows-to: expected --only beside it");
   if (line.only.starts_with("path:"))
     throw InputError({}, "--only=path:... loads Python; a model of one's own is a C++ file with a Registered in it");
-  if (line.ci && families::models::has_statuses(settings.mode))
+  if (line.ci && benches::models::has_statuses(settings.mode))
     settings.repeat = std::min<std::int64_t>(settings.repeat, 2);
-  if (line.dashboard && settings.mode == families::models::Mode::performance) settings.warm_peak_memory = true;
+  if (line.dashboard && settings.mode == benches::models::Mode::performance) settings.warm_peak_memory = true;
 }
 
 /// Words in one spelling as a configuration: options by name, without those that choose models, say where results go or
 /// how they are told.
-[[nodiscard]] inline families::models::Configuration configuration_of(const std::vector<std::string>& words) {
+[[nodiscard]] inline benches::models::Configuration configuration_of(const std::vector<std::string>& words) {
   static constexpr std::array<std::string_view, 25> left_out{
       "--filter", "--exclude", "--exclude-exact", "--suite", "--only", "--total-partitions", "--partition-id", "--fast",
       "--no-skip", "--output", "--output-directory", "--disable-output", "--retain-output", "--resume", "--dump-raw-metrics", "--print-memory", "--print-compilation-time", "--print-dataframe-summary", "--progress", "--verbose", "--quiet", "--gate", "--allow-undecided", "--allow-unmeasured", "--rows-to"};
-  families::models::Configuration configuration;
+  benches::models::Configuration configuration;
   for (const auto& word : words) {
     const std::size_t end = std::min(word.find('='), word.size());
     const std::string name = word.substr(0, end), value = end < word.size() ? word.substr(end + 1) : "";

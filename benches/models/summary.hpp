@@ -13,10 +13,10 @@
 
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
-#include "pace/families/models/driver/dashboard_report.hpp"
-#include "pace/families/models/driver/join.hpp"
-#include "pace/families/models/driver/summary.hpp"
-#include "pace/families/models/suite.hpp"
+#include "benches/models/driver/dashboard_report.hpp"
+#include "benches/models/driver/join.hpp"
+#include "benches/models/driver/summary.hpp"
+#include "benches/models/suite.hpp"
 
 namespace pace::benches::models {
 
@@ -60,7 +60,6 @@ struct SummaryArguments {
 
 [[nodiscard]] inline int run_summary(const std::vector<std::string>& arguments, std::ostream& out,
                                      const std::function<std::string(const std::string&)>& path) {
-  namespace models = families::models;
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
     out << summary_usage;
     return arguments.empty() ? 1 : 0;
@@ -84,27 +83,27 @@ struct SummaryArguments {
   refuse_others(given, options, allowed->second, what, summary_usage);
   if (what == "commands") {
     if (!names.empty()) fail("summary commands: expected no file, found '" + names.front() + '\'');
-    for (const auto& suite : to.suites) (void)models::suite_of(suite);
+    for (const auto& suite : to.suites) (void)suite_of(suite);
     static const std::set<std::string> dtypes{"as_made", "float32", "float16", "bfloat16", "amp"};
     for (const auto& dtype : to.dtypes)
       if (!dtypes.contains(dtype))
         fail("--dtypes: '" + dtype + "' does not do; expected as_made, float32, float16, bfloat16 or amp");
-    models::DashboardCommands asked{.extra_args = to.extra_args};
+    DashboardCommands asked{.extra_args = to.extra_args};
     const auto choose = [](auto& list, const auto& given) {
       if (!given.empty()) list = given;
     };
     choose(asked.suites, to.suites), choose(asked.dtypes, to.dtypes), choose(asked.devices, to.devices);
     choose(asked.compilers, to.compilers), choose(asked.modes, to.modes);
     if (!to.output_dir.empty()) asked.folder = to.output_dir;
-    out << models::dashboard_commands(asked);
+    out << dashboard_commands(asked);
     return 0;
   }
   if (names.empty()) fail("summary " + what + ": expected a " + (what == "dashboard" ? "folder" : "file"));
   if (what == "dashboard") {
     if (names.size() > 1) fail("summary dashboard: expected one folder, found " + std::to_string(names.size()));
-    std::optional<models::DashboardRuns> before;
-    if (!to.previous.empty()) before = models::read_dashboard(path(to.previous));
-    models::report_dashboard(models::read_dashboard(path(names[0])), before,
+    std::optional<DashboardRuns> before;
+    if (!to.previous.empty()) before = read_dashboard(path(to.previous));
+    report_dashboard(read_dashboard(path(names[0])), before,
                              {.include_slowdowns = to.include_slowdowns},
                              path(to.output_dir.empty() ? names[0] : to.output_dir), out);
     return 0;
@@ -115,16 +114,16 @@ struct SummaryArguments {
     if (files.back().rows.empty()) throw InputError({files.back().file}, "holds no results; there is nothing to sum up");
   }
   if (what == "perf") {
-    models::summarize_performance(files, out);
+    summarize_performance(files, out);
   } else if (what == "join") {
     if (to.field.empty()) fail("summary join: expected --field COLUMN");
-    const auto text = report::to_csv(models::join_results(files, to.field));
+    const auto text = report::to_csv(join_results(files, to.field));
     if (to.output.empty()) out << text;
-    else models::detail::write_text(path(to.output), text);
+    else detail::write_text(path(to.output), text);
   } else {
     for (const auto& file : files) {
       if (files.size() > 1) out << (&file == files.data() ? "" : "\n") << file.file << '\n';
-      models::print_summary(file, {}, {.compat = to.compat, .rows = to.rows}, out);
+      print_summary(file, {}, {.compat = to.compat, .rows = to.rows}, out);
     }
   }
   return 0;

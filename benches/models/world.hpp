@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "benches/models/asked.hpp"
-#include "pace/families/models/driver/child.hpp"
-#include "pace/families/models/driver/json_record.hpp"
-#include "pace/families/models/driver/known_model.hpp"
-#include "pace/families/models/driver/run_here.hpp"
+#include "benches/models/driver/child.hpp"
+#include "benches/models/driver/json_record.hpp"
+#include "benches/models/driver/known_model.hpp"
+#include "benches/models/driver/run_here.hpp"
 
 namespace pace::benches::models {
 
 /// What a program knows that this file does not.
 struct World {
-  std::vector<families::models::KnownModel> models;
-  families::models::RunModel run;
+  std::vector<benches::models::KnownModel> models;
+  benches::models::RunModel run;
   /// The YAML file where no option names one; empty: none.
   std::string config_file = {};
   /// Devices where no option names one.
@@ -28,17 +28,17 @@ struct World {
   /// Compiles packages of these models on these devices, into a folder or, if it is empty, to where they are kept. Returns
   /// how many could not be compiled.
   using Compile = std::function<std::size_t(const std::vector<std::string>& models, const std::vector<std::string>& devices,
-                                     const families::models::Settings&, const families::models::Config&,
+                                     const benches::models::Settings&, const benches::models::Config&,
                                      const std::string& folder, std::ostream& log)>;
   Compile compile = {};
   /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked for
   /// once options that choose GPUs have been heeded.
-  std::function<families::models::Configuration()> identity = [] { return families::models::Configuration{}; };
+  std::function<benches::models::Configuration()> identity = [] { return benches::models::Configuration{}; };
   /// Where a path leads that was typed: of a file that is read, and of one that is written.
   std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
                                                  output_path = user_path;
   /// Limits of the models' processes; the command line goes over all but their clock.
-  families::models::ChildLimits limits = {};
+  benches::models::ChildLimits limits = {};
   /// Under `bazel test` every row is a gate.
   bool is_test = false;
 };

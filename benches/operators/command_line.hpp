@@ -16,16 +16,16 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/families/operators/compat/options.hpp"
-#include "pace/families/operators/options.hpp"
-#include "pace/harness/session_options.hpp"
-#include "pace/subject/fuser.hpp"
+#include "benches/operators/compat/options.hpp"
+#include "benches/operators/options.hpp"
+#include "pace/runner/session_options.hpp"
+#include "benches/aot/fuser.hpp"
 
 namespace pace::benches::operators {
 
 struct CommandLine {
-  families::operators::ReplayOptions replay;
-  std::optional<families::operators::compat::Generation> compat;
+  benches::operators::ReplayOptions replay;
+  std::optional<benches::operators::compat::Generation> compat;
   /// Given, not defaulted.
   std::optional<std::string> suite, op, dtype, device, backends;
   std::optional<std::size_t> max_samples;
@@ -37,7 +37,7 @@ struct CommandLine {
   /// The folder of files that no option names.
   std::string output_dir;
   bool measure_nvfuser = false, profile = false;
-  subject::Fuser fuser = subject::Fuser::standard;
+  benches::aot::Fuser fuser = benches::aot::Fuser::standard;
 };
 
 namespace detail {
@@ -139,7 +139,7 @@ inline void require_meaning(const CommandLine& line) {
   const auto refuse = [](const std::string& message) { throw InputError({}, message); };
   if (line.compat) {
     detail::refuse_meaningless(line.given, detail::meaningless_in_compat, "--compat");
-    if (line.given.contains("--skip-rules") && line.replay.skip_rules != families::operators::SkipRules::upstream)
+    if (line.given.contains("--skip-rules") && line.replay.skip_rules != benches::operators::SkipRules::upstream)
       refuse("--skip-rules none has no meaning with --compat: the original leaves operators out; expected upstream");
     if (line.given.contains("--fuser") && !line.measure_nvfuser)
       refuse("--fuser has no meaning with --compat unless --measure-nvfuser is given: no other model is TorchScript");
@@ -156,7 +156,7 @@ inline void require_meaning(const CommandLine& line) {
 
 /// Catch2's parser with the bench's options; `line` must outlive it.
 [[nodiscard]] inline Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser, CommandLine& line) {
-  using harness::detail::option;
+  using runner::detail::option;
   using Text = const std::string&;
   auto& replay = line.replay;
   const auto text = [](std::string& to) { return [&to](Text given) { return to = given, !given.empty(); }; };
@@ -168,7 +168,7 @@ inline void require_meaning(const CommandLine& line) {
       return value.has_value();
     };
   };
-  const auto number = [](std::size_t& to) { return [&to](Text text) { return harness::read_number(text, to); }; };
+  const auto number = [](std::size_t& to) { return [&to](Text text) { return runner::read_number(text, to); }; };
 
   parser |= option("--suite", "name", "operators: timm, huggingface or torchbench: the folder timm_train, hf_train or "
                    "torchbench_train in --suite-dir, in $PACE_OPERATOR_INPUTS or in ./operator_inp_logs",
@@ -186,7 +186,7 @@ inline void require_meaning(const CommandLine& line) {
                    "operators: upstream leaves out what PyTorch's operatorbench does not run on the device (defaults to "
                    "none; with --compat always upstream)",
                    "none or upstream", [&rules = replay.skip_rules](Text given) {
-                     rules = families::operators::parse_skip_rules(given);
+                     rules = benches::operators::parse_skip_rules(given);
                      return true;
                    });
   parser |= option("--dtype", "type", "operators: float32, float16, bfloat16, float64 or recorded (defaults to float32)", "a floating-point type",
@@ -196,7 +196,7 @@ inline void require_meaning(const CommandLine& line) {
   parser |= option("--max-samples", "number",
                    "operators: samples of each at most (defaults to 15, of the shipped inputs' default set to 2, in its first run to 1)",
                    "a whole number above 0", [&most = line.max_samples](Text given) {
-                     return harness::read_number(given, most.emplace()) && *most > 0;
+                     return runner::read_number(given, most.emplace()) && *most > 0;
                    });
   parser |= option("--start-idx", "number", "operators: the first sample of each (defaults to 0)", "a whole number",
                    number(replay.start_idx));
@@ -216,7 +216,7 @@ inline void require_meaning(const CommandLine& line) {
                    "true or false", flag(line.measure_nvfuser));
   parser |= option("--fuser", "default|none|nnc", "operators: TorchScript's fuser", "default, none or nnc",
                    [&fuser = line.fuser](Text given) {
-                     fuser = subject::parse_fuser(given);
+                     fuser = benches::aot::parse_fuser(given);
                      return true;
                    });
   parser |= option("--accuracy-checking", "yes|no",
@@ -224,7 +224,7 @@ inline void require_meaning(const CommandLine& line) {
                    "true or false", flag(replay.accuracy_only));
   parser |= option("--repeats", "number", "operators: cycles of rounds at most (with --compat defaults to 3)",
                    "a whole number from 1 to 1000000", [&repeats = replay.repeats](Text given) {
-                     return harness::read_number(given, repeats.emplace()) && *repeats > 0 && *repeats <= 1'000'000;
+                     return runner::read_number(given, repeats.emplace()) && *repeats > 0 && *repeats <= 1'000'000;
                    });
   parser |= Catch::Clara::Opt(replay.channels_last)["--channels-last"](
       "operators: four-dimensional inputs in channels-last memory format");
@@ -233,8 +233,8 @@ inline void require_meaning(const CommandLine& line) {
   parser |= option("--no-slower-than", "factor",
                    "operators: fail a candidate that is proven to take more than this times the baseline's time (defaults "
                    "to 10 on most of the shipped inputs, to none on yours; not with --compat or --accuracy-checking)",
-                   harness::a_factor, [&limit = replay.no_slower_than](Text given) {
-                     return harness::read_factor(given, limit.emplace());
+                   runner::a_factor, [&limit = replay.no_slower_than](Text given) {
+                     return runner::read_factor(given, limit.emplace());
                    });
   parser |= option("--output-dir", "directory",
                    "operators: where the files of a suite go that are not named otherwise, and those of --profile and "
@@ -245,7 +245,7 @@ inline void require_meaning(const CommandLine& line) {
                    "--threads is given, outside of inference mode; no table, nothing judged. Standard error says what "
                    "differs from the original",
                    "old or new", [&compat = line.compat](Text given) {
-                     using families::operators::compat::Generation;
+                     using benches::operators::compat::Generation;
                      compat = given == "old" ? Generation::old : Generation::new_;
                      return given == "old" || given == "new";
                    });

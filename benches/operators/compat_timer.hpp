@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "pace/families/operators/compat/timer.hpp"
-#include "pace/subject/device.hpp"
+#include "benches/operators/compat/timer.hpp"
+#include "benches/aot/device.hpp"
 #ifdef PACE_CUDA
-#include "pace/cuda/device.hpp"
+#include "pace/gpu/cuda/device.hpp"
 #endif
 
 namespace pace::benches::operators {
@@ -16,24 +16,24 @@ class CompatTimer {
  public:
   /// Throws InputError if the device is not there.
   explicit CompatTimer(const std::string& device) {
-    const at::Device where = subject::parse_device(device);
+    const at::Device where = benches::aot::parse_device(device);
 #ifdef PACE_CUDA
     if (where.is_cuda()) {
       gpu_ = std::make_unique<cuda::CudaDevice>(where.index());
-      timer_ = std::make_unique<families::operators::compat::DeviceTimer<cuda::CudaDevice>>(*gpu_);
+      timer_ = std::make_unique<benches::operators::compat::DeviceTimer<cuda::CudaDevice>>(*gpu_);
       return;
     }
 #endif
     (void)where;
-    timer_ = std::make_unique<families::operators::compat::HostTimer<>>();
+    timer_ = std::make_unique<benches::operators::compat::HostTimer<>>();
   }
-  [[nodiscard]] families::operators::compat::Timer& get() { return *timer_; }
+  [[nodiscard]] benches::operators::compat::Timer& get() { return *timer_; }
 
  private:
 #ifdef PACE_CUDA
   std::unique_ptr<cuda::CudaDevice> gpu_;
 #endif
-  std::unique_ptr<families::operators::compat::Timer> timer_;
+  std::unique_ptr<benches::operators::compat::Timer> timer_;
 };
 
 }  // namespace pace::benches::operators

@@ -12,18 +12,18 @@
 
 #include "benches/operators/default_set.hpp"
 #include "pace/core/options.hpp"
-#include "pace/families/operators/replay.hpp"
-#include "pace/families/operators/selection.hpp"
-#include "pace/harness/threads.hpp"
-#include "pace/subject/package_store.hpp"
+#include "benches/operators/replay.hpp"
+#include "benches/operators/selection.hpp"
+#include "pace/runner/threads.hpp"
+#include "benches/operators/backends/package_store.hpp"
 
 namespace {
 
-namespace operators = pace::families::operators;
+namespace operators = pace::benches::operators;
 
 constexpr const char *first_run = "first", *more = "more";
 
-using Calls = std::vector<pace::subject::OperatorCall>;
+using Calls = std::vector<pace::benches::operators::OperatorCall>;
 
 Calls calls_of(const std::string& corpus_directory, const std::string& set_file, const std::vector<std::string>& categories) {
   operators::ReplayOptions options;
@@ -41,7 +41,7 @@ Calls calls_of(const std::string& corpus_directory, const std::string& set_file,
 void compile(const std::string& part, const std::string& corpus_directory, const std::string& set_file,
              const std::string& out) {
   const c10::InferenceMode inference;
-  pace::harness::use_threads(pace::harness::default_threads);
+  pace::runner::use_threads(pace::runner::default_threads);
   Calls calls = calls_of(corpus_directory, set_file, {});
   if (part == more) {
     std::set<std::string> first;
@@ -49,9 +49,9 @@ void compile(const std::string& part, const std::string& corpus_directory, const
     calls = calls_of(corpus_directory, set_file, {pace::benches::operators::all_categories});
     std::erase_if(calls, [&](const auto& call) { return first.contains(call.signature()); });
   }
-  std::vector<const pace::subject::OperatorCall*> pointers;
+  std::vector<const pace::benches::operators::OperatorCall*> pointers;
   for (const auto& call : calls) pointers.push_back(&call);
-  pace::subject::PackageStore().export_and_compile(pointers, out);
+  pace::benches::operators::PackageStore().export_and_compile(pointers, out);
 }
 
 }  // namespace

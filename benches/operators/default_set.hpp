@@ -13,7 +13,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/corpus/corpus.hpp"
-#include "pace/families/operators/options.hpp"
+#include "benches/operators/options.hpp"
 
 namespace pace::benches::operators {
 
@@ -110,7 +110,7 @@ inline void require_operator_name(std::string_view line, const Location& where) 
 /// Sets `options` to the first run of the default set in `file`, or to the categories that are named (`all`: every one).
 /// Returns the categories that are chosen, in the file's order. Throws InputError for a name that the file has not, for a
 /// file without a first run, and as read_default_set() does.
-inline std::vector<Category> choose_default_set(families::operators::ReplayOptions& options, const std::string& file,
+inline std::vector<Category> choose_default_set(benches::operators::ReplayOptions& options, const std::string& file,
                                                 const std::vector<std::string>& categories = {}) {
   std::vector<Category> all = read_default_set(file);
   const bool first_run = categories.empty();
@@ -146,7 +146,7 @@ inline std::vector<Category> choose_default_set(families::operators::ReplayOptio
 
 /// The inputs that the options name. A malformed line stops the run when it stands in the only file, and is counted
 /// and left out of a suite. `compat`: see corpus::LoadOptions.
-[[nodiscard]] inline corpus::Corpus load(const families::operators::ReplayOptions& options, bool compat = false) {
+[[nodiscard]] inline corpus::Corpus load(const benches::operators::ReplayOptions& options, bool compat = false) {
   if (!options.inp_file.empty() && !options.suite_dir.empty())
     throw InputError({}, "--inp-file and --suite-dir exclude each other; give one of them");
   corpus::LoadOptions how;

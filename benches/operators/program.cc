@@ -24,23 +24,23 @@
 #include "benches/operators/default_set.hpp"
 #include "pace/catch2.hpp"
 #include "pace/core/new_folders.hpp"
-#include "pace/corpus/scalar_type.hpp"
-#include "pace/families/operators/cases.hpp"
-#include "pace/families/operators/compat/run.hpp"
-#include "pace/families/operators/replay.hpp"
-#include "pace/families/operators/selection.hpp"
-#include "pace/families/operators/suite_report.hpp"
+#include "pace/inputs/scalar_type.hpp"
+#include "benches/operators/cases.hpp"
+#include "benches/operators/compat/run.hpp"
+#include "benches/operators/replay.hpp"
+#include "benches/operators/selection.hpp"
+#include "benches/operators/suite_report.hpp"
 #include "pace/gate/as_expected.hpp"
-#include "pace/harness/compiled_main.hpp"
-#include "pace/harness/process_files.hpp"
+#include "pace/runner/compiled_main.hpp"
+#include "pace/runner/process_files.hpp"
 #include "pace/report/text.hpp"
-#include "pace/subject/default_backends.hpp"
-#include "pace/subject/device.hpp"
-#include "pace/subject/valid_inputs.hpp"
+#include "benches/operators/backends/default_backends.hpp"
+#include "benches/aot/device.hpp"
+#include "benches/operators/backends/valid_inputs.hpp"
 
 namespace {
 
-namespace operators = pace::families::operators;
+namespace operators = pace::benches::operators;
 namespace fs = std::filesystem;
 
 pace::benches::operators::CommandLine line;
@@ -59,11 +59,11 @@ std::string table_path;
 /// it on any machine that was tried is only reported.
 constexpr double shipped_guard = 10;
 
-pace::subject::BackendRegistry backends() {
-  pace::subject::BackendOptions options;
+pace::benches::operators::BackendRegistry backends() {
+  pace::benches::operators::BackendOptions options;
   for (const auto& directory : line.replay.packages) options.packages.directories.emplace_back(directory);
   options.inductor_configs = line.inductor_configs;
-  return pace::subject::BackendRegistry::with_defaults(options);
+  return pace::benches::operators::BackendRegistry::with_defaults(options);
 }
 
 bool has(const pace::benches::operators::Category& category, const std::string& op) {
@@ -77,7 +77,7 @@ class Checked final : public operators::ReplayListener {
   void begin(const operators::Selected& selected) override { report_.begin(selected); }
   void result(const operators::Selected& selected, std::size_t offset, const pace::Result& result) override {
     report_.result(selected, offset, result);
-    if (!pace::subject::result_is_uninitialised(selected.op->name)) {
+    if (!pace::benches::operators::result_is_uninitialised(selected.op->name)) {
       CHECK_THAT(result, pace::AsExpected());
       return;
     }
@@ -96,7 +96,7 @@ pace::corpus::Corpus inputs() {
   if (!declared) return pace::benches::operators::load(line.replay, /*compat=*/line.compat.has_value());
   const std::string device = line.replay.device.substr(0, line.replay.device.find(':'));
   const auto dtype = line.dtype ? operators::parse_dtype(*line.dtype) : std::nullopt;
-  const auto abbreviation = dtype ? pace::corpus::dtype_from_scalar_type(*dtype) : std::nullopt;
+  const auto abbreviation = dtype ? pace::inputs::dtype_from_scalar_type(*dtype) : std::nullopt;
   return operators::declared_corpus(device, abbreviation ? pace::corpus::abbreviation(*abbreviation) : "");
 }
 
@@ -140,7 +140,7 @@ struct Work {
   Work& operator=(const Work&) = delete;
 
   pace::corpus::Corpus corpus;
-  pace::subject::BackendRegistry registry;
+  pace::benches::operators::BackendRegistry registry;
   /// With --compat.
   std::unique_ptr<pace::benches::operators::CompatTimer> timer;
   std::unique_ptr<operators::compat::Flow> flow;
@@ -222,10 +222,10 @@ fs::path find_suite(const std::string& name) {
     throw pace::InputError({}, "--suite: expected timm, huggingface or torchbench, found '" + name + "'");
   std::vector<fs::path> places;
   if (!line.replay.suite_dir.empty()) places.emplace_back(line.replay.suite_dir);
-  if (const auto root = pace::harness::environment_variable("PACE_OPERATOR_INPUTS"); !root.empty())
+  if (const auto root = pace::environment_variable("PACE_OPERATOR_INPUTS"); !root.empty())
     places.emplace_back(root);
-  places.emplace_back(pace::harness::user_path("operator_inp_logs"));
-  places.emplace_back(pace::harness::user_path("."));
+  places.emplace_back(pace::user_path("operator_inp_logs"));
+  places.emplace_back(pace::user_path("."));
   std::string looked;
   for (const auto& place : places) {
     if (fs::is_directory(place / folder)) return place / folder;
@@ -239,8 +239,8 @@ fs::path find_suite(const std::string& name) {
 /// Which inputs, and what they are called.
 void settle_inputs() {
   auto& options = line.replay;
-  options.inp_file = pace::harness::user_path(options.inp_file);
-  options.suite_dir = pace::harness::user_path(options.suite_dir);
+  options.inp_file = pace::user_path(options.inp_file);
+  options.suite_dir = pace::user_path(options.suite_dir);
   if (line.suite && options.inp_file.empty()) {
     options.suite_dir = find_suite(*line.suite).string();
     suite_name = *line.suite;
@@ -274,11 +274,11 @@ void settle_backends() {
   const std::string fused = options.device == "cpu" ? "torchscript" : "torchscript_cuda_graph";
   const auto named = operators::split_list(options.backends, "--backends");
   if (line.measure_nvfuser && std::ranges::find(named, fused) == named.end()) options.backends += ',' + fused;
-  for (const auto& config : line.inductor_configs) options.backends += ',' + pace::subject::backend_of(config);
+  for (const auto& config : line.inductor_configs) options.backends += ',' + pace::benches::aot::backend_of(config);
 }
 
 /// Standard output is the original's alone; results go to the files that were asked for.
-void settle_compat(pace::harness::SessionOptions& session) {
+void settle_compat(pace::runner::SessionOptions& session) {
   (void)operators::compat::validate(compat_options(), *line.compat);
   session.no_table = true;
   if (line.given.contains("--threads")) return;
@@ -286,7 +286,7 @@ void settle_compat(pace::harness::SessionOptions& session) {
   at::set_num_threads(threads_of_libtorch);
 }
 
-void settle_options(pace::harness::SessionOptions& session) {
+void settle_options(pace::runner::SessionOptions& session) {
   auto& options = line.replay;
   pace::benches::operators::require_meaning(line);
   settle_inputs();
@@ -296,11 +296,11 @@ void settle_options(pace::harness::SessionOptions& session) {
   if (line.op && !line.compat) options.op = *line.op;
   if (line.dtype) options.dtype = *line.dtype;
   options.device = line.device.value_or(line.compat ? "cuda" : "cpu");
-  line.output_dir = pace::harness::output_path(line.output_dir.empty() ? "." : line.output_dir);
+  line.output_dir = pace::output_path(line.output_dir.empty() ? "." : line.output_dir);
   if (!line.category.empty() && (!shipped || line.op))
     throw pace::InputError({}, "--category chooses from the shipped inputs; it does not go with --inp-file, --suite-dir, "
                                "--suite or --op");
-  pace::subject::use_fuser(line.fuser);
+  pace::benches::aot::use_fuser(line.fuser);
   settle_backends();
   if (line.given.contains("--no-slower-than") && operators::split_list(options.backends, "--backends").size() < 2)
     throw pace::InputError({}, "--no-slower-than has nothing to judge: --backends names the baseline alone ('" +
@@ -310,12 +310,12 @@ void settle_options(pace::harness::SessionOptions& session) {
   // Before anything is compiled or measured.
   if (line.compat) settle_compat(session);
   (void)operators::parse_dtype(options.dtype);
-  if (pace::subject::parse_device(options.device).is_cpu())
-    pace::harness::refuse_options_for_gpu(session, "operators run there; expected --device cuda beside it");
+  if (pace::benches::aot::parse_device(options.device).is_cpu())
+    pace::runner::refuse_options_for_gpu(session, "operators run there; expected --device cuda beside it");
   auto registry = backends();
   (void)operators::Replay(options, registry);
   // All of a user's suite: that takes a while, and is what the table and --resume are for.
-  const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::harness::undeclared_outputs().empty());
+  const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::undeclared_outputs().empty());
   if (line.given.contains("--output-dir") && !whole_suite && !line.compat && !line.profile)
     throw pace::InputError({}, "--output-dir has no meaning here, since nothing is written there; expected all operators of "
                                "inputs that --suite, --suite-dir or --inp-file names, or --profile, or --compat");
@@ -324,7 +324,7 @@ void settle_options(pace::harness::SessionOptions& session) {
   const std::string stem =
       (fs::path(line.output_dir) / ("operatorbench_" + suite_name + '_' + options.dtype)).lexically_normal().string();
   session.more_files = {stem + ".csv"};
-  table_path = pace::harness::own_path(session.more_files.front());
+  table_path = pace::runner::own_path(session.more_files.front());
   if (session.json.empty()) session.json = fs::absolute(stem + ".json").string();
 }
 
@@ -358,7 +358,7 @@ int main(int argc, char** argv) {
   auto arguments = pace::benches::operators::in_one_spelling(argc, argv, words);
   line.given = pace::benches::operators::option_names(words);
   if (line.given.contains("--compat")) threads_of_libtorch = at::get_num_threads();
-  pace::harness::SessionConfig config;
+  pace::runner::SessionConfig config;
   config.options.budget = std::chrono::milliseconds(300);
   // The table is the purpose; that no back end is far too slow is decided long before.
   config.options.stop = pace::StopPolicy::budget;
@@ -370,5 +370,5 @@ int main(int argc, char** argv) {
   config.prepare = [](std::ostream& out, std::ostream& errors) { work = std::make_unique<Work>(out, errors); };
   config.complaint = complaint;
   config.isolated = true;
-  return pace::harness::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
+  return pace::runner::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
 }

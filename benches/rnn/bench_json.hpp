@@ -10,7 +10,7 @@
 #include "benches/rnn/bench_result.hpp"
 #include "benches/rnn/python_text.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 enum class JsonFormat { none, oss, pep };
 
@@ -61,4 +61,4 @@ inline void print_json(JsonFormat format, const std::vector<GroupResults>& group
   if (format == JsonFormat::pep) print_pep(groups, out);
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -16,7 +16,7 @@
 
 #include "pace/core/error.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// Milliseconds; with --compat on the CPU seconds that are taken for milliseconds.
 struct BenchResult {
@@ -59,4 +59,4 @@ namespace detail {
   return result;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -13,7 +13,7 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// hx and cx, each of [batch, hidden].
 using State = std::tuple<at::Tensor, at::Tensor>;
@@ -95,4 +95,4 @@ namespace detail {
   return at::tanh(at::mm(input, w_ih.t()) + b_ih + at::mm(hx, w_hh.t()) + b_hh);
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

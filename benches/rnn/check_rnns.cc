@@ -9,6 +9,6 @@
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
   return output.exit_code(
-      pace::rnn::check_rnns(argc, argv, pace::rnn::runners(), pace::rnn::choose_device, std::cout, std::cerr),
+      pace::benches::rnn::check_rnns(argc, argv, pace::benches::rnn::runners(), pace::benches::rnn::choose_device, std::cout, std::cerr),
       "check_rnns");
 }

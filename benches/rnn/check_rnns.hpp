@@ -28,7 +28,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 struct CheckOptions {
   /// How far every element may be off, absolutely.
@@ -153,12 +153,12 @@ struct CheckLine {
 
 /// Throws InputError.
 [[nodiscard]] inline CheckLine parse_check_line(int argc, char** argv, std::ostream& out) {
-  using Catch::Clara::Opt, harness::detail::option;
+  using Catch::Clara::Opt, runner::detail::option;
   using Text = const std::string&;
   CheckLine line;
   auto parser = detail::with_size_options(Catch::Clara::Parser() | Catch::Clara::Help(line.help), line);
   parser |= option("--seed", "number", "of inputs, weights and gradients (defaults to 17)", "a whole number from 0 on",
-                   [&line](Text text) { return harness::read_number(text, line.seed); });
+                   [&line](Text text) { return runner::read_number(text, line.seed); });
   parser |= option("--rnns", "a,b", "runners to check (defaults to jit_premul and jit)",
                    "names of runners, none of them twice", [&line](Text text) {
                      const auto names = detail::read_names(text);
@@ -244,4 +244,4 @@ template <class ToDevice>
   return code;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -11,7 +11,7 @@
 #include "pace/core/error.hpp"
 #include "pace/report/text.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// Throws InputError naming the option that the name was given to, and all names there are.
 [[nodiscard]] inline const Runner& find_among(const std::vector<Runner>& all, const std::string& name,
@@ -39,4 +39,4 @@ namespace pace::rnn {
   return chosen;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -9,7 +9,7 @@
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 namespace {
 
@@ -51,4 +51,4 @@ ModelDef imagenet_cnn(Architecture architecture, const Sizes& sizes, bool trace,
   return model;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

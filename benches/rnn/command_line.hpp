@@ -15,9 +15,9 @@
 #include "benches/rnn/spelling.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/python_repr.hpp"
-#include "pace/harness/session_options.hpp"
+#include "pace/runner/session_options.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 struct CommandLine {
   std::int64_t seq_length = 100, num_layers = 1, input_size = 512, hidden_size = 512, mini_batch = 64;
@@ -128,8 +128,8 @@ inline void refuse_with_compat(const std::vector<std::string>& words) {
   };
   for (const char* const option : {"--baseline-runner", "--no-slower-than"})
     refuse(option, "fastrnns' loop runs one runner after another and compares none");
-  harness::SessionOptions session;
-  const auto paces = harness::with_pace_options(Catch::Clara::Parser(), session);
+  runner::SessionOptions session;
+  const auto paces = runner::with_pace_options(Catch::Clara::Parser(), session);
   for (const auto& column : paces.getHelpColumns()) {
     const std::string option = column.left.substr(0, column.left.find(' '));
     if (option != "--threads" && option != "--isolation" && option != "--no-table")
@@ -179,13 +179,13 @@ inline constexpr std::int64_t most_of_a_size = 1'000'000;
 
 /// A whole number, `least` at least and most_of_a_size at most.
 [[nodiscard]] inline auto read_whole(std::int64_t& to, std::int64_t least) {
-  return [&to, least](const std::string& text) { return harness::read_between(text, to, least, most_of_a_size); };
+  return [&to, least](const std::string& text) { return runner::read_between(text, to, least, most_of_a_size); };
 }
 
 /// The same, `most` at most.
 [[nodiscard]] inline auto read_whole(std::optional<std::int64_t>& to, std::int64_t least, std::int64_t most) {
   return [&to, least, most](const std::string& text) {
-    return harness::read_between(text, to.emplace(), least, most);
+    return runner::read_between(text, to.emplace(), least, most);
   };
 }
 
@@ -203,7 +203,7 @@ inline constexpr std::int64_t most_of_a_size = 1'000'000;
 /// The sizes of models, which the tools ask for, too. `Line` has the members of CommandLine.
 template <class Line>
 [[nodiscard]] Catch::Clara::Parser with_size_options(Catch::Clara::Parser parser, Line& line) {
-  using harness::detail::option;
+  using runner::detail::option;
   const char* const size = "a whole number from 1 to 1000000";
   parser |= option("--seq-length", "number", "rnn: steps of a sequence (defaults to 100)", size,
                    read_whole(line.seq_length, 1));
@@ -229,7 +229,7 @@ inline constexpr std::int64_t most_steps = 1'000'000;
 
 /// Catch2's parser with the bench's options; `line` must outlive it.
 [[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line) {
-  using harness::detail::option;
+  using runner::detail::option;
   using Text = const std::string&;
   const char* const from_0 = "a whole number from 0 to 2147483647";
   const char* const names = "names of runners, none of them twice";
@@ -309,10 +309,10 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                    "a whole number from 32 to 1000000", detail::read_whole(line.image_side, 32));
   parser |= option("--no-slower-than", "factor",
                    "rnn: fail a runner that is proven to take more than this times the baseline's time for a step",
-                   harness::a_factor, [&limit = line.no_slower_than](Text text) {
-                     return harness::read_factor(text, limit.emplace());
+                   runner::a_factor, [&limit = line.no_slower_than](Text text) {
+                     return runner::read_factor(text, limit.emplace());
                    });
   return parser;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

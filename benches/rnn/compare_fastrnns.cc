@@ -2,11 +2,11 @@
 #include <iostream>
 
 #include "benches/rnn/compare_fastrnns.hpp"
-#include "pace/harness/bazel.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  return output.exit_code(pace::rnn::compare_fastrnns(argc, argv, std::cout, std::cerr, pace::harness::user_path),
+  return output.exit_code(pace::benches::rnn::compare_fastrnns(argc, argv, std::cout, std::cerr, pace::user_path),
                           "compare_fastrnns");
 }

@@ -25,7 +25,7 @@
 #include "pace/core/read_file.hpp"
 #include "pace/report/text.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// Seconds by `group[test]:fwd` or `group[test]:bwd`.
 using Times = std::map<std::string, double>;
@@ -231,4 +231,4 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
   }
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

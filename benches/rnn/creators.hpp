@@ -6,7 +6,7 @@
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/model_def.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// Who executes a loop: C++ itself, or TorchScript's interpreter and fusers.
 enum class Form { plain, scripted };
@@ -66,4 +66,4 @@ struct Images {
 [[nodiscard]] ModelDef imagenet_cnn(Architecture architecture, const Sizes& sizes, bool trace,
                                     const Images& images = {});
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

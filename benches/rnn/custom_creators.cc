@@ -12,7 +12,7 @@
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 namespace {
 
@@ -138,4 +138,4 @@ ModelDef dropoutlstm(const Sizes& sizes, Form form) {
   return std::move(drawn.model);
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

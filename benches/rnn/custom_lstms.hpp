@@ -23,7 +23,7 @@
 #include "benches/rnn/cells.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// An LSTM cell with normal weights. Parameters in the order of torch::nn::LSTM's.
 struct LstmCell : torch::nn::Module {
@@ -243,4 +243,4 @@ struct CustomLstmOptions {
 [[nodiscard]] std::shared_ptr<CustomLstm> custom_layernorm_lstm(const CustomLstmOptions& options,
                                                                 bool decompose = false);
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

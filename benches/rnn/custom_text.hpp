@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// `layernorm_lstm`, one layer with layer norm, for one hidden size: LibTorch's layer norm takes it as a constant.
 [[nodiscard]] inline std::string layernorm_lstm_text(std::int64_t hidden, bool decompose) {
@@ -82,4 +82,4 @@ def dropout_lstm(x, states: List[Tensor], weights: List[Tensor]) -> Tuple[Tensor
     return output, new_states
 )SCRIPT";
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -19,7 +19,7 @@
 #include "benches/rnn/model_def.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// Throws InputError naming the first option that is below 1.
 inline void validate(const Sizes& sizes) {
@@ -133,4 +133,4 @@ struct VarlenData {
   return data;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -11,9 +11,9 @@
 #include <torch/csrc/jit/tensorexpr/kernel.h>
 
 #include "pace/core/error.hpp"
-#include "pace/subject/fuser.hpp"
+#include "benches/aot/fuser.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// Settings of kernels that NNC generates for pointwise operations on a GPU; 0: LibTorch's own choice.
 struct PointwiseKernels {
@@ -39,7 +39,7 @@ inline void set_fuser(const std::string& fuser, const std::string& executor = "d
     throw InputError({}, "--executor: expected profiling, simple, legacy or default, found '" + executor + "'");
   if (fuser == "te") {
     detail::set_executor(true, true);
-    subject::use_fuser(subject::Fuser::nnc);
+    benches::aot::use_fuser(benches::aot::Fuser::nnc);
     torch::jit::overrideCanFuseOnCPU(false);
   } else if (fuser == "old") {
     detail::set_executor(false, false);
@@ -47,7 +47,7 @@ inline void set_fuser(const std::string& fuser, const std::string& executor = "d
     torch::jit::setTensorExprFuserEnabled(false);
   } else if (fuser == "none") {
     detail::set_executor(false, false);
-    subject::use_fuser(subject::Fuser::none);
+    benches::aot::use_fuser(benches::aot::Fuser::none);
   }
   if (executor == "profiling") detail::set_executor(true, true);
   if (executor == "simple") torch::jit::setGraphExecutorOptimize(false);
@@ -94,4 +94,4 @@ class FuserGuard {
   const FuserState before_;
 };
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

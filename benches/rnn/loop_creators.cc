@@ -9,7 +9,7 @@
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 namespace {
 
@@ -77,4 +77,4 @@ ModelDef lstm_multilayer(const Sizes& sizes, Form form) {
   return model;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -9,7 +9,7 @@
 
 #include "benches/rnn/cells.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// The output, [sequence, batch, hidden], and the last states.
 struct Pass {
@@ -102,4 +102,4 @@ struct VarlenPass {
   return pass;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -1,7 +1,7 @@
 // The loops of loops.hpp and their cells as TorchScript. Weights come last.
 #pragma once
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 inline constexpr const char* loops_text = R"SCRIPT(
 def next_state(gates, cx) -> Tuple[Tensor, Tensor]:
@@ -105,4 +105,4 @@ def varlen_lstm(sequences: List[Tensor], hx, cx, w_ih, w_hh, b_ih,
     return outputs, (hys, cys)
 )SCRIPT";
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -12,27 +12,27 @@
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/runners.hpp"
 #include "pace/core/error.hpp"
-#include "pace/subject/definition_store.hpp"
+#include "benches/aot/definition_store.hpp"
 #include "pace/training/graphed_step.hpp"
-#include "pace/training/traced_model.hpp"
+#include "benches/aot/traced_model.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// What compiled runners are compiled from, all of them in one process, and where their packages are kept.
 class ModelMaker {
  public:
   /// `inference`: the forwards alone, without gradients.
-  ModelMaker(Sizes sizes, bool inference, subject::PackageOptions packages)
+  ModelMaker(Sizes sizes, bool inference, benches::aot::PackageOptions packages)
       : sizes_(std::move(sizes)), inference_(inference), store_(std::move(packages)) {}
 
   /// Traces and compiles what will be asked for. What cannot be says so when it is.
   void prepare(const std::vector<Planned>& all) {
-    std::vector<subject::PackageRequest> requests;
+    std::vector<benches::aot::PackageRequest> requests;
     for (const Planned& planned : all) {
       if (!planned.compiled || compiled_.contains(planned.runner->name)) continue;
       auto& entry = compiled_[planned.runner->name];
       try {
-        entry.model = std::make_unique<TracedModel>(
+        entry.model = std::make_unique<aot::TracedModel>(
             planned.runner->name, plain(*planned.runner),
             gradient_of(sizes_.seed ? OutputGradient(*sizes_.seed) : OutputGradient()));
         requests.push_back(entry.model->request());
@@ -65,7 +65,7 @@ class ModelMaker {
 
  private:
   struct Entry {
-    std::unique_ptr<TracedModel> model;
+    std::unique_ptr<aot::TracedModel> model;
     std::string refusal;
   };
 
@@ -88,8 +88,8 @@ class ModelMaker {
 
   Sizes sizes_;
   bool inference_;
-  subject::DefinitionStore store_;
+  benches::aot::DefinitionStore store_;
   std::map<std::string, Entry> compiled_;
 };
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -10,7 +10,7 @@
 #include "benches/rnn/command_line.hpp"
 #include "pace/core/options.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// `options` of a comparison of a baseline with `candidates` others, as `line` has them. A sample is one step, as in
 /// fastrnns' table. `words` are those of the command line: --budget and --max-rounds, where they are given, end the rounds
@@ -31,4 +31,4 @@ namespace pace::rnn {
   return options;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

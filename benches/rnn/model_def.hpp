@@ -7,9 +7,9 @@
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
-#include "pace/training/model_step.hpp"
+#include "benches/aot/model_step.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// The sizes that every creator is given. Inputs are float32: x of [sequence, batch, input], hx and cx of [layers,
 /// batch, hidden].
@@ -26,6 +26,6 @@ struct Sizes {
 
 using Stack = torch::jit::Stack;
 using Step = TrainingStep<Stack>;
-using ModelDef = ModelStep;
+using ModelDef = aot::ModelStep;
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -8,7 +8,7 @@
 
 #include "benches/rnn/draw.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// In training mode, on `sizes.device`, its weights in one block as cuDNN wants them. The leaves are the module's own.
 [[nodiscard]] inline torch::nn::LSTM nn_lstm(const LstmData& data, const Sizes& sizes, double dropout = 0) {
@@ -22,4 +22,4 @@ namespace pace::rnn {
   return module;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -13,7 +13,7 @@
 #include "benches/rnn/runners.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// A runner as it was asked for: by its name, or by that and `_aot_inductor`, its step compiled, or `_graph`, as two CUDA
 /// graphs, or both.
@@ -135,4 +135,4 @@ inline void check(const Planned& planned, const Sizes& sizes) {
                          "a plain runner before _aot_inductor, such as py_aot_inductor");
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

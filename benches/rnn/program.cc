@@ -32,23 +32,23 @@
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/core/new_folders.hpp"
-#include "pace/corpus/record.hpp"
+#include "pace/inputs/record.hpp"
 #include "pace/gate/as_expected.hpp"
-#include "pace/harness/compiled_main.hpp"
+#include "pace/runner/compiled_main.hpp"
 #include "pace/training/training.hpp"
 
 namespace {
 
-using pace::rnn::BenchResult;
-using pace::rnn::Family;
-using pace::rnn::Group;
-using pace::rnn::GroupResults;
-using pace::rnn::JsonFormat;
-using pace::rnn::ModelDef;
-using pace::rnn::Planned;
-using pace::rnn::Sizes;
+using pace::benches::rnn::BenchResult;
+using pace::benches::rnn::Family;
+using pace::benches::rnn::Group;
+using pace::benches::rnn::GroupResults;
+using pace::benches::rnn::JsonFormat;
+using pace::benches::rnn::ModelDef;
+using pace::benches::rnn::Planned;
+using pace::benches::rnn::Sizes;
 
-pace::rnn::CommandLine line;
+pace::benches::rnn::CommandLine line;
 /// The words of the command line, without the program's name.
 std::vector<std::string> given;
 Sizes sizes;
@@ -86,16 +86,16 @@ void record(const Planned& planned) {
   ModelDef model = planned.runner->make(sizes);
   if (line.inference) model.step.backward = {};
   const at::AutoGradMode with_gradients(!line.inference);
-  pace::corpus::Recorder recorder;
+  pace::inputs::Recorder recorder;
   const c10::IValue output = model.step.forward(model.inputs);
   if (model.step.backward) model.step.backward(model.step.backward_setup(output));
   const bool training = static_cast<bool>(model.step.backward);
-  const std::string directory = pace::harness::output_path(line.log_operator_inputs);
+  const std::string directory = pace::output_path(line.log_operator_inputs);
   const bool written = recorder.write_as(directory, planned.name, training);
   for (const auto& [op, reason] : recorder.skipped())
     std::cerr << planned.name << ": " << op << " is not recorded: " << reason << '\n';
   std::cerr << (written ? "recorded " : "left alone, since it exists: ") << directory << '/'
-            << pace::corpus::log_file_name(planned.name, training) << '\n';
+            << pace::inputs::log_file_name(planned.name, training) << '\n';
 }
 
 std::vector<float> milliseconds(const pace::ImplementationResult& row) {
@@ -104,14 +104,14 @@ std::vector<float> milliseconds(const pace::ImplementationResult& row) {
   return times;
 }
 
-pace::rnn::ModelMaker model_maker() {
-  auto packages = pace::subject::definition_package_options();
-  for (const auto& directory : line.packages) packages.directories.emplace_back(pace::harness::user_path(directory));
+pace::benches::rnn::ModelMaker model_maker() {
+  auto packages = pace::benches::aot::definition_package_options();
+  for (const auto& directory : line.packages) packages.directories.emplace_back(pace::user_path(directory));
   return {sizes, line.inference, std::move(packages)};
 }
 
 /// Throws Error in LibTorch's own words without its stack.
-ModelDef make_baseline(const Planned& planned, pace::rnn::ModelMaker& maker) {
+ModelDef make_baseline(const Planned& planned, pace::benches::rnn::ModelMaker& maker) {
   try {
     return maker.make(planned);
   } catch (const c10::Error&) {
@@ -120,12 +120,12 @@ ModelDef make_baseline(const Planned& planned, pace::rnn::ModelMaker& maker) {
 }
 
 /// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns prints them.
-std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& maker) {
+std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::ModelMaker& maker) {
   record(family.baseline);
   for (const Planned& candidate : family.candidates) record(candidate);
   const ModelDef baseline = make_baseline(family.baseline, maker);
   auto comparison = pace::compare(family.kind, baseline.inputs);
-  auto options = pace::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
+  auto options = pace::benches::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
   // Copies of all operands for each runner would be graphs of all steps for each runner as well.
   if (sizes.device.is_cuda()) options.operands = pace::OperandPolicy::shared;
   comparison.options(options).check(check_options(family.kind)).baseline(family.baseline.name, baseline.step);
@@ -155,7 +155,7 @@ std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& ma
   std::vector<BenchResult> measured;
   for (const auto& row : result.implementations)
     if (row.outcome == pace::Outcome::measured)
-      measured.push_back(pace::rnn::make_bench_result(row.name, milliseconds(result.in_phase("forward")[row.name]),
+      measured.push_back(pace::benches::rnn::make_bench_result(row.name, milliseconds(result.in_phase("forward")[row.name]),
                                            milliseconds(result.in_phase("backward")[row.name])));
   return measured;
 }
@@ -164,7 +164,7 @@ std::vector<BenchResult> compare(const Family& family, pace::rnn::ModelMaker& ma
 GroupResults measure(const Group& group) {
   GroupResults results{.group = group.key};
   auto maker = model_maker();
-  const auto families = pace::rnn::plan_families(group.runners, line.baseline, sizes);
+  const auto families = pace::benches::rnn::plan_families(group.runners, line.baseline, sizes);
   std::vector<Planned> all;
   for (const auto& family : families) {
     all.push_back(family.baseline);
@@ -182,15 +182,15 @@ GroupResults measure(const Group& group) {
     }
   }
   if (quiet()) return results;
-  std::cerr << "Benchmarking " << group.title << "s...\n" << pace::rnn::table_header(line.sep) << '\n';
-  for (const auto& each : results.models) std::cerr << pace::rnn::table_line(each, line.sep) << '\n';
+  std::cerr << "Benchmarking " << group.title << "s...\n" << pace::benches::rnn::table_header(line.sep) << '\n';
+  for (const auto& each : results.models) std::cerr << pace::benches::rnn::table_line(each, line.sep) << '\n';
   std::cerr << std::endl;
   return results;
 }
 
 /// As fastrnns does it: one runner after another.
 GroupResults loop(const Group& group) {
-  pace::rnn::GroupOptions options;
+  pace::benches::rnn::GroupOptions options;
   options.nloops = line.nloops_of_loop();
   options.warmup = line.warmup_of_loop();
   options.compat = true;
@@ -198,14 +198,14 @@ GroupResults loop(const Group& group) {
   options.separator = line.sep;
   options.print_json = quiet();
   auto maker = model_maker();
-  std::vector<pace::rnn::Entry> entries;
+  std::vector<pace::benches::rnn::Entry> entries;
   for (const auto& name : group.runners) {
-    const Planned planned = pace::rnn::find_planned(name);
+    const Planned planned = pace::benches::rnn::find_planned(name);
     record(planned);
     entries.push_back({name, [&maker, planned] { return maker.make(planned); }});
   }
-  auto results = pace::rnn::with_step_timer(sizes.device, [&](auto& timer) {
-    return pace::rnn::bench_group(timer, group.title, group.key, entries, options, std::cerr).results;
+  auto results = pace::benches::rnn::with_step_timer(sizes.device, [&](auto& timer) {
+    return pace::benches::rnn::bench_group(timer, group.title, group.key, entries, options, std::cerr).results;
   });
   INFO("none of the runners of " << group.title << "s could be measured");
   CHECK_FALSE(results.models.empty());
@@ -213,21 +213,21 @@ GroupResults loop(const Group& group) {
 }
 
 TEST_CASE("runners compute the same, forward and backward, and fast enough", "[rnn]") {
-  const pace::rnn::FuserGuard guard;
+  const pace::benches::rnn::FuserGuard guard;
   set_tf32();
-  pace::rnn::set_fuser(line.fuser, line.executor.value_or("default"));
-  pace::rnn::set_pointwise_kernels({static_cast<int>(line.cuda_pointwise_loop_level.value_or(0)),
+  pace::benches::rnn::set_fuser(line.fuser, line.executor.value_or("default"));
+  pace::benches::rnn::set_pointwise_kernels({static_cast<int>(line.cuda_pointwise_loop_level.value_or(0)),
                                     static_cast<int>(line.cuda_pointwise_block_count.value_or(0)),
                                     static_cast<int>(line.cuda_pointwise_block_size.value_or(0))});
-  if (!quiet()) std::cerr << pace::rnn::namespace_text(line) << '\n';
-  if (const auto warning = pace::rnn::variable_length_warning(line); !quiet() && !warning.empty())
+  if (!quiet()) std::cerr << pace::benches::rnn::namespace_text(line) << '\n';
+  if (const auto warning = pace::benches::rnn::variable_length_warning(line); !quiet() && !warning.empty())
     std::cerr << warning << '\n';
   std::vector<GroupResults> results;
   for (const auto& group : groups) {
     INFO(group.title << "s");
     results.push_back(line.compat ? loop(group) : measure(group));
   }
-  pace::rnn::print_json(line.print_json, results, std::cout);
+  pace::benches::rnn::print_json(line.print_json, results, std::cout);
   std::cout << std::flush;
 }
 
@@ -235,10 +235,10 @@ TEST_CASE("runners compute the same, forward and backward, and fast enough", "[r
 void check_folders() {
   namespace fs = std::filesystem;
   for (const auto& directory : line.packages)
-    if (!fs::is_directory(pace::harness::user_path(directory)))
+    if (!fs::is_directory(pace::user_path(directory)))
       throw pace::InputError({}, "--packages: there is no folder '" + directory + '\'');
   if (line.log_operator_inputs.empty()) return;
-  const fs::path folder = pace::harness::output_path(line.log_operator_inputs);
+  const fs::path folder = pace::output_path(line.log_operator_inputs);
   const auto refuse = [&](const std::string& why) {
     throw pace::InputError({}, "--log-operator-inputs: cannot write to the folder '" + line.log_operator_inputs + "': " + why);
   };
@@ -252,9 +252,9 @@ void check_folders() {
 }
 
 /// What is asked for, and can be run, before anything is.
-void settle_options(pace::harness::SessionOptions& session) {
-  if (line.compat) pace::rnn::refuse_with_compat(given);
-  sizes.device = pace::rnn::choose_device(line.device);
+void settle_options(pace::runner::SessionOptions& session) {
+  if (line.compat) pace::benches::rnn::refuse_with_compat(given);
+  sizes.device = pace::benches::rnn::choose_device(line.device);
   line.device = line.device.value_or(sizes.device.is_cuda() ? "cuda" : "cpu");
   sizes.sequence = line.seq_length;
   sizes.layers = line.num_layers;
@@ -269,13 +269,13 @@ void settle_options(pace::harness::SessionOptions& session) {
   check_folders();
   // Equal for all, or their answers could not be compared. fastrnns draws anew for each.
   if (!line.compat) sizes.seed = pace::run_context().options.seed;
-  groups = pace::rnn::groups_of(line);
+  groups = pace::benches::rnn::groups_of(line);
   for (auto& group : groups) {
     std::vector<std::string> able;
     for (const auto& name : group.runners) {
-      const Planned planned = pace::rnn::find_planned(name);
+      const Planned planned = pace::benches::rnn::find_planned(name);
       try {
-        pace::rnn::check(planned, sizes);
+        pace::benches::rnn::check(planned, sizes);
         able.push_back(name);
       } catch (const pace::Refused& refusal) {
         // In the default list, what this machine lacks is left out.
@@ -286,15 +286,15 @@ void settle_options(pace::harness::SessionOptions& session) {
     group.runners = std::move(able);
   }
   if (line.baseline) {
-    pace::rnn::check(pace::rnn::find_planned(*line.baseline), sizes);
+    pace::benches::rnn::check(pace::benches::rnn::find_planned(*line.baseline), sizes);
     std::vector<std::string> all;
     for (const auto& group : groups) all.insert(all.end(), group.runners.begin(), group.runners.end());
-    pace::rnn::check_baseline(*line.baseline, all, sizes);
+    pace::benches::rnn::check_baseline(*line.baseline, all, sizes);
   }
-  if (line.no_slower_than) pace::rnn::require_candidates(groups, line.baseline, sizes);
-  pace::rnn::refuse_without_effect(line, given, groups, sizes.device.is_cuda());
+  if (line.no_slower_than) pace::benches::rnn::require_candidates(groups, line.baseline, sizes);
+  pace::benches::rnn::refuse_without_effect(line, given, groups, sizes.device.is_cuda());
   if (!sizes.device.is_cuda())
-    pace::harness::refuse_options_for_gpu(session, "runners are on one; expected --device cuda beside it");
+    pace::runner::refuse_options_for_gpu(session, "runners are on one; expected --device cuda beside it");
   if (quiet()) session.no_table = true;
 }
 
@@ -302,7 +302,7 @@ void settle_options(pace::harness::SessionOptions& session) {
 
 int main(int argc, char** argv) {
   std::deque<std::string> words;
-  auto arguments = pace::rnn::in_one_spelling(argc, argv, words);
+  auto arguments = pace::benches::rnn::in_one_spelling(argc, argv, words);
   given.assign(words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), words.end());
   // Whoever asks for JSON gets nothing else there: Catch2's own words go to stderr.
   const auto is_json = [](const std::string& word) { return word.starts_with("--print-json"); };
@@ -311,15 +311,15 @@ int main(int argc, char** argv) {
     for (const char* word : {"--out", "%stderr"}) arguments.push_back(words.emplace_back(word).data());
     arguments.push_back(nullptr);
   }
-  pace::harness::SessionConfig config;
+  pace::runner::SessionConfig config;
   config.options.budget = std::chrono::seconds(10);
   config.options.hard_limit = std::chrono::minutes(2);
   config.options.warm_up = std::chrono::seconds(1);
   // The table is the purpose.
   config.options.stop = pace::StopPolicy::budget;
   config.extend_cli = [](Catch::Clara::Parser parser) {
-    return pace::rnn::with_rnn_options(std::move(parser), line);
+    return pace::benches::rnn::with_rnn_options(std::move(parser), line);
   };
   config.after_parse = settle_options;
-  return pace::harness::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
+  return pace::runner::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
 }

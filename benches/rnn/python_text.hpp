@@ -10,7 +10,7 @@
 
 #include "pace/corpus/python_repr.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// `value` by one of printf's floating-point formats. C leaves a NaN its sign; Python does not.
 [[nodiscard]] inline std::string python_format(const char* format, double value) {
@@ -38,4 +38,4 @@ namespace pace::rnn {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -8,7 +8,7 @@
 #include "benches/rnn/nn_lstm.hpp"
 #include "benches/rnn/steps.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 ModelDef pytorch_lstm(const Sizes& sizes, const PytorchLstm& options) {
   const LstmData data = draw_lstm(sizes);
@@ -58,4 +58,4 @@ ModelDef layernorm_pytorch_lstm(const Sizes& sizes) {
   return model;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

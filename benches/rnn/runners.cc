@@ -7,7 +7,7 @@
 #include "pace/core/error.hpp"
 #include "pace/report/text.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 namespace {
 
@@ -131,4 +131,4 @@ const Runner& find_runner(const std::string& name) {
   throw InputError({}, "no runner is called '" + report::printable(name) + "'; expected one of " + names);
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -9,7 +9,7 @@
 
 #include "benches/rnn/model_def.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 inline constexpr std::int64_t any_number_of_layers = std::numeric_limits<std::int64_t>::max();
 
@@ -35,4 +35,4 @@ void check(const Runner& runner, const Sizes& sizes);
 /// Throws InputError with all names.
 [[nodiscard]] const Runner& find_runner(const std::string& name);
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -11,7 +11,7 @@
 
 #include "benches/rnn/model_def.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// Compiled anew for each model: what the profiling executor learns of one is no business of another's.
 ///
@@ -41,4 +41,4 @@ class Script {
   Stack weights_;
 };
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 namespace detail {
 
@@ -77,4 +77,4 @@ namespace detail {
   return result;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -6,16 +6,16 @@
 
 #include <c10/core/Device.h>
 
-#include "pace/clock/device.hpp"
-#include "pace/clock/owned.hpp"
-#include "pace/clock/wall.hpp"
+#include "pace/gpu/device.hpp"
+#include "pace/gpu/owned.hpp"
+#include "pace/timing/wall.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
 #ifdef PACE_CUDA
-#include "pace/cuda/device.hpp"
+#include "pace/gpu/cuda/device.hpp"
 #endif
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// `record` marks the moment at which everything so far is done, `elapsed` returns the time between two of them after a
 /// `synchronise`. `on_host`: they are read from the clock that `now` reads.
@@ -30,7 +30,7 @@ concept StepTimer = requires(T& timer, typename T::Event& event, const typename 
 };
 
 /// For what runs on the CPU. `C` needs now().
-template <class C = clock::WallClock>
+template <class C = timing::WallClock>
 class HostTimer {
  public:
   using Event = Nanoseconds;
@@ -49,16 +49,16 @@ class HostTimer {
 };
 
 /// For what runs on a device: events in its current stream.
-template <clock::Device D>
+template <gpu::Device D>
 class DeviceTimer {
  public:
-  using Event = clock::Owned<D, typename D::Event>;
+  using Event = gpu::Owned<D, typename D::Event>;
   static constexpr bool on_host = false;
 
   /// `device` must outlive this and all events.
   explicit DeviceTimer(D& device) : device_(device) {}
 
-  [[nodiscard]] Event make_event() { return clock::own_event(device_); }
+  [[nodiscard]] Event make_event() { return gpu::own_event(device_); }
   void record(Event& event) { device_.record(event.get(), device_.current_stream()); }
   void synchronise() { device_.synchronise(); }
   [[nodiscard]] Nanoseconds elapsed(const Event& start, const Event& end) {
@@ -90,4 +90,4 @@ decltype(auto) with_step_timer(const c10::Device& device, Use&& use) {
   return use(timer);
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

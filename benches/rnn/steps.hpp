@@ -17,7 +17,7 @@
 #include "benches/rnn/model_def.hpp"
 #include "pace/training/gradient.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 /// cuDNN as `enabled` says while it lives, whatever other runners did in between.
 class CudnnSwitch {
@@ -80,4 +80,4 @@ inline void add_backward(Step& step, std::optional<std::uint64_t> seed, Differen
   return tuple(part(answer, 0), last(part(states, 0).toTensor()), last(part(states, 1).toTensor()));
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -8,7 +8,7 @@
 #include "benches/rnn/bench_result.hpp"
 #include "benches/rnn/python_text.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 namespace detail {
 
@@ -39,4 +39,4 @@ namespace detail {
                               separator);
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  using namespace pace::rnn;
+  using namespace pace::benches::rnn;
   const int code = test_bench(
       argc, argv, runners(), choose_device, [](const auto& fuser, const auto& executor) { set_fuser(fuser, executor); },
       [](const c10::Device& device, const auto& use) { with_step_timer(device, use); }, std::cout, std::cerr);

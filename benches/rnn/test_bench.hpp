@@ -24,7 +24,7 @@
 #include "pace/core/units.hpp"
 #include "pace/training/gradient.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 struct TestBenchOptions {
   std::int64_t warmup = 3, min_rounds = 5;
@@ -176,4 +176,4 @@ inline void print_pytest_json(const std::vector<TestBenchResult>& results,
   out << all.dump(4, ' ', true, Json::error_handler_t::replace) << '\n';
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

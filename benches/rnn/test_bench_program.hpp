@@ -21,7 +21,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 struct TestBenchLine {
   std::int64_t seq_length = 100, num_layers = 1, input_size = 512, hidden_size = 512, mini_batch = 64;
@@ -34,7 +34,7 @@ struct TestBenchLine {
 
 /// Throws InputError.
 [[nodiscard]] inline TestBenchLine parse_test_bench_line(int argc, char** argv, std::ostream& err) {
-  using harness::detail::option;
+  using runner::detail::option;
   const char* const names = "names of runners, none of them twice";
   TestBenchLine line;
   auto parser = detail::with_size_options(Catch::Clara::Parser() | Catch::Clara::Help(line.help), line);
@@ -117,4 +117,4 @@ template <class ToDevice, class SetFuser, class WithTimer>
   return out ? code : complain("cannot write the results: the output is closed or full");
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

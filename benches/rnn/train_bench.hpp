@@ -22,7 +22,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 struct LoopOptions {
   std::int64_t nloops = 100, warmup = 10;
@@ -155,4 +155,4 @@ template <StepTimer T>
   return outcome;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

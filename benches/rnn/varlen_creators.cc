@@ -14,7 +14,7 @@
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
-namespace pace::rnn {
+namespace pace::benches::rnn {
 
 namespace {
 
@@ -79,4 +79,4 @@ ModelDef varlen_lstm(const Sizes& sizes, Form form, const Lengths& lengths) {
   return model;
 }
 
-}  // namespace pace::rnn
+}  // namespace pace::benches::rnn

@@ -18,12 +18,12 @@
 #include "benches/selftest/settings.hpp"
 #include "benches/selftest/subjects.hpp"
 #include "pace/core/output_file.hpp"
-#include "pace/harness/bazel.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace {
 
-using namespace pace::selftest;
+using namespace pace::benches::selftest;
 using pace::ImplementationResult;
 using pace::Verdict;
 
@@ -222,6 +222,6 @@ TEST_CASE("identical code raises no more alarms than promised", "[aa]") {
 
 }  // namespace
 
-void pace::selftest::open_log() {
-  if (!settings().log.empty()) log_file.emplace(pace::harness::output_path(settings().log));
+void pace::benches::selftest::open_log() {
+  if (!settings().log.empty()) log_file.emplace(pace::output_path(settings().log));
 }

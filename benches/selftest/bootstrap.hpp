@@ -11,7 +11,7 @@
 #include "pace/core/units.hpp"
 #include "pace/stats/quantile.hpp"
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 inline constexpr int resamples = 1000;
 
@@ -71,4 +71,4 @@ inline void resample(std::span<const double> from, std::vector<double>& to, Spli
   return {stats::quantile(changes, tail), stats::quantile(changes, 1 - tail), confidence};
 }
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

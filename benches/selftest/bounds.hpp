@@ -6,7 +6,7 @@
 #include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/binomial.hpp>
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 /// The rate at or above which `events` or fewer of `tries` would have probability at most 1 - confidence: the upper
 /// end of the interval of C. Clopper and E. Pearson, "The use of confidence or fiducial limits" (1934), one-sided.
@@ -34,4 +34,4 @@ namespace pace::selftest {
 /// run of all together errs less than once in 20,000.
 inline constexpr double check_error = 2.5e-6;
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace pace::selftest;
+using namespace pace::benches::selftest;
 
 struct Spread {
   /// Spread of ln(time) over the places.

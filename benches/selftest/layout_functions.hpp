@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 inline constexpr std::array paddings{0, 8, 16, 24, 32, 40, 48, 56, 72};
 
@@ -17,4 +17,4 @@ ShiftedFunctions aligned_functions();
 /// Compiled with -O2 and no alignment.
 ShiftedFunctions plain_functions();
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

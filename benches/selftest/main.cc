@@ -1,15 +1,15 @@
 // The self-test's own options, beside pace's and Catch2's.
 #include "benches/selftest/settings.hpp"
-#include "pace/harness/compiled_main.hpp"
+#include "pace/runner/compiled_main.hpp"
 
 namespace {
 
 Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
-  using pace::harness::detail::option;
-  auto& settings = pace::selftest::settings();
+  using pace::runner::detail::option;
+  auto& settings = pace::benches::selftest::settings();
   const auto count = [&settings](const std::string& text, std::size_t& number, std::size_t least, std::size_t most) {
     settings.long_form = true;
-    return pace::harness::read_between(text, number, least, most);
+    return pace::runner::read_between(text, number, least, most);
   };
   parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line, two at least (defaults to 200)",
                    "a whole number from 1 to 10000000", [&settings, count](const std::string& text) {
@@ -27,8 +27,8 @@ Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  pace::harness::SessionConfig config;
+  pace::runner::SessionConfig config;
   config.extend_cli = with_settings;
-  config.prepare = [](std::ostream&, std::ostream&) { pace::selftest::open_log(); };
-  return pace::harness::compiled_main(argc, argv, config);
+  config.prepare = [](std::ostream&, std::ostream&) { pace::benches::selftest::open_log(); };
+  return pace::runner::compiled_main(argc, argv, config);
 }

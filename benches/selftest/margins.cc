@@ -17,7 +17,7 @@
 
 namespace {
 
-using namespace pace::selftest;
+using namespace pace::benches::selftest;
 using pace::Verdict;
 
 constexpr std::array margins{0.001, 0.002, 0.005, 0.01, 0.02, 0.05};

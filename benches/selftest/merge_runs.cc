@@ -2,13 +2,13 @@
 #include <iostream>
 
 #include "benches/selftest/merge_runs.hpp"
-#include "pace/harness/bazel.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
   try {
-    const int code = pace::selftest::merge_runs_program({argv + 1, argv + argc}, pace::harness::user_path, std::cout);
+    const int code = pace::benches::selftest::merge_runs_program({argv + 1, argv + argc}, pace::user_path, std::cout);
     return output.exit_code(code, "merge_runs", 2);
   } catch (const std::exception& error) {
     std::cerr << "merge_runs: " << error.what() << '\n';

@@ -12,18 +12,18 @@
 #include <system_error>
 #include <vector>
 
-#include "pace/baseline/compare_program.hpp"
-#include "pace/baseline/results_file.hpp"
+#include "benches/compare_results/compare_program.hpp"
+#include "pace/report/results_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/report/replicates.hpp"
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 /// What one file says of every candidate's speed-up over the baseline of its own run. Throws Error if an
 /// implementation computed something else, or threw: no number of processes mends that.
-[[nodiscard]] inline std::vector<gate::Finding> findings_of(const baseline::ResultsFile& file,
+[[nodiscard]] inline std::vector<gate::Finding> findings_of(const report::ResultsFile& file,
                                                             const Expectation& expectation) {
   const auto& demand = expectation.demand();
   const gate::Rates defaults;
@@ -48,9 +48,9 @@ namespace pace::selftest {
 inline int merge_runs(const std::vector<std::string>& paths, const Expectation& expectation, std::ostream& out,
                       bool allow_undecided = false) {
   gate::Replicates replicates;
-  std::vector<baseline::ResultsFile> files;
+  std::vector<report::ResultsFile> files;
   for (const auto& path : paths) {
-    files.push_back(baseline::read_results_file(path));
+    files.push_back(report::read_results_file(path));
     const auto& added = files.back();
     for (std::size_t i = 0; i + 1 < files.size(); ++i)
       if (files[i].path == added.path) throw Error(path + " is named twice; each file is one process");
@@ -58,10 +58,10 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
   }
   if (replicates.gates().empty()) throw Error("the files hold no speed-ups to judge");
   report::print(replicates, out);
-  if (!replicates.acceptable()) return baseline::not_acceptable;
+  if (!replicates.acceptable()) return benches::compare_results::not_acceptable;
   const auto is_unresolved = [](const gate::ReplicatedGate& gate) { return gate.judgement.unresolved; };
-  return !allow_undecided && std::ranges::any_of(replicates.gates(), is_unresolved) ? baseline::not_resolved
-                                                                                   : baseline::all_acceptable;
+  return !allow_undecided && std::ranges::any_of(replicates.gates(), is_unresolved) ? benches::compare_results::not_resolved
+                                                                                   : benches::compare_results::all_acceptable;
 }
 
 inline constexpr const char* merge_usage =
@@ -115,4 +115,4 @@ namespace detail {
   return merge_runs(files, expectation.value_or(NoSlowerThan(1.02)), out, allow_undecided);
 }
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

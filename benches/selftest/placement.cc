@@ -22,7 +22,7 @@
 
 namespace {
 
-using namespace pace::selftest;
+using namespace pace::benches::selftest;
 
 /// What one process sees of ln(speed-up) of a candidate that is the baseline.
 struct Bias {

@@ -20,7 +20,7 @@
 
 namespace {
 
-using namespace pace::selftest;
+using namespace pace::benches::selftest;
 using pace::Verdict;
 
 constexpr double alpha = 1e-3, beta = 1e-2;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 struct Product {
   static constexpr std::int64_t rows = 600, inner = 48, columns = 48;
@@ -19,4 +19,4 @@ struct Product {
   }
 };
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

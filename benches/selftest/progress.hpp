@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 class Progress {
  public:
@@ -39,4 +39,4 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
 };
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 struct RankTest {
   /// How many pairs (one value of each sample) have the first one larger; a tie counts half.
@@ -73,4 +73,4 @@ namespace detail {
   return result;
 }
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

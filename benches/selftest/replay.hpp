@@ -9,7 +9,7 @@
 #include "pace/gate/expectation.hpp"
 #include "pace/stats/sequential_test.hpp"
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 struct Replay {
   Verdict verdict = Verdict::undecided;
@@ -32,4 +32,4 @@ struct Replay {
   return {Verdict::undecided, test.observations()};
 }
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

@@ -14,7 +14,7 @@
 #include "benches/selftest/rank_test.hpp"
 #include "pace/stats/quantile.hpp"
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 enum class Claim { none, slower, faster };
 
@@ -129,4 +129,4 @@ inline constexpr std::array<RuleOfOthers, 7> rules_of_others{{
     {"benchstat, 10 runs a side", benchstat},
 }};
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

@@ -12,7 +12,7 @@
 #include "pace/core/random.hpp"
 #include "pace/core/run_context.hpp"
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 /// The defaults are the short form: all together in about a minute on two cores.
 struct Settings {
@@ -67,4 +67,4 @@ class Deadline {
   std::chrono::steady_clock::time_point end_;
 };
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

@@ -11,9 +11,9 @@
 
 #include "benches/selftest/product.hpp"
 #include "pace/compare/comparison.hpp"
-#include "pace/measure/do_not_optimize.hpp"
+#include "pace/timing/do_not_optimize.hpp"
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 namespace {
 
 // In each, `extra` is Candidate's.
@@ -128,4 +128,4 @@ Result compare_placements(const std::string& subject, const Options& options) {
                  at::empty({4 << 20}));
 }
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

@@ -10,7 +10,7 @@
 #include "pace/core/result.hpp"
 #include "pace/gate/expectation.hpp"
 
-namespace pace::selftest {
+namespace pace::benches::selftest {
 
 /// Kinds of work of 100 to 200 us: arithmetic, a product, a copy.
 inline constexpr std::size_t subjects = 3;
@@ -34,4 +34,4 @@ struct Candidate {
 /// buffer that belongs to one side unless the sides swap.
 [[nodiscard]] Result compare_placements(const std::string& subject, const Options& options);
 
-}  // namespace pace::selftest
+}  // namespace pace::benches::selftest

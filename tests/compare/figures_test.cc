@@ -11,8 +11,8 @@
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/clock/figures.hpp"
-#include "tests/clock/fake_device.hpp"
+#include "pace/gpu/figures.hpp"
+#include "tests/gpu/fake_device.hpp"
 
 namespace {
 
@@ -23,7 +23,7 @@ using pace::ClockChoice;
 using pace::Nanoseconds;
 using pace::Outcome;
 using pace::testing::FakeDevice;
-using FakeClock = pace::clock::FigureClock<FakeDevice>;
+using FakeClock = pace::gpu::FigureClock<FakeDevice>;
 
 /// Few rounds: every look at an event takes the fake host a tenth of a second.
 pace::Options few_rounds() {

@@ -1,7 +1,7 @@
 #include "pace/corpus/dtype.hpp"
 #include "pace/corpus/embedding.hpp"
 #include "pace/corpus/parse.hpp"
-#include "pace/corpus/scalar_type.hpp"
+#include "pace/inputs/scalar_type.hpp"
 #include "pace/corpus/text.hpp"
 
 // After LibTorch, whose logging header has a CHECK of its own.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "pace/corpus/corpus.hpp"
-#include "pace/corpus/extent.hpp"
+#include "pace/inputs/extent.hpp"
 #include "pace/corpus/text.hpp"
 
 #include "tests/support/scratch.hpp"

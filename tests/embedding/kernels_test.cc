@@ -3,8 +3,8 @@
 // LibTorch's CHECK ends the program, Catch2's a test.
 #undef CHECK
 #include <pace/catch2.hpp>
-#include <pace/kernel/expectations.hpp>
-#include <pace/kernel/kernels.hpp>
+#include <pace/kernels/expectations.hpp>
+#include <pace/kernels/kernels.hpp>
 
 TEST_CASE("the block runs few kernels, and none of them spills", "[gpu]") {
   if (!at::hasCUDA()) SKIP("kernels are a GPU's");

@@ -4,7 +4,7 @@
 
 #include <ATen/ops/randn.h>
 #include <pace/corpus/corpus.hpp>
-#include <pace/corpus/generate.hpp>
+#include <pace/inputs/generate.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/linear.h>
 
@@ -31,7 +31,7 @@ TEST_CASE("a training step is recorded into a file that can be replayed") {
   REQUIRE(corpus.find("aten.addmm.default") != nullptr);
   const auto& sample = corpus.find("aten.addmm.default")->samples.at(0);
   CHECK(sample.text == "((T([4], f32), T([2, 8], f32), T([8, 4], f32, stride=(1, 8))), {})");
-  const auto inputs = pace::corpus::generate(pace::corpus::parse_call(sample));
+  const auto inputs = pace::inputs::generate(pace::corpus::parse_call(sample));
   CHECK(inputs.args.at(2).toTensor().strides() == at::IntArrayRef{1, 8});
 
   // A file that is there is left alone, and a model in evaluation has one of its own.

@@ -1,10 +1,10 @@
-#include <pace/corpus/record.hpp>
+#include <pace/inputs/record.hpp>
 #include <torch/torch.h>
 
 #include "train_step.hpp"
 
 void train_step(torch::nn::Sequential& model, torch::optim::SGD& optimizer, const at::Tensor& x, const at::Tensor& y) {
-  pace::corpus::Recorder recorder;
+  pace::inputs::Recorder recorder;
   optimizer.zero_grad();
   torch::mse_loss(model->forward(x), y).backward();
   optimizer.step();

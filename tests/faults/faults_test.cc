@@ -12,12 +12,12 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
 
-#include "pace/baseline/compare_program.hpp"
-#include "pace/baseline/stored_baseline.hpp"
+#include "benches/compare_results/compare_program.hpp"
+#include "pace/report/stored_baseline.hpp"
 #include "pace/catch2.hpp"
 #include "pace/gate/as_expected.hpp"
-#include "pace/harness/bazel_sinks.hpp"
-#include "pace/harness/stored_baseline.hpp"
+#include "pace/runner/bazel_sinks.hpp"
+#include "pace/runner/stored_baseline.hpp"
 #include "pace/pace.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/fan_out.hpp"
@@ -167,7 +167,7 @@ void add_devices(Faults& faults) {
 
 Json environment() {
   Json json = {{"hostname", "host"}, {"date_utc", "2026-11-01T00:00:00Z"}};
-  for (const auto& key : pace::baseline::identity_keys()) json[key] = "as ever";
+  for (const auto& key : pace::report::identity_keys()) json[key] = "as ever";
   return json;
 }
 
@@ -189,9 +189,9 @@ Aftermath against(const std::string& text, bool twice = false) {
   const TemporaryFile file;
   write(file, text);
   try {
-    std::vector<pace::baseline::ResultsFile> files(twice ? 2 : 1, pace::baseline::read_results_file(file.path()));
-    const pace::baseline::StoredBaseline baseline(std::move(files), {}, environment(),
-                                                  *pace::baseline::parse_utc("2026-11-21T00:00:00Z"));
+    std::vector<pace::report::ResultsFile> files(twice ? 2 : 1, pace::report::read_results_file(file.path()));
+    const pace::report::StoredBaseline baseline(std::move(files), {}, environment(),
+                                                  *pace::report::parse_utc("2026-11-21T00:00:00Z"));
     auto result = sample::comparison("case");
     baseline.judge_all(result);
     return aftermath(result);
@@ -209,7 +209,7 @@ void add_baselines(Faults& faults) {
                         return against(json.dump());
                       }});
   };
-  for (const auto& key : pace::baseline::identity_keys())
+  for (const auto& key : pace::report::identity_keys())
     spoilt("baseline of another machine", key, [=](Json& json) { json["environment"][key] = "another"; });
   const std::string other = "unusable baseline";
   spoilt(other, "expired", [](Json& json) { json["expires_utc"] = "2026-11-20T23:59:59Z"; });
@@ -265,9 +265,9 @@ void add_full_disks(Faults& faults) {
   full("csv", [=] { return std::make_unique<pace::report::CsvSink>(disk); });
   full("json", [=] { return std::make_unique<pace::report::JsonSink>(disk, pace::report::Environment{}); });
   full("junit", [=] { return std::make_unique<pace::report::JUnitSink>(disk, pace::report::Environment{}); });
-  full("warnings", [=] { return std::make_unique<pace::harness::WarningsSink>(disk); });
+  full("warnings", [=] { return std::make_unique<pace::runner::WarningsSink>(disk); });
   faults.push_back({"full disk", "infrastructure", [=] {
-                      pace::harness::InfrastructureSink sink(disk);
+                      pace::runner::InfrastructureSink sink(disk);
                       sink.tell("machine", "so that there is something to write");
                       try {
                         sink.leave();
@@ -277,9 +277,9 @@ void add_full_disks(Faults& faults) {
                       return Aftermath{{}, false};
                     }});
   full("baseline", [=] {
-    pace::harness::BaselineOptions options;
+    pace::runner::BaselineOptions options;
     options.save = disk;
-    return pace::harness::baseline_sink(options, {}, pace::report::Environment{});
+    return pace::runner::baseline_sink(options, {}, pace::report::Environment{});
   });
 }
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "pace/clock/clock.hpp"
-#include "pace/clock/machine_counters.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/machine_counters.hpp"
 
 namespace faults {
 
@@ -40,10 +40,10 @@ class FaultyMachine {
     slept_ += event.sleep;
   }
 
-  [[nodiscard]] pace::clock::ThreadCounters thread_counters() const { return {process_, switches_, 0}; }
+  [[nodiscard]] pace::timing::ThreadCounters thread_counters() const { return {process_, switches_, 0}; }
 
-  [[nodiscard]] pace::clock::MachineCounters counters() const {
-    pace::clock::MachineCounters counters;
+  [[nodiscard]] pace::timing::MachineCounters counters() const {
+    pace::timing::MachineCounters counters;
     // Two cores, in ticks of 10 ms.
     const double total = 2 * true_time_.count() / 1e7, own = process_.count() / 1e7;
     counters.total_ticks = total;
@@ -76,7 +76,7 @@ class FaultyMachine {
   std::int64_t switches_ = 0;
 };
 
-static_assert(pace::clock::Clock<FaultyMachine> && pace::clock::CountsMachine<FaultyMachine> &&
-              pace::clock::CountsThread<FaultyMachine>);
+static_assert(pace::timing::Clock<FaultyMachine> && pace::timing::CountsMachine<FaultyMachine> &&
+              pace::timing::CountsThread<FaultyMachine>);
 
 }  // namespace faults

@@ -6,18 +6,18 @@ The compiler is Clang; whatever uses the headers is compiled by GCC, but the uni
 load("//third_party/clang:compile.bzl", "COMPILE_ATTRS", "check_with_clang")
 
 def _own_headers(library):
-    """As they are included: the library's own spelling of the path is what follows its virtual include folder."""
+    """As they are included: what follows the library's virtual include folder, or the path from the workspace's root."""
     folder = "/_virtual_includes/" + library.label.name + "/"
-    paths = [header.path.partition(folder)[2] for header in library[CcInfo].compilation_context.direct_public_headers]
+    headers = library[CcInfo].compilation_context.direct_public_headers
+    paths = [header.path.partition(folder)[2] for header in headers]
+    if not any(paths):
+        paths = [header.short_path for header in headers]
     return [path for path in paths if path.endswith(".hpp")]
 
 def _impl(ctx):
     context = ctx.attr.library[CcInfo].compilation_context
-    elsewhere = [header for library in ctx.attr.tested_with for header in _own_headers(library)]
     checked = []
     for rest in _own_headers(ctx.attr.library):
-        if rest in elsewhere:
-            continue
         source = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, rest))
 
         # Twice, for the include guard.
@@ -34,10 +34,6 @@ compiles_alone_test = rule(
     attrs = dict(
         COMPILE_ATTRS,
         library = attr.label(mandatory = True, providers = [CcInfo]),
-        tested_with = attr.label_list(
-            providers = [CcInfo],
-            doc = "Libraries of parts of it with tests of their own: they see less, so what compiles there does here.",
-        ),
     ),
     fragments = ["cpp"],
     test = True,

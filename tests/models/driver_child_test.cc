@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "pace/families/models/driver/driver.hpp"
+#include "benches/models/driver/driver.hpp"
 #include "tests/models/processes.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Strings = std::vector<std::string>;
 
 /// By default no time passes.

@@ -16,14 +16,14 @@
 
 #include "benches/models/command_line.hpp"
 
-using pace::families::models::Mode;
+using pace::benches::models::Mode;
 CATCH_REGISTER_ENUM(Mode, Mode::performance, Mode::accuracy, Mode::tolerance, Mode::batch_invariance,
                     Mode::find_batch_size, Mode::throughput, Mode::operator_inputs)
 
 namespace {
 
 using namespace pace::benches::models;
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Strings = std::vector<std::string>;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::IsEmpty;

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/families/models/config_file.hpp"
+#include "benches/models/config_file.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "pace/core/error.hpp"
-#include "pace/families/models/driver/dashboard_report.hpp"
+#include "benches/models/driver/dashboard_report.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -20,7 +20,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::IsEmpty;
 using Catch::Matchers::StartsWith;
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using pace::test::Scratch;
 
 const std::string performance =

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "pace/report/csv_table.hpp"
-#include "pace/families/models/driver/json_record.hpp"
-#include "pace/subject/process.hpp"
+#include "benches/models/driver/json_record.hpp"
+#include "pace/core/process.hpp"
 #include "tests/models/processes.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using pace::test::Scratch;
 using Strings = std::vector<std::string>;
 
@@ -61,7 +61,7 @@ struct Bench {
     if (!script.empty()) words.insert(words.begin(), {"/bin/bash", "-o", "pipefail", "-c", script});
     printed.clear();
     const auto status =
-        pace::subject::detail::run_process(words, [&](std::string_view line) { printed += std::string(line) + '\n'; });
+        pace::detail::run_process(words, [&](std::string_view line) { printed += std::string(line) + '\n'; });
     CAPTURE(printed);
     REQUIRE(status.signal == 0);
     return code = status.code;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/families/models/driver/selection.hpp"
+#include "benches/models/driver/selection.hpp"
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;
 using Catch::Matchers::MessageMatches;

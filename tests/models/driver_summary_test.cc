@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/families/models/driver/join.hpp"
-#include "pace/families/models/driver/summary.hpp"
+#include "benches/models/driver/join.hpp"
+#include "benches/models/driver/summary.hpp"
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 
 const std::vector<KnownModel> models{{.name = "a", .family = "cnn"}, {.name = "b", .family = "cnn"},
                                      {.name = "c", .family = "transformer"}, {.name = "d", .family = "transformer"}};

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/families/models/driver/result_files.hpp"
+#include "benches/models/driver/result_files.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::IsEmpty;

@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 
 [[noreturn]] void sleep_forever() {
   for (;;) ::pause();

@@ -1,6 +1,6 @@
 // Accuracy runs: every status, provoked by models and back ends that go wrong in one way each.
 // One file of more than 300 lines, so that the list of statuses stands in one place; compiling a second one takes longer.
-#include "pace/families/models/run/run_model.hpp"
+#include "benches/models/run/run_model.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 #include <ATen/ops/full_like.h>
 
-#include "pace/subject/files.hpp"
+#include "pace/core/folders.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_samples.hpp"
 
@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::AddedBackend;
 using pace::test::eager_but;
@@ -105,7 +105,7 @@ TEST_CASE("training: predictions are compared, and not the loss and the gradient
       const auto& parts = output.toTupleRef().elements();
       return c10::ivalue::Tuple::create({parts[0], c10::IValue(parts[1].toTensor() + 1)});
     };
-    return pace::families::models::detail::make_eager(std::move(instance), options);
+    return pace::benches::models::detail::make_eager(std::move(instance), options);
   });
   for (const bool training : {false, true}) {
     const auto found = check(pace::test::mlp(), accuracy(training, "other"));
@@ -249,7 +249,7 @@ TEST_CASE("fail_accuracy", "[models]") {
 
   // A gradient that is wrong, with a loss that is right.
   const AddedBackend lazy("lazy", [](Instance instance, const MakeOptions& options) {
-    auto made = pace::families::models::detail::make_eager(std::move(instance), options);
+    auto made = pace::benches::models::detail::make_eager(std::move(instance), options);
     made.model.step.backward = [inner = made.model.step.backward, parameters = made.model.step.parameters](
                                    const c10::IValue& prepared) {
       inner(prepared);
@@ -307,7 +307,7 @@ TEST_CASE("without a float64 reference cosines are compared", "[models]") {
 }
 
 TEST_CASE("not_bitwise_equivalent: outputs of another run", "[models]") {
-  const std::filesystem::path folder = pace::subject::detail::make_folder_in(std::filesystem::temp_directory_path());
+  const std::filesystem::path folder = pace::detail::make_folder_in(std::filesystem::temp_directory_path());
   auto save = accuracy(true), compare = accuracy(true);
   save.save_outputs_to = compare.compare_outputs_with = (folder / "outputs").string();
   // Nothing saved yet: the settings are wrong.
@@ -327,7 +327,7 @@ TEST_CASE("not_bitwise_equivalent: outputs of another run", "[models]") {
     file << "something else";
   }
   REQUIRE_THROWS_AS(run_model(pace::test::small_net(), compare, {}, log), pace::InputError);
-  pace::subject::detail::remove_tree(folder);
+  pace::detail::remove_tree(folder);
 }
 
 TEST_CASE("NaNs are equal, but not where float32 is asked for", "[models]") {

@@ -1,5 +1,5 @@
 // --compat: torchbench's loop, its medians, its p-values and its words.
-#include "pace/families/models/run/compat_loop.hpp"
+#include "benches/models/compat/compat_loop.hpp"
 
 #include <cmath>
 #include <string>
@@ -8,7 +8,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
 
-#include "pace/families/models/run/warm_up.hpp"
+#include "benches/models/run/warm_up.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Approx;
 
 /// A clock that moves when it is told to, and remembers what happened.

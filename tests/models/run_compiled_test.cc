@@ -1,5 +1,5 @@
 // Models compiled by AOTInductor, for inference and for training: slow (minutes on two cores, once).
-#include "pace/families/models/run/run_model.hpp"
+#include "benches/models/run/run_model.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/subject/files.hpp"
-#include "pace/subject/package_options.hpp"
+#include "pace/core/folders.hpp"
+#include "benches/aot/package_options.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
 
@@ -17,7 +17,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::cell;
 using pace::test::run;
@@ -25,19 +25,19 @@ namespace fs = std::filesystem;
 
 /// Packages go into a cache of the test's own.
 struct Cache {
-  fs::path path = pace::subject::detail::make_folder_in(fs::temp_directory_path());
+  fs::path path = pace::detail::make_folder_in(fs::temp_directory_path());
   Cache() { ::setenv("PACE_PACKAGE_CACHE", path.c_str(), 1); }
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
   ~Cache() {
     ::unsetenv("PACE_PACKAGE_CACHE");
-    pace::subject::detail::remove_tree(path);
+    pace::detail::remove_tree(path);
   }
 };
 
 TEST_CASE("compiled models do what eager does, forward, backward and step after step", "[models]") {
   const Cache cache;
-  if (pace::subject::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
+  if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
   const auto entry = pace::test::small_net();
 
   // In train mode: dropout draws eager's numbers, batch norm's averages are written to, Adam goes on from there.

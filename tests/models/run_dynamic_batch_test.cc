@@ -1,5 +1,5 @@
 // --dynamic-batch-only: which models may run another batch than the one that it was made for.
-#include "pace/families/models/run/run_model.hpp"
+#include "benches/models/run/run_model.hpp"
 
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::cell;
 using pace::test::run;

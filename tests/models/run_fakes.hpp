@@ -9,11 +9,11 @@
 #include <ATen/core/ivalue.h>
 #include <c10/util/Exception.h>
 
-#include "pace/families/models/run/backend.hpp"
+#include "benches/models/run/backend.hpp"
 
 namespace pace::test {
 
-namespace models = families::models;
+namespace models = pace::benches::models;
 
 /// A back end that is there while the test runs.
 class AddedBackend {

@@ -1,6 +1,6 @@
 // Instances of models: what they are cast to, how they are copied, what is made of their outputs.
-#include "pace/families/models/run/precision.hpp"
-#include "pace/families/models/run/step.hpp"
+#include "benches/models/run/precision.hpp"
+#include "benches/models/run/step.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "pace/check/same.hpp"
-#include "pace/subject/rand_strided.hpp"
+#include "benches/aot/rand_strided.hpp"
 #include "tests/models/run_samples.hpp"
 #include "tests/support/why.hpp"
 
@@ -22,7 +22,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::why;
 

@@ -1,5 +1,5 @@
 // Tolerance, batch invariance, throughput, batch sizes, traces, snapshots, operator inputs: runs beside the measured ones.
-#include "pace/families/models/run/run_model.hpp"
+#include "benches/models/run/run_model.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
-#include "pace/subject/files.hpp"
+#include "pace/core/folders.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
@@ -27,7 +27,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Equals;

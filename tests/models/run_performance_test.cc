@@ -1,5 +1,5 @@
 // Performance runs: what stands in their rows, and what becomes of models and back ends that fail.
-#include "pace/families/models/run/run_model.hpp"
+#include "benches/models/run/run_model.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::AddedBackend;
 using pace::test::eager_but;
@@ -269,23 +269,23 @@ TEST_CASE("a guard is passed, undecided or failed, and so is its row", "[models]
   for (auto& each : result.implementations) each.outcome = pace::Outcome::measured;
   auto& baseline = result.implementations[0];
   auto& own = result.implementations[1];
-  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::passed);
+  REQUIRE(pace::benches::models::detail::result_of(result, own) == RowResult::passed);
   own.judgements = {{.verdict = pace::Verdict::passed, .acceptable = true}};
-  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::passed);
+  REQUIRE(pace::benches::models::detail::result_of(result, own) == RowResult::passed);
   own.judgements.push_back({.verdict = pace::Verdict::undecided, .acceptable = true, .unresolved = true});
-  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::undecided);
+  REQUIRE(pace::benches::models::detail::result_of(result, own) == RowResult::undecided);
   own.judgements.push_back({.verdict = pace::Verdict::failed});
-  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::failed);
+  REQUIRE(pace::benches::models::detail::result_of(result, own) == RowResult::failed);
   own.judgements.clear();
   for (const auto outcome : {pace::Outcome::wrong, pace::Outcome::threw, pace::Outcome::out_of_memory}) {
     own.outcome = outcome;
-    REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::failed);
+    REQUIRE(pace::benches::models::detail::result_of(result, own) == RowResult::failed);
   }
   own.outcome = pace::Outcome::unreached;
-  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::unmeasured);
+  REQUIRE(pace::benches::models::detail::result_of(result, own) == RowResult::unmeasured);
   own.outcome = pace::Outcome::refused;
   baseline.outcome = pace::Outcome::threw;
-  REQUIRE(pace::families::models::detail::result_of(result, own) == RowResult::unmeasured);
+  REQUIRE(pace::benches::models::detail::result_of(result, own) == RowResult::unmeasured);
 }
 
 TEST_CASE("models that fail", "[models]") {

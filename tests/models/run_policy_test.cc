@@ -1,7 +1,7 @@
 // Rules: tolerances of the three suites, batch sizes, train mode, the batch-size finder.
-#include "pace/families/models/run/batch_size.hpp"
-#include "pace/families/models/run/plan.hpp"
-#include "pace/families/models/run/tolerance_policy.hpp"
+#include "benches/models/run/batch_size.hpp"
+#include "benches/models/run/plan.hpp"
+#include "benches/models/run/tolerance_policy.hpp"
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 
 TEST_CASE("tolerances of the three suites", "[models]") {
   Config config;
@@ -109,7 +109,7 @@ TEST_CASE("batch sizes", "[models]") {
 }
 
 TEST_CASE("of an exception the line that says what is wrong", "[models]") {
-  using pace::families::models::detail::telling_line;
+  using pace::benches::models::detail::telling_line;
   REQUIRE(telling_line("out of paper\nstack: ...\n") == "out of paper");
   REQUIRE(telling_line("The following operation failed in the TorchScript interpreter.\nTraceback\nRuntimeError: odd\n") ==
           "RuntimeError: odd");

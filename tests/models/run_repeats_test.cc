@@ -1,5 +1,5 @@
 // The repeats of performance runs: their timings one by one, and their inputs.
-#include "pace/families/models/run/run_model.hpp"
+#include "benches/models/run/run_model.hpp"
 
 #include <cstddef>
 #include <set>
@@ -17,7 +17,7 @@
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinRel;
 using pace::test::AddedBackend;
@@ -57,7 +57,7 @@ TEST_CASE("--randomize-input: new inputs for each repeat, equal for all back end
   std::vector<std::vector<double>> seen(2);
   const auto witness = [&](std::size_t which) {
     return [&seen, which](Instance instance, const MakeOptions& options) {
-      auto made = pace::families::models::detail::make_eager(std::move(instance), options);
+      auto made = pace::benches::models::detail::make_eager(std::move(instance), options);
       made.model.step.forward = [&seen, which, forward = made.model.step.forward](auto& inputs) mutable {
         seen[which].push_back(inputs[0].toTensor().flatten()[0].template item<double>());
         return forward(inputs);

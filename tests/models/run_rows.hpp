@@ -9,31 +9,31 @@
 #include <variant>
 #include <vector>
 
-#include "pace/families/models/run/run_model.hpp"
+#include "benches/models/run/run_model.hpp"
 
 namespace pace::test {
 
 /// `log`: what run_model prints beside the rows.
-inline std::vector<families::models::Row> run(const families::models::ModelEntry& entry,
-                                              const families::models::Settings& settings, std::string* log = nullptr,
-                                              const families::models::Config& config = {}) {
+inline std::vector<pace::benches::models::Row> run(const pace::benches::models::ModelEntry& entry,
+                                              const pace::benches::models::Settings& settings, std::string* log = nullptr,
+                                              const pace::benches::models::Config& config = {}) {
   std::ostringstream stream;
-  auto rows = families::models::run_model(entry, settings, config, stream);
+  auto rows = pace::benches::models::run_model(entry, settings, config, stream);
   if (log != nullptr) *log = stream.str();
   return rows;
 }
 
 template <class T>
-T cell(const families::models::Row& row, const std::string& column) {
+T cell(const pace::benches::models::Row& row, const std::string& column) {
   for (const auto& [name, value] : row.values)
     if (name == column) return std::get<T>(value);
   throw std::runtime_error("no column " + column);
 }
-inline std::string text(const families::models::Row& row, const std::string& column) {
+inline std::string text(const pace::benches::models::Row& row, const std::string& column) {
   return cell<std::string>(row, column);
 }
 /// Whole or not.
-inline double number(const families::models::Row& row, const std::string& column) {
+inline double number(const pace::benches::models::Row& row, const std::string& column) {
   for (const auto& [name, value] : row.values) {
     if (name != column) continue;
     if (const auto* const whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
@@ -42,8 +42,8 @@ inline double number(const families::models::Row& row, const std::string& column
 }
 
 /// A performance run of few repeats.
-inline families::models::Settings quick(std::vector<std::string> backends, bool training = false) {
-  families::models::Settings settings;
+inline pace::benches::models::Settings quick(std::vector<std::string> backends, bool training = false) {
+  pace::benches::models::Settings settings;
   settings.backends = std::move(backends);
   settings.training = training;
   settings.repeat = 12;

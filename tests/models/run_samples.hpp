@@ -21,11 +21,11 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "pace/families/models/model.hpp"
+#include "benches/models/model.hpp"
 
 namespace pace::test {
 
-namespace models = families::models;
+namespace models = pace::benches::models;
 
 /// A convolution, batch norm, dropout and a linear layer: what has buffers and draws random numbers when it trains.
 struct SmallNet : torch::nn::Module {

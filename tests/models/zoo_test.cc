@@ -9,14 +9,14 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
-#include "pace/families/models/model.hpp"
-#include "pace/subject/traced.hpp"
+#include "benches/models/model.hpp"
+#include "benches/aot/traced.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 namespace {
 
-using namespace pace::families::models;
+using namespace pace::benches::models;
 using pace::check::tensors_of;
 
 const ModelEntry& named(const std::string& name) {
@@ -127,8 +127,8 @@ TEST_CASE("The batch size is the first of all inputs and of the output") {
   }
 }
 
-pace::subject::Definition definition_of(const Model& model, const std::string& name) {
-  pace::subject::Definition definition{.name = name,
+pace::benches::aot::Definition definition_of(const Model& model, const std::string& name) {
+  pace::benches::aot::Definition definition{.name = name,
                                        .parameters = model.module->parameters(),
                                        .inputs = model.module->buffers(),
                                        .forward = {}};
@@ -145,7 +145,7 @@ TEST_CASE("A traced model gives the model's outputs, for other inputs and for a 
     INFO(name);
     const Model model = small_model(named(name)), larger = small_model(named(name), 5);
     model.module->eval();
-    pace::subject::Traced traced = pace::subject::trace(definition_of(model, name));
+    pace::benches::aot::Traced traced = pace::benches::aot::trace(definition_of(model, name));
     const at::NoGradGuard no_gradients;
     for (const torch::jit::Stack& inputs : {model.inputs, larger.inputs}) {
       torch::jit::Stack operands;
@@ -164,7 +164,7 @@ TEST_CASE("... and in training mode; dropout and stochastic depth draw the same 
   for (const std::string& name : names) {
     INFO(name);
     const Model model = small_model(named(name));
-    pace::subject::Traced traced = pace::subject::trace(definition_of(model, name));
+    pace::benches::aot::Traced traced = pace::benches::aot::trace(definition_of(model, name));
     torch::jit::Stack operands;
     for (const at::Tensor& parameter : model.module->parameters()) operands.emplace_back(parameter);
     for (const at::Tensor& buffer : model.module->buffers()) operands.emplace_back(buffer);

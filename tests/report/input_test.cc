@@ -24,7 +24,7 @@
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/report/csv_table.hpp"
-#include "pace/subject/files.hpp"
+#include "pace/core/folders.hpp"
 #include "tests/support/scratch.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -196,10 +196,10 @@ TEST_CASE("writing a file follows no link that stands under its name, or under t
   folder.write("victim", "untouched");
   std::filesystem::create_symlink("victim", folder / "file");
   std::filesystem::create_symlink("victim", folder / "file." + std::to_string(::getpid()) + ".tmp");
-  pace::subject::detail::write_file(folder / "file", "content");
+  pace::detail::write_file(folder / "file", "content");
   CHECK(folder.read("file") == "content");
   CHECK(folder.read("victim") == "untouched");
-  CHECK_THROWS_AS(pace::subject::detail::write_file(folder / "none/file", "content"), pace::Refused);
+  CHECK_THROWS_AS(pace::detail::write_file(folder / "none/file", "content"), pace::Refused);
 }
 
 TEST_CASE("JSON may be as deep as anything that pace writes, and not much deeper") {

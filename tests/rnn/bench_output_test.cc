@@ -14,12 +14,12 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-using pace::rnn::JsonFormat;
+using pace::benches::rnn::JsonFormat;
 CATCH_REGISTER_ENUM(JsonFormat, JsonFormat::none, JsonFormat::oss, JsonFormat::pep)
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 
 TEST_CASE("mean and deviation are those of float32, with Bessel's correction") {
   const auto result = make_bench_result("aten", {1, 2, 3, 6}, {0.1F, 0.1F});

@@ -22,7 +22,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 
 /// What a runner does otherwise than its reference.
 struct Faults {

@@ -15,18 +15,18 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-using pace::rnn::JsonFormat;
+using pace::benches::rnn::JsonFormat;
 CATCH_REGISTER_ENUM(JsonFormat, JsonFormat::none, JsonFormat::oss, JsonFormat::pep)
 
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 
 struct Parsed {
   CommandLine line;
-  pace::harness::SessionOptions session;
+  pace::runner::SessionOptions session;
   Catch::ConfigData catch2;
   /// Empty: all is well.
   std::string error;
@@ -40,7 +40,7 @@ struct Parsed {
     REQUIRE(arguments.size() == words.size() + 1);
     REQUIRE(arguments.back() == nullptr);
     auto parser = with_rnn_options(
-        pace::harness::with_pace_options(Catch::makeCommandLineParser(catch2), session), line);
+        pace::runner::with_pace_options(Catch::makeCommandLineParser(catch2), session), line);
     const auto result = parser.parse({static_cast<int>(words.size()), arguments.data()});
     if (!result) error = result.errorMessage();
   }
@@ -165,10 +165,10 @@ TEST_CASE("clocks and figures of a GPU are known for what they are") {
   REQUIRE(for_gpu({"--clock", "graph"}) == Given{"--clock graph"});
   REQUIRE(for_gpu({"--figures", "0"}) == Given{"--figures"});
   for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}).empty());
-  pace::harness::SessionOptions session;
-  pace::harness::refuse_options_for_gpu(session, "why");
+  pace::runner::SessionOptions session;
+  pace::runner::refuse_options_for_gpu(session, "why");
   session.for_gpu = {"--clock graph"};
-  REQUIRE(pace::test::why<pace::InputError>([&] { pace::harness::refuse_options_for_gpu(session, "why"); }) ==
+  REQUIRE(pace::test::why<pace::InputError>([&] { pace::runner::refuse_options_for_gpu(session, "why"); }) ==
           "--clock graph has no meaning on a CPU: why");
 }
 

@@ -31,7 +31,7 @@ Run run(std::vector<std::string> words) {
   std::vector<const char*> argv;
   for (const auto& each : words) argv.push_back(each.c_str());
   std::ostringstream out, err;
-  const int code = pace::rnn::compare_fastrnns(static_cast<int>(argv.size()), argv.data(), out, err,
+  const int code = pace::benches::rnn::compare_fastrnns(static_cast<int>(argv.size()), argv.data(), out, err,
                                                [](const std::string& path) { return path; });
   return {out.str(), err.str(), code};
 }

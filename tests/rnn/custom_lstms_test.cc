@@ -14,7 +14,7 @@
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 using pace::test::difference;
 
 constexpr std::int64_t steps = 5, batch = 2, input = 3, hidden = 7, layers = 4;

@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 
 /// Everything against what fuser.py of fastrnns would set it to.
 void start_from_the_opposite(bool value) {

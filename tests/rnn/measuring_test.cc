@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 using namespace std::chrono_literals;
 
 pace::Options base() {

@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 
 Sizes sizes(std::int64_t layers, const char* device) {
   Sizes made;

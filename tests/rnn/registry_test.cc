@@ -20,7 +20,7 @@
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::difference;
 using pace::test::one_step;

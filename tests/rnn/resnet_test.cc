@@ -9,15 +9,15 @@
 
 #include "benches/rnn/creators.hpp"
 #include "pace/core/error.hpp"
-#include "pace/corpus/record_inputs.hpp"
+#include "pace/inputs/record_inputs.hpp"
 #include "tests/rnn/one_step.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 namespace {
 
-using namespace pace::rnn;
-using namespace pace::zoo;
+using namespace pace::benches::rnn;
+using namespace pace::benches::zoo;
 using pace::test::difference;
 
 std::int64_t count(const std::vector<at::Tensor>& tensors) {
@@ -42,7 +42,7 @@ struct WeightSize : at::ObserverContext {
 std::unique_ptr<at::ObserverContext> remember_weight(const at::RecordFunction& function) {
   auto size = std::make_unique<WeightSize>();
   if (function.name() == std::string("aten::convolution"))
-    size->numel = pace::corpus::detail::observed_inputs(function)[1].toTensor().numel();
+    size->numel = pace::inputs::detail::observed_inputs(function)[1].toTensor().numel();
   return size;
 }
 void add_convolution(const at::RecordFunction& function, at::ObserverContext* context) {

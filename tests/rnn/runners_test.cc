@@ -18,7 +18,7 @@
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 using pace::test::difference;
 using pace::test::in_float64;
 using pace::test::one_step;

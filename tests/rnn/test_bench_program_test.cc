@@ -20,7 +20,7 @@ namespace {
 
 using Catch::Matchers::IsEmpty;
 using Catch::Matchers::StartsWith;
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 using pace::Nanoseconds;
 
 /// A forward takes 50 ms, a backward 100 ms.

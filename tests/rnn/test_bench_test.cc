@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 using pace::Nanoseconds;
 
 /// Its time passes when something is waited for.

@@ -15,7 +15,7 @@
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/train_bench.hpp"
 #include "pace/core/error.hpp"
-#include "tests/clock/fake_device.hpp"
+#include "tests/gpu/fake_device.hpp"
 #include "tests/support/operator_observer.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
@@ -28,7 +28,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
-using namespace pace::rnn;
+using namespace pace::benches::rnn;
 using pace::Nanoseconds;
 
 struct Log {

@@ -7,7 +7,7 @@
 
 namespace {
 
-using namespace pace::selftest;
+using namespace pace::benches::selftest;
 using Catch::Matchers::WithinRel;
 
 TEST_CASE("bounds of a rate, by hand") {

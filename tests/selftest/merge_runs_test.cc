@@ -17,7 +17,7 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using pace::selftest::merge_runs;
+using pace::benches::selftest::merge_runs;
 
 /// A file of results as one process leaves it, gone when this goes.
 class File {
@@ -68,7 +68,7 @@ TEST_CASE("every file is one process") {
   // Two prove nothing, however alike.
   CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer) == 43);
   CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer, true) == 0);
-  CHECK(pace::selftest::merge_runs_program({"--allow-undecided", a.path(), b.path()},
+  CHECK(pace::benches::selftest::merge_runs_program({"--allow-undecided", a.path(), b.path()},
                                            [](const std::string& path) { return path; }, fewer) == 0);
   CHECK(merge_runs({a.path(), b.path()}, pace::SpeedupAtLeast(1.02), fewer, true) == 1);
   CHECK_THAT(fewer.str(), ContainsSubstring("undecided"));
@@ -95,7 +95,7 @@ TEST_CASE("a command line that contradicts itself, or has a limit that means not
   const auto why = [](const std::vector<std::string>& words) {
     std::ostringstream out;
     return pace::test::why<pace::Error>(
-        [&] { (void)pace::selftest::merge_runs_program(words, [](const std::string& path) { return path; }, out); });
+        [&] { (void)pace::benches::selftest::merge_runs_program(words, [](const std::string& path) { return path; }, out); });
   };
   CHECK(why({"--no-slower-than", "1.02", "--speedup-at-least", "1.1", "a.json"}).starts_with("--speedup-at-least: is a second limit"));
   CHECK(why({"--no-slower-than", "1.02", "--no-slower-than", "1.1", "a.json"}).starts_with("--no-slower-than: is a second limit"));

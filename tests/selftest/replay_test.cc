@@ -10,7 +10,7 @@
 namespace {
 
 using pace::Verdict;
-using pace::selftest::replay;
+using pace::benches::selftest::replay;
 
 TEST_CASE("a replay ends where the gate would have") {
   // All on one side: as many as signs need, at the level of that side. 2^-10 is below 1e-3, and a mixture pays more.

@@ -8,12 +8,12 @@
 
 #include "tests/support/random.hpp"
 
-using pace::selftest::Claim;
+using pace::benches::selftest::Claim;
 CATCH_REGISTER_ENUM(Claim, Claim::none, Claim::slower, Claim::faster)
 
 namespace {
 
-using namespace pace::selftest;
+using namespace pace::benches::selftest;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
 using Sample = std::vector<double>;

@@ -43,7 +43,7 @@ int rejections(Path path, std::size_t length, Assumption assumption) {
 }
 
 /// Identical code on a machine that drifts, throttles now and then and remembers: which of two labels gets which half
-/// of a cycle is a coin, as measure::Schedule tosses it.
+/// of a cycle is a coin, as pace::timing::Schedule tosses it.
 auto relabelled(Random& random) {
   return [&random, noise = 0.0, drift = 0.0]() mutable {
     noise = 0.95 * noise + random.normal();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/clock/clock.hpp"
-#include "pace/measure/operation.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/operation.hpp"
 
 namespace pace::test {
 
@@ -32,7 +32,7 @@ class FakeClock {
   Nanoseconds resolution_{10};
 };
 
-static_assert(clock::Clock<FakeClock>);
+static_assert(pace::timing::Clock<FakeClock>);
 
 /// One sample as an operation saw it.
 struct Call {
@@ -48,7 +48,7 @@ class FakeOperation {
   FakeOperation(FakeClock& clock, std::size_t id, Cost cost, std::vector<Call>* log = nullptr)
       : clock_(clock), id_(id), cost_(std::move(cost)), log_(log) {}
 
-  [[nodiscard]] measure::Operation operation() {
+  [[nodiscard]] pace::timing::Operation operation() {
     return {this, [](void* state, std::size_t operands, std::int64_t iterations) {
               auto& self = *static_cast<FakeOperation*>(state);
               if (self.log_ != nullptr) self.log_->push_back({self.id_, operands, iterations});

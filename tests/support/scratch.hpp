@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "pace/subject/files.hpp"
+#include "pace/core/folders.hpp"
 
 namespace pace::test {
 
@@ -19,12 +19,12 @@ namespace pace::test {
 
 /// Empty at first. Names are within it, also those that begin with a slash.
 struct Scratch {
-  const std::filesystem::path path = subject::detail::make_folder_in(parent());
+  const std::filesystem::path path = pace::detail::make_folder_in(parent());
 
   Scratch() = default;
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { subject::detail::remove_tree(path); }
+  ~Scratch() { pace::detail::remove_tree(path); }
 
   [[nodiscard]] std::string operator/(const std::string& name) const { return path.string() + '/' + name; }
   /// Makes the folders that the file lies in. Returns where it is.

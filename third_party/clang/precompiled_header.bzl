@@ -10,7 +10,7 @@ load(":compile.bzl", "COMPILE_ATTRS", "PrecompiledInfo", "compile_with_clang")
 def _header_impl(ctx):
     context = cc_common.merge_cc_infos(cc_infos = [each[CcInfo] for each in ctx.attr.deps]).compilation_context
     header = ctx.actions.declare_file("%s.hpp" % ctx.label.name)
-    ctx.actions.write(header, "".join(["#include <%s>\n" % each for each in ctx.attr.headers]))
+    ctx.actions.write(header, "".join(["#include \"%s\"\n" % each for each in ctx.attr.headers]))
     output = ctx.actions.declare_file("%s.pch" % ctx.label.name)
     compile_with_clang(
         ctx,

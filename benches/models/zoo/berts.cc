@@ -7,7 +7,7 @@
 #include "benches/models/zoo/entry.hpp"
 #include "benches/models/zoo/transformer.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 constexpr double dropped = 0.1, eps = 1e-12;
@@ -95,4 +95,4 @@ const Registered distilbert(
              masked(6, false), {30522, 128}, {200, 32}));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

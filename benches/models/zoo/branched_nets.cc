@@ -8,7 +8,7 @@
 #include "benches/models/zoo/conv.hpp"
 #include "benches/models/zoo/entry.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 /// Batch norm and activation in front of the convolution.
@@ -142,4 +142,4 @@ const Registered shufflenet(
     }));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

@@ -16,7 +16,7 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 
 enum class Activation { none, relu, relu6, hardswish, silu, sigmoid, hardsigmoid };
 
@@ -116,4 +116,4 @@ inline void normal_linears(torch::nn::Module& network, double deviation) {
   }
 }
 
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

@@ -17,7 +17,7 @@
 
 #include "benches/models/zoo/entry.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 struct Sizes {
@@ -103,10 +103,10 @@ const Registered dlrm([] {
     auto network = std::make_shared<Dlrm>(sizes);
     const at::Tensor numbers = at::rand({request.batch_size, sizes.bottom.front()});
     const at::Tensor rows = at::randint(sizes.rows, {request.batch_size, sizes.tables, sizes.looked_up}, at::kLong);
-    return families::models::make_model(std::move(network), numbers, rows);
+    return benches::models::make_model(std::move(network), numbers, rows);
   };
   return known;
 }());
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

@@ -14,15 +14,15 @@
 #include <ATen/ops/randn.h>
 
 #include "benches/models/zoo/settle.hpp"
-#include "pace/families/models/model.hpp"
+#include "benches/models/model.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 
-using families::models::ModelEntry;
-using families::models::ModelRequest;
-using families::models::ModelSize;
-using families::models::Registered;
-using families::models::Suite;
+using benches::models::ModelEntry;
+using benches::models::ModelRequest;
+using benches::models::ModelSize;
+using benches::models::Registered;
+using benches::models::Suite;
 
 struct BatchSizes {
   std::int64_t training, inference;
@@ -59,7 +59,7 @@ template <class Make>
     auto network = make(small);
     settle(*network, [&] { return draw(4, small ? image.small : image.settling); });
     const at::Tensor images = draw(request.batch_size, small ? image.small : image.published);
-    return families::models::make_model(std::move(network), images);
+    return benches::models::make_model(std::move(network), images);
   };
   return known;
 }
@@ -81,8 +81,8 @@ template <std::size_t Texts = 1, class Make>
     auto model = [&] {
       // One after another: the order in which arguments are computed is the compiler's.
       const at::Tensor first = draw(), second = draw();
-      if constexpr (Texts == 1) return families::models::make_model(std::move(network), first, second);
-      if constexpr (Texts == 2) return families::models::make_model(std::move(network), first, second, draw());
+      if constexpr (Texts == 1) return benches::models::make_model(std::move(network), first, second);
+      if constexpr (Texts == 2) return benches::models::make_model(std::move(network), first, second, draw());
     }();
     model.loss = [](const c10::IValue& output) { return output.toTupleRef().elements().at(0).toTensor(); };
     return model;
@@ -90,4 +90,4 @@ template <std::size_t Texts = 1, class Make>
   return known;
 }
 
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

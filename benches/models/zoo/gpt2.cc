@@ -7,7 +7,7 @@
 #include "benches/models/zoo/entry.hpp"
 #include "benches/models/zoo/transformer.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 constexpr double dropped = 0.1, eps = 1e-5;
@@ -78,4 +78,4 @@ const Registered gpt2(of_texts(
     {50257, 512}, {200, 32}));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

@@ -14,7 +14,7 @@
 
 #include "benches/models/zoo/conv.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 
 /// One block. A 1x1 convolution widens (not if `wide` is `in`), a depthwise one of kernel `side` has the stride, a
 /// squeeze and excitation weighs the channels (unless `squeezed` is 0), a 1x1 convolution without activation narrows.
@@ -134,4 +134,4 @@ struct InvertedNet : torch::nn::Module {
   return options;
 }
 
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

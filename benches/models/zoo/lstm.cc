@@ -7,7 +7,7 @@
 #include "benches/models/zoo/entry.hpp"
 #include "benches/models/zoo/transformer.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 constexpr double dropped = 0.2;
@@ -53,4 +53,4 @@ const Registered lstm(of_texts(
     {33278, 35}, {200, 12}));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

@@ -5,7 +5,7 @@
 #include "benches/models/zoo/entry.hpp"
 #include "benches/models/zoo/inverted_residual.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 using enum Activation;
@@ -126,4 +126,4 @@ const Registered efficientnet(of_images(
            })));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

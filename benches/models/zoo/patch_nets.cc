@@ -7,7 +7,7 @@
 #include "benches/models/zoo/entry.hpp"
 #include "benches/models/zoo/transformer.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 constexpr double eps = 1e-6;
@@ -129,4 +129,4 @@ const Registered mixer(of_images(entry("mixer_b16_224", Suite::timm, "mlp", {128
                                  [](bool small) { return std::make_shared<Mixer>(small ? tiny : base); }));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

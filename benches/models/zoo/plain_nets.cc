@@ -12,7 +12,7 @@
 #include "benches/models/zoo/conv.hpp"
 #include "benches/models/zoo/entry.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 struct Vgg : torch::nn::Module {
@@ -151,4 +151,4 @@ const Registered dcgan(of_images(
     {.published = {3, 64, 64}, .small = {3, 64, 64}}));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

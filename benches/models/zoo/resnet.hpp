@@ -19,7 +19,7 @@
 
 #include "benches/models/zoo/conv.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 
 /// The 3x3 convolution of a bottleneck: in how many groups, and how wide each is where the block is 64 wide.
 struct Groups {
@@ -157,4 +157,4 @@ struct ResNet : torch::nn::Module {
 [[nodiscard]] inline std::shared_ptr<ResNet> resnet18() { return ResNet::with<BasicBlock>({.blocks = {2, 2, 2, 2}}); }
 [[nodiscard]] inline std::shared_ptr<ResNet> resnet50() { return ResNet::with<Bottleneck>({.blocks = {3, 4, 6, 3}}); }
 
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

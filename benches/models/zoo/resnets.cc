@@ -4,7 +4,7 @@
 
 #include "benches/models/zoo/entry.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 /// One block a stage, narrow.
@@ -40,4 +40,4 @@ const Registered actor_entry(of_images(
     {.published = {9, 128, 128}, .small = {9, 64, 64}}));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

@@ -9,7 +9,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/nn/modules/batchnorm.h>
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 
 /// Sets the running averages of batch norms to those of a batch of images, as if the network had been trained. With the
 /// averages that it begins with, what passes dozens of layers in eval mode may end as next to nothing. Nothing is dropped
@@ -35,4 +35,4 @@ void settle(Network& network, Images images) {
   }
 }
 
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

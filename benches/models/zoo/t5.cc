@@ -15,7 +15,7 @@
 #include "benches/models/zoo/entry.hpp"
 #include "benches/models/zoo/transformer.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 struct Sizes {
@@ -169,4 +169,4 @@ const Registered t5(of_texts<2>(
     {32128, 1024}, {200, 24}));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

@@ -18,7 +18,7 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 
 struct AttentionOptions {
   std::int64_t heads;
@@ -89,4 +89,4 @@ inline void normal_weights(torch::nn::Module& network, double deviation) {
   }
 }
 
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

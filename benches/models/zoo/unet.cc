@@ -9,7 +9,7 @@
 #include "benches/models/zoo/conv.hpp"
 #include "benches/models/zoo/entry.hpp"
 
-namespace pace::zoo {
+namespace pace::benches::zoo {
 namespace {
 
 /// Twice a 3x3 convolution with a bias (though a norm follows), batch norm, relu.
@@ -76,4 +76,4 @@ const Registered unet(of_images(
     {.published = {3, 640, 959}, .small = {3, 32, 47}, .settling = {3, 160, 239}}));
 
 }  // namespace
-}  // namespace pace::zoo
+}  // namespace pace::benches::zoo

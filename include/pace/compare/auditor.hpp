@@ -10,20 +10,20 @@
 
 #include <ATen/core/ivalue.h>
 
-#include "pace/clock/clock.hpp"
-#include "pace/clock/tells_figures.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/tells_figures.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/round_values.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/random.hpp"
-#include "pace/measure/operation.hpp"
-#include "pace/measure/rounds.hpp"
+#include "pace/timing/operation.hpp"
+#include "pace/timing/rounds.hpp"
 
 namespace pace::detail {
 
-template <clock::Clock C, class... Operands>
+template <timing::Clock C, class... Operands>
 class Auditor {
  public:
   Auditor(C& clock, Roster<Operands...>& roster, Inspector<Operands...>& inspector)
@@ -76,7 +76,7 @@ class Auditor {
           if (operation.prepare != nullptr) operation.prepare(operation.state, *set);
           operation.run(operation.state, *set, 1);
         } else {
-          (void)measure::take_sample(clock_, operation, *set, 1);
+          (void)timing::take_sample(clock_, operation, *set, 1);
         }
       }
       const c10::IValue output = implementation.take_output();
@@ -90,7 +90,7 @@ class Auditor {
 
   /// Between cycles, at moments that nobody can foresee, one candidate is called on other values; for at most
   /// `audit_share` of the time.
-  void audit_sometimes(const measure::Rounds& so_far, std::int64_t iterations) {
+  void audit_sometimes(const timing::Rounds& so_far, std::int64_t iterations) {
     audited_last_.reset();
     if (!roster_.checks() || roster_.running.size() < 2) return;
     const Nanoseconds cycle = (so_far.elapsed - took()) * (static_cast<double>(roster_.running.size()) /
@@ -118,10 +118,10 @@ class Auditor {
       // The baseline is not suspected of anything unless something happened.
       if ((index == roster_.baseline && changed.empty()) || roster_.running.empty()) continue;
       auto problem = inspector_.audit(*roster_.implementations[index], roster_.result.iterations);
-      if constexpr (clock::TellsFigures<C>)
+      if constexpr (timing::TellsFigures<C>)
         if (problem.empty())
           problem = inspector_.audit_replay(*roster_.implementations[index], [&] {
-            (void)measure::take_sample(clock_, roster_.implementations[index]->operation(), 0,
+            (void)timing::take_sample(clock_, roster_.implementations[index]->operation(), 0,
                                        roster_.result.iterations);
           });
       if (problem.empty() && index != roster_.baseline)

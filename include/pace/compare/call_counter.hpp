@@ -10,7 +10,7 @@
 #include "pace/check/allocator_hook.hpp"
 #include "pace/core/result.hpp"
 #ifdef PACE_CUDA
-#include "pace/cuda/memory.hpp"
+#include "pace/gpu/cuda/memory.hpp"
 #endif
 
 namespace pace::detail {

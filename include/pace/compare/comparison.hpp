@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "pace/check/outputs.hpp"
-#include "pace/clock/wall.hpp"
+#include "pace/timing/wall.hpp"
 #include "pace/compare/describe.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
@@ -27,8 +27,8 @@
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/panel.hpp"
 #ifdef PACE_CUDA
-#include "pace/cuda/comparison_clock.hpp"
-#include "pace/cuda/unused_memory.hpp"
+#include "pace/gpu/cuda/comparison_clock.hpp"
+#include "pace/gpu/cuda/unused_memory.hpp"
 #endif
 
 namespace pace {
@@ -143,10 +143,10 @@ class Comparison {
                   ", but this program was built without CUDA; build it with --config=cuda");
 #endif
     }
-    clock::WallClock clock;
+    timing::WallClock clock;
     return run(clock);
   }
-  template <clock::Clock C>
+  template <timing::Clock C>
   Result run(C& clock) {
     check_plan();
     const std::string inputs = inputs_.empty() ? detail::describe_operands(operands_) : inputs_;

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "pace/clock/clock.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/later.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/view.hpp"
-#include "pace/measure/operation.hpp"
-#include "pace/measure/schedule.hpp"
+#include "pace/timing/operation.hpp"
+#include "pace/timing/schedule.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/summary.hpp"
@@ -35,7 +35,7 @@ namespace pace::detail {
 
 /// Between the cycles of a comparison, cycles of controls, for at most a tenth of the time. Allocates nothing while the
 /// rounds go on.
-template <clock::Clock C>
+template <timing::Clock C>
 class Controls {
  public:
   /// Of the rounds' time.
@@ -44,7 +44,7 @@ class Controls {
   static constexpr double slowdown = 0.05;
 
   /// `baseline` is sampled with `iterations` calls on any of `sets` operand sets.
-  Controls(C& clock, measure::Operation baseline, std::size_t sets, std::int64_t iterations, const Options& options)
+  Controls(C& clock, timing::Operation baseline, std::size_t sets, std::int64_t iterations, const Options& options)
       : clock_(clock), baseline_(baseline), iterations_(iterations),
         added_(std::max<std::int64_t>(1, std::llround(slowdown * static_cast<double>(iterations)))),
         // Two buffers that change hands, as in the comparison, where there are two.
@@ -81,16 +81,16 @@ class Controls {
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const auto [who, operands] = turns[i];
       const std::int64_t iterations = iterations_ + (who == 1 ? added : 0);
-      times[who][i / 2] = measure::take_sample(clock_, baseline_, operands, iterations);
+      times[who][i / 2] = timing::take_sample(clock_, baseline_, operands, iterations);
     }
     const double ratio = stats::log_ratio_of_cycle(times[0], times[1]);
     if (std::isfinite(ratio)) log_ratios.push_back(ratio);
   }
 
   C& clock_;
-  measure::Operation baseline_;
+  timing::Operation baseline_;
   std::int64_t iterations_, added_;
-  measure::Schedule schedule_;
+  timing::Schedule schedule_;
   std::vector<double> same_, slowed_;
   Nanoseconds took_{}, longest_{};
 };

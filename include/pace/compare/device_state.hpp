@@ -3,15 +3,15 @@
 
 #include <utility>
 
-#include "pace/clock/tells_figures.hpp"
+#include "pace/timing/tells_figures.hpp"
 #include "pace/compare/implementation.hpp"
 
 namespace pace::detail {
 
 /// LibTorch's own errors do not say whether the device can still be used; the device does.
-template <clock::Clock C>
+template <timing::Clock C>
 [[nodiscard]] Failure with_device_state(const C& clock, Failure failure) {
-  if constexpr (clock::TellsFigures<C>)
+  if constexpr (timing::TellsFigures<C>)
     if (failure.device == Failure::Device::fine && !clock.usable()) failure.device = Failure::Device::lost;
   return failure;
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/clock/tells_figures.hpp"
+#include "pace/timing/tells_figures.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/phases.hpp"
 #include "pace/compare/roster.hpp"
@@ -16,9 +16,9 @@
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/view.hpp"
-#include "pace/measure/calibrate.hpp"
-#include "pace/measure/rounds.hpp"
-#include "pace/measure/schedule.hpp"
+#include "pace/timing/calibrate.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
@@ -31,12 +31,12 @@ struct Untimeable {
   std::vector<Failure> why;
 };
 
-template <clock::TellsFigures C, class... Operands>
+template <timing::TellsFigures C, class... Operands>
 [[nodiscard]] Untimeable find_untimeable(C& clock, Roster<Operands...>& roster) {
   Untimeable found;
   for (const std::size_t index : roster.running) {
     try {
-      (void)measure::take_sample(clock, roster.implementations[index]->operation(), 0, 1);
+      (void)timing::take_sample(clock, roster.implementations[index]->operation(), 0, 1);
     } catch (const ImplementationThrew& thrown) {
       if (!clock.usable()) throw;
       found.who.push_back(thrown.index);
@@ -48,7 +48,7 @@ template <clock::TellsFigures C, class... Operands>
 
 /// Selects what the gate is about. Automatic: the graph, unless somebody cannot be captured; then nobody is, for all
 /// are timed alike. Where iterations have phases, the stream: who trains launches every step. If asked for by name, those that cannot be timed that way are taken out.
-template <clock::TellsFigures C, class... Operands>
+template <timing::TellsFigures C, class... Operands>
 void select_gate_figure(C& clock, Roster<Operands...>& roster) {
   const bool automatic = roster.options.clock == ClockChoice::automatic;
   const bool phases = roster.implementations[roster.baseline]->operation().phases != nullptr;
@@ -71,7 +71,7 @@ void select_gate_figure(C& clock, Roster<Operands...>& roster) {
 }
 
 /// Times whoever can be timed in the selected way, and adds the figure to everybody's row.
-template <clock::TellsFigures C, class... Operands>
+template <timing::TellsFigures C, class... Operands>
 void add_figure(C& clock, Roster<Operands...>& roster) {
   const std::string name = clock.name();
   std::vector<std::size_t> able = roster.running;
@@ -83,11 +83,11 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
     });
   }
   if (able.empty()) return;
-  std::vector<measure::Operation> operations;
+  std::vector<timing::Operation> operations;
   std::vector<Nanoseconds> estimates;
   for (const std::size_t index : able) {
     operations.push_back(roster.implementations[index]->operation());
-    estimates.push_back(measure::take_sample(clock, operations.back(), 0, 1));
+    estimates.push_back(timing::take_sample(clock, operations.back(), 0, 1));
   }
   const double confidence =
       stats::simultaneous_confidence(roster.options.confidence, std::max<std::size_t>(2, able.size()) - 1);
@@ -97,12 +97,12 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   if (options.budget.count() <= 0) return;
   // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
-  const auto calibration = measure::calibrate(clock, operations, estimates,
+  const auto calibration = timing::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
   // As many operand sets as whoever takes part, so that they change hands in every cycle.
   const auto policy = able.size() == roster.operands.sets.size() ? options.operands : OperandPolicy::shared;
-  measure::Schedule schedule(able.size(), policy, options.seed);
-  const auto rounds = measure::run_rounds(clock, View<measure::Operation>(operations),
+  timing::Schedule schedule(able.size(), policy, options.seed);
+  const auto rounds = timing::run_rounds(clock, View<timing::Operation>(operations),
                                           calibration.iterations, schedule, fewest, options);
   const auto baseline = std::find(able.begin(), able.end(), roster.baseline);
   for_each_part(roster.result, [&](Result& part, std::size_t number) {
@@ -134,7 +134,7 @@ void add_missing_figure(Roster<Operands...>& roster, const std::string& name, co
 
 /// After the gate's own: cold, hot, graph and host for everybody who is running still. What the gate was about is not
 /// measured again.
-template <clock::TellsFigures C, class... Operands>
+template <timing::TellsFigures C, class... Operands>
 void add_all_figures(C& clock, Roster<Operands...>& roster) {
   const ClockChoice of_gate = clock.selected();
   for (const auto figure : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
@@ -162,7 +162,7 @@ void add_all_figures(C& clock, Roster<Operands...>& roster) {
 }
 
 /// What one call asks of the device, by a clock that can count it. Last of all: a profiler may slow down what follows.
-template <clock::Clock C, class... Operands>
+template <timing::Clock C, class... Operands>
 void count_on_device([[maybe_unused]] C& clock, Roster<Operands...>& roster) {
   if (!roster.options.device_counts) return;
   for (const std::size_t index : roster.running) {

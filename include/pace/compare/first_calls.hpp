@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/clock/clock.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/compare/device_state.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/random_state.hpp"
@@ -42,7 +42,7 @@ void add_reference(Roster<Operands...>& roster, Expected& expected, const std::t
 }
 
 /// Whatever puts the current stream back, where there are streams.
-template <clock::Clock C>
+template <timing::Clock C>
 [[nodiscard]] auto keep_stream(C& clock) {
   if constexpr (requires { clock.keep_stream(); }) return clock.keep_stream();
   else return 0;
@@ -50,7 +50,7 @@ template <clock::Clock C>
 
 /// The first call of each, timed; then checked ones. Those that are wrong, or throw, are taken out. The baseline goes
 /// first, for the others are compared with it.
-template <clock::Clock C, class... Operands>
+template <timing::Clock C, class... Operands>
 void make_first_calls(C& clock, Roster<Operands...>& roster, Inspector<Operands...>& inspector) {
   const auto try_one = [&](std::size_t index) {
     auto& implementation = *roster.implementations[index];

@@ -30,8 +30,8 @@
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/view.hpp"
-#include "pace/measure/do_not_optimize.hpp"
-#include "pace/measure/operation.hpp"
+#include "pace/timing/do_not_optimize.hpp"
+#include "pace/timing/operation.hpp"
 
 namespace pace::detail {
 
@@ -144,7 +144,7 @@ class Implementation {
   /// What the last timed call returned; gives it up.
   virtual c10::IValue take_output() = 0;
   /// For the timed loop.
-  virtual measure::Operation operation() = 0;
+  virtual timing::Operation operation() = 0;
   /// The outputs of later calls look like this one: memory of their sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output) = 0;
 };
@@ -185,7 +185,7 @@ class CallableImplementation final : public Implementation<Operands...> {
     }
   }
 
-  measure::Operation operation() override {
+  timing::Operation operation() override {
     return {this, &run, &prepare, &keep_output, &put_back_output, &finish, &failed};
   }
 

@@ -169,7 +169,7 @@ class Inspector {
   }
 
   /// Whether its calls take longer on values that it has not seen before: single calls, at most `time` long together.
-  template <clock::Clock C>
+  template <timing::Clock C>
   [[nodiscard]] std::string probe_novelty(C& clock, Implementation<Operands...>& implementation, Nanoseconds time) {
     if (!renews()) return {};
     const auto values = clone_operands(*answers_->fresh.operands);

@@ -6,35 +6,35 @@
 #include <utility>
 #include <vector>
 
-#include "pace/clock/clock.hpp"
-#include "pace/clock/gpu_reading.hpp"
-#include "pace/clock/machine_counters.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/gpu_reading.hpp"
+#include "pace/timing/machine_counters.hpp"
 #include "pace/core/conditions.hpp"
 #include "pace/stats/sorted.hpp"
 
 namespace pace::detail {
 
 /// Starts when it is made. A clock without counters (a fake one) leaves the figures about the machine empty.
-template <clock::Clock C>
+template <timing::Clock C>
 class MachineWatch {
  public:
   /// Takes memory for `most_cycles` of `implementations`, so that none is allocated between samples.
   MachineWatch(C& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
     cycles_.reserve(most_cycles);
-    if constexpr (clock::CountsThread<C>) sides_.resize(implementations);
+    if constexpr (timing::CountsThread<C>) sides_.resize(implementations);
     before_ = read();
   }
 
   /// Around each sample, so that what happens then is known to have happened to that implementation.
   void begin_sample() {
-    if constexpr (clock::CountsThread<C>) {
+    if constexpr (timing::CountsThread<C>) {
       sample_began_ = clock_.now();
       thread_before_ = clock_.thread_counters();
     }
   }
   void end_sample([[maybe_unused]] std::size_t implementation) {
-    if constexpr (clock::CountsThread<C>) {
-      const clock::ThreadCounters thread = clock_.thread_counters();
+    if constexpr (timing::CountsThread<C>) {
+      const timing::ThreadCounters thread = clock_.thread_counters();
       const Nanoseconds took = clock_.now() - sample_began_;
       auto& side = sides_[implementation];
       side.sampled += took;
@@ -48,12 +48,12 @@ class MachineWatch {
   void add_cycle(Nanoseconds elapsed) {
     if (cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_).count());
     last_ = elapsed;
-    if constexpr (clock::WatchesGpu<C>) look_at_gpu(elapsed);
+    if constexpr (timing::WatchesGpu<C>) look_at_gpu(elapsed);
   }
 
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
-    if constexpr (clock::CountsMachine<C>) conditions = clock::conditions_between(before_, read());
+    if constexpr (timing::CountsMachine<C>) conditions = timing::conditions_between(before_, read());
     conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
       conditions.gpu = gpu_;
@@ -90,9 +90,9 @@ class MachineWatch {
     cycles_since_look_ = 0;
   }
 
-  [[nodiscard]] clock::TimedCounters read() {
-    clock::TimedCounters reading;
-    if constexpr (clock::CountsMachine<C>) {
+  [[nodiscard]] timing::TimedCounters read() {
+    timing::TimedCounters reading;
+    if constexpr (timing::CountsMachine<C>) {
       reading.from = clock_.now();
       reading.counters = clock_.counters();
       reading.to = clock_.now();
@@ -101,11 +101,11 @@ class MachineWatch {
   }
 
   C& clock_;
-  clock::TimedCounters before_;
+  timing::TimedCounters before_;
   Nanoseconds last_{};
   std::vector<double> cycles_;
   Nanoseconds sample_began_{};
-  clock::ThreadCounters thread_before_;
+  timing::ThreadCounters thread_before_;
   std::vector<SideConditions> sides_;
   /// `slowed` and `power_limited` count readings until the end.
   GpuConditions gpu_;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/clock/clock.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
 #include "pace/stats/sorted.hpp"
@@ -25,7 +25,7 @@ namespace pace::detail {
 /// Compares calls on new values with calls on the same ones again, everything else being equal. Speaks only if nearly
 /// all of the former take more than twice as long as nearly all of the latter, and do so again: for calls that do not
 /// differ, eight pairs out of order have a probability below 0.5 % each time even if half of the calls are interrupted.
-template <clock::Clock C, class TimedCall, class Renew>
+template <timing::Clock C, class TimedCall, class Renew>
 [[nodiscard]] std::string find_novelty_effect(C& clock, std::size_t pairs, const TimedCall& timed_call,
                                               const Renew& renew) {
   // One of them may be hit by an interrupt.

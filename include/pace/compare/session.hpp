@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/clock/clock.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/device_state.hpp"
 #include "pace/compare/figures.hpp"
@@ -59,7 +59,7 @@ void summarize_phases(Roster<Operands...>& roster, const TimedHow& how) {
 }
 
 /// From the first call to the summary.
-template <clock::Clock C, class... Operands>
+template <timing::Clock C, class... Operands>
 void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated,
                 const MakeImplementation<Operands...>& reference) {
   const Options& options = roster.options;
@@ -85,7 +85,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
       break;
     }
     try {
-      if constexpr (clock::TellsFigures<C>) select_gate_figure(clock, roster);
+      if constexpr (timing::TellsFigures<C>) select_gate_figure(clock, roster);
       // A clock that was asked for by name may be one that none of them can be timed by.
       if (roster.running.empty()) break;
       const auto how = time_all(clock, roster, auditor, stated);
@@ -96,7 +96,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
       if (auditor.inspect_all()) continue;
       summarize(roster, how, roster.result);
       summarize_phases(roster, how);
-      if constexpr (clock::TellsFigures<C>) add_all_figures(clock, roster);
+      if constexpr (timing::TellsFigures<C>) add_all_figures(clock, roster);
       count_on_device(clock, roster);
       break;
     } catch (const ImplementationWrong& found) {
@@ -105,7 +105,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
       // The others' samples were taken beside one that is gone: measure again without it.
       roster.give_up_failed(thrown.index, with_device_state(clock, thrown.failure));
       // What was captured of it holds memory that the others may want.
-      if constexpr (clock::TellsFigures<C>)
+      if constexpr (timing::TellsFigures<C>)
         if (thrown.failure.out_of_memory) clock.forget();
     } catch (...) {
       // What was queued in one call may fail in whatever waits for it.
@@ -117,7 +117,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
 }
 
 /// Implementations that are wrong or throw become rows of the result; the others are timed without them.
-template <clock::Clock C, class... Operands>
+template <timing::Clock C, class... Operands>
 [[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
                                  const std::vector<Planned<Operands...>>& plan, const Options& options,
                                  const check::CheckOptions& check, View<gate::Stated> stated,

@@ -4,14 +4,14 @@
 #include <limits>
 #include <string>
 
-#include "pace/clock/clock.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::detail {
 
 /// Until the deadline of the whole program; infinite without one.
-template <clock::Clock C>
+template <timing::Clock C>
 [[nodiscard]] Nanoseconds time_left(C& clock) {
   const auto& deadline = run_context().deadline;
   return deadline ? deadline->time - clock.now() : Nanoseconds(std::numeric_limits<double>::infinity());

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/clock/clock.hpp"
-#include "pace/clock/sampling.hpp"
-#include "pace/clock/tells_figures.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/sampling.hpp"
+#include "pace/timing/tells_figures.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/controls.hpp"
 #include "pace/compare/machine_watch.hpp"
@@ -19,10 +19,10 @@
 #include "pace/core/conditions.hpp"
 #include "pace/core/view.hpp"
 #include "pace/gate/panel.hpp"
-#include "pace/measure/calibrate.hpp"
-#include "pace/measure/rounds.hpp"
-#include "pace/measure/schedule.hpp"
-#include "pace/measure/warm_up.hpp"
+#include "pace/timing/calibrate.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
+#include "pace/timing/warm_up.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace pace::detail {
@@ -71,11 +71,11 @@ struct TimedHow {
 
 /// Times whoever is running, until what was stated is decided or the budget is spent; the samples go to their rows.
 /// If no time was left, nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
-template <clock::Clock C, class... Operands>
+template <timing::Clock C, class... Operands>
 [[nodiscard]] TimedHow time_all(C& clock, Roster<Operands...>& roster, Auditor<C, Operands...>& auditor,
                                 View<gate::Stated> stated) {
   auditor.begin();
-  std::vector<measure::Operation> operations;
+  std::vector<timing::Operation> operations;
   for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation());
   const std::size_t count = operations.size();
   // Whoever does something once for each address (captures a graph, picks an algorithm) does it before a sample is timed,
@@ -93,7 +93,7 @@ template <clock::Clock C, class... Operands>
   options.warm_up = options.warm_up_iterations ? longest_warm_up : std::min(options.warm_up, longest_warm_up);
   std::vector<Nanoseconds> estimates;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto warmed = measure::warm_up(clock, operations[i], i % roster.operands.sets.size(), options);
+    const auto warmed = timing::warm_up(clock, operations[i], i % roster.operands.sets.size(), options);
     roster.row(roster.running[i]).warm_up_iterations = warmed.iterations;
     roster.row(roster.running[i]).warmed_up = warmed.settled;
     if (options.warm_up_iterations && warmed.iterations < *options.warm_up_iterations)
@@ -105,13 +105,13 @@ template <clock::Clock C, class... Operands>
     // As above.
     const auto sets = roster.operands.sets.size();
     if (warmed.estimate * static_cast<double>(sets) > std::min(roster.options.warm_up, longest_warm_up)) continue;
-    for (std::size_t set = 1; set < sets; ++set) (void)measure::take_sample(clock, operations[i], (i + set) % sets, 1);
+    for (std::size_t set = 1; set < sets; ++set) (void)timing::take_sample(clock, operations[i], (i + set) % sets, 1);
   }
 
-  if constexpr (clock::KnowsWarmUp<C>) clock.warmed_up();
+  if constexpr (timing::KnowsWarmUp<C>) clock.warmed_up();
 
   const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, count - 1);
-  if constexpr (clock::TellsFigures<C>)
+  if constexpr (timing::TellsFigures<C>)
     for (const std::size_t index : roster.running) roster.row(index).context.allowance = gpu_placement;
   roster.phases.clear();
   if (operations.front().phases != nullptr)
@@ -138,7 +138,7 @@ template <clock::Clock C, class... Operands>
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   // So that a budget holds the fewest cycles an interval, or a verdict, needs.
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
-  const auto calibration = measure::calibrate(clock, operations, estimates,
+  const auto calibration = timing::calibrate(clock, operations, estimates,
                                               roster.operands.sets.size(), longest, options);
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   roster.result.iterations = calibration.iterations;
@@ -146,20 +146,20 @@ template <clock::Clock C, class... Operands>
     roster.result.notes.push_back("Samples of the fastest implementation are shorter than wanted, since the slowest "
                                   "one takes so much longer; a larger budget would allow longer ones.");
 
-  measure::Schedule schedule(count, roster.options.operands, roster.options.seed);
+  timing::Schedule schedule(count, roster.options.operands, roster.options.seed);
   MachineWatch<C> watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count), count);
   std::optional<Controls<C>> controls;
   if (options.controls)
     controls.emplace(clock, roster.implementations[roster.baseline]->operation(),
                      roster.operands.sets.size(), calibration.iterations, options);
   const auto spent_between_rounds = [&] { return auditor.took() + (controls ? controls->took() : Nanoseconds{}); };
-  const auto cycle_of = [&](const measure::Rounds& so_far) {
+  const auto cycle_of = [&](const timing::Rounds& so_far) {
     return (so_far.elapsed - spent_between_rounds()) *
            (static_cast<double>(count) / static_cast<double>(so_far.rounds));
   };
   // With nothing expected, the budget is spent; it is, too, where the figures are wanted as well as the verdict, and then
   // what is past it is for the verdict alone.
-  const auto enough = [&](const measure::Rounds& so_far) {
+  const auto enough = [&](const timing::Rounds& so_far) {
     auditor.end_cycle();
     auditor.audit_sometimes(so_far, calibration.iterations);
     if (controls) controls->cycle_ended(so_far.elapsed);
@@ -172,7 +172,7 @@ template <clock::Clock C, class... Operands>
     return decided && (roster.options.stop == StopPolicy::decided ||
                        (so_far.elapsed >= options.budget && so_far.rounds < fewest_cycles * count));
   };
-  auto rounds = measure::run_rounds(clock, operations, calibration.iterations,
+  auto rounds = timing::run_rounds(clock, operations, calibration.iterations,
                                     schedule, fewest_cycles, options, enough,
                                     [&](std::size_t round) { auditor.start_round(round); }, watch);
   roster.result.conditions = watch.finish();

@@ -10,7 +10,7 @@ namespace pace {
 
 /// Catch2 matcher for a whole Result or for one implementation of it. An implementation that threw, was refused or
 /// was never compared is not correct either. One that the program's time did not suffice for is not incorrect: it is let
-/// through, and the program's exit code says so (see harness::RunAccount). `!Correct()` asks for one that ran and is not
+/// through, and the program's exit code says so (see pace::RunAccount). `!Correct()` asks for one that ran and is not
 /// correct.
 class Correct : public Matcher {
  public:

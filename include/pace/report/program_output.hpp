@@ -141,7 +141,7 @@ inline void occupy_closed_streams() {
 /// For the main function of a program. While it lives, std::cout, std::cerr and std::clog let no control characters
 /// through. From now on a write to a pipe that no program reads from, and one beyond the limit on the size of files, fails
 /// with an error: the signals for it would end the process in the middle of a result file. Programs that are started by
-/// subject::detail::spawn have these signals as this process was given them. A standard stream that is closed is like one that is full.
+/// pace::detail::spawn have these signals as this process was given them. A standard stream that is closed is like one that is full.
 class ProgramOutput {
  public:
   ProgramOutput() {

@@ -53,7 +53,7 @@ namespace pace::stats {
 /// Sources: T. L. Lai, "On confidence sequences" (Annals of Statistics, 1976); H. Wang and A. Ramdas, "Anytime-valid
 /// t-tests and confidence sequences for Gaussian means with unknown variance" (arXiv 2310.03722); M. F. Perez-Ortiz,
 /// T. Lardy, R. de Heide and P. Grunwald, "E-statistics, group invariance and anytime-valid testing" (Annals of
-/// Statistics, 2024), for the right Haar measure; P. Grunwald and W. Koolen, "Supermartingales for one-sided tests:
+/// Statistics, 2024), for the right Haar timing; P. Grunwald and W. Koolen, "Supermartingales for one-sided tests:
 /// sufficient monotone likelihood ratios are sufficient" (arXiv 2502.04208), for step 2.
 class ReplicateTest {
  public:

@@ -18,7 +18,7 @@ namespace pace::stats {
 /// What is taken for granted of each observation, given those before it.
 enum class Assumption {
   /// It is symmetric about its centre. For log ratios of identical code this holds by design: which of the two gets
-  /// which part of a crossover cycle is a fair coin (see measure::Schedule), so a ratio and its inverse are equally
+  /// which part of a crossover cycle is a fair coin (see timing::Schedule), so a ratio and its inverse are equally
   /// likely whatever the machine did. Of different code it is assumed.
   symmetry,
   /// Only that its median is the centre. For times, which are skewed. Needs half as many observations again.

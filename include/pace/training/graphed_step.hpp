@@ -19,10 +19,10 @@
 #include <c10/core/Device.h>
 
 #include "pace/check/ivalue.hpp"
-#include "pace/clock/capture.hpp"
-#include "pace/clock/owned.hpp"
+#include "pace/gpu/capture.hpp"
+#include "pace/gpu/owned.hpp"
 #include "pace/compare/operands.hpp"
-#include "pace/cuda/device.hpp"
+#include "pace/gpu/cuda/device.hpp"
 #endif
 
 namespace pace {
@@ -49,7 +49,7 @@ class GraphedStep {
   void backward() { launch(current_->backward); }
 
  private:
-  using Graph = clock::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph>;
+  using Graph = gpu::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph>;
   struct Entry {
     std::vector<const void*> key;
     std::optional<Graph> forward = {}, backward = {};
@@ -69,7 +69,7 @@ class GraphedStep {
     const auto side = device_.capture_stream();
     device_.synchronise();
     {
-      const clock::OnStream<cuda::CudaDevice> on(device_, side);
+      const gpu::OnStream<cuda::CudaDevice> on(device_, side);
       const c10::IValue output = step_.forward(operands...);
       if (step_.backward) step_.backward(step_.backward_setup ? step_.backward_setup(output) : output);
     }
@@ -78,19 +78,19 @@ class GraphedStep {
     const at::NoGradGuard values_alone;
     Entry entry{.key = std::move(key)};
     c10::IValue output;
-    entry.forward.emplace(clock::capture(device_, side, [&] {
+    entry.forward.emplace(gpu::capture(device_, side, [&] {
       const at::AutoGradMode with_gradients(static_cast<bool>(step_.backward));
       output = step_.forward(operands...);
     }));
     if (step_.backward) {
       {
         // The graph of calls is recorded on the stream of the capture, and so is whatever it is prepared by.
-        const clock::OnStream<cuda::CudaDevice> on(device_, side);
+        const gpu::OnStream<cuda::CudaDevice> on(device_, side);
         entry.prepared = step_.backward_setup ? step_.backward_setup(output) : output;
       }
       device_.synchronise();
       const at::AutoGradMode with_gradients(true);
-      entry.backward.emplace(clock::capture(device_, side, [&] { step_.backward(entry.prepared); }));
+      entry.backward.emplace(gpu::capture(device_, side, [&] { step_.backward(entry.prepared); }));
     }
     entry.output = std::move(output);
     device_.synchronise();

@@ -19,7 +19,7 @@
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison.hpp"
-#include "pace/clock/phases.hpp"
+#include "pace/timing/phases.hpp"
 #include "pace/compare/captured_output.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/output_copy.hpp"
@@ -64,7 +64,7 @@ class TrainingImplementation final : public Implementation<Operands...> {
     return answer;
   }
 
-  measure::Operation operation() override {
+  timing::Operation operation() override {
     return {this, &run, &prepare, &keep_output, &put_back_output, &finish, &failed, &phases_};
   }
 
@@ -174,7 +174,7 @@ class TrainingImplementation final : public Implementation<Operands...> {
   TrainingStep<Operands...> step_;
   std::function<void()> update_;
   const OperandSets<Operands...>& operands_;
-  clock::Phases phases_;
+  timing::Phases phases_;
   /// What the last step answered, until its sample is finished; from then on a copy of it.
   c10::IValue output_, prepared_;
   OutputCopy copy_;

@@ -1,0 +1,138 @@
+// The packages of definitions: the forward alone, or forward and backward.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <c10/util/hash.h>
+#include <nlohmann/json.hpp>
+
+#include "benches/aot/case_store.hpp"
+#include "pace/core/folders.hpp"
+#include "benches/aot/package_case.hpp"
+#include "benches/aot/package_key.hpp"
+#include "benches/aot/package_options.hpp"
+#include "benches/aot/tensor_metadata.hpp"
+#include "benches/aot/traced.hpp"
+
+namespace pace::benches::aot {
+
+enum class PackageKind { inference, training };
+
+/// What is asked of a store. The traced definition must outlive it.
+struct PackageRequest {
+  const Traced* traced;
+  PackageKind kind;
+};
+
+/// As PackageOptions, with the time that whole models take to compile.
+[[nodiscard]] inline PackageOptions definition_package_options() {
+  PackageOptions options;
+  options.timeout_seconds = compile_timeout(1800);
+  return options;
+}
+
+namespace detail {
+
+inline constexpr std::string_view training_script_body =
+#include "benches/aot/compile_training.py"
+    ;
+
+[[nodiscard]] inline CompileScript definition_script() {
+  auto files = compile_script_files();
+  files.emplace_back("compile_training.py", whole_script(training_script_body));
+  return {std::move(files), std::int64_t{3} << 30};  // graphs of thousands of nodes
+}
+
+}  // namespace detail
+
+/// Finds, or makes, packages of definitions; see CaseStore for how they are kept. Their key is a hash of the traced
+/// definition, of its operands' metadata, and of all else that the code depends on.
+class DefinitionStore {
+ public:
+  explicit DefinitionStore(PackageOptions options = definition_package_options())
+      : store_(std::move(options), detail::definition_script()) {}
+
+  [[nodiscard]] std::string key(const Traced& traced, PackageKind kind) const {
+    return detail::package_key(describe_fully(traced, kind), store_.options().inductor, traced.parameters.front().device,
+                               detail::compile_script_text() + std::string(detail::training_script_body));
+  }
+
+  /// The package, compiled now if there is none. Throws `Refused` with the reason when it cannot be.
+  [[nodiscard]] std::filesystem::path find(const Traced& traced, PackageKind kind) {
+    return store_.find(describe({&traced, kind}));
+  }
+
+  /// Compiles, in one process, what is not there yet. A case that fails says so when it is looked for.
+  void prepare_all(std::span<const PackageRequest> requests) { store_.prepare_all(describe_all(requests)); }
+
+  /// See `CaseStore::export_and_compile`.
+  void export_and_compile(std::span<const PackageRequest> requests, const std::filesystem::path& directory) const {
+    store_.export_and_compile(describe_all(requests), directory);
+  }
+
+  /// Seconds that compiling the package took, if this store did it.
+  [[nodiscard]] std::optional<double> compile_seconds(const Traced& traced, PackageKind kind) const {
+    return store_.compile_seconds(key(traced, kind));
+  }
+
+  /// See `CaseStore::discard`.
+  [[nodiscard]] bool discard(const Traced& traced, PackageKind kind) { return store_.discard(key(traced, kind)); }
+
+ private:
+  [[nodiscard]] static const char* name_of(PackageKind kind) {
+    return kind == PackageKind::training ? "training" : "inference";
+  }
+
+  /// Outputs that gradients come for; an inference has none.
+  [[nodiscard]] static std::vector<std::size_t> differentiated(const Traced& traced, PackageKind kind) {
+    return kind == PackageKind::training ? traced.differentiated : std::vector<std::size_t>();
+  }
+
+  [[nodiscard]] static std::string describe_fully(const Traced& traced, PackageKind kind) {
+    std::string text = std::string(name_of(kind)) + '\n' + c10::sha1(traced.script).str() + '\n';
+    for (const std::size_t output : differentiated(traced, kind)) text += std::to_string(output) + ' ';
+    for (const auto* operands : {&traced.parameters, &traced.inputs}) {
+      text += '\n' + std::to_string(operands->size());
+      for (const TensorMetadata& operand : *operands) text += '\n' + operand.to_string();
+    }
+    return text;
+  }
+
+  [[nodiscard]] PackageCase describe(const PackageRequest& request) const {
+    const Traced& traced = *request.traced;
+    const PackageKind kind = request.kind;
+    std::string signature = std::string(name_of(kind)) + " of " + traced.name + ": " +
+                            std::to_string(traced.parameters.size()) + " parameters, inputs";
+    for (const TensorMetadata& input : traced.inputs) signature += ' ' + input.to_string();
+    return {key(traced, kind), traced.name + " (" + name_of(kind) + ')', std::move(signature),
+            traced.parameters.front().device, [&traced, kind](const std::filesystem::path& script) {
+              nlohmann::json tensors = nlohmann::json::array();
+              for (const auto* operands : {&traced.parameters, &traced.inputs}) {
+                for (const TensorMetadata& operand : *operands) tensors.push_back(detail::to_json(operand));
+              }
+              pace::detail::write_file(script, traced.script);
+              return nlohmann::json{{"kind", name_of(kind)},
+                                    {"parameters", traced.parameters.size()},
+                                    {"differentiated", differentiated(traced, kind)},
+                                    {"tensors", std::move(tensors)}};
+            }};
+  }
+
+  [[nodiscard]] std::vector<PackageCase> describe_all(std::span<const PackageRequest> requests) const {
+    std::vector<PackageCase> cases;
+    for (const PackageRequest& request : requests) cases.push_back(describe(request));
+    return cases;
+  }
+
+  CaseStore store_;
+};
+
+}  // namespace pace::benches::aot

@@ -1,0 +1,23 @@
+// ModelStep: a model's training step (or its forward alone) with what it is called with and what it keeps.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+
+#include "pace/training/step.hpp"
+
+namespace pace::benches::aot {
+
+struct ModelStep {
+  /// What `step.forward` is called with: tensors, tuples and lists of them. Equal, tensor by tensor, for all
+  /// implementations that are compared with each other.
+  torch::jit::Stack inputs;
+  /// Without `backward`: inference.
+  TrainingStep<torch::jit::Stack> step;
+  /// What `step.forward` reads and writes beside its inputs and parameters: running averages of batch norms.
+  std::vector<at::Tensor> buffers = {};
+};
+
+}  // namespace pace::benches::aot

@@ -1,0 +1,114 @@
+// One compiled model of a package, which checks what it is given.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pace/core/error.hpp"
+#include "benches/aot/tensor_metadata.hpp"
+
+#if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>)
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#define PACE_HAS_AOT_INDUCTOR 1
+#else
+#define PACE_HAS_AOT_INDUCTOR 0
+#endif
+
+namespace pace::benches::aot::detail {
+
+/// Loads a package. If that fails, has it compiled anew and loads that. `find` gives its path, `discard` is false where it
+/// has been compiled anew before, `load` throws. Throws `Refused` with the reason.
+template <class Find, class Discard, class Load>
+[[nodiscard]] auto load_package(const Find& find, const Discard& discard, const Load& load) {
+  const auto first_line = [](const std::exception& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find('\n'));
+  };
+  const std::string package = find();
+  try {
+    return load(package);
+  } catch (const std::exception& error) {  // c10::Error, std::runtime_error
+    if (!discard()) throw Refused("the package " + package + " does not load: " + first_line(error));
+  }
+  const std::string again = find();
+  try {
+    return load(again);
+  } catch (const std::exception& error) {
+    throw Refused("the package " + again + " does not load, though compiled anew: " + first_line(error));
+  }
+}
+
+#if PACE_HAS_AOT_INDUCTOR
+
+/// LibTorch's attention keeps the state of its random numbers in whole numbers without dimensions. It has them on the CPU
+/// unless a graph is captured; compilers are told of the GPU, but only hand them on to its backward.
+[[nodiscard]] inline bool is_random_state(const TensorMetadata& expected, const at::Tensor& operand) {
+  return operand.defined() && operand.device().is_cpu() && operand.dim() == 0 && expected.sizes.empty() &&
+         operand.scalar_type() == at::kLong && expected.dtype == at::kLong;
+}
+
+class PackageModel {
+ public:
+  /// Whether operands are what another model of the package returned: among them may be random states on the CPU.
+  enum class Operands { given, handed_on };
+
+  /// `model`: its name within the package; `name`: for people.
+  PackageModel(const std::string& package, const std::string& model, std::string name,
+               std::vector<TensorMetadata> operands, Operands from = Operands::given)
+      : name_(std::move(name)),
+        operands_(std::move(operands)),
+        from_(from),
+        // Single-threaded: no lock and no event is taken for a second caller, who does not exist here; and only so can
+        // a run be captured into a CUDA graph.
+        loader_(std::make_unique<torch::inductor::AOTIModelPackageLoader>(
+            package, model, /*run_single_threaded=*/true, /*num_runners=*/1,
+            operands_.empty() ? c10::DeviceIndex(-1) : operands_.front().device.index())) {}
+
+  /// Throws `Error` for operands of other metadata: compiled code trusts its operands, so others would be read out of
+  /// bounds.
+  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) {
+    check(operands);
+    return loader_->run(operands);
+  }
+
+  /// The same, and frees each operand that nobody else holds when it has been used for the last time.
+  [[nodiscard]] std::vector<at::Tensor> consume(std::vector<at::Tensor> operands) {
+    check(operands);
+    return loader_->boxed_run(std::move(operands));
+  }
+
+  [[nodiscard]] const std::vector<TensorMetadata>& operands() const noexcept { return operands_; }
+
+ private:
+  void check(const std::vector<at::Tensor>& operands) const {
+    if (operands.size() != operands_.size()) {
+      throw Error(name_ + " was compiled for " + std::to_string(operands_.size()) + " operands, but called with " +
+                  std::to_string(operands.size()));
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands_[i].fits(operands[i])) continue;
+      if (from_ == Operands::given || !is_random_state(operands_[i], operands[i])) refuse(i, operands[i]);
+    }
+  }
+
+  [[noreturn]] void refuse(std::size_t i, const at::Tensor& operand) const {
+    throw Error(name_ + " was compiled for " + operands_[i].to_string() + " as operand " + std::to_string(i) +
+                ", but called with " +
+                (operand.defined() ? TensorMetadata::of(operand).to_string() : std::string("an undefined tensor")));
+  }
+
+  std::string name_;
+  std::vector<TensorMetadata> operands_;
+  Operands from_;
+  std::unique_ptr<torch::inductor::AOTIModelPackageLoader> loader_;
+};
+
+#endif  // PACE_HAS_AOT_INDUCTOR
+
+}  // namespace pace::benches::aot::detail

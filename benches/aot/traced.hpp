@@ -1,0 +1,145 @@
+// A definition as TorchScript: traced once, for every back end that is derived from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/Exception.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/frontend/tracer.h>
+#include <torch/csrc/jit/ir/ir.h>
+
+#include "pace/core/error.hpp"
+#include "benches/aot/definition.hpp"
+#include "benches/aot/tensor_metadata.hpp"
+#include "benches/aot/value_reads.hpp"
+
+namespace pace::benches::aot {
+
+/// Holds none of the definition's tensors, but for constants.
+struct Traced {
+  std::string name;
+  std::vector<TensorMetadata> parameters, inputs;
+  /// How many.
+  std::size_t outputs = 0;
+  std::vector<std::size_t> differentiated;
+  /// Its `forward` takes the parameters, then the inputs, and returns a tuple of the outputs.
+  torch::jit::Module module;
+  /// The module as a file that LibTorch and PyTorch load. Equal definitions give equal bytes.
+  std::string script;
+};
+
+namespace detail {
+
+/// Puts back, when it ends, what has been written to tensors.
+class Unchanged {
+ public:
+  explicit Unchanged(const std::vector<at::Tensor>& tensors) : tensors_(tensors) {
+    for (const at::Tensor& tensor : tensors) copies_.push_back(tensor.clone());
+  }
+  Unchanged(const Unchanged&) = delete;
+  Unchanged& operator=(const Unchanged&) = delete;
+  ~Unchanged() {
+    const at::NoGradGuard values_alone;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      // Not by version counters: batch norm writes without a word. An expanded tensor cannot be written to.
+      if (tensors_[i].is_non_overlapping_and_dense() && !tensors_[i].equal(copies_[i])) tensors_[i].copy_(copies_[i]);
+    }
+  }
+
+ private:
+  const std::vector<at::Tensor>& tensors_;
+  std::vector<at::Tensor> copies_;
+};
+
+[[nodiscard]] inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Runs forward once, recorded.
+[[nodiscard]] inline std::shared_ptr<torch::jit::Graph> trace_graph(const Definition& definition, Traced& traced) {
+  const Unchanged unchanged(definition.inputs);
+  const at::AutoGradMode with_gradients(true);
+  torch::jit::Stack operands(definition.parameters.begin(), definition.parameters.end());
+  operands.insert(operands.end(), definition.inputs.begin(), definition.inputs.end());
+  const auto call = [&](const torch::jit::Stack& tracked) {
+    std::vector<at::Tensor> parameters, inputs;
+    for (std::size_t i = 0; i < tracked.size(); ++i)
+      (i < definition.parameters.size() ? parameters : inputs).push_back(tracked[i].toTensor());
+    std::vector<c10::IValue> outputs;
+    for (at::Tensor& output : definition.forward(parameters, inputs)) {
+      if (!output.defined()) throw Error("output " + std::to_string(outputs.size()) + " is an undefined tensor");
+      outputs.emplace_back(std::move(output));
+    }
+    if (outputs.empty()) throw Error("it returns nothing");
+    traced.outputs = outputs.size();
+    return torch::jit::Stack{c10::ivalue::Tuple::create(std::move(outputs))};
+  };
+  try {
+    const ValueReads reads;
+    auto graph = torch::jit::tracer::trace(std::move(operands), call, [](const at::Tensor&) { return std::string(); })
+                     .first->graph;
+    // What was made of a value would stay as it is now.
+    if (!reads.first().empty()) throw Error("it reads the values of a tensor (" + reads.first() + ')');
+    return graph;
+  } catch (const c10::Error& error) {
+    throw Refused(definition.name + " cannot be traced: " + first_line(error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    throw Refused(definition.name + " cannot be traced: " + first_line(error.what()));
+  }
+}
+
+}  // namespace detail
+
+/// Runs the definition once, on its operands, and records what it calls. Values of written inputs are put back. Throws
+/// `Refused` with the reason when it cannot be recorded, `InputError` for a definition that contradicts itself.
+[[nodiscard]] inline Traced trace(const Definition& definition) {
+  if (!definition.forward) throw InputError({}, definition.name + ": a definition needs a forward");
+  Traced traced{.name = definition.name,
+                .parameters = {},
+                .inputs = {},
+                .differentiated = definition.differentiated,
+                .module = torch::jit::Module("__torch__.pace.Definition"),
+                .script = {}};
+  const auto describe = [&](const std::vector<at::Tensor>& tensors, std::vector<TensorMetadata>& described) {
+    for (const at::Tensor& tensor : tensors) {
+      if (!tensor.defined()) throw InputError({}, definition.name + ": an operand is an undefined tensor");
+      described.push_back(detail::dense_metadata(tensor));
+      if (tensor.device() != traced.parameters.front().device && tensor.dim() != 0)
+        throw InputError({}, definition.name + ": operands on " + tensor.device().str() + " and on " +
+                                 traced.parameters.front().device.str());
+    }
+  };
+  if (definition.parameters.empty()) throw InputError({}, definition.name + ": a definition needs parameters");
+  for (const at::Tensor& parameter : definition.parameters) {
+    if (!parameter.defined() || !parameter.requires_grad())
+      throw InputError({}, definition.name + ": a parameter does not require a gradient");
+  }
+  describe(definition.parameters, traced.parameters);
+  describe(definition.inputs, traced.inputs);
+
+  const auto graph = detail::trace_graph(definition, traced);
+  for (const std::size_t output : traced.differentiated) {
+    if (output >= traced.outputs)
+      throw InputError({}, definition.name + ": output " + std::to_string(output) + " is to be differentiated, but it has " +
+                               std::to_string(traced.outputs));
+  }
+  graph->insertInput(0, "self")->setType(traced.module.type());
+  graph->lint();
+  torch::jit::Function* forward = traced.module._ivalue()->compilation_unit()->create_function(
+      c10::QualifiedName(*traced.module.type()->name(), "forward"), graph);
+  traced.module.type()->addMethod(forward);
+  std::ostringstream script;
+  traced.module.save(script);
+  traced.script = std::move(script).str();
+  return traced;
+}
+
+}  // namespace pace::benches::aot

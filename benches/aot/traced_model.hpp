@@ -1,0 +1,211 @@
+// TracedModel: a model's step, traced once, from which other ways to make that step are derived.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include "pace/check/ivalue.hpp"
+#include "pace/core/error.hpp"
+#include "benches/aot/definition_store.hpp"
+#include "benches/aot/tensor_metadata.hpp"
+#include "benches/aot/traced.hpp"
+#include "benches/aot/training_package.hpp"
+#include "benches/aot/compiled_step.hpp"
+#include "pace/training/gradient.hpp"
+#include "benches/aot/model_step.hpp"
+
+namespace pace::benches::aot {
+
+namespace detail {
+
+/// `like` with its tensors replaced by the next ones of `tensors`, in order.
+[[nodiscard]] inline c10::IValue rebuild(const c10::IValue& like, const std::vector<at::Tensor>& tensors,
+                                         std::size_t& next) {
+  if (like.isTensor()) return tensors.at(next++);
+  if (like.isTuple()) {
+    std::vector<c10::IValue> elements;
+    for (const auto& element : like.toTupleRef().elements()) elements.push_back(rebuild(element, tensors, next));
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  if (like.isTensorList()) {
+    std::vector<at::Tensor> elements;
+    for (std::size_t i = 0; i < like.toTensorList().size(); ++i) elements.push_back(tensors.at(next++));
+    return elements;
+  }
+  throw Error("a compiled step returns tensors, tuples and lists of them; found " + like.tagKind());
+}
+
+/// Those of all inputs, in order.
+inline void append_tensors(const torch::jit::Stack& inputs, std::vector<at::Tensor>& tensors) {
+  for (const auto& input : inputs)
+    for (auto& tensor : check::tensors_of(input)) tensors.push_back(std::move(tensor));
+}
+
+}  // namespace detail
+
+/// All steps made of one share the parameters and buffers of the model that was traced.
+class TracedModel {
+ public:
+  /// A step, and what making it took.
+  struct Opened {
+    ModelStep model;
+    benches::aot::PackageCosts costs = {};
+    /// The batches that a package for any batch takes.
+    std::optional<benches::aot::TensorMetadata::Range> batch = {};
+  };
+
+  /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Refused with the reason if
+  /// that cannot be done.
+  TracedModel(const std::string& name, ModelStep model, GradientOf gradient)
+      : model_(std::move(model)), gradient_(std::move(gradient)), traced_(trace(name)) {}
+
+  /// Packages are to take any number of samples: it is the first size of these inputs (positions among all tensors of
+  /// `inputs`).
+  void free_batch(const std::vector<std::size_t>& inputs) {
+    for (const std::size_t input : inputs) traced_.inputs.at(input).batch = benches::aot::TensorMetadata::Range{};
+  }
+
+  [[nodiscard]] benches::aot::PackageRequest request() const {
+    return {&traced_, model_.step.backward ? benches::aot::PackageKind::training : benches::aot::PackageKind::inference};
+  }
+  [[nodiscard]] const benches::aot::Traced& traced() const noexcept { return traced_; }
+
+#if PACE_HAS_AOT_INDUCTOR
+  /// As AOTInductor's code. Compiles what is not there yet. Throws Refused with the reason if it cannot be.
+  [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store) const {
+    Opened opened{.model = model_};
+    if (model_.step.backward) {
+      auto package = std::make_shared<benches::aot::TrainingPackage>(benches::aot::TrainingPackage::open(store, traced_));
+      opened.costs = package->costs();
+      opened.model.step = training_step(std::move(package), model_.step.parameters, gradient_, traced_.differentiated);
+      if (!model_.buffers.empty())
+        opened.model.step.forward = [inner = std::move(opened.model.step.forward),
+                                     buffers = model_.buffers](torch::jit::Stack& inputs) {
+          torch::jit::Stack operands = inputs;
+          operands.insert(operands.end(), buffers.begin(), buffers.end());
+          return inner(operands);
+        };
+    } else {
+      auto package = std::make_shared<benches::aot::InferencePackage>(benches::aot::InferencePackage::open(store, traced_));
+      opened.costs = package->costs();
+      opened.batch = package->batch();
+      opened.model.step.forward = [package, parameters = model_.step.parameters,
+                                   buffers = model_.buffers](torch::jit::Stack& inputs) -> c10::IValue {
+        std::vector<at::Tensor> operands = parameters;
+        detail::append_tensors(inputs, operands);
+        operands.insert(operands.end(), buffers.begin(), buffers.end());
+        const auto outputs = package->run(operands);
+        return c10::ivalue::Tuple::create(std::vector<c10::IValue>(outputs.begin(), outputs.end()));
+      };
+    }
+    settle_answers(opened.model);
+    return opened;
+  }
+#else
+  [[nodiscard]] Opened open_package(benches::aot::DefinitionStore&) const {
+    throw Refused("this LibTorch has no loader for AOTInductor's packages");
+  }
+#endif
+
+  /// As TorchScript, loaded from what was saved; its backward is autograd's. Throws Refused if it does not load.
+  [[nodiscard]] Opened open_script() const {
+    Opened opened{.model = model_};
+    std::istringstream saved(traced_.script);
+    auto module = [&] {
+      try {
+        return std::make_shared<torch::jit::Module>(torch::jit::load(saved));
+      } catch (const c10::Error& error) {
+        throw Refused(traced_.name + " does not load as TorchScript: " +
+                      benches::aot::detail::first_line(error.what_without_backtrace()));
+      }
+    }();
+    opened.model.step.forward = [module, parameters = model_.step.parameters, buffers = model_.buffers,
+                                 trains = static_cast<bool>(model_.step.backward)](torch::jit::Stack& inputs) {
+      const at::AutoGradMode with_gradients(trains);
+      std::vector<at::Tensor> operands = parameters;
+      detail::append_tensors(inputs, operands);
+      operands.insert(operands.end(), buffers.begin(), buffers.end());
+      torch::jit::Stack stack{module->_ivalue()};
+      stack.insert(stack.end(), operands.begin(), operands.end());
+      module->get_method("forward").function().run(stack);
+      return std::move(stack.front());
+    };
+    if (model_.step.backward) {
+      const std::size_t loss = traced_.differentiated.front();
+      opened.model.step.backward_setup = [setup = model_.step.backward_setup, loss](const c10::IValue& output) {
+        return setup(output.toTupleRef().elements()[loss]);
+      };
+    }
+    settle_answers(opened.model);
+    return opened;
+  }
+
+ private:
+  /// What was returned flat gets the structure that the model gave it.
+  void settle_answers(ModelStep& derived) const {
+    derived.step.gradients = model_.step.gradients;
+    derived.step.answer = [like = like_, answer = model_.step.answer](const c10::IValue& output) {
+      std::size_t next = 0;
+      const c10::IValue whole = detail::rebuild(like, check::tensors_of(output), next);
+      return answer ? answer(whole) : whole;
+    };
+  }
+
+  [[nodiscard]] benches::aot::Traced trace(const std::string& name) {
+    benches::aot::Definition definition;
+    definition.name = name;
+    definition.parameters = model_.step.parameters;
+    detail::append_tensors(model_.inputs, definition.inputs);
+    definition.inputs.insert(definition.inputs.end(), model_.buffers.begin(), model_.buffers.end());
+    const torch::jit::Stack like = model_.inputs;
+    definition.forward = [&](const std::vector<at::Tensor>&, const std::vector<at::Tensor>& inputs) {
+      torch::jit::Stack stack;
+      std::size_t next = 0;
+      for (const auto& input : like) stack.push_back(detail::rebuild(input, inputs, next));
+      return check::tensors_of(model_.step.forward(stack));
+    };
+    definition.differentiated = {differentiated(name)};
+    return benches::aot::trace(definition);
+  }
+
+  /// Which of the tensors that forward returns the backward starts from. Learns what it returns, on the way.
+  [[nodiscard]] std::size_t differentiated(const std::string& name) {
+    const at::AutoGradMode with_gradients(true);
+    torch::jit::Stack inputs = model_.inputs;
+    const c10::IValue output = model_.step.forward(inputs);
+    const auto outputs = check::tensors_of(output);
+    std::size_t found = 0;
+    if (model_.step.backward) {
+      const at::Tensor start = model_.step.backward_setup(output).toTupleRef().elements()[0].toTensor();
+      const auto same = [&](const at::Tensor& each) { return each.is_same(start); };
+      found = static_cast<std::size_t>(std::ranges::find_if(outputs, same) - outputs.begin());
+    }
+    if (found == outputs.size())
+      throw Refused(name + " cannot be compiled: its backward starts from what is made of several outputs");
+    std::vector<at::Tensor> values;
+    for (const auto& each : outputs) values.push_back(each.detach());
+    std::size_t next = 0;
+    like_ = detail::rebuild(output, values, next);
+    return found;
+  }
+
+  ModelStep model_;
+  GradientOf gradient_;
+  c10::IValue like_;
+  benches::aot::Traced traced_;
+};
+
+}  // namespace pace::benches::aot

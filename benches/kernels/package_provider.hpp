@@ -1,0 +1,91 @@
+// A provider that knows of a package's kernels what Inductor knew when it compiled them.
+//
+//   const auto facts = pace::benches::aot::read_package_facts("model.pt2");
+//   if (facts) options.providers.push_back(pace::benches::kernels::package_provider(*facts));
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/kernels/category.hpp"
+#include "pace/kernels/kernel.hpp"
+#include "pace/kernels/knowledge.hpp"
+#include "pace/kernels/ranges.hpp"
+#include "benches/aot/package_facts.hpp"
+
+namespace pace::benches::kernels {
+
+namespace detail {
+
+[[nodiscard]] inline std::optional<kernel::Category> category_named(std::string_view name) {
+  const auto found = std::ranges::find(kernel::category_names, name);
+  if (found == kernel::category_names.end()) return std::nullopt;
+  return static_cast<kernel::Category>(found - kernel::category_names.begin());
+}
+
+/// Whether the driver's or the profiler's name is that of what is recorded.
+[[nodiscard]] inline bool is_called(const benches::aot::PackageKernel& recorded, std::string_view name) {
+  return name == recorded.name || (!recorded.range.empty() && name == recorded.range);
+}
+
+/// A Triton kernel with something behind its name: `triton_poi_fused_add_1_0d1d2de` is `triton_poi_fused_add_1`, but
+/// `triton_poi_fused_add_10` is not.
+[[nodiscard]] inline bool begins_as(const benches::aot::PackageKernel& recorded, std::string_view name) {
+  return recorded.kind == benches::aot::PackageKernel::Kind::triton && name.starts_with(recorded.name) &&
+         name.substr(recorded.name.size()).starts_with('_');
+}
+
+[[nodiscard]] inline std::vector<kernel::Build> builds_of(const benches::aot::PackageKernel& kernel) {
+  constexpr std::uint32_t threads_of_a_warp = 32;
+  std::vector<kernel::Build> builds;
+  for (const auto& each : kernel.configurations)
+    builds.push_back({each.text, each.printed, each.file, each.symbol, each.grid, threads_of_a_warp * each.warps,
+                      each.shared_bytes, each.chosen});
+  return builds;
+}
+
+/// What holds of all of them.
+[[nodiscard]] inline kernel::Knowledge common_knowledge(const std::vector<const benches::aot::PackageKernel*>& kernels) {
+  kernel::Knowledge knowledge{category_named(kernels.front()->category), kernels.front()->bytes};
+  if (kernels.size() == 1) knowledge.builds = builds_of(*kernels.front());
+  for (const benches::aot::PackageKernel* kernel : kernels) {
+    if (category_named(kernel->category) != knowledge.category) knowledge.category.reset();
+    if (kernel->bytes != knowledge.bytes) knowledge.bytes.reset();
+  }
+  return knowledge;
+}
+
+}  // namespace detail
+
+/// What is recorded of a kernel, found by its symbol or its name, whichever is recorded: of Inductor's own, and on the CPU,
+/// where LibTorch's operators are steps that have names, of those as well. Several calls of one operator are all found.
+[[nodiscard]] inline std::vector<const benches::aot::PackageKernel*> recorded_of(const kernel::Kernel& kernel,
+                                                                            const benches::aot::PackageFacts& facts) {
+  std::vector<const benches::aot::PackageKernel*> found;
+  for (const std::string_view name : {kernel::without_graph(kernel.symbol), kernel::without_graph(kernel.name)}) {
+    for (const auto& recorded : facts.kernels)
+      if (detail::is_called(recorded, name)) found.push_back(&recorded);
+    if (!found.empty()) return found;
+  }
+  for (const auto& recorded : facts.kernels) {
+    if (!detail::begins_as(recorded, kernel.symbol)) continue;
+    if (!found.empty() && found.front()->name.size() > recorded.name.size()) continue;  // the longest name is its own
+    found = {&recorded};
+  }
+  return found;
+}
+
+/// Tells what recorded_of finds. What several calls of one operator do not have in common is not told.
+[[nodiscard]] inline kernel::Provider package_provider(benches::aot::PackageFacts facts) {
+  return [facts = std::move(facts)](const kernel::Kernel& kernel) -> std::optional<kernel::Knowledge> {
+    const auto found = recorded_of(kernel, facts);
+    return found.empty() ? std::nullopt : std::optional(detail::common_knowledge(found));
+  };
+}
+
+}  // namespace pace::benches::kernels

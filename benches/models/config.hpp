@@ -1,0 +1,53 @@
+// Config: what a YAML file says of models by name (the sections of torchbench.yaml).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+namespace pace::benches::models {
+
+using Names = std::set<std::string, std::less<>>;
+
+struct Config {
+  struct {
+    std::map<std::string, std::int64_t, std::less<>> training, inference;
+  } batch_size;
+  Names dont_change_batch_size;
+  struct {
+    Names higher, even_higher, higher_fp16, higher_bf16, cosine;
+    Names higher_bf16_xpu;
+    Names use_iou_for_bool_masks;
+    std::map<std::string, double, std::less<>> iou_thresholds;
+    std::map<std::string, std::int64_t, std::less<>> accuracy_check_runs;
+  } tolerance;
+  Names require_larger_multiplier_for_smaller_tensor;
+  Names very_slow, slow;  ///< slow holds the very slow ones, too
+  Names non_deterministic;
+  /// Models with operators that LibTorch has no deterministic kernel of: they run all the same, and are judged as others.
+  Names no_deterministic_kernels;
+  struct {
+    Names force_amp_for_fp16_bf16_models, force_fp16_for_bf16_models, fp32_only_models;
+  } dtype;
+  Names only_training;
+  struct {
+    Names all, training, cpu, cuda, control_flow, multiprocess;
+  } skip;
+  struct {
+    Names large_models, eager_not_deterministic;
+    std::map<std::string, std::int64_t, std::less<>> max_batch_size;
+  } accuracy;
+  /// Models trained by SGD, whose step is not compiled, instead of Adam; and by no optimiser at all.
+  struct {
+    Names sgd, none;
+  } optimizer;
+  /// Statuses that are expected and why: name -> mode (`training`, `inference`, or both with precision behind a slash, as
+  /// in `training/amp`) -> status and reason; of one back end, or (if that is empty) of any.
+  struct Expected {
+    std::string status, reason, backend = {};
+  };
+  std::map<std::string, std::map<std::string, Expected, std::less<>>, std::less<>> expected;
+};
+
+}  // namespace pace::benches::models

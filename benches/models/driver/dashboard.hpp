@@ -1,0 +1,266 @@
+// A folder of result files, by suite, type, mode, device and compiler, as torchbench's dashboard sums it up.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "benches/models/driver/result_csv.hpp"
+#include "pace/report/csv_table.hpp"
+#include "pace/stats/mean.hpp"
+
+namespace pace::benches::models {
+
+/// What a file's name says: `{compiler}_{suite}_{dtype}_{mode}_{device}_{performance|accuracy}.csv`.
+struct DashboardKey {
+  std::string dtype, mode, device, suite, compiler;
+  auto operator<=>(const DashboardKey&) const = default;
+
+  /// All but suite and compiler, which are rows and columns of a table.
+  [[nodiscard]] std::string table() const { return dtype + ' ' + mode + ' ' + device; }
+};
+
+/// The two halves of one such run.
+struct DashboardRun {
+  std::optional<report::CsvTable> performance, accuracy;
+};
+using DashboardRuns = std::map<DashboardKey, DashboardRun>;
+
+struct DashboardOptions {
+  /// Slow-downs count as they are; else as 1, for one would not compile such a model.
+  bool include_slowdowns = false;
+};
+
+/// A model that is worse than a threshold in a metric.
+struct DashboardWarning {
+  DashboardKey key;
+  std::string metric, model, value;
+  [[nodiscard]] auto identity() const { return std::tie(key, metric, model); }
+};
+
+/// What one model comes to: numbers by metric, as text and (of `speedup`) with an interval where there is one.
+struct DashboardModel {
+  std::string accuracy = {};
+  std::map<std::string, double> numbers = {};
+  double low = 0, high = 0;
+};
+
+/// What a run comes to.
+struct DashboardFigures {
+  std::size_t passing = 0, total = 0;
+  std::map<std::string, DashboardModel> models = {};
+  std::string geomean, pass_rate, compile_time, memory;
+  std::vector<DashboardWarning> warnings;
+};
+
+/// A figure of a model that is another one than in an earlier run.
+struct DashboardChange {
+  DashboardKey key;
+  std::string metric, model, before, after;
+};
+
+/// The key of a file's name, and whether it is of accuracy; none for other files.
+[[nodiscard]] inline std::optional<std::pair<DashboardKey, bool>> dashboard_key(const std::string& file_name) {
+  static const std::regex pattern(
+      "(.+)_(torchbench|huggingface|timm_models|timm|own)_([a-z0-9]+|as_made)_(training|inference)_([a-z0-9:]+)_"
+      "(performance|accuracy)\\.csv");
+  std::smatch match;
+  if (!std::regex_match(file_name, match, pattern)) return std::nullopt;
+  return std::pair{DashboardKey{.dtype = match[3], .mode = match[4], .device = match[5], .suite = match[2],
+                                .compiler = match[1]},
+                   match[6] == "accuracy"};
+}
+
+namespace detail {
+
+/// A dashboard has a file for each back end and device, with a row for each model. Throws InputError for another one.
+[[nodiscard]] inline report::CsvTable read_dashboard_file(const std::string& path) {
+  auto table = report::read_csv(path);
+  (void)table.require_column("name");
+  std::map<std::string, std::size_t> rows;
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    if (const auto [found, is_new] = rows.try_emplace(table.text(i, "name"), i); !is_new)
+      throw InputError({path}, "expected one row for '" + found->first + "', found rows " +
+                                   std::to_string(found->second + 1) + " and " + std::to_string(i + 1) +
+                                   "; a dashboard has files of one back end and device");
+  return table;
+}
+
+}  // namespace detail
+
+/// All files of a folder that are named so. Throws InputError if there is none.
+[[nodiscard]] inline DashboardRuns read_dashboard(const std::string& folder) {
+  DashboardRuns runs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto key = dashboard_key(entry.path().filename().string());
+    if (!key) continue;
+    auto& run = runs[key->first];
+    (key->second ? run.accuracy : run.performance) = detail::read_dashboard_file(entry.path().string());
+  }
+  if (error) throw InputError({folder}, "cannot be read: " + error.message() + "; expected a folder of result files");
+  if (runs.empty())
+    throw InputError({folder}, "holds no result files; expected names such as "
+                               "aot_inductor_torchbench_float32_inference_cpu_performance.csv");
+  return runs;
+}
+
+/// Models whose accuracy did not pass have a speed-up of 0, and those that did not even load are left out. What passes
+/// is what has a speed-up then. A run without a file of accuracy is taken as it is.
+[[nodiscard]] inline DashboardFigures dashboard_figures(const DashboardKey& key, const DashboardRun& run,
+                                                        const DashboardOptions& options) {
+  DashboardFigures figures;
+  std::map<std::string, std::string> status;
+  if (run.accuracy) {
+    (void)run.accuracy->require_column("accuracy");
+    for (std::size_t i = 0; i < run.accuracy->rows.size(); ++i)
+      status[run.accuracy->text(i, "name")] = run.accuracy->text(i, "accuracy");
+  }
+  const auto warn = [&](const char* metric, const std::string& model, const std::string& value) {
+    figures.warnings.push_back({key, metric, model, value});
+  };
+  const auto failed_to_load = [&](const std::string& model) {
+    const auto found = status.find(model);
+    return found != status.end() && (found->second == "model_fail_to_load" || found->second == "eager_fail_to_run");
+  };
+  for (const auto& [model, each] : status) figures.models[model].accuracy = each;
+  for (const auto& [model, each] : status)
+    if (!failed_to_load(model) && each.find("pass") == std::string::npos) warn("accuracy", model, each);
+
+  std::set<std::string> models;
+  std::vector<double> speedups, compile_times, ratios;
+  const auto limits = [&](const report::CsvTable& table, std::size_t row, const char* column, std::vector<double>& all,
+                          double limit, bool above) {
+    const auto value = table.number(row, column);
+    if (!value) return;
+    all.push_back(*value);
+    figures.models[table.text(row, "name")].numbers[column] = *value;
+    if (above ? *value > limit : *value < limit) warn(column, table.text(row, "name"), format_fixed(*value, 3));
+  };
+  if (run.performance) {
+    const report::CsvTable& table = *run.performance;
+    (void)table.require_column("speedup");
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const std::string model = table.text(i, "name");
+      if (failed_to_load(model)) continue;
+      models.insert(model);
+      auto& own = figures.models[model];
+      own.numbers["speedup"] = 0;
+      const auto found = status.find(model);
+      const bool accurate =
+          !run.accuracy || (found != status.end() && (found->second == "pass" || found->second == "pass_due_to_skip"));
+      if (!accurate || !(table.number(i, "speedup").value_or(0) > 0)) continue;
+      limits(table, i, "speedup", speedups, 0.95, false);
+      limits(table, i, "compilation_latency", compile_times, 120, true);
+      limits(table, i, "compression_ratio", ratios, 0.9, false);
+      own.low = table.number(i, "interval_low").value_or(0);
+      own.high = table.number(i, "interval_high").value_or(0);
+    }
+  }
+  for (const auto& [model, _] : status)
+    if (run.performance && !failed_to_load(model)) models.insert(model);
+  figures.total = models.size(), figures.passing = speedups.size();
+  if (!run.performance) {
+    for (const auto& [model, each] : status) {
+      figures.total += failed_to_load(model) ? 0 : 1;
+      figures.passing += each == "pass" || each == "pass_due_to_skip" ? 1 : 0;
+    }
+  }
+  const std::size_t percent = figures.total == 0 ? 0 : 100 * figures.passing / figures.total;
+  figures.pass_rate =
+      std::to_string(percent) + "%, " + std::to_string(figures.passing) + '/' + std::to_string(figures.total);
+  const auto mean = [](const std::vector<double>& all, const char* unit) {
+    return all.empty() ? std::string("-") : format_fixed(stats::mean_of(all), 2) + unit;
+  };
+  figures.geomean = speedups.empty() ? "-"
+                                     : format_fixed(options.include_slowdowns
+                                                        ? stats::geometric_mean_of(speedups)
+                                                        : stats::clipped_geometric_mean_of(speedups, 1),
+                                                    2) + 'x';
+  figures.compile_time = mean(compile_times, "");
+  figures.memory = mean(ratios, "x");
+  return figures;
+}
+
+/// A table of one figure: a row for each compiler, a column for each suite.
+[[nodiscard]] inline report::CsvTable dashboard_table(const std::map<DashboardKey, DashboardFigures>& all,
+                                              const std::string& which, std::string DashboardFigures::*figure) {
+  report::CsvTable table{.header = {"Compiler"}};
+  for (const auto& [key, figures] : all) {
+    if (key.table() != which) continue;
+    if (!table.column(key.suite)) table.header.push_back(key.suite);
+    auto row = std::ranges::find_if(table.rows, [&](const auto& each) { return each.front() == key.compiler; });
+    if (row == table.rows.end()) row = table.rows.insert(row, {key.compiler});
+    row->resize(std::max(row->size(), table.header.size()), "-");
+    (*row)[*table.column(key.suite)] = figures.*figure;
+  }
+  for (auto& row : table.rows) row.resize(table.header.size(), "-");
+  std::ranges::sort(table.rows);
+  return table;
+}
+
+/// Whether a speed-up is another one: by its intervals where both runs have some, else by more than 5 %, which the same
+/// code differs by from run to run.
+[[nodiscard]] inline bool is_other_speedup(const DashboardModel& before, const DashboardModel& after, double was,
+                                           double is) {
+  if (before.low > 0 && after.low > 0) return before.high < after.low || after.high < before.low;
+  return std::abs(is - was) > 0.05 * was;
+}
+
+/// Figures of models that changed between two runs: any accuracy; speed-ups as is_other_speedup() says; compile times by
+/// more than 20 %, for each is a single call; ratios of memory by more than 5 %; and models that one of the runs alone has.
+[[nodiscard]] inline std::vector<DashboardChange> changes_between(const DashboardKey& key,
+                                                                  const DashboardFigures& before,
+                                                                  const DashboardFigures& after) {
+  std::vector<DashboardChange> changes;
+  std::set<std::string> names;
+  for (const auto* run : {&before, &after})
+    for (const auto& [name, _] : run->models) names.insert(name);
+  const std::map<std::string, double> shares{{"compilation_latency", 0.2}, {"compression_ratio", 0.05}};
+  for (const auto& name : names) {
+    const auto was = before.models.find(name), is = after.models.find(name);
+    if (was == before.models.end() || is == after.models.end()) {
+      const bool is_new = was == before.models.end();
+      changes.push_back({key, "model", name, is_new ? "-" : "there", is_new ? "there" : "-"});
+      continue;
+    }
+    const DashboardModel &old = was->second, &now = is->second;
+    if (old.accuracy != now.accuracy)
+      changes.push_back({key, "accuracy", name, old.accuracy.empty() ? "-" : old.accuracy,
+                         now.accuracy.empty() ? "-" : now.accuracy});
+    for (const char* metric : {"speedup", "compilation_latency", "compression_ratio"}) {
+      const auto one = old.numbers.find(metric), other = now.numbers.find(metric);
+      if (one == old.numbers.end() || other == now.numbers.end()) continue;
+      const double first = one->second, second = other->second;
+      const auto share = shares.find(metric);
+      const bool changed = share == shares.end() ? is_other_speedup(old, now, first, second)
+                                                 : std::abs(second - first) > share->second * std::abs(first);
+      if (changed) changes.push_back({key, metric, name, format_fixed(first, 3), format_fixed(second, 3)});
+    }
+  }
+  return changes;
+}
+
+/// Those of `now` that are not in `before`.
+[[nodiscard]] inline std::vector<DashboardWarning> new_warnings(const std::vector<DashboardWarning>& now,
+                                                                const std::vector<DashboardWarning>& before) {
+  std::vector<DashboardWarning> found;
+  for (const auto& warning : now)
+    if (std::ranges::none_of(before, [&](const auto& each) { return each.identity() == warning.identity(); }))
+      found.push_back(warning);
+  return found;
+}
+
+}  // namespace pace::benches::models

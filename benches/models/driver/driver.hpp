@@ -1,0 +1,193 @@
+// Driver: each model in a process of its own, and a row for each whatever becomes of it.
+#pragma once
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "benches/models/driver/child.hpp"
+#include "benches/models/driver/earlier_run.hpp"
+#include "benches/models/driver/hand_over.hpp"
+#include "benches/models/driver/result_files.hpp"
+#include "benches/models/driver/run_here.hpp"
+#include "benches/models/driver/status_row.hpp"
+#include "pace/core/folders.hpp"
+
+namespace pace::benches::models {
+
+/// Compiled packages of the processes: theirs or their user's; of no one before; of one run before.
+enum class Packages { kept, cold, warm };
+
+struct DriverOptions {
+  /// Path and arguments of this program, to which `--only` and `--rows-to` are added.
+  std::vector<std::string> program;
+  std::vector<std::string> devices = {"cpu"};
+  ChildLimits limits = {};
+  Packages packages = Packages::kept;
+  bool progress = false;
+  /// Where what is handed over is kept, and fresh packages.
+  std::string scratch = std::filesystem::temp_directory_path().string();
+};
+
+struct DriverOutcome {
+  /// Of this run and, of models that were run before, of the earlier one.
+  RowCounts rows;
+  /// Models that were run before.
+  std::size_t resumed = 0;
+  /// The signal that ended the run; 0: it came to its end.
+  int interrupted = 0;
+  /// Rows that could not be written.
+  std::size_t lost = 0;
+  /// Not all that the models' processes printed has arrived.
+  bool output_lost = false;
+};
+
+/// What the process of one model is called with: what this one was, and which model. `first_of_two`: the run that fills
+/// the packages of --warm-start-latency.
+[[nodiscard]] inline std::vector<std::string> child_arguments(std::vector<std::string> program,
+                                                              const std::string& model, const std::string& rows_to,
+                                                              bool first_of_two) {
+  program.push_back("--only=" + model);
+  program.push_back("--rows-to=" + rows_to);
+  // No option that others refuse: a process of one model writes no result files anyway.
+  if (first_of_two) program.push_back("--repeat=1");
+  return program;
+}
+
+class Driver {
+ public:
+  Driver(DriverOptions options, Settings settings, ResultFiles& files, std::ostream& out, std::ostream& errors)
+      : options_(std::move(options)), settings_(std::move(settings)), files_(files), out_(out), errors_(errors) {}
+
+  /// Runs all models but those that `earlier` has. Throws InputError where a model's process says that nothing can be
+  /// run like that.
+  [[nodiscard]] DriverOutcome run(const std::vector<KnownModel>& models, const EarlierRun* earlier = nullptr) {
+    const Interrupts interrupts;
+    DriverOutcome outcome;
+    for (std::size_t i = 0; i < models.size() && outcome.interrupted == 0; ++i) {
+      const std::string& model = models[i].name;
+      if (earlier != nullptr && earlier->has(model, options_.devices)) {
+        ++outcome.resumed;
+        for (const auto result : earlier->results(model, options_.devices)) outcome.rows.add(result);
+        continue;
+      }
+      if (options_.progress) out_ << "Running model " << i + 1 << '/' << models.size() << '\n';
+      out_ << std::flush;
+      run(model, outcome);
+    }
+    return outcome;
+  }
+
+ private:
+  /// A folder that goes with it, and that packages are kept in meanwhile.
+  class Folder {
+   public:
+    Folder(const std::string& parent, bool for_packages)
+        : path(pace::detail::make_folder_in(parent)), for_packages_(for_packages) {
+      if (!for_packages_) return;
+      if (const char* const before = ::getenv(variable)) before_ = before;
+      ::setenv(variable, (path / "packages").c_str(), 1);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    ~Folder() {
+      if (for_packages_ && before_) ::setenv(variable, before_->c_str(), 1);
+      else if (for_packages_) ::unsetenv(variable);
+      pace::detail::remove_tree(path);
+    }
+    std::filesystem::path path;
+
+   private:
+    static constexpr const char* variable = "PACE_PACKAGE_CACHE";
+    bool for_packages_;
+    std::optional<std::string> before_;
+  };
+
+  void run(const std::string& model, DriverOutcome& outcome) {
+    const Folder folder(options_.scratch, options_.packages != Packages::kept);
+    const std::string rows_to = (folder.path / "rows").string();
+    ChildEnd end;
+    if (options_.packages == Packages::warm) {
+      end =
+          run_child(child_arguments(options_.program, model, (folder.path / "first").string(), true), options_.limits);
+      const auto first = read_handed_over((folder.path / "first").string());
+      if (first.bad_input) throw InputError({}, *first.bad_input);
+      outcome.output_lost = outcome.output_lost || first.output_lost;
+      // Another run would be measured cold.
+      if (end.interrupted == 0 && (end.timed_out || !end.status.ok()))
+        return write_missing(model, end, {}, outcome, "the first of its two processes ");
+    }
+    if (end.interrupted == 0)
+      end = run_child(child_arguments(options_.program, model, rows_to, false), options_.limits);
+    HandedOver handed = read_handed_over(rows_to);
+    if (handed.bad_input) throw InputError({}, *handed.bad_input);
+    outcome.output_lost = outcome.output_lost || handed.output_lost;
+    for (const auto& row : handed.rows) write(row, outcome);
+    if ((outcome.interrupted = end.interrupted) == 0) write_missing(model, end, handed.rows, outcome);
+  }
+
+  /// Rows of what the process did not come to.
+  void write_missing(const std::string& model, const ChildEnd& end, const std::vector<Row>& rows,
+                     DriverOutcome& outcome, const std::string& which = "its process ") {
+    std::set<std::string> there;
+    for (const auto& row : rows) there.insert(row.device + ' ' + row.backend);
+    std::vector<std::pair<std::string, std::string>> missing;
+    for (const auto& device : options_.devices)
+      for (const auto& backend : candidates(settings_))
+        if (!there.contains(device + ' ' + backend)) missing.emplace_back(device, backend);
+    if (missing.empty() && end.status.ok() && !end.timed_out) return;
+
+    std::string status = "fail_to_run", why = which + end.status.to_string();
+    if (end.timed_out) {
+      status = "timeout";
+      why = "timed out after " + format_significant(options_.limits.timeout) + " s";
+    } else if (end.status.signal == SIGKILL) {
+      // Nobody else sends this one unasked.
+      status = "OOM";
+      why += ", as the system does when memory runs out";
+    } else if (end.status.ok()) {
+      why = "its process ended without a result";
+    }
+    // The process has not come to the end of the model's line.
+    if (!missing.empty()) out_ << status << '\n' << std::flush;
+    errors_ << "pace: " << model << ": " << why << '\n' << std::flush;
+    // torchbench writes none for a process that failed.
+    if (settings_.compat && !end.timed_out) {
+      if (!missing.empty()) outcome.rows.add(RowResult::failed);
+    } else {
+      for (const auto& [device, backend] : missing)
+        write(status_row(settings_, device, model, backend, status, why), outcome);
+    }
+  }
+
+  void write(const Row& row, DriverOutcome& outcome) {
+    outcome.rows.add(row.result);
+    try {
+      files_.add(row);
+    } catch (const Error& error) {
+      ++outcome.lost;
+      errors_ << "pace: " << row.name << ": " << error.what() << '\n' << std::flush;
+    }
+  }
+
+  DriverOptions options_;
+  Settings settings_;
+  ResultFiles& files_;
+  std::ostream& out_;
+  std::ostream& errors_;
+};
+
+}  // namespace pace::benches::models

@@ -1,0 +1,116 @@
+// --resume: what an interrupted run has left in its files.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
+#include "pace/core/read_file.hpp"
+#include "benches/models/driver/names.hpp"
+#include "benches/models/driver/result_files.hpp"
+#include "pace/report/configuration.hpp"
+#include "pace/report/csv_table.hpp"
+
+namespace pace::benches::models {
+
+class EarlierRun {
+ public:
+  /// Nothing where there are no files. Throws InputError if the records beside them were made with other options, or
+  /// are no records.
+  EarlierRun(const ResultFiles& files, const Settings& settings, const Configuration& configuration)
+      : backends_(candidates(settings)) {
+    for (const auto& backend : backends_) {
+      const std::string path = files.path_for(backend);
+      std::error_code ignored;
+      if (path.empty() || !std::filesystem::exists(path, ignored)) continue;
+      const auto records = ResultFiles::records_path(path);
+      read_records(records, configuration);
+      const report::CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
+      for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const auto own = table.text(i, "backend");
+        // Batch sizes are those of whichever device was asked for.
+        rows_.insert(
+            {table.column("dev") ? table.text(i, "dev") : "", table.text(i, "name"), own.empty() ? backend : own});
+      }
+    }
+  }
+
+  /// Whether the model has a row for each device and back end.
+  [[nodiscard]] bool has(const std::string& model, const std::vector<std::string>& devices) const {
+    for (const auto& device : devices)
+      for (const auto& backend : backends_)
+        if (!rows_.contains({device, model, backend}) && !rows_.contains({"", model, backend})) return false;
+    return true;
+  }
+
+  /// Of the model's rows on these devices.
+  [[nodiscard]] std::vector<RowResult> results(const std::string& model, const std::vector<std::string>& devices) const {
+    std::vector<RowResult> results;
+    for (const auto& device : devices)
+      for (const auto& backend : backends_)
+        if (const auto found = results_.find({device, model, backend}); found != results_.end())
+          results.push_back(found->second);
+    return results;
+  }
+
+ private:
+  /// Device, model, back end.
+  using Key = std::tuple<std::string, std::string, std::string>;
+
+  [[nodiscard]] static report::CsvTable sizes(const std::string& path) {
+    report::CsvTable table = report::read_csv(path);
+    table.rows.insert(table.rows.begin(), table.header);
+    table.header = {"name", "batch_size"};
+    return table;
+  }
+
+  void read_records(const std::string& path, const Configuration& configuration) {
+    std::istringstream file(read_file(path, "the records of the run that --resume goes on from"));
+    std::size_t number = 0;
+    bool any = false;
+    for (std::string line; std::getline(file, line);) {
+      ++number;
+      const bool last = file.eof();
+      Json record;
+      try {
+        record = parse_json<Json>(line);
+        const auto& extra = record.at("benchmark").at("extra_info");
+        if (const auto found = report::differences(extra.at("args"), configuration); !found.empty())
+          throw InputError({path, number}, "--resume: the earlier run had other options (" + found +
+                                               "); give the same, or write to another file");
+        // The last record counts: the model may have been run again.
+        const auto& model = record.at("model");
+        const auto result = row_result_of(extra.at("result").get<std::string>());
+        if (!result)
+          throw InputError({path, number}, "--resume: expected a result such as 'passed', found " +
+                                               extra.at("result").dump());
+        results_[{extra.at("device"), model.at("name"), model.at("backend")}] = *result;
+        any = true;
+      } catch (const nlohmann::json::exception& error) {
+        if (last) break;  // cut off in the middle of the line
+        throw InputError({path, number},
+                         std::string("--resume: expected a record of the earlier run: ") + error.what());
+      } catch (const InputError&) {
+        throw;
+      } catch (const Error& error) {
+        throw InputError({path, number}, std::string("--resume: expected a record of the earlier run; it ") + error.what());
+      }
+    }
+    if (!any) throw InputError({path}, "--resume: expected the records of the earlier run, with its options; found none");
+  }
+
+  std::vector<std::string> backends_;
+  std::set<Key> rows_;
+  std::map<Key, RowResult> results_;
+};
+
+}  // namespace pace::benches::models

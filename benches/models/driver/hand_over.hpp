@@ -1,0 +1,56 @@
+// A file in which the process of one model hands its rows to the one that started it.
+#pragma once
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/output_file.hpp"
+#include "pace/core/parse_json.hpp"
+#include "benches/models/driver/json_record.hpp"
+#include "benches/models/row.hpp"
+
+namespace pace::benches::models {
+
+struct HandedOver {
+  std::vector<Row> rows;
+  /// Of an InputError: no model can be run like that.
+  std::optional<std::string> bad_input;
+  /// Not all that the process printed has arrived.
+  bool output_lost = false;
+};
+
+/// Each row at once, so that it stays if the next one ends the process. Throws Error if it cannot be written.
+inline void hand_over(const std::string& path, const std::string& line) {
+  OutputFile file(path);
+  file.keep();
+  file.append(line);
+  file.close();
+}
+
+inline void hand_over(const std::string& path, const Row& row) { hand_over(path, to_line(row)); }
+
+inline void hand_over_bad_input(const std::string& path, const std::string& message) {
+  hand_over(path, detail::dump({{"bad_input", message}}) + '\n');
+}
+
+inline void hand_over_output_lost(const std::string& path) {
+  hand_over(path, detail::dump({{"output_lost", true}}) + '\n');
+}
+
+/// What is there; the beginning of a line that the process did not end is left out.
+[[nodiscard]] inline HandedOver read_handed_over(const std::string& path) {
+  HandedOver found;
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    constexpr const char* bad_input = "{\"bad_input\":";
+    if (line.starts_with(bad_input)) found.bad_input = parse_json<Json>(line).at("bad_input").get<std::string>();
+    else if (line.starts_with("{\"output_lost\":")) found.output_lost = true;
+    else found.rows.push_back(row_from(line));
+  }
+  return found;
+}
+
+}  // namespace pace::benches::models

@@ -1,0 +1,249 @@
+// ResultFiles: where the rows of a run go: CSV, JSON beside it, raw timings.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
+#include "pace/core/output_file.hpp"
+#include "pace/core/read_file.hpp"
+#include "benches/models/driver/baseline_file.hpp"
+#include "benches/models/driver/json_record.hpp"
+#include "benches/models/driver/known_model.hpp"
+#include "benches/models/driver/names.hpp"
+#include "benches/models/driver/npy.hpp"
+#include "benches/models/driver/result_csv.hpp"
+#include "benches/models/row.hpp"
+
+namespace pace::benches::models {
+
+struct OutputOptions {
+  /// One file for all back ends; empty: one for each, by its default name.
+  std::string file = {};
+  /// Where default names are; empty: here.
+  std::string directory = {};
+  /// Of `--inductor` and `--nothing`, which have a name of their own; empty: mode and back end.
+  std::string experiment_file = {};
+  /// An older file of results.
+  std::string baseline = {};
+  /// What it held, if it has been read already.
+  std::optional<std::string> baseline_text = {};
+  std::string tag = {};
+  bool disabled = false, raw_timings = false;
+};
+
+/// What becomes of the results of an earlier run under the same names.
+enum class EarlierResults {
+  kept,
+  /// When the first row is written, or the run ends without one: a run that cannot start loses nothing.
+  replaced
+};
+
+class ResultFiles {
+ public:
+  /// Throws InputError if the older file cannot be read.
+  ResultFiles(OutputOptions options, RecordContext context, std::vector<KnownModel> models)
+      : options_(std::move(options)), context_(std::move(context)), models_(std::move(models)) {
+    if (options_.baseline_text) baseline_.emplace(options_.baseline, *options_.baseline_text);
+    else if (!options_.baseline.empty()) baseline_.emplace(options_.baseline);
+  }
+
+  /// The CSV file of a back end's rows; empty: there is none.
+  [[nodiscard]] std::string path_for(const std::string& backend) const {
+    const Mode mode = context_.settings.mode;
+    if (options_.disabled || mode == Mode::operator_inputs) return {};
+    if (!options_.file.empty()) return options_.file;
+    std::string name = mode == Mode::performance ? "speedup" : mode == Mode::tolerance ? "tolerance"
+                       : mode == Mode::throughput ? "throughput" : "accuracy";
+    name += '_' + file_word(backend) + ".csv";
+    if (!options_.experiment_file.empty()) name = options_.experiment_file;
+    if (mode == Mode::find_batch_size) name = "batch_sizes.csv";
+    return (std::filesystem::path(options_.directory) / name).string();
+  }
+
+  /// Every CSV file of the run, in the order of its back ends.
+  [[nodiscard]] std::vector<std::string> paths() const {
+    std::vector<std::string> paths;
+    for (const auto& backend : candidates(context_.settings))
+      if (const auto path = path_for(backend); !path.empty() && std::ranges::find(paths, path) == paths.end())
+        paths.push_back(path);
+    return paths;
+  }
+
+  /// The file of records that stands beside a CSV file.
+  [[nodiscard]] static std::string records_path(const std::string& csv) { return stem_of(csv) + ".json"; }
+  /// `path` less its `.csv`.
+  [[nodiscard]] static std::string stem_of(const std::string& path) {
+    return path.ends_with(".csv") ? path.substr(0, path.size() - 4) : path;
+  }
+
+  /// Makes the files this run's alone until it ends, and ends lines of theirs that were cut off. Throws Error where
+  /// another run writes to one of them, and InputError where one is no file of results, which would be lost.
+  void claim(EarlierResults earlier) {
+    for (const auto& path : paths()) {
+      if (claimed_.contains(path)) continue;
+      struct stat info {};
+      const bool exists = ::stat(path.c_str(), &info) == 0;
+      // Such as /dev/null, beside which no file can be.
+      if (exists && S_ISCHR(info.st_mode)) continue;
+      if (exists && !S_ISREG(info.st_mode))
+        throw InputError({path}, "is no regular file; expected a name under which results can be written");
+      if (options_.baseline == path || (exists && same_file(options_.baseline, path)))
+        throw InputError({path}, "is the file of --baseline, too, which this run would replace");
+      folders_.emplace_back(std::filesystem::path(path).parent_path());
+      const auto beside = records_path(path);
+      struct stat there {};
+      if (::stat(beside.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+        throw InputError({beside}, "is no regular file; expected a name under which results can be written");
+      auto records = std::make_unique<OutputFile>(beside);
+      require_results(beside, path, exists && info.st_size > 0);
+      const bool replaces = earlier == EarlierResults::replaced;
+      if (!replaces) records->keep_lines();
+      if (!replaces && sizes_alone() && exists) OutputFile(path).keep_lines();
+      claimed_.emplace(path, Claimed{std::move(records), replaces});
+    }
+  }
+
+  /// Throws InputError where the older file is about none of the models that are run.
+  void require_baseline_of(const std::vector<KnownModel>& models) const {
+    if (!baseline_ || models.empty()) return;
+    if (std::ranges::any_of(models, [&](const auto& model) { return baseline_->has(model.name); })) return;
+    throw InputError({options_.baseline}, "--baseline: expected results of the models that are run (" +
+                                              listed(names_of(models)) + "), found none of theirs");
+  }
+
+  /// After the last row: where there was none, results of an earlier run are removed now. Throws Error.
+  void end() {
+    for (auto& [path, claimed] : claimed_) {
+      if (!claimed.replaces_earlier) continue;
+      replace_earlier(path, claimed);
+      remove(claimed.records->path());
+    }
+  }
+
+  /// The row as it is written: with the columns of the baseline file, and its message.
+  [[nodiscard]] Row compared(Row row) const {
+    if (baseline_ && context_.settings.mode == Mode::performance) baseline_->add_to(row);
+    return row;
+  }
+
+  /// Writes a row that compared() has returned, at once. Throws Error if it cannot be written, and as claim().
+  void add(const Row& row) {
+    const std::string path = path_for(row.backend);
+    if (path.empty()) return;
+    claim(EarlierResults::kept);
+    if (const auto found = claimed_.find(path); found != claimed_.end()) {
+      replace_earlier(path, found->second);
+      // First the records: a row in the CSV file is one that --resume need not run again.
+      found->second.records->append(records_of(row, suite_of_model(row.name), context_));
+    }
+    if (sizes_alone()) {
+      if (row.result == RowResult::passed) add_line(path, row.name + ',' + std::to_string(row.batch_size) + '\n');
+    } else {
+      add_row(path, columns_of(row), context_.settings.compat);
+    }
+    if (options_.raw_timings && !row.raw_timings.empty()) write_npy(raw_path(path, row), row.raw_timings);
+  }
+
+ private:
+  /// A CSV file, by the records beside it: those are never replaced, so that a lock on them holds.
+  struct Claimed {
+    std::unique_ptr<OutputFile> records;
+    bool replaces_earlier;
+  };
+
+  static void replace_earlier(const std::string& path, Claimed& claimed) {
+    if (!std::exchange(claimed.replaces_earlier, false)) return;
+    remove(path);
+    claimed.records->clear();
+  }
+
+  static void remove(const std::string& path) {
+    if (std::remove(path.c_str()) != 0 && errno != ENOENT)
+      throw Error("cannot remove '" + path + "': " + std::strerror(errno));
+  }
+
+  static void add_line(const std::string& path, const std::string& line) {
+    OutputFile file(path);
+    file.keep();
+    file.append(line);
+    file.close();
+  }
+
+  [[nodiscard]] static bool same_file(const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    return std::filesystem::equivalent(a, b, ignored);
+  }
+
+  /// A file of batch sizes has lines of `name,size` and no header.
+  [[nodiscard]] bool sizes_alone() const { return context_.settings.mode == Mode::find_batch_size; }
+
+  /// Throws InputError unless the files are what an earlier run has written, or are empty.
+  void require_results(const std::string& records, const std::string& csv, bool has_csv) const {
+    if (std::error_code ignored; std::filesystem::file_size(records, ignored) > 0) {
+      // As records_of() begins each line, and torchbench does.
+      if (read_file(records, "records of results").starts_with("{\"benchmark\":")) return;
+      throw InputError({records}, "holds no records of results, which the run would write there, beside '" + csv +
+                                             "'; give another --output, or move the file away");
+    }
+    if (!has_csv) return;
+    const auto table = report::read_csv(csv);
+    if (sizes_alone() ? table.header.size() != 2 : !table.column("name"))
+      throw InputError({csv}, std::string("is no file of results; expected ") +
+                                  (sizes_alone() ? "lines of name,size" : "a column 'name'") +
+                                  ", another --output, or no file of that name");
+  }
+
+  /// Back ends have configurations behind a colon, and devices have numbers there.
+  [[nodiscard]] static std::string file_word(std::string text) {
+    std::ranges::replace_if(text, [](char c) { return c == ':' || c == '/' || c == ','; }, '_');
+    return text;
+  }
+
+  [[nodiscard]] bool shared() const { return paths().size() < candidates(context_.settings).size(); }
+
+  [[nodiscard]] std::string raw_path(const std::string& path, const Row& row) const {
+    return stem_of(path) + "-raw_timings-" + row.name + '-' + file_word(row.device) +
+           (shared() ? '-' + file_word(row.backend) : "") + ".npy";
+  }
+
+  [[nodiscard]] Columns columns_of(const Row& row) const {
+    Columns columns{{"dev", row.device}, {"name", row.name}, {"batch_size", row.batch_size}};
+    if (!options_.tag.empty()) columns.emplace_back("tag", options_.tag);
+    columns.insert(columns.end(), row.values.begin(), row.values.end());
+    if (!context_.settings.compat) columns.emplace_back("result", to_string(row.result));
+    if (shared()) columns.emplace_back("backend", row.backend);
+    return columns;
+  }
+
+  [[nodiscard]] std::string suite_of_model(const std::string& name) const {
+    for (const auto& model : models_)
+      if (model.name == name) return to_string(model.suite);
+    return {};
+  }
+
+  OutputOptions options_;
+  RecordContext context_;
+  std::vector<KnownModel> models_;
+  std::optional<BaselineFile> baseline_;
+  /// Those of the claimed files, which outlive them: a run that cannot start leaves none.
+  std::deque<NewFolders> folders_;
+  std::map<std::string, Claimed> claimed_;
+};
+
+}  // namespace pace::benches::models

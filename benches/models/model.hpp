@@ -1,0 +1,88 @@
+// Model: a whole model with its inputs and its loss, and the register that models are found in by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <torch/nn/module.h>
+
+#include "pace/check/ivalue.hpp"
+#include "benches/models/suite.hpp"
+
+namespace pace::benches::models {
+
+/// Of which size a model is made: as it was published, or with fewer layers and channels and smaller inputs, for a CPU.
+enum class ModelSize { published, small };
+
+/// What a model is made for. It is made on the CPU, in float32; whoever asked for it moves and casts it.
+struct ModelRequest {
+  ModelSize size = ModelSize::published;
+  /// First size of its inputs.
+  std::int64_t batch_size = 1;
+};
+
+/// One instance of a model. Everything drawn for it comes from LibTorch's default generator, so that equal seeds make equal
+/// instances.
+struct Model {
+  std::shared_ptr<torch::nn::Module> module;
+  /// What `forward` is called with: tensors. The first size of those that are batches is the batch size.
+  torch::jit::Stack inputs;
+  /// Calls the module: a tensor, a tuple or a list of tensors.
+  std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
+  /// A scalar made of what `forward` returned. Empty: the mean of all its elements (see reduce_to_scalar_loss).
+  std::function<at::Tensor(const c10::IValue& output)> loss = {};
+};
+
+/// A model whose module has a `forward` that takes as many tensors as there are inputs.
+template <class Module, class... Inputs>
+  requires(std::is_convertible_v<Inputs, at::Tensor> && ...)
+[[nodiscard]] Model make_model(std::shared_ptr<Module> module, Inputs... inputs) {
+  Model model{.module = module, .inputs = {c10::IValue(at::Tensor(inputs))...}, .forward = {}};
+  model.forward = [module](const torch::jit::Stack& given) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return pace::to_ivalue(module->forward(given.at(I).toTensor()...));
+    }(std::index_sequence_for<Inputs...>{});
+  };
+  return model;
+}
+
+/// A model by its name, and all that is known of it before it is made.
+struct ModelEntry {
+  std::string name;
+  Suite suite = Suite::own;
+  /// What kind it is, as summaries group it: `cnn`, `transformer`, `recommendation`, ...
+  std::string family;
+  /// Batch sizes where nobody asks for another one.
+  std::int64_t training_batch = 1, inference_batch = 1;
+  /// Of the published size, as its authors or the common implementation count them; none: not published.
+  std::optional<std::int64_t> published_parameters = {};
+  std::function<Model(const ModelRequest&)> make;
+};
+
+/// All models of a program, in the order in which they were registered.
+[[nodiscard]] inline std::vector<ModelEntry>& registered_models() {
+  static std::vector<ModelEntry> models;
+  return models;
+}
+
+/// Registers a model of one's own, in one file:
+///
+///   const pace::benches::models::Registered mine({.name = "mine", .family = "cnn",
+///       .training_batch = 8, .inference_batch = 8, .make = [](const ModelRequest& request) {
+///         return make_model(std::make_shared<MyNet>(), torch::randn({request.batch_size, 3, 32, 32}));
+///       }});
+struct Registered {
+  explicit Registered(ModelEntry entry) { registered_models().push_back(std::move(entry)); }
+};
+
+}  // namespace pace::benches::models

@@ -1,0 +1,215 @@
+// Back ends of whole models, by name: each derives its way to run from the one definition.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include "pace/compare/random_state.hpp"
+#include "pace/core/error.hpp"
+#include "benches/models/run/context_flags.hpp"
+#include "benches/models/run/dynamic_batch.hpp"
+#include "benches/models/run/instance.hpp"
+#include "benches/models/run/step.hpp"
+#include "benches/models/run/warm_up.hpp"
+#include "benches/models/settings.hpp"
+#include "benches/aot/definition_store.hpp"
+#include "benches/aot/inductor_configs.hpp"
+#include "pace/training/graphed_step.hpp"
+#include "benches/aot/model_step.hpp"
+#include "benches/aot/traced_model.hpp"
+
+namespace pace::benches::models {
+
+/// One way to run an instance, ready to be called.
+struct Runnable {
+  /// Uses the parameters and buffers of `instance`, and writes to their gradients and values.
+  Instance instance;
+  aot::ModelStep model;
+  /// The same tensors must be given again and again, since it remembers their addresses; and gradients must stay where
+  /// they are.
+  bool fixed_addresses = false;
+  /// Seconds: compiling, if this process did that; loading.
+  std::optional<double> compile_seconds = {};
+  double load_seconds = 0;
+  /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nobody else
+  /// can have it.
+  double captured_gigabytes = 0;
+  /// Operators that were traced, and whether backward and CUDA graph are captured: what dynamo's counters would tell.
+  std::int64_t calls_captured = 0;
+  bool captured = false, backward_captured = false, compiled = false;
+  std::vector<std::string> notes = {};
+};
+
+/// What a back end is made with.
+struct MakeOptions {
+  const Settings* settings = nullptr;
+  std::shared_ptr<GradScaler> scaler = {};
+};
+
+struct ModelBackend {
+  std::string name;
+  /// Takes the instance over. Throws Refused with the reason where it cannot run it; other exceptions are failures.
+  std::function<Runnable(Instance instance, const MakeOptions& options)> make;
+};
+
+namespace detail {
+
+/// Runs that compare what steps answer have the predictions, too; others spare back ends the outputs.
+[[nodiscard]] inline StepAnswer answer_of(const MakeOptions& options) {
+  const Mode mode = options.settings == nullptr ? Mode::performance : options.settings->mode;
+  return mode == Mode::accuracy || mode == Mode::tolerance ? StepAnswer::loss_and_predictions : StepAnswer::loss;
+}
+
+[[nodiscard]] inline Runnable make_eager(Instance instance, const MakeOptions& options) {
+  Runnable made{.instance = std::move(instance), .model = {}};
+  made.model = eager_step(made.instance, options.scaler, answer_of(options));
+  return made;
+}
+
+/// A definition, and whether it draws random numbers. Buffers have their values again afterwards.
+struct TracedInstance {
+  std::unique_ptr<aot::TracedModel> model;
+  bool random = false;
+};
+
+[[nodiscard]] inline TracedInstance trace_instance(const Instance& instance, const MakeOptions& options) {
+  const BuffersKept kept(instance);
+  const auto before = pace::detail::random_state();
+  TracedInstance traced;
+  traced.model = std::make_unique<aot::TracedModel>(instance.name(), eager_step(instance, options.scaler, answer_of(options)),
+                                               gradient_of_loss(options.scaler));
+  const auto after = pace::detail::random_state();
+  for (std::size_t i = 0; i < before.size(); ++i) traced.random = traced.random || !before[i].equal(after[i]);
+  return traced;
+}
+
+inline void describe_capture(Runnable& made, const aot::TracedModel& traced) {
+  made.captured = true;
+  made.backward_captured = static_cast<bool>(made.model.step.backward);
+  for (const auto* node : traced.traced().module.get_method("forward").graph()->nodes())
+    made.calls_captured += node->kind().is_aten() ? 1 : 0;
+}
+
+[[nodiscard]] inline Runnable make_torchscript(Instance instance, const MakeOptions& options) {
+  const auto traced = trace_instance(instance, options);
+  const auto began = std::chrono::steady_clock::now();
+  auto opened = traced.model->open_script();
+  Runnable made{.instance = std::move(instance), .model = std::move(opened.model)};
+  made.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  describe_capture(made, *traced.model);
+  if (options.settings->dynamic_batch)
+    check_other_batch(made.instance, made.model, made.instance.options.batch_size + 1, !traced.random);
+  return made;
+}
+
+}  // namespace detail
+
+/// How packages are compiled and where they are kept, by what the settings say. Throws InputError for an option of
+/// Inductor that is none.
+[[nodiscard]] inline benches::aot::PackageOptions package_options(const Settings& settings) {
+  auto options = benches::aot::definition_package_options();
+  for (const auto& directory : settings.packages) options.directories.emplace_back(directory);
+  for (const auto& config : settings.inductor_config)
+    for (const auto& [name, value] : benches::aot::find_inductor_config(config).options) options.inductor[name] = value;
+  return options;
+}
+
+namespace detail {
+
+/// What a package is found by, or compiled from.
+struct PackageSource {
+  TracedInstance traced;
+  benches::aot::PackageOptions options;
+  /// Whether random operators are LibTorch's because of what was traced.
+  bool falls_back = false;
+};
+
+/// Inductor's own random numbers are others than eager's. So that outputs can be compared at all, random operators of
+/// definitions that have some are compiled as calls of LibTorch's, unless someone says otherwise; and in the definition's
+/// order: to save memory Inductor would have the dropouts of T5's decoder draw before the encoder's last ones.
+[[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
+  const bool any_batch = options.settings->dynamic_batch;
+  if (any_batch && instance.options.training)
+    throw Refused("forward and backward exchange tensors of sizes that are known; --dynamic-batch-only needs --inference");
+  if (any_batch && instance.options.batch_size < 2)
+    throw Refused("a batch of one is compiled as a constant; --dynamic-batch-only needs a --batch-size of at least 2");
+  const DefaultFlags flags;
+  PackageSource source{.traced = trace_instance(instance, options), .options = package_options(*options.settings)};
+  source.falls_back = source.traced.random && !source.options.inductor.contains("fallback_random");
+  if (source.falls_back) {
+    source.options.inductor["fallback_random"] = "true";
+    source.options.inductor.emplace("reorder_for_peak_memory", "false");
+  }
+  if (any_batch) source.traced.model->free_batch(batch_inputs(instance));
+  return source;
+}
+
+[[nodiscard]] inline Runnable make_aot_inductor(Instance instance, const MakeOptions& options) {
+  const auto source = package_source(instance, options);
+  const auto& traced = source.traced;
+  benches::aot::DefinitionStore store(source.options);
+  auto opened = traced.model->open_package(store);
+  Runnable made{.instance = std::move(instance), .model = std::move(opened.model)};
+  made.compile_seconds = opened.costs.compile;
+  made.load_seconds = opened.costs.load;
+  made.compiled = true;
+  describe_capture(made, *traced.model);
+  if (source.falls_back) made.notes.push_back("compiled with fallback_random, since it draws random numbers");
+  if (opened.batch) {
+    const std::int64_t size = made.instance.options.batch_size;
+    check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1, !source.traced.random);
+  }
+  return made;
+}
+
+/// Captures now, on the instance's own inputs, so that whoever counts what the first call changes sees nothing.
+[[nodiscard]] inline Runnable make_cuda_graph(Instance instance, const MakeOptions& options) {
+  const c10::Device device = instance.options.device;
+  const BuffersKept kept(instance);
+  Runnable made = make_eager(std::move(instance), options);
+  made.model.step = graphed_step(device, std::move(made.model.step));
+  made.fixed_addresses = true;
+  made.captured = true;
+  made.backward_captured = static_cast<bool>(made.model.step.backward);
+  const PeakMemory memory(device);
+  const auto began = std::chrono::steady_clock::now();
+  (void)made.model.step.forward(made.model.inputs);
+  made.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (device.is_cuda()) made.captured_gigabytes = memory.gigabytes(0);
+  return made;
+}
+
+}  // namespace detail
+
+/// All that there are: `eager`, `torchscript`, `cuda_graph`, `aot_inductor`, and whatever a program adds.
+[[nodiscard]] inline std::vector<ModelBackend>& model_backends() {
+  static std::vector<ModelBackend> backends = {{"eager", detail::make_eager},
+                                               {"torchscript", detail::make_torchscript},
+                                               {"cuda_graph", detail::make_cuda_graph},
+                                               {"aot_inductor", detail::make_aot_inductor}};
+  return backends;
+}
+
+/// Throws InputError with all names.
+[[nodiscard]] inline const ModelBackend& find_backend(std::string_view name) {
+  std::string known;
+  for (const auto& backend : model_backends()) {
+    if (backend.name == name) return backend;
+    known += (known.empty() ? "" : ", ") + backend.name;
+  }
+  throw InputError({}, "no back end is called '" + std::string(name) + "'; expected one of " + known);
+}
+
+}  // namespace pace::benches::models

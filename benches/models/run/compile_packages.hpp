@@ -1,0 +1,89 @@
+// The packages of many models, compiled side by side before anybody runs them.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <list>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Parallel.h>
+
+#include "pace/core/error.hpp"
+#include "benches/models/config.hpp"
+#include "benches/models/model.hpp"
+#include "benches/models/run/backend.hpp"
+#include "benches/models/run/load.hpp"
+#include "benches/models/run/outcome.hpp"
+#include "benches/models/run/plan.hpp"
+#include "benches/models/settings.hpp"
+#include "benches/aot/definition_store.hpp"
+
+namespace pace::benches::models {
+
+/// What `aot_inductor` rows of run_model with the same settings will open.
+class PackageSet {
+ public:
+  /// Makes the model and traces it. What cannot be is told to `log`.
+  void add(const ModelEntry& entry, const Settings& settings, const Config& config, std::ostream& log) {
+    try {
+      const RunPlan plan = plan_run(entry, settings, config);
+      auto loaded = load_model(entry, plan.instance);
+      if (!loaded.instance) throw Refused(loaded.message);
+      auto source = detail::package_source(*loaded.instance, {&settings, make_scaler(plan, settings)});
+      const auto kind = source.traced.model->request().kind;
+      group_of(source.options).wanted.push_back({source.traced.model->traced(), kind});
+    } catch (const InputError&) {
+      throw;
+    } catch (...) {
+      fail(log, entry.name, current_failed().message);
+    }
+  }
+
+  /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. What cannot be
+  /// compiled is told to `log`. Throws Refused where there is nothing to compile with.
+  void compile(const std::filesystem::path& directory, std::ostream& log) {
+    for (Group& group : groups_) {
+      if (!directory.empty()) group.options.directories = {directory};
+      benches::aot::DefinitionStore store(group.options);
+      std::vector<benches::aot::PackageRequest> requests;
+      for (const auto& [traced, kind] : group.wanted) requests.push_back({&traced, kind});
+      if (directory.empty()) store.prepare_all(requests);
+      else store.export_and_compile(requests, directory);
+      for (const auto& [traced, kind] : group.wanted) {
+        try {
+          (void)store.find(traced, kind);
+        } catch (const Refused& refusal) {
+          fail(log, traced.name, refusal.what());
+        }
+      }
+    }
+  }
+  /// Models that were added, and have no package.
+  [[nodiscard]] std::size_t failed() const { return failed_; }
+
+ private:
+  /// Compiled by one process.
+  struct Group {
+    benches::aot::PackageOptions options;
+    std::vector<std::pair<benches::aot::Traced, benches::aot::PackageKind>> wanted;
+  };
+
+  [[nodiscard]] Group& group_of(const benches::aot::PackageOptions& options) {
+    for (Group& group : groups_)
+      if (group.options.inductor == options.inductor) return group;
+    return groups_.emplace_back(Group{options, {}});
+  }
+
+  void fail(std::ostream& log, const std::string& name, const std::string& why) {
+    ++failed_;
+    log << name << " is not compiled: " << why << '\n';
+  }
+
+  std::list<Group> groups_;
+  std::size_t failed_ = 0;
+};
+
+}  // namespace pace::benches::models

@@ -1,0 +1,102 @@
+// --dynamic-batch-only: code made for one batch must answer as eager does for another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/compare/random_state.hpp"
+#include "pace/core/error.hpp"
+#include "benches/models/run/instance.hpp"
+#include "benches/models/run/outcome.hpp"
+#include "benches/models/run/step.hpp"
+#include "benches/aot/model_step.hpp"
+
+namespace pace::benches::models {
+
+/// Inputs of the instance's model for so many samples.
+[[nodiscard]] inline torch::jit::Stack inputs_of_batch(const Instance& instance, std::int64_t size) {
+  const pace::detail::RandomStateKept kept;
+  InstanceOptions options = instance.options;
+  options.batch_size = size;
+  return make_instance(*instance.entry, options).model.inputs;
+}
+
+/// Which inputs are batches: those whose first size is the batch size, and grows with it. Throws Refused where another
+/// batch changes anything else in the inputs, or nothing.
+[[nodiscard]] inline std::vector<std::size_t> batch_inputs(const Instance& instance) {
+  const std::int64_t size = instance.options.batch_size;
+  const auto others = inputs_of_batch(instance, size + 1);
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const at::Tensor own = instance.model.inputs[i].toTensor(), other = others[i].toTensor();
+    if (own.sizes() == other.sizes()) continue;
+    const bool is_batch = own.dim() > 0 && own.dim() == other.dim() && own.size(0) == size && other.size(0) == size + 1 &&
+                          own.sizes().slice(1) == other.sizes().slice(1);
+    if (!is_batch) throw Refused("with another batch its input " + std::to_string(i) + " has other sizes than the first");
+    found.push_back(i);
+  }
+  if (found.empty()) throw Refused("no input has the batch as its first size");
+  return found;
+}
+
+namespace detail {
+
+/// Empty: `made` is as near to `expected` as rounding leaves it. Half of the digits of float32 (or of a half type) may
+/// get lost in a deep network; what was baked in for another batch is wrong altogether.
+[[nodiscard]] inline std::string far_from(const std::vector<at::Tensor>& expected, const std::vector<at::Tensor>& made,
+                                          bool values) {
+  if (made.size() != expected.size()) return "it returns another number of tensors than eager";
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const at::Tensor is = made[i].detach(), must = expected[i].detach();
+    if (is.sizes() != must.sizes())
+      return "output " + std::to_string(i) + " has sizes " + c10::str(is.sizes()) + ", eager's has " + c10::str(must.sizes());
+    if (!values) continue;
+    const bool half = must.scalar_type() == at::kHalf || must.scalar_type() == at::kBFloat16;
+    const double tolerance = half ? 0.1 : 1e-2;
+    const at::Tensor wide = must.to(at::kDouble);
+    const double error = is.to(at::kDouble).sub(wide).norm().item<double>(), whole = wide.norm().item<double>();
+    if (!(error <= tolerance * whole))
+      return "output " + std::to_string(i) + " is off by " + c10::str(error) + " of " + c10::str(whole) + " (norms)";
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// Throws Refused unless `made`, which uses the parameters and buffers of `instance`, answers for `size` samples what
+/// eager does; of code that draws random numbers (`values` false) the sizes of the answer alone.
+inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size, bool values) {
+  const auto given = inputs_of_batch(instance, size);
+  const pace::detail::RandomStateKept random;
+  const auto answer = [&](const aot::ModelStep& step) {
+    const BuffersKept kept(instance);
+    pace::detail::reset_random_state(instance.options.seed);
+    torch::jit::Stack inputs = clone_inputs(given);
+    const at::AutoGradMode with_gradients(instance.options.training);
+    const c10::IValue output = step.step.forward(inputs);
+    return check::tensors_of(step.step.answer ? step.step.answer(output) : output);
+  };
+  const auto refuse = [&](const std::string& why) {
+    throw Refused("made for a batch of " + std::to_string(instance.options.batch_size) + ", it is not right for one of " +
+                  std::to_string(size) + ": " + why);
+  };
+  const auto expected = answer(eager_step(instance));
+  std::vector<at::Tensor> found;
+  try {
+    found = answer(made);
+  } catch (...) {
+    refuse(current_failed().message);
+  }
+  if (const auto problem = detail::far_from(expected, found, values); !problem.empty()) refuse(problem);
+}
+
+}  // namespace pace::benches::models

@@ -1,0 +1,108 @@
+// Runs apart from the measured ones: traces, memory snapshots, recorded operator inputs.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <system_error>
+
+#include <ATen/core/grad_mode.h>
+
+#include "pace/core/error.hpp"
+#include "pace/inputs/record.hpp"
+#include "benches/models/run/iteration.hpp"
+#include "benches/models/run/outcome.hpp"
+#include "benches/aot/profiler_trace.hpp"
+#include "benches/aot/rand_strided.hpp"
+
+#ifdef PACE_CUDA
+#include <torch/csrc/cuda/memory_snapshot.h>
+#endif
+
+namespace pace::benches::models {
+
+namespace detail {
+
+inline void make_folder(const std::filesystem::path& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem) throw InputError({folder.string()}, "the folder cannot be made: " + problem.message());
+}
+
+/// A step of the instance from the state that everybody starts from.
+inline void run_once(Iterating& iterating) {
+  benches::aot::reset_rng_state();
+  (void)iterate(iterating, iterating.runnable.instance.model.inputs, false);
+  synchronise(iterating.runnable.instance.options.device);
+}
+
+}  // namespace detail
+
+/// Where the trace of a back end of a model goes: `FOLDER/MODEL_BACKEND_training.pt.trace.json`.
+[[nodiscard]] inline std::filesystem::path trace_path(const std::string& folder, const std::string& model,
+                                                      const std::string& backend, bool training) {
+  return std::filesystem::path(folder) /
+         (model + '_' + backend + (training ? "_training" : "_inference") + ".pt.trace.json");
+}
+
+/// One iteration, recorded; it must have run before. Throws InputError if the folder cannot be made, Refused where the
+/// profiler does not start, Error if the file cannot be written.
+inline void trace_iteration(Iterating& iterating, const std::string& backend, const std::string& folder) {
+  const auto& instance = iterating.runnable.instance;
+  const auto path = trace_path(folder, instance.name(), backend, instance.options.training);
+  detail::make_folder(folder);
+  benches::aot::ProfilerTrace trace;
+  {
+    const benches::aot::TraceRange range(instance.name() + '/' + backend);
+    detail::run_once(iterating);
+  }
+  trace.save(path);
+}
+
+/// The allocator's history of one iteration on a GPU, as torch.cuda.memory._dump_snapshot writes it, into
+/// `FOLDER/BACKEND_MODEL.pickle`. Throws Refused on a CPU.
+inline void snapshot_memory(Iterating& iterating, const std::string& backend, const std::string& folder) {
+  const auto& instance = iterating.runnable.instance;
+  if (!instance.options.device.is_cuda())
+    throw Refused("memory snapshots are of a GPU's allocator; expected --device cuda, not " +
+                  instance.options.device.str());
+#ifdef PACE_CUDA
+  detail::make_folder(folder);
+  const auto path = std::filesystem::path(folder) / (backend + '_' + instance.name() + ".pickle");
+  torch::cuda::_record_memory_history(std::string("all"));
+  try {
+    detail::run_once(iterating);
+  } catch (...) {
+    torch::cuda::_record_memory_history(std::nullopt);
+    throw;
+  }
+  const std::string snapshot = torch::cuda::_memory_snapshot_pickled();
+  torch::cuda::_record_memory_history(std::nullopt);
+  std::ofstream file(path, std::ios::binary);
+  file.write(snapshot.data(), static_cast<std::streamsize>(snapshot.size()));
+  file.close();
+  if (!file) throw Error(path.string() + ": the snapshot cannot be written there");
+#else
+  static_cast<void>(backend);
+  static_cast<void>(folder);
+  throw Refused("this program was built without CUDA: build it with --config=cuda");
+#endif
+}
+
+/// The operators of one eager iteration with their inputs, into `FOLDER/MODEL_training.txt` or `..._eval.txt`, which the
+/// operator bench replays. A file that exists stays. Throws Error where it cannot be written.
+inline void record_operator_inputs(const Instance& base, const std::string& folder, std::ostream& log) {
+  const std::string& name = base.name();
+  Iterating iterating{.runnable = {.instance = base, .model = eager_step(base)}};
+  const BuffersKept kept(base);
+  inputs::Recorder recorder;
+  detail::run_once(iterating);
+  const bool written = recorder.write_as(folder, name, base.options.training);
+  const std::string file = folder + '/' + std::string(inputs::log_file_name(name, base.options.training));
+  for (const auto& [op, reason] : recorder.skipped()) log << name << ": " << op << " is not recorded: " << reason << '\n';
+  if (written) log << name << ": recorded " << file << '\n';
+  else log << "Skipping " << name << ", " << file << " already exists\n";
+}
+
+}  // namespace pace::benches::models

@@ -1,0 +1,48 @@
+// Loading a model: made once, and run once in eager before anything is made of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+
+#include "pace/core/error.hpp"
+#include "benches/models/model.hpp"
+#include "benches/models/run/instance.hpp"
+#include "benches/models/run/outcome.hpp"
+#include "benches/models/run/plan.hpp"
+#include "benches/models/run/step.hpp"
+#include "benches/aot/rand_strided.hpp"
+
+namespace pace::benches::models {
+
+struct Loaded {
+  std::optional<Instance> instance = {};
+  /// Why there is none: `model_fail_to_load` for a model that does not exist so, `eager_fail_to_run` else.
+  std::string status = {}, message = {};
+};
+
+/// Throws InputError for what is wrong with the settings; everything else is a status.
+[[nodiscard]] inline Loaded load_model(const ModelEntry& entry, const InstanceOptions& options) {
+  Loaded loaded;
+  try {
+    Instance instance = make_instance(entry, options);
+    const BuffersKept kept(instance);
+    const at::NoGradGuard values_alone;
+    benches::aot::reset_rng_state();
+    const c10::IValue output = forward_of(instance, instance.model.inputs);
+    if (options.training) (void)loss_of(instance, output);
+    synchronise(options.device);
+    loaded.instance.emplace(instance);
+  } catch (const InputError&) {
+    throw;
+  } catch (...) {
+    const Failed failed = current_failed();
+    loaded.status = failed.not_implemented ? "model_fail_to_load" : "eager_fail_to_run";
+    loaded.message = failed.message;
+  }
+  return loaded;
+}
+
+}  // namespace pace::benches::models

@@ -1,0 +1,79 @@
+// The optimiser of a training step, and the scaler of its loss.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
+#include <ATen/ops/_amp_update_scale.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
+
+#include "benches/models/config.hpp"
+#include "benches/models/run/instance.hpp"
+
+namespace pace::benches::models {
+
+/// Both of torchbench's.
+inline constexpr double learning_rate = 0.01;
+
+/// As torchbench: Adam, SGD for those listed, none for those listed, in inference, and on a CPU unless `on_cpu`. None:
+/// null. `rate` 0: the same operators on the same sizes as any other rate, after which parameters have the values they
+/// had, so that steps of back ends that are called unequally often can be compared.
+[[nodiscard]] inline std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Instance& instance,
+                                                                             const Config& config, bool on_cpu = false,
+                                                                             double rate = learning_rate) {
+  const std::string_view name = instance.name();
+  if (!instance.options.training || config.optimizer.none.contains(name)) return nullptr;
+  if (instance.options.device.is_cpu() && !on_cpu) return nullptr;
+  auto parameters = trained_parameters(instance);
+  if (parameters.empty()) return nullptr;
+  if (config.optimizer.sgd.contains(name))
+    return std::make_unique<torch::optim::SGD>(std::move(parameters), torch::optim::SGDOptions(rate));
+  return std::make_unique<torch::optim::Adam>(std::move(parameters), torch::optim::AdamOptions(rate));
+}
+
+/// torch.amp.GradScaler, which LibTorch has no C++ of: multiplies what the backward starts from, divides the gradients
+/// again, leaves a step out whose gradients are not finite, and adapts.
+class GradScaler {
+ public:
+  explicit GradScaler(c10::Device device, double scale = 65536)
+      : scale_(at::full({}, scale, at::TensorOptions().dtype(at::kFloat).device(device))),
+        found_infinite_(at::zeros({}, scale_.options())),
+        growth_(at::zeros({}, scale_.options().dtype(at::kInt))) {}
+
+  /// What the backward of a loss starts from: the scale, in the loss's type.
+  [[nodiscard]] at::Tensor gradient_for(const at::Tensor& loss) const { return scale_.to(loss.scalar_type()); }
+
+  /// Once after each backward: divides the gradients of `parameters` by the scale. Whether all of them are finite.
+  bool unscale(const std::vector<at::Tensor>& parameters) {
+    const at::NoGradGuard values_alone;
+    std::vector<at::Tensor> gradients;
+    for (const auto& parameter : parameters)
+      if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+    found_infinite_.zero_();
+    const at::Tensor inverse = scale_.to(at::kDouble).reciprocal().to(at::kFloat);
+    if (!gradients.empty()) at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_infinite_, inverse);
+    return found_infinite_.item<float>() == 0;
+  }
+
+  /// Once after each step: half the scale where gradients were not finite, twice after 2000 steps in which all were.
+  void update() {
+    constexpr double growth = 2, backoff = 0.5;
+    constexpr std::int64_t interval = 2000;
+    at::_amp_update_scale_(scale_, growth_, found_infinite_, growth, backoff, interval);
+  }
+
+  [[nodiscard]] double scale() const { return scale_.item<double>(); }
+
+ private:
+  at::Tensor scale_, found_infinite_, growth_;
+};
+
+}  // namespace pace::benches::models

@@ -1,0 +1,244 @@
+// A performance run: all back ends of one model interleaved, paired with eager, checked, and judged.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include "pace/check/check_options.hpp"
+#include "pace/compare/comparison.hpp"
+#include "pace/core/run_context.hpp"
+#include "benches/models/run/candidates.hpp"
+#include "benches/models/compat/compat_loop.hpp"
+#include "benches/models/run/performance_row.hpp"
+#include "benches/models/run/plan.hpp"
+#include "pace/gate/expectation.hpp"
+#include "pace/training/training.hpp"
+
+namespace pace::benches::models {
+
+/// How far answers may be from eager's, as whole vectors: what kernels that sum in another order make of a deep network.
+/// The accuracy run is what tells more.
+[[nodiscard]] inline check::CheckOptions performance_check(const InstanceOptions& options) {
+  check::CheckOptions check;
+  check.method = check::CheckOptions::Method::cosine;
+  const auto type = options.autocast ? options.autocast : options.cast;
+  const bool half = type == at::kHalf || type == at::kBFloat16;
+  const bool tf32 = options.device.is_cuda() && at::globalContext().allowTF32CuDNN();
+  check.cosine_threshold = half ? 0.99 : tf32 ? 0.999 : 0.9999;
+  return check;
+}
+
+/// Options of a comparison whose samples are runs of `iterations_per_run`, `repeat` of them for each back end.
+[[nodiscard]] inline Options performance_options(const Settings& settings, c10::Device device) {
+  if (settings.repeat < 1 || settings.iterations_per_run < 1)
+    throw InputError({}, "--repeat and --iterations-per-run: expected at least 1 of each");
+  Options options = run_context().options;
+  options.seed = settings.seed;
+  options.max_rounds = static_cast<std::size_t>(settings.repeat);
+  options.max_iterations = settings.iterations_per_run;
+  // So long that no smaller count of iterations will do.
+  options.min_sample = std::chrono::hours(1);
+  options.budget = options.hard_limit = std::chrono::hours(8);
+  options.stop = StopPolicy::budget;
+  if (device.is_cuda()) {
+    // What a caller waits for, launches included; graphs of the baseline would hide what a CUDA graph gains.
+    options.clock = ClockChoice::wall;
+    options.figures = 0;
+    // Copies of all operands for everybody would be graphs of all models for everybody as well.
+    options.operands = OperandPolicy::shared;
+  }
+  return options;
+}
+
+namespace detail {
+
+/// As an implementation of a comparison in training: gradients count as a whole.
+[[nodiscard]] inline TrainingStep<torch::jit::Stack> compared_step(const Runnable& runnable) {
+  auto step = runnable.model.step;
+  step.gradients = [parameters = step.parameters] { return gradients_as_one(parameters); };
+  return step;
+}
+
+/// ... with its optimiser and scaler.
+[[nodiscard]] inline UpdatingStep<torch::jit::Stack> compared_update(const Iterating& iterating) {
+  UpdatingStep<torch::jit::Stack> step{compared_step(iterating.runnable)};
+  step.update = [parameters = step.parameters, optimizer = iterating.optimizer, scaler = iterating.scaler] {
+    update_parameters(parameters, optimizer.get(), scaler.get());
+  };
+  return step;
+}
+
+/// ... and in inference.
+[[nodiscard]] inline auto compared_call(const Runnable& runnable) {
+  return [step = runnable.model.step](torch::jit::Stack& inputs) -> c10::IValue {
+    const at::NoGradGuard values_alone;
+    const c10::IValue output = step.forward(inputs);
+    return step.answer ? step.answer(output) : output;
+  };
+}
+
+inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const Candidate& candidate, bool training,
+                               bool is_baseline) {
+  const Runnable& runnable = candidate.iterating->runnable;
+  const auto add = [&](auto function) {
+    if (is_baseline) comparison.baseline(candidate.name, std::move(function));
+    else comparison.candidate(candidate.name, std::move(function));
+  };
+  if (training && (candidate.iterating->optimizer || candidate.iterating->scaler))
+    add(compared_update(*candidate.iterating));
+  else if (training) add(compared_step(runnable));
+  else add(compared_call(runnable));
+}
+
+/// What torchbench's randomize_input makes, in the memory of `inputs`.
+inline void randomize_in_place(const torch::jit::Stack& inputs) {
+  const at::NoGradGuard values_alone;
+  const auto values = randomized(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const at::Tensor input = inputs[i].toTensor(), value = values[i].toTensor();
+    if (!input.is_same(value)) input.copy_(value);
+  }
+}
+
+/// torchbench's matrix of timings: for each repeat the seconds of a run in eager and in the back end's. Empty unless both
+/// were timed equally often; eager's own stands in both columns.
+[[nodiscard]] inline std::vector<std::vector<double>> raw_timings(const Result& result, const std::string& name) {
+  const auto& eager = result.baseline().samples;
+  const auto& own = result[name].samples;
+  if (eager.size() != own.size()) return {};
+  const double scale = 1e-9 * static_cast<double>(result.iterations);
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < own.size(); ++i) rows.push_back({scale * eager[i].count(), scale * own[i].count()});
+  return rows;
+}
+
+[[nodiscard]] inline std::string status_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::measured: return "pass";
+    case Outcome::wrong: return "fail_accuracy";
+    case Outcome::out_of_memory: return "OOM";
+    case Outcome::timed_out: return "timeout";
+    default: return "fail_to_run";
+  }
+}
+
+[[nodiscard]] inline double milliseconds(const ImplementationResult& row) {
+  return row.time ? row.time->median.count() * 1e-6 : 0;
+}
+
+}  // namespace detail
+
+/// The comparison of eager with all usable candidates; where one fails, the others are compared without it.
+[[nodiscard]] inline Result compare_models(const std::string& name, const Candidate& eager,
+                                           const std::vector<Candidate>& candidates, const Settings& settings) {
+  const Instance& instance = eager.iterating->runnable.instance;
+  auto comparison = pace::compare(name, instance.model.inputs);
+  if (settings.randomize_input) comparison.renew_each_round(detail::randomize_in_place);
+  auto check = performance_check(instance.options);
+  if (settings.skip_accuracy_check) check.method = check::CheckOptions::Method::none;
+  comparison.options(performance_options(settings, instance.options.device)).check(check).device(instance.options.device);
+  detail::add_implementation(comparison, eager, settings.training, true);
+  for (const auto& candidate : candidates)
+    if (candidate.usable()) detail::add_implementation(comparison, candidate, settings.training, false);
+  if (settings.no_slower_than) comparison.expect(NoSlowerThan(*settings.no_slower_than));
+  return comparison.run();
+}
+
+namespace detail {
+
+/// Where the baseline was not measured, nothing is known of the others.
+[[nodiscard]] inline RowResult result_of(const Result& result, const ImplementationResult& row) {
+  if (result.baseline().outcome != Outcome::measured || row.outcome == Outcome::unreached) return RowResult::unmeasured;
+  if (!row.acceptable()) return RowResult::failed;
+  for (const auto& judgement : row.judgements)
+    if (judgement.unresolved) return RowResult::undecided;
+  return RowResult::passed;
+}
+
+/// What the comparison found of one candidate.
+inline void take_figures(const Result& result, const std::string& name, Row& row, PerformanceFigures& figures) {
+  const auto& found = result[name];
+  figures.status = status_of(found.outcome);
+  figures.eager_latency = milliseconds(result.baseline());
+  figures.abs_latency = milliseconds(found);
+  if (found.time) figures.spread = found.time->spread;
+  if (found.is_baseline) figures.speedup = found.outcome == Outcome::measured ? 1 : 0;
+  if (found.speedup && found.outcome == Outcome::measured) {
+    figures.speedup = found.speedup->median;
+    figures.interval = found.speedup->interval;
+    const auto of_phase = [&](const char* phase) {
+      const auto& part = result.in_phase(phase)[name].speedup;
+      return part ? part->median : 0;
+    };
+    if (!result.phases.empty()) {
+      figures.forward_speedup = of_phase("forward");
+      figures.backward_speedup = of_phase("backward");
+      if (result.phases.size() > 2) figures.update_speedup = of_phase("update");
+    }
+  }
+  if (!found.judgements.empty()) {
+    figures.verdict = to_string(found.judgements.front().verdict);
+    row.message = found.judgements.front().message;
+  }
+  if (!found.message.empty()) row.message = found.message;
+  row.result = result_of(result, found);
+}
+
+}  // namespace detail
+
+/// Eager's first calls, the candidates', then the comparison. Failures are statuses. `eager` must be usable.
+[[nodiscard]] inline std::vector<Row> measure_performance(const ModelEntry& entry, const Settings& settings,
+                                                          Candidate& eager, std::vector<Candidate>& candidates,
+                                                          std::ostream& log) {
+  const auto batch_size = eager.iterating->runnable.instance.options.batch_size;
+  std::optional<Result> result;
+  std::string problem;
+  try {
+    result = compare_models(entry.name, eager, candidates, settings);
+  } catch (const InputError&) {
+    throw;
+  } catch (...) {
+    problem = current_failed().message;
+  }
+  if (result)
+    for (const auto& note : result->notes) log << entry.name << ": " << note << '\n';
+  std::vector<Row> rows;
+  for (const auto& name : rows_of(settings)) {
+    const Candidate& candidate = find_candidate(candidates, name, eager);
+    Row row = make_row(entry, settings, batch_size, name);
+    PerformanceFigures figures{.eager_peak_gigabytes = eager.warm_up.peak_gigabytes};
+    const Runnable* runnable = candidate.iterating ? &candidate.iterating->runnable : nullptr;
+    if (candidate.usable()) {
+      figures.peak_gigabytes = candidate.warm_up.peak_gigabytes;
+      if (&candidate != &eager)
+        figures.compilation_latency = candidate.make_seconds + candidate.warm_up.seconds - eager.warm_up.seconds;
+      figures.compile_seconds = runnable->compile_seconds.value_or(0);
+      figures.load_seconds = runnable->load_seconds;
+    }
+    if (!candidate.usable() || !result) {
+      figures.status = candidate.usable() ? "fail_to_run" : candidate.status;
+      row.message = candidate.usable() ? problem : candidate.message;
+      row.result = RowResult::failed;
+    } else {
+      detail::take_figures(*result, name, row, figures);
+      row.raw_timings = detail::raw_timings(*result, name);
+    }
+    fill_performance(row, figures, runnable, settings.compat);
+    if (figures.speedup > 0) row.message = speedup_text(figures) + (row.message.empty() ? "" : "; " + row.message);
+    if (runnable != nullptr)
+      for (const auto& note : runnable->notes) log << entry.name << ", " << name << ": " << note << '\n';
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace pace::benches::models

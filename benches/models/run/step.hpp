@@ -1,0 +1,116 @@
+// An instance as a step: forward (with the loss, when training) and backward, in its precision.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/core/error.hpp"
+#include "benches/models/run/autocast.hpp"
+#include "benches/models/run/collect.hpp"
+#include "benches/models/run/instance.hpp"
+#include "benches/models/run/optimizer.hpp"
+#include "pace/training/gradient.hpp"
+#include "benches/aot/model_step.hpp"
+
+namespace pace::benches::models {
+
+/// What the model answers, in its precision, under the caller's grad mode.
+[[nodiscard]] inline c10::IValue forward_of(const Instance& instance, const torch::jit::Stack& inputs) {
+  std::optional<Autocast> autocast;
+  if (instance.options.autocast) autocast.emplace(instance.options.device.type(), *instance.options.autocast);
+  return instance.model.forward(inputs);
+}
+
+/// What a training step answers.
+enum class StepAnswer {
+  /// A scalar.
+  loss,
+  /// A tuple of the loss and a list of the model's other outputs, without a graph.
+  loss_and_predictions
+};
+
+namespace detail {
+
+/// The tensors of a prediction, but for the loss where a model returns that itself.
+[[nodiscard]] inline std::vector<at::Tensor> predictions_beside(const at::Tensor& loss, const c10::IValue& prediction) {
+  std::vector<at::Tensor> predictions;
+  for (const auto& tensor : check::tensors_of(prediction))
+    if (!tensor.is_same(loss)) predictions.push_back(tensor.detach());
+  return predictions;
+}
+
+/// Of what a training step's forward has returned.
+[[nodiscard]] inline at::Tensor loss_in(const c10::IValue& output) {
+  return (output.isTuple() ? output.toTupleRef().elements().at(0) : output).toTensor();
+}
+
+}  // namespace detail
+
+/// The model itself: in training its forward returns what `answer` says, and the backward starts from the loss; in
+/// inference what the model answers. With a scaler the backward starts from its scale.
+[[nodiscard]] inline aot::ModelStep eager_step(const Instance& instance, const std::shared_ptr<GradScaler>& scaler = {},
+                                          StepAnswer answer = StepAnswer::loss) {
+  aot::ModelStep step{.inputs = instance.model.inputs, .step = {}, .buffers = fixed_tensors(instance)};
+  step.step.parameters = trained_parameters(instance);
+  if (!instance.options.training) {
+    step.step.forward = [instance](torch::jit::Stack& inputs) {
+      const at::NoGradGuard values_alone;
+      return forward_of(instance, inputs);
+    };
+    return step;
+  }
+  if (step.step.parameters.empty()) throw Refused(instance.name() + " has no parameters to train");
+  step.step.forward = [instance, answer](torch::jit::Stack& inputs) -> c10::IValue {
+    std::optional<Autocast> autocast;
+    if (instance.options.autocast) autocast.emplace(instance.options.device.type(), *instance.options.autocast);
+    const c10::IValue prediction = instance.model.forward(inputs);
+    at::Tensor loss = loss_of(instance, prediction);
+    if (answer == StepAnswer::loss) return loss;
+    auto predictions = detail::predictions_beside(loss, prediction);
+    return c10::ivalue::Tuple::create({c10::IValue(std::move(loss)), c10::IValue(std::move(predictions))});
+  };
+  step.step.backward_setup = [name = instance.name(), scaler](const c10::IValue& output) -> c10::IValue {
+    const at::Tensor loss = detail::loss_in(output);
+    if (!loss.requires_grad()) throw Error(name + ": its loss does not depend on any parameter that is trained");
+    return c10::ivalue::Tuple::create({loss, scaler ? scaler->gradient_for(loss) : at::Tensor()});
+  };
+  step.step.backward = run_backward;
+  return step;
+}
+
+/// What a compiled backward of such a step starts from.
+[[nodiscard]] inline GradientOf gradient_of_loss(const std::shared_ptr<GradScaler>& scaler) {
+  if (!scaler) return gradient_of();
+  return [scaler](const at::Tensor& loss) { return scaler->gradient_for(loss); };
+}
+
+/// All gradients of a step in one vector, in float32: what they are as a whole, in which a gradient that is nothing but
+/// rounding (that of a bias in front of a batch norm) counts for as little as it weighs.
+[[nodiscard]] inline std::vector<at::Tensor> gradients_as_one(const std::vector<at::Tensor>& parameters) {
+  const at::NoGradGuard values_alone;
+  std::vector<at::Tensor> flat;
+  for (const auto& parameter : parameters) {
+    const at::Tensor& gradient = parameter.grad();
+    flat.push_back((gradient.defined() ? gradient : at::zeros_like(parameter)).reshape(-1).to(at::kFloat));
+  }
+  return {at::cat(flat)};
+}
+
+[[nodiscard]] inline torch::jit::Stack clone_inputs(const torch::jit::Stack& inputs) {
+  torch::jit::Stack clones;
+  for (const auto& input : inputs) clones.emplace_back(check::clone_input(input.toTensor()));
+  return clones;
+}
+
+}  // namespace pace::benches::models

@@ -1,0 +1,68 @@
+// Back ends `cuda_graph`, `torchscript_cuda_graph`, `aot_inductor_cuda_graph`: what another one does, as a CUDA graph.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "benches/operators/backends/backend.hpp"
+#include "benches/operators/backends/operator_call.hpp"
+
+#ifdef PACE_CUDA
+#include "pace/gpu/cuda/cuda_graph.hpp"
+#endif
+
+namespace pace::benches::operators {
+
+#ifdef PACE_CUDA
+
+class CudaGraphExecutable final : public Executable {
+ public:
+  CudaGraphExecutable(int device, std::shared_ptr<Executable> inner)
+      : device_(device), graphed_(device_, Run{std::move(inner)}) {}
+
+  [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override { return graphed_(tensors); }
+
+ private:
+  struct Run {
+    std::shared_ptr<Executable> inner;
+    c10::IValue operator()(const std::vector<at::Tensor>& tensors) const { return inner->run(tensors); }
+  };
+  cuda::CudaDevice device_;
+  cuda::CudaGraphed<Run> graphed_;
+};
+
+#endif  // PACE_CUDA
+
+class CudaGraphBackend final : public Backend {
+ public:
+  /// `inner` must outlive this.
+  CudaGraphBackend(std::string name, Backend& inner) : name_(std::move(name)), inner_(inner) {}
+
+  [[nodiscard]] std::string name() const override { return name_; }
+
+  /// Throws `Refused` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first call.
+  [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
+    if (call.tensors().empty() || !call.tensors().front().is_cuda())
+      throw Refused("a CUDA graph holds what a GPU does; the operands of " + call.name() + " are not on one");
+#ifdef PACE_CUDA
+    return std::make_unique<CudaGraphExecutable>(call.tensors().front().device().index(), inner_.prepare(call));
+#else
+    throw Refused("this program was built without CUDA: build it with --config=cuda");
+#endif
+  }
+  void prepare_all(std::span<const OperatorCall* const> calls) override { inner_.prepare_all(calls); }
+  [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) override {
+    return inner_.compile_seconds(call);
+  }
+
+ private:
+  std::string name_;
+  Backend& inner_;
+};
+
+}  // namespace pace::benches::operators

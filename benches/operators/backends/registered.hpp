@@ -1,0 +1,63 @@
+// Implementations of operators that other source files of a program register.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benches/operators/backends/backend.hpp"
+#include "benches/operators/backends/functor.hpp"
+
+namespace pace::benches::operators {
+
+namespace detail {
+
+using Registration = std::function<void(FunctorBackend&)>;
+
+/// By the back end's name. Filled before main() begins. A type of its own: where a function's type has std::string in
+/// it, GCC and Clang name its static variables differently, and a program of both compilers' objects would have two.
+struct Registrations {
+  std::map<std::string, std::vector<Registration>> by_backend;
+};
+
+[[nodiscard]] inline Registrations& registrations() {
+  static Registrations all;
+  return all;
+}
+
+}  // namespace detail
+
+/// Makes `function` the implementation of an operator in the back end of that name, which every registry then has. What
+/// it takes and returns: see FunctorBackend. Returns true, so that it can stand outside of functions.
+template <class F>
+bool register_implementation(const std::string& backend, const std::string& op, F function) {
+  detail::registrations().by_backend[backend].push_back(
+      [op, function = std::move(function)](FunctorBackend& added) { added.implement(op, function); });
+  return true;
+}
+
+/// Throws InputError where a name is taken.
+inline void add_registered(BackendRegistry& registry) {
+  for (const auto& [name, functions] : detail::registrations().by_backend) {
+    auto backend = std::make_unique<FunctorBackend>(name);
+    for (const auto& add : functions) add(*backend);
+    registry.add(std::move(backend));
+  }
+}
+
+}  // namespace pace::benches::operators
+
+#define PACE_DETAIL_JOIN(a, b) a##b
+#define PACE_DETAIL_UNIQUE(name, line) PACE_DETAIL_JOIN(name, line)
+
+/// In any source file of a program that replays operators:
+///
+///     PACE_OPERATOR("mine", "aten.add.Tensor", [](const at::Tensor& a, const at::Tensor& b) { return my_add(a, b); });
+///
+/// and `--backends eager,mine` compares it.
+#define PACE_OPERATOR(backend, op, ...)                                             \
+  [[maybe_unused]] static const bool PACE_DETAIL_UNIQUE(pace_registered_, __LINE__) = \
+      ::pace::benches::operators::register_implementation(backend, op, __VA_ARGS__)

@@ -1,0 +1,61 @@
+// Back end `static_runtime`: the call by LibTorch's Static Runtime, which plans memory ahead of the calls.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "benches/operators/backends/backend.hpp"
+#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/backends/torchscript.hpp"
+
+#if __has_include(<torch/csrc/jit/runtime/static/impl.h>)
+#include <torch/csrc/jit/runtime/static/impl.h>
+#define PACE_HAS_STATIC_RUNTIME 1
+#else
+#define PACE_HAS_STATIC_RUNTIME 0
+#endif
+
+namespace pace::benches::operators {
+
+#if PACE_HAS_STATIC_RUNTIME
+class StaticRuntimeExecutable final : public Executable {
+ public:
+  explicit StaticRuntimeExecutable(const torch::jit::Module& module) : module_(module) {}
+
+  [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
+    return module_(std::vector<c10::IValue>(tensors.begin(), tensors.end()));
+  }
+
+ private:
+  torch::jit::StaticModule module_;
+};
+#endif
+
+class StaticRuntimeBackend final : public Backend {
+ public:
+  [[nodiscard]] std::string name() const override { return "static_runtime"; }
+
+  /// Throws `Refused` on a GPU, for calls that TorchScript cannot express, and for those that write to their inputs,
+  /// which Static Runtime may reorder.
+  [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
+#if PACE_HAS_STATIC_RUNTIME
+    for (const auto& tensor : call.tensors())
+      if (!tensor.is_cpu()) throw Refused("Static Runtime runs on the CPU only");
+    if (call.mutates_inputs()) throw Refused("Static Runtime takes no operator that writes to its inputs, as " + call.name() + " does");
+    auto module = to_torchscript(call);
+    module.eval();
+    try {
+      return std::make_unique<StaticRuntimeExecutable>(module);
+    } catch (const c10::Error& error) {
+      throw Refused("Static Runtime cannot run " + call.name() + ": " + error.what_without_backtrace());
+    }
+#else
+    throw Refused("this LibTorch has no Static Runtime, for " + call.name());
+#endif
+  }
+};
+
+}  // namespace pace::benches::operators

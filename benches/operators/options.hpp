@@ -1,0 +1,90 @@
+// What an operator bench replays, and with which back ends.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <c10/core/ScalarType.h>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/dtype.hpp"
+#include "pace/inputs/scalar_type.hpp"
+
+namespace pace::benches::operators {
+
+/// Which recorded operators are left out before anything is tried.
+enum class SkipRules {
+  none,      ///< none: what cannot run is refused when its turn comes, with the reason
+  upstream,  ///< those that PyTorch's operatorbench leaves out (see benches::operators::skip_operator), and embeddings
+};
+
+struct ReplayOptions {
+  /// One file of recorded inputs, or a directory of them; at most one is given. With neither, the caller's default.
+  std::string inp_file, suite_dir;
+  /// `all`, or names such as `aten.add.Tensor`, separated by commas.
+  std::string op = "all";
+  SkipRules skip_rules = SkipRules::none;
+  /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see inputs::generate), and
+  /// `recorded` says so.
+  std::string dtype = "float32";
+  std::string device = "cpu";
+  /// Samples per operator: the first `start_idx` are left out, then at most `max_samples` are taken.
+  std::size_t max_samples = 15;
+  std::size_t start_idx = 0;
+  /// Back ends by name, separated by commas; the first is the baseline.
+  std::string backends = "eager,torchscript,aot_inductor";
+  /// A candidate that is proven to take more than this many times the baseline's time fails. None: speed decides
+  /// nothing.
+  std::optional<double> no_slower_than;
+  /// Operators to which that does not apply: their speed is reported only.
+  std::set<std::string> reported;
+  /// Directories of compiled packages to look in before compiling.
+  std::vector<std::string> packages;
+  /// Tensors of four dimensions are given in channels-last memory format.
+  bool channels_last = false;
+  /// Correctness alone: as operatorbench asks for it, by cosine, with the fewest rounds that make a time.
+  bool accuracy_only = false;
+  /// Rounds at most, as so many cycles of all back ends; none: as the budget goes.
+  std::optional<std::size_t> repeats;
+  /// Where a trace of each operator goes, by LibTorch's profiler, in a pass of its own; empty: no traces.
+  std::string traces;
+};
+
+/// The parts of a comma-separated list, none of them empty; commas in brackets do not separate. Throws InputError naming
+/// `option` otherwise.
+[[nodiscard]] inline std::vector<std::string> split_list(std::string_view list, std::string_view option) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    std::size_t comma = begin;
+    for (int depth = 0; comma < list.size() && (list[comma] != ',' || depth > 0); ++comma)
+      depth += list[comma] == '[' ? 1 : list[comma] == ']' ? -1 : 0;
+    if (comma == begin)
+      throw InputError({}, std::string(option) + ": expected names separated by commas, found an empty one in '" +
+                               std::string(list) + "'");
+    parts.emplace_back(list.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
+/// `float32`, or the abbreviation `f32`; none for `recorded`. Throws InputError that lists the floating types.
+[[nodiscard]] inline std::optional<at::ScalarType> parse_dtype(std::string_view name) {
+  if (name == "recorded") return std::nullopt;
+  for (const auto dtype : {corpus::DType::f32, corpus::DType::f16, corpus::DType::bf16, corpus::DType::f64})
+    if (name == corpus::abbreviation(dtype) || name == corpus::torch_name(dtype)) return inputs::scalar_type(dtype);
+  throw InputError({}, "--dtype: expected float32, float16, bfloat16, float64 or recorded, found '" + std::string(name) + "'");
+}
+
+/// Throws InputError that lists the rules.
+[[nodiscard]] inline SkipRules parse_skip_rules(std::string_view name) {
+  if (name == "none") return SkipRules::none;
+  if (name == "upstream") return SkipRules::upstream;
+  throw InputError({}, "--skip-rules: expected none or upstream, found '" + std::string(name) + "'");
+}
+
+}  // namespace pace::benches::operators

@@ -1,0 +1,267 @@
+// Replay: recorded operator calls, every back end side by side.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/check/check_options.hpp"
+#include "pace/timing/wall.hpp"
+#include "pace/compare/comparison.hpp"
+#include "pace/core/activity.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "benches/operators/channels_last.hpp"
+#include "benches/operators/make_call.hpp"
+#include "benches/operators/options.hpp"
+#include "benches/operators/profile.hpp"
+#include "benches/operators/refusal.hpp"
+#include "benches/operators/selection.hpp"
+#include "benches/operators/slow_compile.hpp"
+#include "benches/operators/backends/backend.hpp"
+#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/backends/valid_inputs.hpp"
+
+namespace pace::benches::operators {
+
+/// Hears of a replay as it goes.
+class ReplayListener {
+ public:
+  virtual ~ReplayListener() = default;
+  virtual void begin(const Selected& /*selected*/) {}
+  /// Called for each sample with its result, which may be one of refusals only.
+  virtual void result(const Selected& selected, std::size_t offset, const Result& result) = 0;
+  /// `elapsed` since begin(), packages and checks included.
+  virtual void end(const Selected& /*selected*/, Nanoseconds /*elapsed*/) {}
+};
+
+class Replay {
+ public:
+  /// Throws InputError for a back end that is not known, or named twice.
+  Replay(ReplayOptions options, benches::operators::BackendRegistry& registry, std::size_t samples_at_once = 128)
+      : options_(std::move(options)), samples_at_once_(samples_at_once), names_(split_list(options_.backends, "--backends")) {
+    for (const auto& name : names_) {
+      if (std::ranges::count(names_, name) > 1)
+        throw InputError({}, "--backends: '" + name + "' is named twice; expected each once");
+      backends_.push_back(&registry.find(name));
+    }
+  }
+
+  /// Compares the back ends on every selected sample, one after another, with the options of run_context(). A sample
+  /// that cannot be run is a result too; nothing ends the replay. Back ends that compile are asked for some operators'
+  /// samples at a time, many at once, before these are measured.
+  void run(const std::vector<Selected>& selection, ReplayListener& listener) {
+    for (std::size_t begin = 0; begin < selection.size();) {
+      std::size_t end = begin, samples = 0;
+      do samples += selection[end++].samples.size();
+      while (end < selection.size() && samples + selection[end].samples.size() <= samples_at_once_);
+      prepare(std::span(selection).subspan(begin, end - begin));
+      for (; begin < end; ++begin) run_operator(selection[begin], listener);
+    }
+  }
+
+  /// Time that making inputs took so far.
+  [[nodiscard]] Nanoseconds making_inputs() const { return making_inputs_; }
+
+ private:
+  void prepare(std::span<const Selected> selection) {
+    std::vector<std::unique_ptr<benches::operators::OperatorCall>> calls;
+    for (const auto& selected : selection)
+      for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
+        const std::string name = case_name(selected, offset);
+        if (is_known(name)) continue;
+        const AtWork at_work(name);
+        try {
+          calls.push_back(std::make_unique<benches::operators::OperatorCall>(announced_call_of(selected, offset)));
+        } catch (const Error&) {  // says so when its turn comes
+        }
+      }
+    std::vector<const benches::operators::OperatorCall*> pointers;
+    for (const auto& call : calls) pointers.push_back(call.get());
+    if (!pointers.empty())
+      for (auto* backend : backends_) backend->prepare_all(pointers);
+  }
+
+  void run_operator(const Selected& selected, ReplayListener& listener) {
+    timing::WallClock clock;
+    const Nanoseconds start = clock.now();
+    listener.begin(selected);
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
+      listener.result(selected, offset, run_sample(selected, offset));
+    if (!options_.traces.empty()) trace(selected);
+    listener.end(selected, clock.now() - start);
+  }
+
+  [[nodiscard]] Result run_sample(const Selected& selected, std::size_t offset) {
+    const std::string name = case_name(selected, offset);
+    const AtWork at_work(name);
+    const std::string inputs = inputs_of(selected, offset);
+    if (Result known; run_context().recall(name, inputs, known)) {
+      run_context().publish(known);
+      return known;
+    }
+    const auto fates = fates_of(name);
+    for (const auto& fate : fates)  // making the inputs ended an earlier process
+      if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
+    try {
+      return compare_backends(name, inputs, call_of(selected, offset, copies()), fates);
+    } catch (const std::exception& error) {
+      return published(refusal(name, names_, error.what()));
+    }
+  }
+
+  [[nodiscard]] benches::operators::OperatorCall call_of(const Selected& selected, std::size_t offset, std::size_t copies) {
+    timing::WallClock clock;
+    const Nanoseconds start = clock.now();
+    auto call = make_call(selected.op->name, selected.samples[offset], generate_options(), copies);
+    if (options_.channels_last) call = channels_last(call);
+    making_inputs_ += clock.now() - start;
+    return call;
+  }
+
+  [[nodiscard]] benches::operators::OperatorCall announced_call_of(const Selected& selected, std::size_t offset) {
+    timing::WallClock clock;
+    const Nanoseconds start = clock.now();
+    auto call = make_announced_call(selected.op->name, selected.samples[offset], generate_options(), copies(),
+                                    options_.channels_last);
+    making_inputs_ += clock.now() - start;
+    return call;
+  }
+
+  [[nodiscard]] inputs::GenerateOptions generate_options() const {
+    return operators::generate_options(options_, run_context().options.seed);
+  }
+
+  /// Sets of inputs that a comparison holds: the call's, the ones to restore them from, one for each back end.
+  [[nodiscard]] std::size_t copies() const { return backends_.size() + 2; }
+
+  /// How back ends ended earlier processes of this run on that sample, while they were loaded or run.
+  [[nodiscard]] static std::vector<RunContext::Fate> fates_of(const std::string& name) {
+    std::vector<RunContext::Fate> fates;
+    RunContext::Fate fate;
+    while (run_context().recollection != nullptr && run_context().recollection->next_fate(name, fate))
+      fates.push_back(fate);
+    return fates;
+  }
+
+  /// The recorded line, and what the options make of it.
+  [[nodiscard]] std::string inputs_of(const Selected& selected, std::size_t offset) const {
+    return selected.op->name + ' ' + selected.samples[offset].text + " as " + options_.dtype + " on " + options_.device +
+           (options_.channels_last ? ", channels last" : "");
+  }
+
+  [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs,
+                                        const benches::operators::OperatorCall& call, const std::vector<RunContext::Fate>& fates) {
+    auto comparison = pace::compare(name, call.tensors());
+    comparison.inputs(inputs);
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      const auto fate = std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::Fate::implementation);
+      if (fate != fates.end()) {
+        if (i == 0) return published(without_baseline(name, *fate));
+        comparison.refused(names_[i], fate->message, fate->outcome);
+        continue;
+      }
+      std::shared_ptr<benches::operators::Executable> executable;
+      try {
+        executable = make_ready(i, call);
+      } catch (const std::exception& error) {
+        if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what()));
+        comparison.refused(names_[i], error.what());
+        continue;
+      }
+      const auto run = [executable](const std::vector<at::Tensor>& tensors) { return executable->run(tensors); };
+      if (i == 0) comparison.baseline(names_[i], run);
+      else comparison.candidate(names_[i], run);
+    }
+    if (options_.no_slower_than && !options_.reported.contains(call.name()))
+      comparison.expect(NoSlowerThan(*options_.no_slower_than));
+    settle(comparison, benches::operators::result_is_uninitialised(call.name()));
+    return comparison.note(call.signature()).run();
+  }
+
+  [[nodiscard]] Result without_baseline(const std::string& name, const RunContext::Fate& fate) const {
+    Result result = refusal(name, names_, "there is no baseline to compare with: '" + names_[0] + "' " +
+                                              to_string(fate.outcome) + ": " + fate.message);
+    result.implementations[0].outcome = fate.outcome;
+    result.implementations[0].message = fate.message;
+    return result;
+  }
+
+  /// `uninitialised`: outputs hold nothing, so they are timed and reported as unchecked.
+  template <class Comparison>
+  void settle(Comparison& comparison, bool uninitialised) const {
+    Options options = run_context().options;
+    check::CheckOptions check;
+    if (options_.repeats) options.max_rounds = *options_.repeats * backends_.size();
+    if (options_.accuracy_only) {
+      options.max_rounds = backends_.size();
+      options.figures = 0;
+      check.method = check::CheckOptions::Method::cosine;
+      check.equal_nan = true;
+    }
+    if (uninitialised) check.method = check::CheckOptions::Method::none;
+    if (options_.accuracy_only || uninitialised) comparison.check(check);
+    comparison.options(options);
+  }
+
+  [[nodiscard]] std::unique_ptr<benches::operators::Executable> make_ready(std::size_t backend, const benches::operators::OperatorCall& call) {
+    activity()->running(static_cast<std::int64_t>(backend));
+    timing::WallClock clock;
+    auto ready = prepare_timed(*backends_[backend], call,
+                               [&] { return std::chrono::duration<double>(clock.now()).count(); });
+    if (const auto line = slow_compile_line(ready.compile_seconds, names_[backend])) std::cerr << *line << std::endl;
+    return std::move(ready.executable);
+  }
+
+  /// Runs everything that can be run once more, for the trace alone.
+  void trace(const Selected& selected) {
+    try {
+      OperatorTrace trace(options_.traces, selected.op->name);
+      for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
+        const std::string name = case_name(selected, offset);
+        if (!fates_of(name).empty()) continue;
+        const AtWork at_work(name);
+        try {
+          const auto call = call_of(selected, offset, 1);
+          std::vector<std::unique_ptr<benches::operators::Executable>> models;
+          for (auto* backend : backends_) try {
+              models.push_back(backend->prepare(call));
+            } catch (const Refused&) {  // its row says so
+            }
+          run_for_trace(offset, models, call.tensors());
+        } catch (const std::exception& error) {
+          std::cerr << "no trace of " << case_name(selected, offset) << ": " << error.what() << std::endl;
+        }
+      }
+      trace.save();
+    } catch (const Refused& error) {
+      std::cerr << "no trace of " << selected.op->name << ": " << error.what() << std::endl;
+    }
+  }
+
+  [[nodiscard]] static bool is_known(const std::string& name) {
+    return run_context().recollection != nullptr && run_context().recollection->knows(name);
+  }
+
+  [[nodiscard]] static Result published(Result result) {
+    run_context().publish(result);
+    return result;
+  }
+
+  ReplayOptions options_;
+  /// Enough that starting a compiler is a small part of it, few enough that results come early.
+  std::size_t samples_at_once_;
+  std::vector<std::string> names_;
+  std::vector<benches::operators::Backend*> backends_;
+  Nanoseconds making_inputs_{};
+};
+
+}  // namespace pace::benches::operators

@@ -1,0 +1,83 @@
+// Which operators and samples of a corpus are replayed, and what is said about the rest.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <c10/core/DeviceType.h>
+
+#include "pace/core/error.hpp"
+#include "pace/corpus/corpus.hpp"
+#include "pace/corpus/embedding.hpp"
+#include "benches/operators/options.hpp"
+#include "benches/operators/backends/skip.hpp"
+
+namespace pace::benches::operators {
+
+/// The samples of one operator that are replayed, with their numbers in the recorded list.
+struct Selected {
+  const corpus::OperatorSamples* op = nullptr;
+  std::size_t first = 0;
+  std::span<const corpus::Sample> samples;
+};
+
+/// `aten.add.Tensor[3]`: the operator and the number of the sample in its recorded list, from 0, or its own name.
+[[nodiscard]] inline std::string case_name(const Selected& selected, std::size_t offset) {
+  const std::string& label = selected.samples[offset].label;
+  return selected.op->name + '[' + (label.empty() ? std::to_string(selected.first + offset) : label) + ']';
+}
+
+/// Whether the rules leave the operator out of a run on that kind of device; `say` gets a line for it unless that is
+/// silent.
+[[nodiscard]] inline bool leave_out(const std::string& op, SkipRules rules, c10::DeviceType device,
+                                    const std::function<void(const std::string&)>& say) {
+  if (rules == SkipRules::none) return false;
+  if (corpus::yields_no_inputs(op)) {
+    say("Skipping " + op + ": " + std::string(corpus::no_inputs_warning));
+    return true;
+  }
+  const auto decision = benches::operators::skip_operator(op, benches::operators::has_kernel_on(device));
+  if (decision.skip && !decision.message.empty()) say(decision.message);
+  return decision.skip;
+}
+
+/// Operators in the corpus' order: those that `options.op` names, less those that the skip rules leave out, each with
+/// the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that is left out and not
+/// silently so. Throws InputError when a named operator is not in the corpus, or when nothing is left.
+[[nodiscard]] inline std::vector<Selected> select(const corpus::Corpus& corpus, const ReplayOptions& options,
+                                                  const std::function<void(const std::string&)>& say) {
+  std::vector<std::string> wanted;
+  if (options.op != "all") wanted = split_list(options.op, "--op");
+  for (const auto& name : wanted) {
+    if (corpus.find(name) != nullptr) continue;
+    // Names that share the operator without its overload are what a typing error usually meant.
+    const std::string stem = name.substr(0, name.rfind('.'));
+    std::string alike;
+    for (const auto& op : corpus.operators())
+      if (op.name.starts_with(stem)) alike += (alike.empty() ? "; it has " : ", ") + op.name;
+    throw InputError({}, "--op: the recorded inputs have no operator '" + name + "'" + alike);
+  }
+
+  // No more than its kind: whether the device is there does not matter here.
+  const c10::DeviceType device = options.device.starts_with("cuda") ? c10::kCUDA : c10::kCPU;
+  std::vector<Selected> selection;
+  for (const auto& op : corpus.operators()) {
+    if (!wanted.empty() && std::ranges::find(wanted, op.name) == wanted.end()) continue;
+    if (leave_out(op.name, options.skip_rules, device, say)) continue;
+    const std::size_t first = std::min(options.start_idx, op.samples.size());
+    const std::size_t count = std::min(options.max_samples, op.samples.size() - first);
+    if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
+  }
+  if (selection.empty())
+    throw InputError({}, "nothing to replay: --op " + options.op + ", --start-idx " + std::to_string(options.start_idx) +
+                             ", --max-samples " + std::to_string(options.max_samples) +
+                             " and the skip rules leave no sample of " + std::to_string(corpus.operators().size()) +
+                             " recorded operators");
+  return selection;
+}
+
+}  // namespace pace::benches::operators

@@ -1,0 +1,200 @@
+// SuiteReport: operatorbench's lines and table, one row an operator, with what pace adds to them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/core/output_file.hpp"
+#include "pace/core/units.hpp"
+#include "benches/operators/replay.hpp"
+#include "benches/operators/selection.hpp"
+#include "benches/operators/suite_summary.hpp"
+#include "pace/report/csv_field.hpp"
+#include "pace/report/text.hpp"
+
+namespace pace::benches::operators {
+
+/// Hears a replay, prints a line per operator when it is done, and keeps the table in a file.
+///
+/// The file's columns are those of PyTorch's operatorbench: `operator`; for each candidate, and for `a/b` where there are
+/// exactly two, the 20th, 50th and 80th percentile of the speed-ups over the samples (of `a/b`: time of a over time of
+/// b); `elapsed` in seconds; mean times of the baseline and each candidate, here in milliseconds on every device. Then
+/// pace's own: recorded calls; samples; for each back end, how many of them it was measured on; for each candidate the
+/// speed-up weighted by recorded calls; why somebody was not measured. What does not exist is empty.
+class SuiteReport final : public ReplayListener {
+ public:
+  /// `path`: the file; empty: none. Throws Error if it cannot be written. `total`: samples of the whole replay.
+  SuiteReport(std::vector<std::string> backends, const std::string& path, std::size_t operators, std::size_t total,
+              std::ostream& out, std::ostream& progress)
+      : names_(std::move(backends)), operators_(operators), total_(total), out_(out), progress_(progress) {
+    start_ = clock_.now();
+    if (path.empty()) return;
+    file_ = std::make_unique<OutputFile>(path);
+    file_->begin_with(header());
+  }
+
+  void begin(const Selected& selected) override {
+    current_.emplace(selected.op->name, names_);
+    std::string line = '[' + std::to_string(done_.size() + 1) + '/' + std::to_string(operators_) + "] " +
+                       selected.op->name + ", " + std::to_string(selected.samples.size()) +
+                       (selected.samples.size() == 1 ? " sample" : " samples");
+    // Samples that were recalled took no time, and say nothing of those to come.
+    if (measured_ > 0) {
+      const Nanoseconds each = (clock_.now() - start_) / static_cast<double>(measured_);
+      line += "; about " + duration(each * static_cast<double>(total_ - seen_)) + " left";
+    }
+    progress_ << line << std::endl;
+  }
+
+  void result(const Selected& selected, std::size_t offset, const Result& result) override {
+    ++seen_;
+    if (!result.recalled) ++measured_;
+    if (result.recalled) recalled_elapsed_ += result.elapsed;
+    current_->add(result, selected.samples[offset].count);
+  }
+
+  void end(const Selected& /*selected*/, Nanoseconds elapsed) override {
+    current_->elapsed = elapsed + std::exchange(recalled_elapsed_, {});
+    out_ << line(*current_) << std::endl;
+    if (file_) file_->append(row(*current_));
+    done_.push_back(*std::move(current_));
+    current_.reset();
+  }
+
+  /// After the last operator: the suite as a whole, and who was not measured. `making_inputs`: time that took.
+  void finish(const std::string& suite, Nanoseconds making_inputs) {
+    std::size_t ran = 0;
+    for (const auto& each : done_) ran += each.ran();
+    out_ << '\n' << report::printable(suite) << ": " << done_.size() << " operators, " << ran << " ran, " << done_.size() - ran
+         << " refused or failed\n";
+    for (const auto& each : suite_speedups(done_)) {
+      out_ << "  " << each.name << " over " << names_[0] << ": " << format_factor(each.geometric_mean)
+           << " (geometric mean of the medians of " << each.operators << " operators; 20th, 50th, 80th percentile "
+           << format_factor(each.quantiles.q20) << ", " << format_factor(each.quantiles.q50) << ", "
+           << format_factor(each.quantiles.q80) << ")";
+      if (const auto weighted = each.weighted.speedup())
+        out_ << ", " << format_factor(*weighted) << " weighted by recorded calls ("
+             << format_time(each.weighted.baseline) << " of " << names_[0] << ')';
+      out_ << '\n';
+    }
+    for (const auto& each : done_)
+      for (const auto& backend : each.backends) {
+        if (backend.others.empty()) continue;
+        out_ << "  " << each.op << ": " << backend.name << ' ' << counts(backend) << ": "
+             << report::printable(first_line(backend.why)) << '\n';
+      }
+    const Nanoseconds elapsed = clock_.now() - start_;
+    out_ << "  " << duration(elapsed) << ", of which making inputs took " << duration(making_inputs) << std::endl;
+    if (!file_) return;
+    file_->close();
+    out_ << "Wrote " << report::printable(file_->path()) << std::endl;
+  }
+
+ private:
+  [[nodiscard]] bool pairs() const { return names_.size() == 3; }
+  [[nodiscard]] std::string pair_name() const { return names_[1] + '/' + names_[2]; }
+
+  [[nodiscard]] std::string header() const {
+    std::string text = "operator";
+    const auto percentiles = [&](const std::string& name) {
+      for (const char* each : {"20th", "50th", "80th"}) text += ',' + report::csv_field(name + ' ' + each);
+    };
+    for (std::size_t i = 1; i < names_.size(); ++i) percentiles(names_[i]);
+    if (pairs()) percentiles(pair_name());
+    text += ",elapsed";
+    for (const auto& name : names_) text += ',' + report::csv_field(name + " abs");
+    text += ",calls,samples";
+    for (const auto& name : names_) text += ',' + report::csv_field(name + " measured");
+    for (std::size_t i = 1; i < names_.size(); ++i) text += ',' + report::csv_field(names_[i] + " weighted");
+    return text + ",why\n";
+  }
+
+  [[nodiscard]] std::string row(const OperatorSummary& summary) const {
+    std::string text = report::csv_field(summary.op), why;
+    const auto percentiles = [&](const std::vector<double>& values) {
+      if (values.empty()) {
+        text += ",,,";
+        return;
+      }
+      const auto found = quantiles(values);
+      for (const double each : {found.q20, found.q50, found.q80}) text += ',' + format_fixed(each, 6);
+    };
+    for (std::size_t i = 1; i < summary.backends.size(); ++i) percentiles(summary.backends[i].speedups);
+    if (pairs()) percentiles(summary.ratios);
+    text += ',' + format_fixed(summary.elapsed.count() * 1e-9, 6);
+    for (const auto& each : summary.backends) {
+      const auto mean = each.mean_milliseconds();
+      text += ',' + (mean ? format_fixed(*mean, 8) : "");
+    }
+    text += ',' + std::to_string(summary.calls) + ',' + std::to_string(summary.samples);
+    for (const auto& each : summary.backends) {
+      text += ',' + std::to_string(each.measured);
+      if (!each.others.empty())
+        why += (why.empty() ? "" : "; ") + each.name + ' ' + counts(each) + ": " + first_line(each.why);
+    }
+    for (std::size_t i = 1; i < summary.backends.size(); ++i) {
+      const auto weighted = summary.backends[i].weighted.speedup();
+      text += ',' + (weighted ? format_fixed(*weighted, 6) : "");
+    }
+    return text + ',' + report::csv_field(why) + '\n';
+  }
+
+  /// As operatorbench prints it, and on how many samples nobody failed.
+  [[nodiscard]] std::string line(const OperatorSummary& summary) const {
+    std::string text = summary.op + ": ";
+    const auto factors = [&](const std::string& name, const std::vector<double>& values) {
+      if (values.empty()) return;
+      const auto found = quantiles(values);
+      text += name + '=' + format_fixed(found.q50, 4) + "x (" + format_fixed(found.q20, 4) + '-' +
+              format_fixed(found.q80, 4) + ") ";
+    };
+    for (std::size_t i = 1; i < summary.backends.size(); ++i)
+      factors(summary.backends[i].name, summary.backends[i].speedups);
+    if (pairs()) factors(pair_name(), summary.ratios);
+    text += "took " + format_fixed(summary.elapsed.count() * 1e-9, 0) + 's';
+    for (const auto& each : summary.backends)
+      if (!each.others.empty()) text += ", " + each.name + ' ' + counts(each);
+    return text;
+  }
+
+  /// `refused on 2 of 15, crashed on 1 of 15`.
+  [[nodiscard]] static std::string counts(const BackendSummary& backend) {
+    std::size_t samples = backend.measured;
+    for (const auto& [outcome, count] : backend.others) samples += count;
+    std::string text;
+    for (const auto& [outcome, count] : backend.others)
+      text += (text.empty() ? "" : ", ") + std::string(to_string(outcome)) + " on " + std::to_string(count) + " of " +
+              std::to_string(samples);
+    return text;
+  }
+
+  [[nodiscard]] static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+  /// `3 h 12 min`, `12 min`, `7 s`.
+  [[nodiscard]] static std::string duration(Nanoseconds time) {
+    const auto seconds = static_cast<std::int64_t>(time.count() * 1e-9 + 0.5);
+    if (seconds < 60) return std::to_string(seconds) + " s";
+    const std::int64_t minutes = (seconds + 30) / 60;
+    if (minutes < 60) return std::to_string(minutes) + " min";
+    return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
+  }
+
+  std::vector<std::string> names_;
+  std::size_t operators_, total_;
+  std::ostream &out_, &progress_;
+  timing::WallClock clock_;
+  Nanoseconds start_{}, recalled_elapsed_{};
+  std::size_t seen_ = 0, measured_ = 0;
+  std::unique_ptr<OutputFile> file_;
+  std::optional<OperatorSummary> current_;
+  std::vector<OperatorSummary> done_;
+};
+
+}  // namespace pace::benches::operators

@@ -1,0 +1,71 @@
+// Bazel's side of the process: its environment variables and the file that betrays an early exit.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace pace {
+
+/// The value of an environment variable; empty if it is not set.
+[[nodiscard]] inline std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Whether `bazel test` started this process. Bazel says so by BAZEL_TEST from version 5.2 on; older ones are known by
+/// two variables that every test gets.
+[[nodiscard]] inline bool under_bazel() {
+  return !environment_variable("BAZEL_TEST").empty() ||
+         (!environment_variable("TEST_SRCDIR").empty() && !environment_variable("TEST_TIMEOUT").empty());
+}
+
+/// Catch2 follows Bazel's variables (filter, shards, XML) only where BAZEL_TEST is set.
+inline void tell_catch2_of_bazel() {
+  if (under_bazel()) ::setenv("BAZEL_TEST", "1", 0);
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string inside(const std::string& folder, const std::string& path) {
+  return (std::filesystem::path(folder) / path).string();
+}
+
+}  // namespace detail
+
+/// A path that a person typed. `bazel run` starts programs in their runfiles, so a relative path is taken from where
+/// the person stood. Elsewhere it is left as it is.
+[[nodiscard]] inline std::string user_path(const std::string& path) {
+  const std::string stood_in = environment_variable("BUILD_WORKING_DIRECTORY");
+  return stood_in.empty() || path.empty() ? path : detail::inside(stood_in, path);
+}
+
+/// Where `bazel test` keeps files that a test leaves; empty outside of it.
+[[nodiscard]] inline std::string undeclared_outputs() { return environment_variable("TEST_UNDECLARED_OUTPUTS_DIR"); }
+
+/// As user_path; inside `bazel test` a relative path is taken from the undeclared outputs, because the working
+/// directory is thrown away with the sandbox.
+[[nodiscard]] inline std::string output_path(const std::string& path) {
+  if (!environment_variable("BUILD_WORKING_DIRECTORY").empty()) return user_path(path);
+  return undeclared_outputs().empty() ? path : detail::inside(undeclared_outputs(), path);
+}
+
+/// Exists while tests run: if something calls exit(0) half-way, the file stays behind and Bazel fails the test.
+class PrematureExitFile {
+ public:
+  PrematureExitFile() : path_(environment_variable("TEST_PREMATURE_EXIT_FILE")) {
+    if (!path_.empty()) std::ofstream(path_) << '0';
+  }
+  PrematureExitFile(const PrematureExitFile&) = delete;
+  PrematureExitFile& operator=(const PrematureExitFile&) = delete;
+  ~PrematureExitFile() {
+    if (!path_.empty()) std::remove(path_.c_str());
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace pace

@@ -1,0 +1,168 @@
+// ComparisonClock: what pace::compare times operands on a GPU with.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "pace/check/out_of_memory.hpp"
+#include "pace/gpu/capture.hpp"
+#include "pace/gpu/figures.hpp"
+#include "pace/timing/gpu_reading.hpp"
+#include "pace/gpu/owned.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/result.hpp"
+#include "pace/gpu/cuda/cache_settings.hpp"
+#include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/cuda/escape.hpp"
+#include "pace/gpu/cuda/facts.hpp"
+#include "pace/gpu/cuda/limits.hpp"
+#include "pace/gpu/cuda/memory.hpp"
+#include "pace/gpu/cuda/nvml.hpp"
+
+namespace pace::cuda {
+
+/// Knows the GPU's memory and its driver besides. `device` must outlive it.
+class ComparisonClock : public gpu::FigureClock<CudaDevice> {
+ public:
+  explicit ComparisonClock(CudaDevice& device)
+      : gpu::FigureClock<CudaDevice>(device),
+        device_(device),
+        nvml_(Nvml::open(pci_address(device))),
+        cache_settings_(read_cache_settings(device)) {}
+
+  /// `NVIDIA H200`.
+  [[nodiscard]] std::string device_name() const { return device_.name(); }
+
+  /// In bytes.
+  [[nodiscard]] std::int64_t available_memory() const { return cuda::available_memory(device_.index()); }
+
+  /// Of one call of `call`, which returns what lives on after it.
+  template <class F>
+  [[nodiscard]] DeviceMemory memory_of(F&& call) {
+    return measure_memory(device_, call);
+  }
+
+  /// By the profiler. None unless two calls count the same.
+  template <class F>
+  [[nodiscard]] std::optional<DeviceCounts> device_counts_of(F&& call) {
+    // Starting and stopping a recording makes calls of its own.
+    const DeviceCounts nothing = recorded([] {});
+    const auto count = [&] {
+      DeviceCounts counts = recorded(call);
+      counts.kernels -= nothing.kernels;
+      counts.launches -= nothing.launches;
+      counts.synchronisations -= nothing.synchronisations;
+      return counts;
+    };
+    DeviceCounts counts = count();
+    if (count() != counts) return std::nullopt;
+    try {
+      const auto graph = gpu::capture(device_, device_.capture_stream(), call);
+      counts.graph_nodes = static_cast<std::int64_t>(graph.get()->nodes());
+    } catch (const std::exception&) {
+      device_.synchronise();
+    }
+    return counts;
+  }
+
+  /// What is wrong if work of `call` gets away from the stream that is timed, or it changes the cache for others. For about a tenth of a second at most,
+  /// or four calls.
+  template <class F>
+  [[nodiscard]] std::optional<std::string> find_escape(F&& call) {
+    device_.synchronise();
+    const Nanoseconds start = device_.now();
+    call();
+    device_.synchronise();
+    const Nanoseconds each = device_.now() - start;
+    constexpr Nanoseconds most = std::chrono::milliseconds(30);
+    auto escape = cuda::find_escape(device_, call, static_cast<int>(std::clamp(most / each, 1.0, 100.0)));
+    if (escape || read_cache_settings(device_) == cache_settings_) return escape;
+    restore_cache_settings(device_, cache_settings_);
+    return "it left memory marked to stay in the L2, for whoever comes next; expected it to put back the stream's access "
+           "policy and the device's limit";
+  }
+
+  /// Puts the current stream back when it goes.
+  [[nodiscard]] auto keep_stream() {
+    return gpu::OnStream<CudaDevice>(device_, device_.current_stream());
+  }
+
+  /// Says how near a row comes to what this GPU was measured to do (see MachineLimits; measured once a process), by its
+  /// cold time if it has one, and that no verdict may rest on what is beyond.
+  /// False if there was no memory to measure that.
+  [[nodiscard]] bool hold_against_limits(ImplementationResult& row) {
+    const MachineLimits* const known = limits();
+    if (known == nullptr) return false;
+    const MachineLimits& limits = *known;
+    Nanoseconds cold = row.time->median;
+    for (const auto& figure : row.figures)
+      if (figure.name == to_string(ClockChoice::cold) && figure.time) cold = figure.time->median;
+    const double moved = row.bytes ? *row.bytes / cold.count() * 1e9 / limits.memory() : 0;
+    const double computed = row.flops ? *row.flops / row.time->median.count() * 1e9 / limits.products() : 0;
+    row.share_of_peak = std::max(moved, computed);
+    if (*row.share_of_peak <= impossible_share) return true;
+    row.context.impossible =
+        "it would be " + format_percent(*row.share_of_peak) + " of what this GPU was measured to " +
+        (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
+        " declared right, and is all the work done?";
+    return true;
+  }
+
+  /// None without NVML.
+  [[nodiscard]] std::optional<timing::GpuReading> look_at_gpu() const {
+    if (!nvml_) return std::nullopt;
+    const GpuState state = nvml_->state();
+    timing::GpuReading reading;
+    reading.clock = state.sm_megahertz.value_or(0);
+    reading.celsius = state.celsius.value_or(0);
+    reading.watts = state.watts.value_or(0);
+    const auto reasons = state.reasons.value_or(0);
+    reading.power_limited = (reasons & power_limit) != 0;
+    reading.slowed = throttles(reasons & ~power_limit);
+    return reading;
+  }
+
+ private:
+  /// Measured once a process; null if memory ran out.
+  [[nodiscard]] const MachineLimits* limits() {
+    try {
+      static const MachineLimits measured = measure_limits(device_);
+      return &measured;
+    } catch (const std::exception& error) {
+      if (!check::means_out_of_memory(error)) throw;
+      return nullptr;
+    }
+  }
+
+  template <class F>
+  [[nodiscard]] DeviceCounts recorded(F&& call) {
+    device_.synchronise();
+    kineto::start();
+    try {
+      call();
+    } catch (...) {
+      kineto::abandon();
+      throw;
+    }
+    return kineto::stop_and_count();
+  }
+
+  [[nodiscard]] static std::string pci_address(const CudaDevice& device) {
+    const auto& at = device.properties();
+    char text[32];
+    std::snprintf(text, sizeof text, "%08x:%02x:%02x.0", at.pciDomainID, at.pciBusID, at.pciDeviceID);
+    return text;
+  }
+
+  CudaDevice& device_;
+  std::optional<Nvml> nvml_;
+  /// Before anybody was called.
+  const CacheSettings cache_settings_;
+};
+
+}  // namespace pace::cuda

@@ -1,0 +1,37 @@
+// Functions of the driver that the runtime lacks, found at run time: nothing links against libcuda.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "pace/core/error.hpp"
+#include "pace/gpu/cuda/error.hpp"
+
+namespace pace::cuda {
+
+/// The driver's function of that name, as of CUDA 12.0 or the version asked for (12030 is 12.3). Throws Refused if the
+/// driver has none.
+template <class Function>
+[[nodiscard]] Function driver_function(const char* name, unsigned int version = 12000) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status{};
+  check(cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status), "looking for the driver");
+  if (status != cudaDriverEntryPointSuccess || found == nullptr)
+    throw Refused(std::string("the driver has no ") + name + "; expected one of CUDA " + std::to_string(version / 1000) + '.' +
+                  std::to_string(version % 1000 / 10) + " or later");
+  return reinterpret_cast<Function>(found);
+}
+
+/// Throws Refused with the driver's words for what is no success. `what`: was being done.
+inline void require(CUresult code, const std::string& what) {
+  if (code == CUDA_SUCCESS) return;
+  using ErrorText = CUresult (*)(CUresult, const char**);
+  static const auto text_of = driver_function<ErrorText>("cuGetErrorString");
+  const char* text = nullptr;
+  if (text_of(code, &text) != CUDA_SUCCESS || text == nullptr) text = "an error that the driver has no words for";
+  throw Refused(what + ": " + text);
+}
+
+}  // namespace pace::cuda

@@ -1,0 +1,131 @@
+// The nodes of a graph in an order in which they can run, and a way to run only the first of them.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/gpu/cuda/driver.hpp"
+#include "pace/gpu/cuda/error.hpp"
+
+namespace pace::cuda {
+
+struct GraphNode {
+  cudaGraphNode_t node = nullptr;
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  /// In a graph inside the graph: it cannot be left out on its own.
+  bool nested = false;
+};
+
+namespace detail {
+
+inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>& found) {
+  std::size_t count = 0;
+  check(cudaGraphGetNodes(graph, nullptr, &count), "counting a graph's nodes");
+  std::vector<cudaGraphNode_t> nodes(count);
+  check(cudaGraphGetNodes(graph, nodes.data(), &count), "listing a graph's nodes");
+  std::size_t edges = 0;
+  check(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges), "counting a graph's edges");
+  std::vector<cudaGraphNode_t> from(edges), to(edges);
+  std::vector<cudaGraphEdgeData> data(edges);
+  check(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &edges), "listing a graph's edges");
+
+  std::map<cudaGraphNode_t, std::size_t> place;
+  for (std::size_t i = 0; i < nodes.size(); ++i) place[nodes[i]] = i;
+  std::vector<std::vector<std::size_t>> followers(nodes.size());
+  std::vector<std::size_t> awaited(nodes.size(), 0);
+  for (std::size_t i = 0; i < edges; ++i) {
+    followers[place.at(from[i])].push_back(place.at(to[i]));
+    ++awaited[place.at(to[i])];
+  }
+  // The first that was captured among those that are ready.
+  std::set<std::size_t> ready;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (awaited[i] == 0) ready.insert(i);
+  while (!ready.empty()) {
+    const std::size_t next = *ready.begin();
+    ready.erase(ready.begin());
+    for (const std::size_t follower : followers[next])
+      if (--awaited[follower] == 0) ready.insert(follower);
+    GraphNode each{.node = nodes[next], .nested = nested};
+    check(cudaGraphNodeGetType(each.node, &each.type), "looking at a graph's node");
+    if (each.type == cudaGraphNodeTypeGraph) {
+      cudaGraph_t inner = nullptr;
+      check(cudaGraphChildGraphNodeGetGraph(each.node, &inner), "looking into a graph's node");
+      append_nodes(inner, true, found);
+    } else {
+      found.push_back(each);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Those of graphs inside it in their place; empty ones among them.
+[[nodiscard]] inline std::vector<GraphNode> nodes_in_order(cudaGraph_t graph) {
+  std::vector<GraphNode> found;
+  detail::append_nodes(graph, false, found);
+  return found;
+}
+
+/// Queues what a copy or a fill of a graph does, alone. Nothing for nodes of other kinds. Throws Refused for a fill that
+/// the driver does not take.
+inline void queue_copy_or_fill(const GraphNode& node, cudaStream_t stream) {
+  if (node.type == cudaGraphNodeTypeMemcpy) {
+    cudaMemcpy3DParms copy{};
+    check(cudaGraphMemcpyNodeGetParams(node.node, &copy), "asking what is copied");
+    check(cudaMemcpy3DAsync(&copy, stream), "copying alone");
+  } else if (node.type == cudaGraphNodeTypeMemset) {
+    cudaMemsetParams fill{};
+    check(cudaGraphMemsetNodeGetParams(node.node, &fill), "asking what is filled");
+    const auto at = reinterpret_cast<CUdeviceptr>(fill.dst);
+    using Fill8 = CUresult (*)(CUdeviceptr, std::size_t, unsigned char, std::size_t, std::size_t, CUstream);
+    using Fill16 = CUresult (*)(CUdeviceptr, std::size_t, unsigned short, std::size_t, std::size_t, CUstream);
+    using Fill32 = CUresult (*)(CUdeviceptr, std::size_t, unsigned int, std::size_t, std::size_t, CUstream);
+    CUresult code = CUDA_ERROR_INVALID_VALUE;
+    if (fill.elementSize == 1)
+      code = driver_function<Fill8>("cuMemsetD2D8Async")(at, fill.pitch, static_cast<unsigned char>(fill.value),
+                                                         fill.width, fill.height, stream);
+    else if (fill.elementSize == 2)
+      code = driver_function<Fill16>("cuMemsetD2D16Async")(at, fill.pitch, static_cast<unsigned short>(fill.value),
+                                                           fill.width, fill.height, stream);
+    else if (fill.elementSize == 4)
+      code = driver_function<Fill32>("cuMemsetD2D32Async")(at, fill.pitch, fill.value, fill.width, fill.height, stream);
+    if (code != CUDA_SUCCESS)
+      throw Refused("filling memory alone failed; the graph fills " + std::to_string(fill.width) + " x " +
+                    std::to_string(fill.height) + " elements of " + std::to_string(fill.elementSize) + " bytes");
+  }
+}
+
+/// Launches a graph without its last nodes: what a node finds when its turn comes.
+class PartialGraph {
+ public:
+  PartialGraph(cudaGraph_t graph, const std::vector<GraphNode>& nodes) : nodes_(nodes) {
+    check(cudaGraphInstantiate(&graph_, graph, 0), "instantiating a graph");
+  }
+  PartialGraph(const PartialGraph&) = delete;
+  ~PartialGraph() { static_cast<void>(cudaGraphExecDestroy(graph_)); }
+
+  /// Queues the first `count` nodes. What cannot be left out runs in any case.
+  void launch(std::size_t count, cudaStream_t stream) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const bool can = nodes_[i].type == cudaGraphNodeTypeKernel || nodes_[i].type == cudaGraphNodeTypeMemcpy ||
+                       nodes_[i].type == cudaGraphNodeTypeMemset;
+      if (can && !nodes_[i].nested)
+        check(cudaGraphNodeSetEnabled(graph_, nodes_[i].node, i < count ? 1 : 0), "leaving out a graph's node");
+    }
+    check(cudaGraphLaunch(graph_, stream), "launching a part of a graph");
+  }
+
+ private:
+  const std::vector<GraphNode>& nodes_;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+}  // namespace pace::cuda

@@ -1,0 +1,171 @@
+// KernelNode: a kernel of a captured graph, which can be asked what it is and launched again, alone.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/gpu/cuda/driver.hpp"
+#include "pace/gpu/cuda/error.hpp"
+
+namespace pace::cuda {
+
+/// How many blocks of how many threads, and bytes of dynamic shared memory for each block.
+struct LaunchShape {
+  std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::uint32_t dynamic_shared_bytes = 0;
+};
+
+/// What a launch of a kernel needs of the device.
+struct KernelFacts {
+  /// As the driver knows it: mangled, if it was C++.
+  std::string symbol;
+  std::array<std::uint32_t, 3> grid{}, block{}, cluster{1, 1, 1};
+  /// For each thread.
+  int registers = 0;
+  std::int64_t local_bytes = 0;
+  /// For each block.
+  std::int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  int blocks_per_multiprocessor = 0;
+  bool cooperative = false;
+};
+
+/// Valid as long as the graph that it is of: the arguments lie there.
+class KernelNode {
+ public:
+  /// Throws Refused if the driver does not tell which kernel it is.
+  explicit KernelNode(cudaGraphNode_t node) : node_(node) {
+    static const auto get = driver_function<GetParams>("cuGraphKernelNodeGetParams");
+    static const auto function_of = driver_function<GetFunction>("cuKernelGetFunction");
+    require(get(node_, &params_), "asking for a kernel's arguments");
+    if (params_.func == nullptr && params_.kern != nullptr)
+      require(function_of(&params_.func, params_.kern), "asking for a kernel's function");
+    if (params_.func == nullptr) throw Refused("the driver does not say which kernel this is");
+    read_attributes();
+  }
+
+  [[nodiscard]] KernelFacts facts() const { return facts(params_.func, shape()); }
+
+  /// Facts of another build of this kernel, launched in this one's place.
+  [[nodiscard]] KernelFacts facts(CUfunction function, const LaunchShape& shape) const {
+    static const auto name_of = driver_function<GetName>("cuFuncGetName", 12030);
+    static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
+    static const auto occupancy_of = driver_function<GetOccupancy>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    KernelFacts facts;
+    const char* name = nullptr;
+    require(name_of(&name, function), "asking for a kernel's name");
+    facts.symbol = name;
+    facts.grid = shape.grid;
+    facts.block = shape.block;
+    facts.cluster = cluster_;
+    facts.cooperative = cooperative_;
+    const auto attribute = [&](CUfunction_attribute which) {
+      int value = 0;
+      require(attribute_of(&value, which, function), "asking for what a kernel needs");
+      return value;
+    };
+    facts.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    facts.local_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    facts.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    facts.dynamic_shared_bytes = shape.dynamic_shared_bytes;
+    const auto threads = static_cast<int>(shape.block[0] * shape.block[1] * shape.block[2]);
+    require(occupancy_of(&facts.blocks_per_multiprocessor, function, threads, shape.dynamic_shared_bytes),
+            "asking how many blocks fit");
+    return facts;
+  }
+
+  /// Queues the kernel with the arguments, the shape and the attributes that it was captured with.
+  void launch(cudaStream_t stream) const { launch(params_.func, shape(), stream); }
+
+  /// Queues another build of this kernel with this one's arguments. See check_same_parameters().
+  void launch(CUfunction function, const LaunchShape& shape, cudaStream_t stream) const {
+    static const auto launch_kernel = driver_function<LaunchKernel>("cuLaunchKernelEx");
+    std::vector<CUlaunchAttribute> attributes = attributes_;
+    CUlaunchConfig config{};
+    config.gridDimX = shape.grid[0];
+    config.gridDimY = shape.grid[1];
+    config.gridDimZ = shape.grid[2];
+    config.blockDimX = shape.block[0];
+    config.blockDimY = shape.block[1];
+    config.blockDimZ = shape.block[2];
+    config.sharedMemBytes = shape.dynamic_shared_bytes;
+    config.hStream = stream;
+    config.attrs = attributes.data();
+    config.numAttrs = static_cast<unsigned int>(attributes.size());
+    require(launch_kernel(&config, function, params_.kernelParams, params_.extra), "launching a kernel alone");
+  }
+
+  /// Throws Refused unless another build takes parameters of the same sizes: this one's arguments are what it gets.
+  void check_same_parameters(CUfunction function, const std::string& name) const {
+    const auto own = parameters_of(params_.func), other = parameters_of(function);
+    if (own == other) return;
+    throw Refused(name + " takes " + std::to_string(other.size()) + " parameters, the kernel that ran " +
+                  std::to_string(own.size()) + ", or they have other sizes");
+  }
+
+  [[nodiscard]] LaunchShape shape() const {
+    return {{params_.gridDimX, params_.gridDimY, params_.gridDimZ},
+            {params_.blockDimX, params_.blockDimY, params_.blockDimZ},
+            params_.sharedMemBytes};
+  }
+
+ private:
+  using GetParams = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
+  using GetFunction = CUresult (*)(CUfunction*, CUkernel);
+  using GetName = CUresult (*)(const char**, CUfunction);
+  using GetAttribute = CUresult (*)(int*, CUfunction_attribute, CUfunction);
+  using GetOccupancy = CUresult (*)(int*, CUfunction, int, std::size_t);
+  using GetNodeAttribute = CUresult (*)(CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*);
+  using LaunchKernel = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
+  using GetParameter = CUresult (*)(CUfunction, std::size_t, std::size_t*, std::size_t*);
+
+  /// Sizes of a kernel's parameters, in bytes.
+  [[nodiscard]] static std::vector<std::size_t> parameters_of(CUfunction function) {
+    static const auto get = driver_function<GetParameter>("cuFuncGetParamInfo", 12040);
+    std::vector<std::size_t> sizes;
+    std::size_t offset = 0, size = 0;
+    while (get(function, sizes.size(), &offset, &size) == CUDA_SUCCESS) sizes.push_back(size);
+    return sizes;
+  }
+
+  /// Those without which a kernel cannot run, or not as fast. Not what orders it among its neighbours: alone it has none.
+  void read_attributes() {
+    static const auto get = driver_function<GetNodeAttribute>("cuGraphKernelNodeGetAttribute");
+    const auto read = [&](CUlaunchAttributeID id, CUlaunchAttributeValue& value) {
+      return get(node_, id, &value) == CUDA_SUCCESS;
+    };
+    const auto keep = [&](CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+      CUlaunchAttribute attribute{};
+      attribute.id = id;
+      attribute.value = value;
+      attributes_.push_back(attribute);
+    };
+    CUlaunchAttributeValue value{};
+    if (read(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value) && value.clusterDim.x > 0) {
+      cluster_ = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+      keep(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
+    }
+    value = {};
+    if (read(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, value) &&
+        value.clusterSchedulingPolicyPreference != CU_CLUSTER_SCHEDULING_POLICY_DEFAULT)
+      keep(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, value);
+    value = {};
+    if (read(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value) && value.cooperative != 0) {
+      cooperative_ = true;
+      keep(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
+    }
+  }
+
+  cudaGraphNode_t node_;
+  CUDA_KERNEL_NODE_PARAMS params_{};
+  std::array<std::uint32_t, 3> cluster_{1, 1, 1};
+  bool cooperative_ = false;
+  std::vector<CUlaunchAttribute> attributes_;
+};
+
+}  // namespace pace::cuda

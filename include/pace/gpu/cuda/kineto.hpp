@@ -1,0 +1,84 @@
+// The device's activities by CUPTI, through LibTorch's profiler Kineto.
+#pragma once
+
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pace/gpu/activity.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/result.hpp"
+
+namespace pace::cuda::kineto {
+
+/// Starts recording; there is one recording at a time in a process. Throws Refused if LibTorch was built without it.
+inline void start() {
+  namespace profiler = torch::profiler::impl;
+  const std::set<profiler::ActivityType> activities{profiler::ActivityType::CUDA};
+  const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
+  torch::autograd::profiler::prepareProfiler(config, activities);
+  torch::autograd::profiler::enableProfiler(config, activities);
+}
+
+namespace detail {
+
+/// Waits are activities of the device too, but of no kernel.
+[[nodiscard]] inline bool only_waits(std::string_view name) {
+  for (const std::string_view wait : {"Context Sync", "Stream Sync", "Event Sync", "Stream Wait Event"})
+    if (name.starts_with(wait)) return true;
+  return false;
+}
+
+[[nodiscard]] inline gpu::Activity::Kind kind_of(std::string_view name) {
+  using Kind = gpu::Activity::Kind;
+  return name.starts_with("Memcpy") ? Kind::copy : name.starts_with("Memset") ? Kind::fill : Kind::kernel;
+}
+
+}  // namespace detail
+
+/// Counts instead of listing: kernels of the device, and calls of CUDA's runtime and driver by the host.
+[[nodiscard]] inline DeviceCounts stop_and_count() {
+  const auto result = torch::autograd::profiler::disableProfiler();
+  DeviceCounts counts;
+  for (const auto& event : result->events()) {
+    const std::string name = event.name();
+    if (event.deviceType() == c10::DeviceType::CUDA) {
+      counts.kernels += !detail::only_waits(name) && detail::kind_of(name) == gpu::Activity::Kind::kernel;
+    } else if (name.starts_with("cu")) {
+      counts.launches += name.find("Launch") != std::string::npos;
+      counts.synchronisations += name.find("Synchronize") != std::string::npos;
+    }
+  }
+  return counts;
+}
+
+/// Kernels, copies and fills since start(), in no particular order.
+[[nodiscard]] inline std::vector<gpu::Activity> stop() {
+  const auto result = torch::autograd::profiler::disableProfiler();
+  // A double would keep the whole epoch in steps of 256 ns.
+  const std::uint64_t origin = result->trace_start_ns();
+  std::vector<gpu::Activity> activities;
+  for (const auto& event : result->events()) {
+    if (event.deviceType() != c10::DeviceType::CUDA) continue;
+    std::string name = event.name();
+    if (detail::only_waits(name)) continue;
+    const auto kind = detail::kind_of(name);
+    const auto start = static_cast<std::int64_t>(event.startNs() - origin);
+    activities.push_back({kind, std::move(name), Nanoseconds(static_cast<double>(start)),
+                          Nanoseconds(static_cast<double>(event.durationNs())), event.deviceResourceId()});
+  }
+  return activities;
+}
+
+inline void abandon() noexcept {
+  try {
+    static_cast<void>(torch::autograd::profiler::disableProfiler());
+  } catch (...) {
+  }
+}
+
+}  // namespace pace::cuda::kineto

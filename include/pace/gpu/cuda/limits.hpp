@@ -1,0 +1,106 @@
+// MachineLimits: what this GPU can do at most, measured in this process: bytes and products per second.
+#pragma once
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/randn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pace/gpu/event.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/units.hpp"
+#include "pace/gpu/cuda/device.hpp"
+
+namespace pace::cuda {
+
+/// Per second, the best of a few tries: what is faster than this did not do the work.
+struct MachineLimits {
+  /// Bytes read and written by a copy; read by a sum; written by a fill.
+  double copy = 0, read = 0, write = 0;
+  /// Floating-point operations of products of random matrices, two for each multiplication and addition.
+  double float32 = 0, tf32 = 0, bf16 = 0, f16 = 0;
+
+  [[nodiscard]] double memory() const { return std::max({copy, read, write}); }
+  [[nodiscard]] double products() const { return std::max({float32, tf32, bf16, f16}); }
+};
+
+/// Above this share of the measured peak a time is impossible, since the peak itself varies by a few per cent.
+inline constexpr double impossible_share = 1.05;
+
+/// Why a call that moves `bytes` cannot have taken `time`; none if it can. Only for cold operands, or for more of them
+/// than the L2 holds: it serves more than memory does.
+[[nodiscard]] inline std::optional<std::string> impossible_bandwidth(double bytes, Nanoseconds time,
+                                                                     const MachineLimits& limits) {
+  if (!(limits.memory() > 0) || !(time.count() > 0)) return std::nullopt;
+  const double share = bytes / time.count() * 1e9 / limits.memory();
+  if (share <= impossible_share) return std::nullopt;
+  return format_percent(share) + " of the memory bandwidth that was measured on this machine (" +
+         std::to_string(static_cast<int>(limits.memory() * 1e-9)) + " GB/s)";
+}
+
+namespace detail {
+
+/// The least time of one call, of several bursts of `calls`: short enough that power limits do not set in.
+template <class F>
+[[nodiscard]] double least_seconds(CudaDevice& device, int calls, F&& call) {
+  gpu::EventClock clock(device);
+  call();
+  device.synchronise();
+  Nanoseconds least = Nanoseconds::max();
+  for (int burst = 0; burst < 5; ++burst)
+    least = std::min(least, clock.time([&] { for (int i = 0; i < calls; ++i) call(); }));
+  return 1e-9 * least.count() / calls;
+}
+
+/// LibTorch's precision of float32 products, for a while.
+class Float32Precision {
+ public:
+  explicit Float32Precision(const char* wanted) { at::globalContext().setFloat32MatmulPrecision(wanted); }
+  Float32Precision(const Float32Precision&) = delete;
+  ~Float32Precision() {
+    using enum at::Float32MatmulPrecision;
+    at::globalContext().setFloat32MatmulPrecision(before_ == HIGHEST ? "highest" : before_ == HIGH ? "high" : "medium");
+  }
+
+ private:
+  const at::Float32MatmulPrecision before_ = at::globalContext().float32MatmulPrecision();
+};
+
+[[nodiscard]] inline double product_rate(CudaDevice& device, at::ScalarType type, bool tf32) {
+  const Float32Precision precision(tf32 ? "high" : "highest");
+  // Large enough for the full rate, small enough for a burst: 0.7 ms in bf16 on an H200.
+  const std::int64_t n = type == at::kFloat && !tf32 ? 4096 : 6144;
+  const auto options = at::TensorOptions().device(device.torch_device()).dtype(type);
+  const at::Tensor a = at::randn({n, n}, options), b = at::randn({n, n}, options);
+  at::Tensor out = at::empty({n, n}, options);
+  const double flops = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+  return flops / least_seconds(device, 5, [&] { at::mm_out(out, a, b); });
+}
+
+}  // namespace detail
+
+/// Takes about a tenth of a second, and 20 times the L2 in memory.
+[[nodiscard]] inline MachineLimits measure_limits(CudaDevice& device) {
+  const auto elements = static_cast<std::int64_t>(10 * device.l2_bytes() / sizeof(float));
+  const auto options = at::TensorOptions().device(device.torch_device()).dtype(at::kFloat);
+  at::Tensor from = at::randn({elements}, options), to = at::empty({elements}, options);
+  at::Tensor sum = at::empty({}, options);
+  const double bytes = static_cast<double>(from.nbytes());
+  MachineLimits limits;
+  limits.copy = 2 * bytes / detail::least_seconds(device, 10, [&] { to.copy_(from); });
+  limits.read = bytes / detail::least_seconds(device, 10, [&] { at::sum_out(sum, from, at::OptionalIntArrayRef()); });
+  limits.write = bytes / detail::least_seconds(device, 10, [&] { to.zero_(); });
+  limits.float32 = detail::product_rate(device, at::kFloat, false);
+  limits.tf32 = detail::product_rate(device, at::kFloat, true);
+  limits.bf16 = detail::product_rate(device, at::kBFloat16, false);
+  limits.f16 = detail::product_rate(device, at::kHalf, false);
+  return limits;
+}
+
+}  // namespace pace::cuda

@@ -1,0 +1,58 @@
+// What calls take of the device's memory, by LibTorch's allocator.
+#pragma once
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pace/core/result.hpp"
+#include "pace/gpu/cuda/device.hpp"
+
+namespace pace::cuda {
+
+namespace detail {
+
+inline constexpr auto all_pools = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+}  // namespace detail
+
+/// Blocks that LibTorch's allocator handed out on all GPUs since the program started, and the bytes that they were asked
+/// for: what it hands out is larger or not, as blocks happen to lie free.
+struct AllocationsSoFar {
+  std::int64_t count = 0, bytes = 0;
+};
+[[nodiscard]] inline AllocationsSoFar allocations_so_far() {
+  AllocationsSoFar sum;
+  if (!c10::cuda::CUDACachingAllocator::get()->initialized()) return sum;
+  for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
+    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
+    sum.count += stats.allocation[detail::all_pools].allocated;
+    sum.bytes += stats.requested_bytes[detail::all_pools].allocated;
+  }
+  return sum;
+}
+
+/// The memory of one call of `call`, including what it returns, which lives until the memory is looked at.
+template <class F>
+[[nodiscard]] DeviceMemory measure_memory(CudaDevice& device, F&& call) {
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  device.synchronise();
+  allocator::resetPeakStats(device.index());
+  const auto before = allocator::getDeviceStats(device.index());
+  {
+    [[maybe_unused]] const auto result = [&] {
+      if constexpr (std::is_void_v<decltype(call())>) return call(), 0;
+      else return call();
+    }();
+    device.synchronise();
+  }
+  const auto after = allocator::getDeviceStats(device.index());
+  return {.peak = after.allocated_bytes[detail::all_pools].peak - before.allocated_bytes[detail::all_pools].current,
+          .reserved = after.reserved_bytes[detail::all_pools].peak - before.reserved_bytes[detail::all_pools].current,
+          .allocations = after.allocation[detail::all_pools].allocated - before.allocation[detail::all_pools].allocated,
+          .driver_allocations = after.num_device_alloc - before.num_device_alloc};
+}
+
+}  // namespace pace::cuda

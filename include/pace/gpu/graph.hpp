@@ -1,0 +1,317 @@
+// GraphClock: the time between events inside a graph of calls, without the host: hot, or each call with a cold cache.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/gpu/capture.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/gpu/device.hpp"
+#include "pace/gpu/owned.hpp"
+#include "pace/timing/phases.hpp"
+#include "pace/timing/sampling.hpp"
+#include "pace/gpu/stream_blocker.hpp"
+#include "pace/gpu/synchronised_wall.hpp"
+#include "pace/gpu/wait.hpp"
+
+namespace pace::gpu {
+
+struct GraphClockOptions {
+  /// Before each call everything is driven out of the L2 cache, and each call has events of its own. Otherwise one
+  /// pair of events stands around all calls.
+  bool cold = false;
+  /// Calls in one graph. More are launches of the same graph: capturing one call takes the host about as long as
+  /// making it, and each node takes memory on the device.
+  std::int64_t calls = 256;
+  /// Graphs that are kept for later samples; each holds the memory that its calls take. The oldest goes.
+  std::size_t kept = 64;
+  /// Memory that is read to empty the cache, in sizes of the L2: once would do if lines were replaced in order.
+  double flush = 3;
+  /// Whether a graph is launched behind a block. A device that is idle begins with a graph while it still fetches its
+  /// nodes, and these follow each other at 0.7 us; those that are there at 0.35 us (kernels of 2 us on the H200). Calls
+  /// before the timed ones do as much for that, but take longer than the block does.
+  bool block = true;
+  Nanoseconds time_out = std::chrono::milliseconds(250);
+  Nanoseconds longest = longest_sample;
+};
+
+/// Reports what the device takes when no host stands in the way. Gaps between the nodes of a graph are counted, about
+/// 0.35 us a kernel (see Overhead). A graph is captured once for an operation, its operands and a number of calls, and
+/// launched for each sample. Not to be used before the operation has run once: calls are captured after one of them
+/// has run on another stream than the current one, where libraries make their workspaces.
+template <Device D>
+class GraphClock {
+ public:
+  explicit GraphClock(D& device, GraphClockOptions options = {})
+      : device_(device), options_(options), stream_(device.capture_stream()), done_(own_event(device)) {}
+
+  /// Captures `body` and launches it once: expensive, for single use.
+  template <class Body>
+  Nanoseconds time(Body&& body) {
+    device_.synchronise();
+    Graphed once(device_, 1);
+    once.graph.emplace(capture_calls(once, 1, [&](std::int64_t, std::int64_t) { body(); }));
+    return *launch(once);
+  }
+
+  template <timing::TimedOperation O>
+  Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
+    return sample(operation, std::span<const std::size_t>(&operands, 1), iterations);
+  }
+
+  /// The calls take turns on `sets`: enough of them, and each finds its operands driven out by the others.
+  template <timing::TimedOperation O>
+  Nanoseconds sample(const O& operation, std::span<const std::size_t> sets, std::int64_t iterations) {
+    const std::int64_t calls = std::min(iterations, options_.calls);
+    Graphed& graphed = graphed_for(operation, sets, calls);
+    timing::Phases* const phases = timing::phases_of(operation);
+    if (phases != nullptr) phases->reset();
+    Nanoseconds total{};
+    std::int64_t done = 0;
+    while (done < iterations) {
+      for (const std::size_t set : sets) timing::prepare(operation, set);
+      if constexpr (timing::KeepsOutput<O>) operation.put_back_output(operation.state, graphed.output);
+      const auto took = launch(graphed);
+      if (!took) continue;
+      total += *took;
+      for (std::size_t i = 0; phases != nullptr && i < last_times_.size(); ++i)
+        phases->add(graphed.phases[i], last_times_[i]);
+      done += calls;
+    }
+    const double share = static_cast<double>(iterations) / static_cast<double>(done);
+    if (phases != nullptr) phases->scale(share);
+    return share * total;
+  }
+
+  /// Kernels of one call, as in the last sample. Copies and fills are none.
+  [[nodiscard]] double kernels_per_call() const { return kernels_per_call_; }
+  /// Times of the last sample: each call apart (cold), or all calls of one launch together; each phase of each call, if
+  /// they have phases.
+  [[nodiscard]] std::span<const Nanoseconds> last_times() const { return last_times_; }
+
+  /// Launches that were not queued in time, so far.
+  [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }
+
+  /// Frees every graph, and the outputs that were kept for them.
+  void forget() {
+    graphs_.clear();
+    pool_.reset();
+  }
+
+  [[nodiscard]] Nanoseconds now() const { return device_.now(); }
+  /// What an empty pair of events in a graph reads; measured once.
+  [[nodiscard]] Nanoseconds resolution() {
+    if (resolution_.count() > 0) return resolution_;
+    device_.synchronise();
+    Graphed empty(device_, 1);
+    empty.graph.emplace(capture_calls(empty, 1, [](std::int64_t, std::int64_t) {}));
+    return resolution_ = detail::least_empty([&] { return launch(empty).value_or(Nanoseconds{}); });
+  }
+  [[nodiscard]] std::string name() const { return options_.cold ? "cold" : "graph"; }
+
+ private:
+  struct Graphed {
+    Graphed(D& device, std::size_t pairs_wanted) {
+      for (std::size_t i = 0; i < pairs_wanted; ++i) pairs.emplace_back(device);
+    }
+    const void* state = nullptr;
+    std::vector<std::size_t> sets;
+    std::int64_t calls = 1;
+    std::vector<EventPair<D>> pairs;
+    /// The phase of each pair, if the calls have phases.
+    std::vector<std::size_t> phases;
+    // Not before the first launch, which brings the graph to the device; nor once that took too long.
+    bool may_block = false, launched = false;
+    // After the events, so that it is destroyed before them.
+    std::optional<Owned<D, typename D::Graph>> graph;
+    // Destroyed first: the graph gives the memory of its calls back, and with it what nothing lies in any more.
+    std::shared_ptr<void> output;
+  };
+
+  /// What is marked as persisting stays in the cache whatever flushes it: while this lives, there is no place for it.
+  class NothingPersists {
+   public:
+    explicit NothingPersists(D& device) : device_(device), before_(device.persisting_bytes()) {
+      if (before_ > 0) device_.set_persisting_bytes(0);
+      try {
+        device_.drop_persisting_lines();
+      } catch (...) {
+        put_back();
+        throw;
+      }
+    }
+    NothingPersists(const NothingPersists&) = delete;
+    ~NothingPersists() { put_back(); }
+
+   private:
+    void put_back() noexcept {
+      if (before_ == 0) return;
+      try {
+        device_.set_persisting_bytes(before_);
+      } catch (...) {  // a device that is lost keeps no limits
+      }
+    }
+    D& device_;
+    const std::size_t before_;
+  };
+
+  template <class O>
+  Graphed& graphed_for(const O& operation, std::span<const std::size_t> sets, std::int64_t calls) {
+    auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const Graphed& each) {
+      return each.state == operation.state && std::ranges::equal(each.sets, sets) && each.calls == calls;
+    });
+    if (found != graphs_.end()) {
+      kernels_per_call_ = kernels_of(*found);
+      return *found;
+    }
+    // Counts change while they are being calibrated; a graph of another one is of no more use.
+    graphs_.remove_if([&](const Graphed& each) {
+      return each.state == operation.state && std::ranges::equal(each.sets, sets);
+    });
+    while (graphs_.size() >= std::max<std::size_t>(1, options_.kept)) graphs_.pop_front();
+    timing::Phases* const phases = timing::phases_of(operation);
+    Graphed fresh(device_, phases != nullptr ? 0 : options_.cold ? static_cast<std::size_t>(calls) : 1);
+    fresh.state = operation.state;
+    fresh.sets.assign(sets.begin(), sets.end());
+    fresh.calls = calls;
+    device_.synchronise();
+    {
+      const OnStream<D> on(device_, stream_);
+      for (const std::size_t set : sets) {
+        timing::prepare(operation, set);
+        operation.run(operation.state, set, 1);
+      }
+      device_.synchronise(stream_);
+      for (const std::size_t set : sets) timing::prepare(operation, set);
+      device_.synchronise(stream_);
+    }
+    const auto run = [&](std::int64_t first, std::int64_t count) {
+      if (sets.size() == 1) return operation.run(operation.state, sets[0], count);
+      for (std::int64_t i = first; i < first + count; ++i)
+        operation.run(operation.state, sets[static_cast<std::size_t>(i) % sets.size()], 1);
+    };
+    fresh.graph.emplace(phases != nullptr ? capture_phases(fresh, *phases, [&] { run(0, calls); })
+                                          : capture_calls(fresh, calls, run));
+    if constexpr (timing::KeepsOutput<O>) fresh.output = operation.keep_output(operation.state);
+    static_cast<void>(launch(fresh));
+    kernels_per_call_ = kernels_of(fresh);
+    return graphs_.emplace_back(std::move(fresh));
+  }
+
+  /// One for all graphs, which then write their outputs, and what they make on the way, to the same memory: where that
+  /// lies is a part of their time, and is to be the same for all.
+  [[nodiscard]] const typename D::Pool& pool() {
+    if (!pool_) pool_.emplace(device_.make_pool());
+    return *pool_;
+  }
+
+  void make_cache() {
+    if (!options_.cold || cache_) return;
+    const double bytes = options_.flush * static_cast<double>(device_.l2_bytes());
+    auto cache = own_buffer(device_, static_cast<std::size_t>(bytes));
+    const auto alone = capture(device_, stream_, pool(), [&] { device_.evict(cache.get(), stream_); });
+    kernels_per_flush_ = device_.kernels(alone.get());
+    cache_.emplace(std::move(cache));
+  }
+
+  /// `run(first, count)` makes that many calls.
+  template <class Run>
+  [[nodiscard]] Owned<D, typename D::Graph> capture_calls(Graphed& graphed, std::int64_t calls, Run&& run) {
+    make_cache();
+    return capture(device_, stream_, pool(), [&] {
+      const auto pairs = static_cast<std::int64_t>(graphed.pairs.size());
+      for (std::int64_t i = 0; i < pairs; ++i) {
+        if (options_.cold) device_.evict(cache_->get(), stream_);
+        device_.record_node(graphed.pairs[static_cast<std::size_t>(i)].start.get(), stream_);
+        run(i, calls / pairs);
+        device_.record_node(graphed.pairs[static_cast<std::size_t>(i)].stop.get(), stream_);
+      }
+    });
+  }
+
+  /// `run()` makes all calls, whose phases get events of their own.
+  template <class Run>
+  [[nodiscard]] Owned<D, typename D::Graph> capture_phases(Graphed& graphed, timing::Phases& phases, Run&& run) {
+    class Nodes final : public timing::Lapper {
+     public:
+      Nodes(GraphClock& clock, Graphed& graphed) : clock_(clock), graphed_(graphed) {}
+      void begin(std::size_t phase) override {
+        if (clock_.options_.cold) clock_.device_.evict(clock_.cache_->get(), clock_.stream_);
+        graphed_.phases.push_back(phase);
+        clock_.device_.record_node(graphed_.pairs.emplace_back(clock_.device_).start.get(), clock_.stream_);
+      }
+      void end(std::size_t) override {
+        clock_.device_.record_node(graphed_.pairs.back().stop.get(), clock_.stream_);
+      }
+
+     private:
+      GraphClock& clock_;
+      Graphed& graphed_;
+    } nodes(*this, graphed);
+    make_cache();
+    return capture(device_, stream_, pool(), [&] { phases.listen(nodes, run); });
+  }
+
+  /// None if the launch could not be queued in time; it will not be blocked again.
+  std::optional<Nanoseconds> launch(Graphed& graphed) {
+    std::optional<NothingPersists> nothing_persists;
+    if (options_.cold) nothing_persists.emplace(device_);
+    const auto stream = device_.current_stream();
+    bool in_time = true;
+    {
+      std::optional<Block<D>> block;
+      if (options_.block && graphed.may_block) {
+        if (!blocker_) blocker_.emplace(device_, options_.time_out);
+        block.emplace(*blocker_, stream);
+      }
+      device_.launch(graphed.graph->get(), stream);
+      device_.record(done_.get(), stream);
+      if (block) in_time = block->end();
+    }
+    wait_for(device_, done_.get(), options_.longest);
+    graphed.may_block = in_time && (graphed.may_block || !graphed.launched);
+    graphed.launched = true;
+    if (!in_time) {
+      ++time_outs_;
+      return std::nullopt;
+    }
+    last_times_.clear();
+    Nanoseconds total{};
+    for (const auto& pair : graphed.pairs) {
+      last_times_.push_back(device_.elapsed(pair.start.get(), pair.stop.get()));
+      total += last_times_.back();
+    }
+    return total;
+  }
+
+  [[nodiscard]] double kernels_of(const Graphed& graphed) {
+    const auto all = static_cast<double>(device_.kernels(graphed.graph->get()));
+    const double flushes = options_.cold ? static_cast<double>(graphed.pairs.size()) : 0;
+    return (all - flushes * static_cast<double>(kernels_per_flush_)) / static_cast<double>(graphed.calls);
+  }
+
+  D& device_;
+  const GraphClockOptions options_;
+  typename D::Stream stream_;
+  Owned<D, typename D::Event> done_;
+  std::optional<Owned<D, typename D::Buffer>> cache_;
+  std::size_t kernels_per_flush_ = 0;
+  // Before the graphs, so that it is destroyed after them.
+  std::optional<typename D::Pool> pool_;
+  std::list<Graphed> graphs_;
+  std::optional<StreamBlocker<D>> blocker_;
+  std::int64_t time_outs_ = 0;
+  std::vector<Nanoseconds> last_times_;
+  double kernels_per_call_ = 0;
+  Nanoseconds resolution_{};
+};
+
+}  // namespace pace::gpu

@@ -1,0 +1,284 @@
+// Records the inputs of every operator that a piece of code runs, and writes them as an operator-input file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
+#include <c10/core/DispatchKey.h>
+#include <c10/core/TensorOptions.h>
+#include <c10/util/ArrayRef.h>
+
+#include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
+#include "pace/core/output_file.hpp"
+#include "pace/inputs/from_ivalue.hpp"
+#include "pace/inputs/record_inputs.hpp"
+#include "pace/inputs/schema.hpp"
+#include "pace/corpus/text.hpp"
+
+namespace pace::inputs {
+
+/// `<model>_training.txt` or `<model>_eval.txt`.
+[[nodiscard]] inline std::string log_file_name(std::string_view model, bool training) {
+  return std::string(model) + (training ? "_training.txt" : "_eval.txt");
+}
+
+namespace detail {
+
+/// What a recorder has seen; shared with the operators that are still running when it ends.
+class Recording {
+ public:
+  void add(const c10::FunctionSchema& schema, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    auto& op = operators_[recorded_name(schema)];
+    op.non_compute = is_non_compute(schema);
+    const auto [known, is_new] = op.index.try_emplace(text, op.samples.size());
+    if (is_new) op.samples.emplace_back(text, 0);
+    ++op.samples[known->second].second;
+  }
+
+  void skip(const c10::FunctionSchema& schema, const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    skipped_.try_emplace(recorded_name(schema), reason);
+  }
+
+  [[nodiscard]] std::string text(bool skip_non_compute) const {
+    const std::lock_guard lock(mutex_);
+    std::string out;
+    for (const auto& [name, op] : operators_) {
+      if (op.non_compute && skip_non_compute) continue;
+      out += "Operator: " + name + '\n';
+      for (const auto& [text, count] : op.samples) out += "cnt: " + std::to_string(count) + ", " + text + '\n';
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::map<std::string, std::string> skipped() const {
+    const std::lock_guard lock(mutex_);
+    return skipped_;
+  }
+
+ private:
+  struct Operator {
+    bool non_compute = false;
+    std::vector<std::pair<std::string, std::int64_t>> samples;
+    std::unordered_map<std::string, std::size_t> index;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::string, Operator> operators_;  // written in the order of their names
+  std::map<std::string, std::string> skipped_;
+};
+
+/// LibTorch's observers are plain functions, so the recording they write to has to be global.
+struct ActiveRecording {
+  std::mutex mutex;
+  std::shared_ptr<Recording> recording;
+
+  static ActiveRecording& instance() {
+    static ActiveRecording active;
+    return active;
+  }
+  std::shared_ptr<Recording> get() {
+    const std::lock_guard lock(mutex);
+    return recording;
+  }
+};
+
+/// True while this thread is inside a recorded operator: what that one calls in turn is not recorded.
+inline bool& inside_recorded_operator() {
+  thread_local bool inside = false;
+  return inside;
+}
+
+/// Carries a recorded operator from its start to its end.
+struct RecordedOperator : at::ObserverContext {
+  RecordedOperator(std::shared_ptr<Recording> recording, c10::OperatorHandle handle)
+      : recording(std::move(recording)), handle(std::move(handle)) {}
+  std::shared_ptr<Recording> recording;
+  c10::OperatorHandle handle;
+  std::string text;  // empty where the inputs are none that are recorded
+};
+
+[[nodiscard]] inline bool holds_tensor(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().defined();
+  if (value.isTensorList()) return !value.toTensorVector().empty();
+  if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef()) {
+      if (holds_tensor(item)) return true;
+    }
+  }
+  return false;
+}
+
+template <typename Values>
+[[nodiscard]] bool any_holds_tensor(const Values& values) {
+  for (const auto& value : values) {
+    if (holds_tensor(value)) return true;
+  }
+  return false;
+}
+
+/// A memory format or a storage among the inputs: such calls cannot be replayed from their text.
+[[nodiscard]] inline bool has_unrecordable_leaf(const c10::FunctionSchema& schema,
+                                                c10::ArrayRef<const c10::IValue> values) {
+  for (std::size_t i = 0; i < values.size() && i < schema.arguments().size(); ++i) {
+    if (values[i].isStorage()) return true;
+    const auto& argument = schema.arguments()[i];
+    const bool format = without_optional(*argument.real_type()).kind() == c10::TypeKind::MemoryFormatType;
+    if (format && !values[i].isNone() && !is_default(argument, values[i])) return true;
+  }
+  return false;
+}
+
+/// The first tensor among the values, also inside lists; an undefined one without any.
+[[nodiscard]] inline at::Tensor first_tensor(c10::ArrayRef<const c10::IValue> values) {
+  for (const c10::IValue& value : values) {
+    if (value.isTensor() && value.toTensor().defined()) return value.toTensor();
+    if (!value.isList()) continue;
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor() && item.toTensor().defined()) return item.toTensor();
+    }
+  }
+  return {};
+}
+
+/// Whether a recorder below autograd sees this operator through the ones it consists of: it is defined by them, and the
+/// device of its tensors has no kernel of its own for it (as the CPU has for silu_backward).
+[[nodiscard]] inline bool consists_of_others(const c10::OperatorHandle& handle,
+                                             c10::ArrayRef<const c10::IValue> inputs) {
+  if (!handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return false;
+  const at::Tensor tensor = first_tensor(inputs);
+  return !tensor.defined() ||
+         !handle.hasKernelForDispatchKey(c10::computeDispatchKey(c10::nullopt, tensor.layout(), tensor.device()));
+}
+
+inline std::unique_ptr<at::ObserverContext> on_operator_start(const at::RecordFunction& function) {
+  // Threads that share out one operator's work belong to that operator.
+  if (inside_recorded_operator() || at::in_parallel_region()) return nullptr;
+  auto recording = ActiveRecording::instance().get();
+  const auto name = function.operator_name();
+  if (recording == nullptr || !name) return nullptr;
+  const auto handle = c10::Dispatcher::singleton().findOp(*name);
+  if (!handle || !handle->hasSchema()) return nullptr;
+  const c10::ArrayRef<const c10::IValue> inputs = observed_inputs(function);
+  if (consists_of_others(*handle, inputs)) return nullptr;
+
+  auto out = std::make_unique<RecordedOperator>(std::move(recording), *handle);
+  inside_recorded_operator() = true;  // before looking at the inputs, which may run operators itself
+  const auto& schema = handle->schema();
+  try {
+    if (any_holds_tensor(inputs) && !has_unrecordable_leaf(schema, inputs)) {
+      out->text = corpus::to_text(recorded_call(schema, inputs));  // now: the operator may change its inputs
+    }
+  } catch (const std::exception& error) {
+    out->recording->skip(schema, error.what());
+  }
+  return out;
+}
+
+inline void on_operator_end(const at::RecordFunction& function, at::ObserverContext* context) {
+  auto* op = dynamic_cast<RecordedOperator*>(context);
+  if (op == nullptr) return;
+  inside_recorded_operator() = false;
+  if (!op->text.empty() && any_holds_tensor(function.outputs())) op->recording->add(op->handle.schema(), op->text);
+}
+
+}  // namespace detail
+
+/// Records from its construction to stop() or its destruction, on every thread (backward passes run on threads of
+/// their own). An operator is recorded when a tensor goes in, a tensor comes out and no input is a memory format or a
+/// storage. Operators that are defined by others are seen through these; what an operator calls inside is left out.
+/// Shapes, dtypes and strides are kept, values are not. Two lines record a training step:
+///
+///   pace::inputs::Recorder recorder;
+///   ... the step: forward, loss, backward, optimiser ...
+///   recorder.write_as("recorded", "my_model", model->is_training());  // recorded/my_model_training.txt
+///
+/// One Recorder at a time; start and stop it while no operator
+/// runs on another thread (LibTorch's rule for observers).
+class Recorder {
+ public:
+  /// Throws Error while another Recorder records.
+  Recorder() {
+    auto& active = detail::ActiveRecording::instance();
+    const std::lock_guard lock(active.mutex);
+    if (active.recording != nullptr) {
+      throw Error("another Recorder is recording: expected it to be stopped or destroyed first");
+    }
+    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&detail::on_operator_start, &detail::on_operator_end)
+                                        .needsInputs(true)
+                                        .needsOutputs(true)
+                                        .scopes({at::RecordScope::FUNCTION}));
+    active.recording = recording_;
+    running_ = true;
+  }
+  ~Recorder() { stop(); }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Ends recording; what was recorded stays.
+  void stop() {
+    if (!running_) return;
+    running_ = false;
+    at::removeCallback(handle_);
+    auto& active = detail::ActiveRecording::instance();
+    const std::lock_guard lock(active.mutex);
+    active.recording = nullptr;
+  }
+
+  /// The recorded calls in the file format, operators by name. Views and constructors are left out unless asked for.
+  [[nodiscard]] std::string text(bool skip_non_compute = true) const { return recording_->text(skip_non_compute); }
+
+  /// Operators some of whose calls could not be recorded, with the reason for the first.
+  [[nodiscard]] std::map<std::string, std::string> skipped() const { return recording_->skipped(); }
+
+  /// Ends recording, and writes what a step of a model did to `<directory>/<model>_training.txt` or `..._eval.txt`, with
+  /// the directory made if need be. As write() otherwise; throws Error for a name that is no file's, too.
+  bool write_as(const std::filesystem::path& directory, std::string_view model, bool training) {
+    stop();
+    if (model.empty() || model.find('/') != std::string_view::npos) {
+      throw Error("expected the name of a model as a part of a file's name, found '" + std::string(model) + "'");
+    }
+    const NewFolders folders(directory);
+    return write(directory / log_file_name(model, training));
+  }
+
+  /// Writes text() to `path`. A file that exists is left alone: the result says whether it was written. The file
+  /// appears complete or not at all. Throws Error where it cannot be written, where something else writes it at this time,
+  /// or where nothing was recorded.
+  bool write(const std::filesystem::path& path, bool skip_non_compute = true) const {
+    std::error_code unknown;  // then writing fails
+    const auto is_there = [&] { return std::filesystem::exists(path, unknown); };
+    if (is_there()) return false;
+    const std::string recorded = text(skip_non_compute);
+    if (recorded.empty()) throw Error(path.string() + ": expected operators to write down, but none was recorded");
+    OutputFile file(path.string(), /*replaces=*/true);
+    if (is_there()) return false;  // meanwhile
+    file.append(recorded);
+    file.replace();
+    file.close();
+    return true;
+  }
+
+ private:
+  std::shared_ptr<detail::Recording> recording_ = std::make_shared<detail::Recording>();
+  at::CallbackHandle handle_ = 0;
+  bool running_ = false;
+};
+
+}  // namespace pace::inputs

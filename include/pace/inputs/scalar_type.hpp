@@ -1,0 +1,72 @@
+// The dtypes of the file format and LibTorch's, both ways; layouts and memory formats by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <c10/core/Layout.h>
+#include <c10/core/MemoryFormat.h>
+#include <c10/core/ScalarType.h>
+
+#include "pace/corpus/dtype.hpp"
+
+namespace pace::inputs {
+
+namespace detail {
+
+inline constexpr std::pair<corpus::DType, c10::ScalarType> scalar_types[corpus::dtype_count] = {
+    {corpus::DType::bf16, c10::ScalarType::BFloat16},    {corpus::DType::f64, c10::ScalarType::Double},
+    {corpus::DType::f32, c10::ScalarType::Float},        {corpus::DType::f16, c10::ScalarType::Half},
+    {corpus::DType::c32, c10::ScalarType::ComplexHalf},  {corpus::DType::c64, c10::ScalarType::ComplexFloat},
+    {corpus::DType::c128, c10::ScalarType::ComplexDouble}, {corpus::DType::i8, c10::ScalarType::Char},
+    {corpus::DType::i16, c10::ScalarType::Short},        {corpus::DType::i32, c10::ScalarType::Int},
+    {corpus::DType::i64, c10::ScalarType::Long},         {corpus::DType::b8, c10::ScalarType::Bool},
+    {corpus::DType::u8, c10::ScalarType::Byte},
+};
+
+inline constexpr std::pair<std::string_view, c10::Layout> layouts[] = {
+    {"strided", c10::Layout::Strided},      {"sparse_coo", c10::Layout::Sparse},
+    {"sparse_csr", c10::Layout::SparseCsr}, {"sparse_csc", c10::Layout::SparseCsc},
+    {"sparse_bsr", c10::Layout::SparseBsr}, {"sparse_bsc", c10::Layout::SparseBsc},
+    {"_mkldnn", c10::Layout::Mkldnn},       {"jagged", c10::Layout::Jagged},
+};
+
+inline constexpr std::pair<std::string_view, c10::MemoryFormat> memory_formats[] = {
+    {"contiguous_format", c10::MemoryFormat::Contiguous},
+    {"preserve_format", c10::MemoryFormat::Preserve},
+    {"channels_last", c10::MemoryFormat::ChannelsLast},
+    {"channels_last_3d", c10::MemoryFormat::ChannelsLast3d},
+};
+
+}  // namespace detail
+
+/// LibTorch's type for one of the file format.
+[[nodiscard]] constexpr c10::ScalarType scalar_type(corpus::DType dtype) {
+  for (const auto& [ours, theirs] : detail::scalar_types) {
+    if (ours == dtype) return theirs;
+  }
+  return c10::ScalarType::Undefined;
+}
+
+/// The file format's type for LibTorch's; nothing for those that it has no word for (quantised, 8-bit floating, ...).
+[[nodiscard]] constexpr std::optional<corpus::DType> dtype_from_scalar_type(c10::ScalarType type) {
+  for (const auto& [ours, theirs] : detail::scalar_types) {
+    if (theirs == type) return ours;
+  }
+  return std::nullopt;
+}
+
+/// The integer by which operators take the layout or memory format called `torch.NAME`; nothing for other names.
+[[nodiscard]] constexpr std::optional<std::int64_t> torch_constant(std::string_view name) {
+  for (const auto& [known, layout] : detail::layouts) {
+    if (known == name) return static_cast<std::int64_t>(layout);
+  }
+  for (const auto& [known, format] : detail::memory_formats) {
+    if (known == name) return static_cast<std::int64_t>(format);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pace::inputs

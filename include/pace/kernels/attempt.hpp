@@ -1,0 +1,45 @@
+// What is tried for one kernel and fails must not cost the others their figures.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <c10/util/Exception.h>
+
+#include "pace/core/error.hpp"
+#include "pace/kernels/kernel.hpp"
+#include "pace/kernels/knowledge.hpp"
+#include "pace/kernels/report.hpp"
+
+namespace pace::kernel {
+
+/// Runs `body`. Returns what it failed with, in one line; empty if it did not. Throws DeviceLost on: no other kernel could be
+/// timed after that.
+template <class Body>
+[[nodiscard]] std::string failure_of(Body&& body) {
+  std::string text;
+  try {
+    std::forward<Body>(body)();
+    return text;
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const c10::Error& error) {
+    text = error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  text = text.substr(0, text.find('\n'));
+  return text.empty() ? "it failed without a message" : text;
+}
+
+/// As apply_knowledge(); what a provider fails with becomes a note of `report`.
+inline std::vector<Build> learn(const std::vector<Provider>& providers, Kernel& kernel, KernelReport& report) {
+  std::vector<Build> builds;
+  if (const auto failure = failure_of([&] { builds = apply_knowledge(providers, kernel); }); !failure.empty())
+    report.notes.push_back(kernel.name + ": what is recorded of it could not be had: " + failure);
+  return builds;
+}
+
+}  // namespace pace::kernel

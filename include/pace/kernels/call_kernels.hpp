@@ -1,0 +1,124 @@
+// Kernels of a call that runs on the CPU: in their place, by the ranges that the call announces to LibTorch's profiler.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+
+#include "pace/timing/wall.hpp"
+#include "pace/core/error.hpp"
+#include "pace/kernels/attempt.hpp"
+#include "pace/kernels/host_memory.hpp"
+#include "pace/kernels/options.hpp"
+#include "pace/kernels/ranges.hpp"
+#include "pace/kernels/record_ranges.hpp"
+#include "pace/kernels/report.hpp"
+#include "pace/report/machine.hpp"
+
+namespace pace::kernel::detail {
+
+/// Whether nothing was written to `tensor` since its copy was made. NaN counts as written to.
+[[nodiscard]] inline bool same_values(const at::Tensor& tensor, const at::Tensor& copy) {
+  return !tensor.defined() || at::equal(tensor, copy);
+}
+
+/// Times of each kernel over several calls, which must all run the same ones.
+class KernelTimes {
+ public:
+  /// Throws Refused for a call that ran others.
+  void add(const std::string& name, RangesOfCall call) {
+    if (calls_++ == 0) {
+      for (const auto& each : call.kernels) kernels_.push_back({each.symbol, {}});
+      ranges_ = call.ranges;
+    }
+    std::size_t same = 0;
+    while (same < kernels_.size() && same < call.kernels.size() && kernels_[same].first == call.kernels[same].symbol)
+      ++same;
+    if (same < kernels_.size() || same < call.kernels.size())
+      throw Refused(name + ": kernel " + std::to_string(same) + " is " + symbol(kernels_, same) + " in its first call and " +
+                    symbol(call.kernels, same) + " in call " + std::to_string(calls_) +
+                    "; expected a call that runs the same kernels each time");
+    for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].second.push_back(call.kernels[i].time);
+  }
+
+  [[nodiscard]] std::size_t ranges() const { return ranges_; }
+  [[nodiscard]] std::vector<Kernel> kernels() const {
+    std::vector<Kernel> kernels;
+    for (const auto& [symbol, times] : kernels_) {
+      Kernel& kernel = kernels.emplace_back();
+      kernel.symbol = symbol;
+      kernel.name = without_graph(symbol);
+      kernel.profiled = summary_of(times);
+    }
+    return kernels;
+  }
+
+ private:
+  static std::string symbol(const auto& kernels, std::size_t i) {
+    if (i >= kernels.size()) return "none";
+    if constexpr (requires { kernels[i].symbol; }) return kernels[i].symbol;
+    else return kernels[i].first;
+  }
+
+  std::vector<std::pair<std::string, std::vector<Nanoseconds>>> kernels_;
+  std::size_t calls_ = 0, ranges_ = 0;
+};
+
+/// `restore` gives the operands their values, outside of all times. `clock` needs time(body); `recorder` cost(), record(call)
+/// and elsewhere(). Recorded calls and others take turns, so that both see the same machine.
+template <class Clock, class Recorder>
+[[nodiscard]] KernelReport observe_kernels(const KernelsOptions& options, std::string name,
+                                           const std::function<void()>& call, const std::function<void()>& restore,
+                                           Clock& clock, Recorder& recorder) {
+  KernelReport report{.name = std::move(name), .by_ranges = true};
+  const RangeCost cost = recorder.cost();
+  const auto once = [&] {
+    restore();
+    return clock.time(call);
+  };
+  // Code that compiles itself, or looks for the best algorithm, needs two.
+  constexpr int warm_up = 3;
+  Nanoseconds about{};
+  for (int i = 0; i < warm_up; ++i) about = once();
+  const double affordable = options.budget / std::max(about, Nanoseconds(1));
+  const auto most = static_cast<double>(std::max(options.most_calls, options.least_calls));
+  const auto pairs = static_cast<std::size_t>(
+      std::clamp(affordable, static_cast<double>(std::max<std::size_t>(2, options.least_calls)), most) / 2);
+  std::vector<Nanoseconds> whole;
+  KernelTimes times;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    whole.push_back(once());
+    restore();
+    times.add(report.name, kernels_of(recorder.record(call), cost));
+    report.elsewhere = std::max(report.elsewhere, recorder.elsewhere());
+  }
+  report.kernels = times.kernels();
+  if (report.kernels.empty())
+    throw Refused(report.name + ": no kernel ran in this call on the CPU; expected operators of LibTorch, or code that "
+                  "Inductor compiled with its option cpp.enable_kernel_profile");
+  for (Kernel& kernel : report.kernels) learn(options.providers, kernel, report);
+  report.whole = summary_of(std::move(whole)).median;
+  report.recording = cost.all * static_cast<double>(times.ranges());
+  return report;
+}
+
+/// The same on this machine.
+[[nodiscard]] inline KernelReport call_kernels(const KernelsOptions& options, std::string name,
+                                               const std::function<void()>& call, const std::function<void()>& restore) {
+  timing::WallClock clock;
+  RangeRecorder recorder;
+  KernelReport report = observe_kernels(options, std::move(name), call, restore, clock, recorder);
+  const int threads = at::get_num_threads();
+  report.device = report::machine::cpu("") + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  if (options.peak_bandwidth) report.peak_bandwidth = measure_host_memory(clock).most();
+  return report;
+}
+
+}  // namespace pace::kernel::detail

@@ -1,0 +1,227 @@
+// Captures a call into a CUDA graph, asks each kernel what it is, and times it alone.
+#pragma once
+
+#ifdef PACE_CUDA
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include "pace/gpu/activity.hpp"
+#include "pace/gpu/capture.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/gpu/owned.hpp"
+#include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/cuda/error.hpp"
+#include "pace/gpu/cuda/graph_nodes.hpp"
+#include "pace/gpu/cuda/kernel_node.hpp"
+#include "pace/gpu/cuda/limits.hpp"
+#include "pace/kernels/attempt.hpp"
+#include "pace/kernels/launch_of.hpp"
+#include "pace/kernels/match_activities.hpp"
+#include "pace/kernels/options.hpp"
+#include "pace/kernels/replay.hpp"
+#include "pace/kernels/report.hpp"
+#include "pace/kernels/time_builds.hpp"
+
+namespace pace::kernel::detail {
+
+/// The name as it is read, and as the profiler reports it.
+[[nodiscard]] inline std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 && text ? text.get() : symbol;
+}
+
+/// Kernels that wait for other processes, or other GPUs: alone they would wait for ever.
+[[nodiscard]] inline bool waits_for_others(std::string_view symbol) {
+  return symbol.find("nccl") != std::string_view::npos || symbol.find("nvshmem") != std::string_view::npos;
+}
+
+/// A kernel as gpu::measure_overhead wants it.
+[[nodiscard]] inline std::function<void()> short_kernel(const cuda::CudaDevice& device) {
+  const auto options = at::TensorOptions().device(device.torch_device()).dtype(at::kFloat);
+  const at::Tensor from = at::empty({1 << 20}, options).zero_();
+  const at::Tensor to = at::empty({1 << 20}, options);
+  return [from, to] {
+    at::Tensor out = to;
+    at::add_out(out, from, from);
+  };
+}
+
+/// What is copied or filled between the kernel at `place` and the one before it, as a rule for this kernel; empty if
+/// there is nothing.
+[[nodiscard]] inline std::function<void()> copies_before(const std::vector<cuda::GraphNode>& nodes, std::size_t place,
+                                                         const cuda::CudaDevice& device) {
+  std::size_t first = place;
+  while (first > 0 && nodes[first - 1].type != cudaGraphNodeTypeKernel) --first;
+  const auto moves = [](const cuda::GraphNode& node) {
+    return node.type == cudaGraphNodeTypeMemcpy || node.type == cudaGraphNodeTypeMemset;
+  };
+  const std::vector<cuda::GraphNode> between(nodes.begin() + static_cast<std::ptrdiff_t>(first),
+                                             nodes.begin() + static_cast<std::ptrdiff_t>(place));
+  if (std::ranges::none_of(between, moves)) return {};
+  return [between, &device] {
+    for (const auto& node : between) cuda::queue_copy_or_fill(node, device.current_stream().stream());
+  };
+}
+
+/// Throws Refused if it cannot be.
+[[nodiscard]] inline gpu::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph> captured(
+    cuda::CudaDevice& device, const cuda::CudaDevice::Stream& stream, const std::string& name,
+    const std::function<void()>& call) {
+  try {
+    return gpu::capture(device, stream, call);
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    throw Refused(name + ": " + text.substr(0, text.find('\n')) + "; " + cuda::cannot_be_captured);
+  } catch (const Refused& refusal) {
+    throw Refused(name + ": " + refusal.what());
+  }
+}
+
+inline constexpr std::size_t profiled_launches = 11;
+
+/// `restore` gives the operands their values.
+[[nodiscard]] inline KernelReport capture_kernels(const KernelsOptions& options, std::string name,
+                                                  const std::function<void()>& call,
+                                                  const std::function<void()>& restore) {
+  cuda::CudaDevice device(options.device);
+  KernelReport report{.name = std::move(name), .device = device.name()};
+  const auto stream = device.capture_stream();
+  {
+    // Twice, as code that compiles itself, or looks for the best algorithm, needs it.
+    const gpu::OnStream<cuda::CudaDevice> on(device, stream);
+    call();
+    call();
+    restore();
+  }
+  device.synchronise();
+  const auto graph = captured(device, stream, report.name, call);
+  const auto nodes = cuda::nodes_in_order(graph.get()->raw());
+
+  std::deque<cuda::KernelNode> replayable;  // operations point to them
+  std::vector<std::size_t> places, own;     // of each kernel: which node it is, and which of the replayable ones
+  std::vector<std::string> names;
+  std::vector<std::vector<Build>> builds;  // of each kernel
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    report.copies += nodes[i].type == cudaGraphNodeTypeMemcpy;
+    report.fills += nodes[i].type == cudaGraphNodeTypeMemset;
+    report.conditionals += nodes[i].type == cudaGraphNodeTypeConditional;
+    if (nodes[i].type != cudaGraphNodeTypeKernel) continue;
+    Kernel kernel;
+    places.push_back(i);
+    own.push_back(replayable.size());
+    builds.emplace_back();
+    kernel.why_not_alone = failure_of([&] {
+      const auto facts = replayable.emplace_back(nodes[i].node).facts();
+      kernel.symbol = facts.symbol;
+      kernel.name = demangled(facts.symbol);
+      kernel.launch = launch_of(facts, device);
+    });
+    if (kernel.why_not_alone.empty()) {
+      builds.back() = learn(options.providers, kernel, report);
+      if (waits_for_others(kernel.symbol)) kernel.why_not_alone = "it waits for other GPUs";
+    } else if (kernel.name.empty()) {
+      kernel.name = "(unknown)";
+    }
+    names.push_back(kernel.name);
+    report.kernels.push_back(std::move(kernel));
+  }
+  if (report.kernels.empty())
+    throw Refused(report.name + ": no kernel ran in this call on " + device.name() +
+                  "; expected operands on the GPU, and work on its current stream" +
+                  (report.conditionals > 0 ? "; kernels in the bodies of its conditional nodes cannot be listed" : ""));
+
+  const auto launch_whole = [&] { device.launch(graph.get(), device.current_stream()); };
+  {
+    restore();
+    launch_whole();
+    const auto activities = gpu::trace(device, [&] {
+      for (std::size_t i = 0; i < profiled_launches; ++i) launch_whole();
+    });
+    const auto times = match_activities(names, activities, profiled_launches);
+    for (std::size_t i = 0; i < times.size(); ++i) report.kernels[i].profiled = times[i];
+    if (activities.size() % profiled_launches == 0) {
+      const std::size_t each = activities.size() / profiled_launches;
+      std::vector<Nanoseconds> spans;
+      for (std::size_t i = 0; i < profiled_launches; ++i)
+        spans.push_back(gpu::span_of(std::span(activities).subspan(i * each, each)));
+      report.profiled_span = gpu::detail::upper_median(std::move(spans));
+    }
+  }
+
+  if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
+  if (report.conditionals > 0) {
+    // The driver has one instance of such a graph at a time, and takes it into no other graph.
+    report.whole = report.profiled_span;
+    for (Kernel& kernel : report.kernels)
+      if (kernel.why_not_alone.empty())
+        kernel.why_not_alone = "it runs in its place only: a graph with conditional nodes is launched as a whole";
+    return report;
+  }
+
+  cuda::PartialGraph partial(graph.get()->raw(), nodes);
+  ReplayOptions replaying;
+  if (!options.cold) replaying.cold_launches = 0;
+  Replayer<cuda::CudaDevice> replayer(device, replaying);
+  replayer.calibrate(short_kernel(device));
+  report.gap = replayer.gap();
+  restore();
+  report.whole = replayer.whole_time(launch_whole);
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    Kernel& kernel = report.kernels[i];
+    if (!kernel.why_not_alone.empty()) continue;
+    const auto prepare = [&] {
+      restore();
+      partial.launch(places[i], device.current_stream().stream());
+      device.synchronise();
+    };
+    const auto time_alone = [&] {
+      const cuda::KernelNode& node = replayable[own[i]];
+      const auto help = copies_before(nodes, places[i], device);
+      const auto times =
+          replayer.time(prepare, [&] { node.launch(device.current_stream().stream()); }, help);
+      report.copying += times.help;
+      if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
+        throw Refused("alone it does less, in " + format_time(times.hot.median) +
+                      ": it depends on what the nodes before it leave in memory");
+      kernel.hot = times.hot;
+      kernel.cold = times.cold;
+      kernel.under_profiler = times.under_profiler;
+      if (options.configurations)
+        kernel.configurations = time_builds(builds[i], node, device, replayer, options.compatible, prepare, help);
+    };
+    const auto time_compatibly = [&] {
+      prepare();
+      kernel.compatible =
+          options.compatible([&] { replayable[own[i]].launch(device.current_stream().stream()); });
+    };
+    kernel.why_not_alone = failure_of(time_alone);
+    // Throws DeviceLost if the device went with it.
+    if (!kernel.why_not_alone.empty()) device.synchronise();
+    else if (const auto failure = options.compatible ? failure_of(time_compatibly) : ""; !failure.empty())
+      report.notes.push_back(kernel.name + ": PyTorch's timer has no time of it: " + failure);
+  }
+  return report;
+}
+
+}  // namespace pace::kernel::detail
+
+#endif  // PACE_CUDA

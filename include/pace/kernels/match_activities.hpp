@@ -1,0 +1,38 @@
+// Which of a profiler's records belong to which kernel of a graph that was launched several times.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/gpu/activity.hpp"
+#include "pace/kernels/kernel.hpp"
+
+namespace pace::kernel {
+
+/// For each of `names`, the kernels of one launch in order: the times that `launches` launches show.
+/// None where the records do not show them: a launch must show as many kernels of that name as it has. Kernels of one
+/// name are told apart by their order.
+[[nodiscard]] inline std::vector<std::optional<KernelTime>> match_activities(
+    std::span<const std::string> names, std::span<const gpu::Activity> in_order_of_start, std::size_t launches) {
+  std::vector<std::optional<KernelTime>> times(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<Nanoseconds> seen;
+    for (const auto& each : in_order_of_start)
+      if (each.kind == gpu::Activity::Kind::kernel && each.name == names[i]) seen.push_back(each.duration);
+    const auto namesakes = static_cast<std::size_t>(std::ranges::count(names, names[i]));
+    const auto before =
+        static_cast<std::size_t>(std::count(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]));
+    if (launches == 0 || seen.size() != launches * namesakes) continue;
+    std::vector<Nanoseconds> own;
+    for (std::size_t launch = 0; launch < launches; ++launch) own.push_back(seen[launch * namesakes + before]);
+    times[i] = summary_of(std::move(own));
+  }
+  return times;
+}
+
+}  // namespace pace::kernel

@@ -1,0 +1,146 @@
+// A KernelReport as a table for people.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/kernels/report.hpp"
+#include "pace/report/colour.hpp"
+#include "pace/report/table.hpp"
+#include "pace/report/text.hpp"
+
+namespace pace::kernel {
+
+/// Share of the memory's measured peak: a kernel that moves bytes at less than this, for longer than a launch takes, is
+/// shown red.
+inline constexpr double slow_share = 0.5;
+inline constexpr Nanoseconds longer_than_a_launch = std::chrono::microseconds(12);
+
+/// By what this device's memory can do. A kernel whose bytes are not known is not called slow.
+[[nodiscard]] inline bool is_slow(const Kernel& kernel, double peak_bandwidth) {
+  const auto bandwidth = kernel.bandwidth();
+  const auto took = kernel.memory_time();
+  return bandwidth && peak_bandwidth > 0 && *took > longer_than_a_launch && *bandwidth < slow_share * peak_bandwidth;
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string dimensions(const std::array<std::uint32_t, 3>& sizes) {
+  std::string text = std::to_string(sizes[0]);
+  if (sizes[1] * sizes[2] > 1) text += 'x' + std::to_string(sizes[1]);
+  if (sizes[2] > 1) text += 'x' + std::to_string(sizes[2]);
+  return text;
+}
+
+}  // namespace detail
+
+/// What the list of kernels lacks, in sentences.
+[[nodiscard]] inline std::vector<std::string> notes_of(const KernelReport& report) {
+  std::vector<std::string> notes = report.notes;
+  if (report.conditionals > 0)
+    notes.push_back(std::to_string(report.conditionals) + " conditional node" + (report.conditionals == 1 ? "" : "s") +
+                    " of the graph (if, while or switch): kernels in the bodies are neither listed nor timed alone");
+  return notes;
+}
+
+namespace detail {
+
+/// Totals of a report that a GPU's driver and replays made.
+inline void print_totals(const KernelReport& report, std::ostream& out) {
+  if (report.copies + report.fills > 0) out << ", " << report.copies << " copies, " << report.fills << " fills";
+  out << "; as a graph " << format_time(report.whole) << " = kernels " << format_time(report.sum());
+  if (report.copying.count() > 0) out << " + copies and fills " << format_time(report.copying);
+  out << " + gaps " << format_time(report.gaps()) << " (" << format_percent(report.explained()) << ")\n";
+}
+
+/// Totals of one by ranges.
+inline void print_range_totals(const KernelReport& report, std::ostream& out) {
+  out << "; " << format_time(report.whole) << " a call, of which kernels " << format_time(report.sum()) << " ("
+      << format_percent(report.explained()) << "), without the " << format_time(report.recording)
+      << " that recording them adds\n";
+  if (report.elsewhere > 0)
+    out << report.elsewhere << " ranges of other threads are not among them: they run at the same time\n";
+}
+
+[[nodiscard]] inline std::vector<report::Cell> launch_cells(const std::optional<Launch>& launch) {
+  if (!launch) return std::vector<report::Cell>(6);
+  return {{std::to_string(launch->registers)},  {std::to_string(launch->spills())},
+          {std::to_string(launch->shared_bytes())}, {dimensions(launch->grid)},
+          {dimensions(launch->block)},          {format_percent(launch->occupancy)}};
+}
+
+/// On the CPU: the middle, the least and the most of a kernel's times in its place. On a GPU: alone (hot) or, in
+/// brackets, by the profiler; with an empty cache (cold).
+[[nodiscard]] inline std::vector<report::Cell> time_cells(const KernelReport& report, const Kernel& kernel) {
+  const auto& place = kernel.profiled;
+  if (report.by_ranges && place)
+    return {{format_time(place->median)}, {format_time(place->least)}, {format_time(place->most)}};
+  if (report.by_ranges) return std::vector<report::Cell>(3);
+  std::string hot = kernel.hot ? format_time(kernel.hot->median) : "";
+  if (!kernel.hot && place) hot = '[' + format_time(place->median) + ']';
+  return {{hot}, {kernel.cold ? format_time(kernel.cold->median) : ""}};
+}
+
+}  // namespace detail
+
+/// A line of totals, then one for each kernel in the order in which they run: its times; share of the sum; GB/s and share of
+/// the measured peak (what lies in a cache may have more than all of it), of counted bytes where no others are known; what
+/// the driver says of the launch. Long names are cut to `longest_name`. With `shown`, lines of those kernels alone; totals
+/// and shares are always of all.
+inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
+                        std::size_t longest_name = 60, const std::function<bool(const Kernel&)>& shown = {}) {
+  using report::Cell;
+  using report::Colour;
+  const std::size_t count = report.kernels.size();
+  out << report::printable(report.name) << " on " << report.device << ": " << count << (count == 1 ? " kernel" : " kernels");
+  if (report.by_ranges) detail::print_range_totals(report, out);
+  else detail::print_totals(report, out);
+
+  const auto left = report::Align::left;
+  std::vector<report::Column> columns{{"kernel", 0, left}, {"kind", 0, left}};
+  if (report.by_ranges) columns.insert(columns.end(), {{"time"}, {"least"}, {"most"}});
+  else columns.insert(columns.end(), {{"hot"}, {"cold"}});
+  columns.insert(columns.end(), {{"share"}, {"GB/s"}, {"of peak"}});
+  if (!report.by_ranges)
+    columns.insert(columns.end(), {{"regs"}, {"spills"}, {"shared"}, {"grid"}, {"block"}, {"occupancy"}});
+  report::StreamingTable table(std::move(columns), colour);
+  std::vector<std::vector<Cell>> rows;
+  bool any_counted = false;
+  for (const Kernel& kernel : report.kernels) {
+    if (shown && !shown(kernel)) continue;
+    const bool counted = !kernel.bytes && kernel.counted_bytes;
+    any_counted = any_counted || counted;
+    const auto bandwidth = counted ? kernel.counted_bandwidth() : kernel.bandwidth();
+    const std::string name = report::printable(kernel.name);
+    std::vector<Cell> row{{name.size() > longest_name ? name.substr(0, longest_name - 3) + "..." : name},
+                          {std::string(abbreviation(kernel.category))}};
+    std::ranges::move(detail::time_cells(report, kernel), std::back_inserter(row));
+    row.push_back({format_percent(report.share_of(kernel))});
+    row.push_back({bandwidth ? (counted ? "*" : "") + format_significant(*bandwidth * 1e-9) : ""});
+    row.push_back({bandwidth && report.peak_bandwidth > 0 ? format_percent(*bandwidth / report.peak_bandwidth) : ""});
+    if (!report.by_ranges) std::ranges::move(detail::launch_cells(kernel.launch), std::back_inserter(row));
+    if (is_slow(kernel, report.peak_bandwidth))
+      for (Cell& cell : row) cell.colour = Colour::red;
+    rows.push_back(std::move(row));
+  }
+  table.fit(rows);
+  out << table.header_if_due(rows.size());
+  for (const auto& row : rows) out << table.line(row);
+  if (any_counted) out << "* of the bytes that memory moved, by the GPU's counters: nobody knows what must be moved\n";
+  for (const Kernel& kernel : report.kernels)
+    if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
+      out << report::printable(kernel.name) << " is not replayed alone: " << report::printable(kernel.why_not_alone) << '\n';
+  for (const auto& note : notes_of(report)) out << report::printable(note) << '\n';
+}
+
+}  // namespace pace::kernel

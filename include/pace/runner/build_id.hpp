@@ -1,0 +1,61 @@
+// Which build of a program runs: the same file name may hold another one tomorrow.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "pace/core/digest.hpp"
+
+namespace pace::runner {
+
+namespace detail {
+
+/// The note that the linker left in a program or library; empty: none.
+[[nodiscard]] inline std::string_view build_id_note(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& segment = object.dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
+    const char* at = reinterpret_cast<const char*>(object.dlpi_addr + segment.p_vaddr);
+    const char* const end = at + segment.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
+      const char* const name = at + sizeof note;
+      const char* const content = name + padded(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && std::string_view(name, note.n_namesz) == std::string_view("GNU", 4))
+        return {content, note.n_descsz};
+      at = content + padded(note.n_descsz);
+    }
+  }
+  return {};
+}
+
+inline int add_object(dl_phdr_info* object, std::size_t, void* digest) {
+  const std::string name = object->dlpi_name[0] == '\0' ? "/proc/self/exe" : object->dlpi_name;
+  if (name.find('/') == std::string::npos) return 0;  // the kernel's own
+  auto& all = *static_cast<Digest*>(digest);
+  if (const auto id = build_id_note(*object); !id.empty()) {
+    all.add(id);
+  } else if (struct stat file {}; ::stat(name.c_str(), &file) == 0) {
+    all.add(std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + '.' +
+            std::to_string(file.st_mtim.tv_nsec));
+  }
+  return 0;
+}
+
+}  // namespace detail
+
+/// A digest of the program and of the libraries that are loaded, by the linker's build IDs, or where a file has none by
+/// its size and time: equal for two processes of one build.
+[[nodiscard]] inline std::string build_id() {
+  Digest digest;
+  ::dl_iterate_phdr(&detail::add_object, &digest);
+  return digest.text();
+}
+
+}  // namespace pace::runner

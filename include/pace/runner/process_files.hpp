@@ -1,0 +1,39 @@
+// Files of a program that is one of several processes of the same command line; see replicates.hpp.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "pace/core/bazel.hpp"
+
+namespace pace::runner {
+
+/// Set for a process that is one of several: the file for what it finds.
+inline constexpr const char* replicate_variable = "PACE_REPLICATE_FILE";
+/// ... its number, from 1 on.
+inline constexpr const char* replicate_number_variable = "PACE_REPLICATE_NUMBER";
+
+[[nodiscard]] inline bool is_replicate() { return !environment_variable(replicate_variable).empty(); }
+
+namespace detail {
+
+/// `results.json` as the file of one of several processes: `results-3.json`.
+[[nodiscard]] inline std::string of_process(const std::string& path, const std::string& process) {
+  const auto name = path.rfind('/') + 1;  // 0 without a folder
+  auto dot = path.rfind('.');
+  if (dot == std::string::npos || dot <= name) dot = path.size();
+  return path.substr(0, dot) + '-' + process + path.substr(dot);
+}
+[[nodiscard]] inline std::string of_process(const std::string& path, std::size_t process) {
+  return of_process(path, std::to_string(process));
+}
+
+}  // namespace detail
+
+/// The path under which this process writes a file that no option names: its own in one of several, else `path` itself.
+/// SessionOptions::more_files names it, too, so that the process that starts them knows of it.
+[[nodiscard]] inline std::string own_path(const std::string& path) {
+  return is_replicate() ? detail::of_process(path, environment_variable(replicate_number_variable)) : path;
+}
+
+}  // namespace pace::runner

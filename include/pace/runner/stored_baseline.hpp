@@ -1,0 +1,105 @@
+// The options --baseline and --save-baseline, and what they do to a run.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/report/expiry.hpp"
+#include "pace/report/stored_baseline.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/options.hpp"
+#include "pace/runner/baseline_options.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/report/json.hpp"
+
+namespace pace::runner {
+
+/// Throws InputError for an option that says how to use a stored baseline where none is used.
+inline void validate(const BaselineOptions& options) {
+  const auto refuse = [](const std::string& option, const std::string& of) {
+    throw InputError({}, option + ": has no meaning without " + of + "; expected both or neither");
+  };
+  if (options.compare_with.empty() && options.margin) refuse("--baseline-margin", "--baseline FILE");
+  if (options.compare_with.empty() && options.spread) refuse("--process-spread", "--baseline FILE");
+  if (options.save.empty() && options.days) refuse("--baseline-expires", "--save-baseline FILE");
+}
+
+/// Judges results against stored ones, and counts what closes the gate.
+class BaselineGate {
+ public:
+  /// `environment` is this process's. Throws InputError if a file cannot be read.
+  BaselineGate(const BaselineOptions& options, const Options& measuring, const report::Environment& environment) {
+    if (options.compare_with.empty()) return;
+    std::vector<report::ResultsFile> files;
+    for (const auto& path : options.compare_with) files.push_back(report::read_results_file(user_path(path)));
+    report::Settings settings{.expectation = NoSlowerThan(options.margin.value_or(1.05)),
+                                .family = {measuring.alpha, measuring.beta},
+                                .spread = options.spread};
+    stored_.emplace(std::move(files), std::move(settings), report::to_json(environment), std::time(nullptr));
+  }
+
+  /// `result`, with a judgement for each implementation if there is a stored baseline.
+  [[nodiscard]] Result judged(Result result) {
+    if (!stored_) return result;
+    stored_->judge_all(result);
+    for (const auto& row : result.implementations)
+      if (!row.judgements.empty() && !row.judgements.back().acceptable) ++closed_;
+    any_ = true;
+    return result;
+  }
+
+  /// What makes the program fail; empty: nothing does.
+  [[nodiscard]] std::string complaint() const {
+    if (!stored_) return "";
+    if (!stored_->refusal().empty()) return "cannot compare with the stored baseline: " + stored_->refusal();
+    if (!any_) return "nothing was measured that could be compared with the stored baseline";
+    if (closed_ == 0) return "";
+    return std::to_string(closed_) + (closed_ == 1 ? " implementation does" : " implementations do") +
+           " not meet what is expected against the stored baseline";
+  }
+
+ private:
+  std::optional<report::StoredBaseline> stored_;
+  std::size_t closed_ = 0;
+  bool any_ = false;
+};
+
+/// The sink that writes a file for --baseline; null if none is asked for. Throws Error if it is one that is being
+/// compared with: it would be gone before anybody knew whether the new one is any good.
+[[nodiscard]] inline std::unique_ptr<report::Sink> baseline_sink(const BaselineOptions& options,
+                                                                 const Options& measuring,
+                                                                 const report::Environment& environment) {
+  if (options.save.empty()) return nullptr;
+  const std::string path = output_path(options.save);
+  // By stat: of std::filesystem, LibTorch's wheels export functions that crash.
+  const auto same_file = [](const std::string& one, const std::string& other) {
+    struct stat first{}, second{};
+    return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+  };
+  for (const auto& each : options.compare_with)
+    if (same_file(user_path(each), path))
+      throw Error("--baseline and --save-baseline name the same file, '" + path + "'; save to another one");
+  const auto seconds = [](Nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+  const report::Json more = {
+      {"expires_utc", report::format_utc(report::after_days(std::time(nullptr), options.days.value_or(report::default_days)))},
+      {"options",
+       {{"budget_s", seconds(measuring.budget)},
+        {"warm_up_s", seconds(measuring.warm_up)},
+        {"max_rounds", measuring.max_rounds},
+        {"confidence", measuring.confidence},
+        {"alpha", measuring.alpha},
+        {"beta", measuring.beta},
+        {"seed", measuring.seed}}}};
+  return std::make_unique<report::JsonSink>(path, environment, more);
+}
+
+}  // namespace pace::runner

@@ -1,0 +1,40 @@
+// What LibTorch adds to the description of the environment.
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include <map>
+#include <string>
+
+#ifdef PACE_CUDA
+#include "pace/gpu/cuda/facts.hpp"
+#include "pace/gpu/cuda/nvml.hpp"
+#endif
+
+namespace pace::runner {
+
+#ifdef PACE_CUDA
+/// The GPUs that this process can use, and their driver.
+inline void describe_gpus(std::map<std::string, std::string>& extra) {
+  std::string gpus;
+  for (int i = 0; i < cuda::device_count(); ++i)
+    gpus += (i == 0 ? "" : "; ") + cuda::device_name(static_cast<c10::DeviceIndex>(i));
+  if (gpus.empty()) return;
+  extra["gpu"] = gpus;
+  extra["gpu_driver"] = cuda::Nvml::driver_version();
+}
+#endif
+
+/// Version, instruction set in use, and number of threads of an operator; in a program with CUDA, the GPUs as well.
+inline void describe_torch(std::map<std::string, std::string>& extra) {
+  extra["libtorch"] = TORCH_VERSION;
+  extra["libtorch_cpu_capability"] = at::get_cpu_capability();
+  extra["libtorch_threads"] = std::to_string(at::get_num_threads());
+#ifdef PACE_CUDA
+  describe_gpus(extra);
+#endif
+}
+
+}  // namespace pace::runner

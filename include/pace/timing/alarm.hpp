@@ -1,0 +1,74 @@
+// Alarm: calls a function after a time that has been set, unless it is cancelled before.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "pace/core/units.hpp"
+
+namespace pace::timing {
+
+/// Rings by the steady clock, from a thread of its own, whatever the thread that set it waits for.
+class Alarm {
+ public:
+  /// `ring` must not throw, nor use this alarm.
+  explicit Alarm(std::function<void()> ring) : ring_(std::move(ring)), thread_([this] { watch(); }) {}
+  Alarm(const Alarm&) = delete;
+  ~Alarm() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  /// Rings once, `after` from now, and not at the time set before.
+  void set(Nanoseconds after) {
+    {
+      const std::lock_guard lock(mutex_);
+      rang_ = false;
+      due_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(after);
+    }
+    changed_.notify_all();
+  }
+
+  /// It does not ring once this has returned. True if it has rung since it was set.
+  bool cancel() noexcept {
+    const std::lock_guard lock(mutex_);
+    due_.reset();
+    return rang_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!ends_) {
+      if (!due_) {
+        changed_.wait(lock);
+      } else if (Clock::now() >= *due_) {
+        due_.reset();
+        rang_ = true;
+        ring_();
+      } else {
+        changed_.wait_until(lock, *due_);
+      }
+    }
+  }
+
+  const std::function<void()> ring_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Clock::time_point> due_;
+  bool rang_ = false, ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pace::timing

@@ -1,0 +1,64 @@
+// Calibration: one iteration count for all implementations.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "pace/timing/clock.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/view.hpp"
+#include "pace/timing/operation.hpp"
+#include "pace/timing/warm_up.hpp"
+
+namespace pace::timing {
+
+struct Calibration {
+  std::int64_t iterations = 1;
+  /// False: the fastest implementation's samples stay shorter than wanted, since longer ones would cost the slowest
+  /// one too much of the budget, or more calls were not allowed.
+  bool reached_target = false;
+};
+
+/// Finds the count at which the fastest implementation's sample is long enough for the clock. A shared count, because
+/// different ones spread the fixed cost of a sample differently and so favour one side. Believed only when two
+/// consecutive readings reach the target: one preempted reading would end the search too early. Never so large that
+/// the slowest implementation's sample takes more than `longest`, nor above `options.max_iterations`. `estimates` are times per iteration, one per
+/// operation, from their warm-up. Operation i runs on operand set i modulo `operand_sets`.
+template <timing::Clock C>
+[[nodiscard]] Calibration calibrate(C& clock, View<Operation> operations,
+                                    View<Nanoseconds> estimates, std::size_t operand_sets,
+                                    Nanoseconds longest, const Options& options) {
+  const Nanoseconds target = shortest_sample(clock, options);
+  const Nanoseconds slowest = *std::max_element(estimates.begin(), estimates.end());
+  const Nanoseconds fastest = *std::min_element(estimates.begin(), estimates.end());
+  const auto count_for = [](Nanoseconds time, Nanoseconds per_iteration) {
+    constexpr double most = 1e12;  // an empty body is optimised away or next to nothing: bound the loop all the same
+    return per_iteration.count() > 0 ? std::clamp(time / per_iteration, 1.0, most) : most;
+  };
+  double most = std::floor(count_for(longest, slowest));
+  if (options.max_iterations > 0) most = std::min(most, static_cast<double>(options.max_iterations));
+
+  Calibration result;
+  double count = std::min(most, std::ceil(count_for(target, fastest)));
+  int readings_in_a_row = 0;
+  while (readings_in_a_row < 2) {
+    result.iterations = static_cast<std::int64_t>(count);
+    Nanoseconds shortest = Nanoseconds::max();
+    for (std::size_t i = 0; i < operations.size(); ++i)
+      shortest = std::min(shortest, take_sample(clock, operations[i], i % operand_sets, result.iterations));
+    if (shortest >= target) {
+      ++readings_in_a_row;
+      continue;
+    }
+    readings_in_a_row = 0;
+    if (count >= most) return result;
+    const double wanted = shortest.count() > 0 ? 1.2 * target / shortest : 10.0;
+    count = std::min(most, std::ceil(count * std::clamp(wanted, 1.1, 10.0)));
+  }
+  result.reached_target = true;
+  return result;
+}
+
+}  // namespace pace::timing

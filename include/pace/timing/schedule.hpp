@@ -1,0 +1,83 @@
+// Schedule: which implementation runs when, on which operands. Random, but balanced within every cycle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "pace/core/options.hpp"
+#include "pace/core/random.hpp"
+#include "pace/core/view.hpp"
+
+namespace pace::timing {
+
+/// One place in the order of a round.
+struct Turn {
+  std::size_t implementation = 0;
+  std::size_t operands = 0;
+};
+
+/// A cycle is k rounds for k implementations. In each cycle every implementation holds every place of the order once
+/// and (under crossover) every operand set once. Even k: the square is a Williams design, in which each implementation
+/// also follows each other one equally often, so first-order carry-over cancels too. Odd k: that would take 2k rows
+/// (E. J. Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949), so the
+/// square and its mirror image alternate, and carry-over cancels on average.
+///
+/// Which implementation gets which row of the square, and which operand set it starts with, is drawn anew for every
+/// cycle. Hence, if two implementations are the same code, a cycle and the same one with the two exchanged are equally
+/// likely, given all that was before: the fair coin on which the gate's error rates rest. (Two mirrored squares with
+/// the same labels would balance carry-over exactly, but the second would know the coin of the first.)
+class Schedule {
+ public:
+  Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)
+      : count_(implementations), policy_(policy), random_(seed), turns_(count_ * count_), labels_(count_),
+        owners_(count_), shifts_(count_), first_row_(count_) {
+    for (std::size_t i = 0; i < count_; ++i) labels_[i] = owners_[i] = shifts_[i] = i;
+    // 0, 1, k-1, 2, k-2, ...: neighbours differ by every residue once.
+    for (std::size_t place = 0; place < count_; ++place)
+      first_row_[place] = place % 2 == 1 ? (place + 1) / 2 : (count_ - place / 2) % count_;
+  }
+
+  [[nodiscard]] std::size_t rounds_per_cycle() const { return count_; }
+
+  /// The turns of the next cycle: round after round, k turns each. Valid until the next call; allocates nothing.
+  [[nodiscard]] View<Turn> next_cycle() {
+    shuffle(labels_);
+    shuffle(owners_);
+    shuffle(shifts_);
+    for (std::size_t round = 0; round < count_; ++round) {
+      for (std::size_t place = 0; place < count_; ++place) {
+        const std::size_t column = mirrored_ ? count_ - 1 - place : place;
+        const std::size_t implementation = labels_[(first_row_[column] + round) % count_];
+        turns_[round * count_ + place] = {implementation, operands_of(implementation, shifts_[round])};
+      }
+    }
+    if (count_ % 2 == 1) mirrored_ = !mirrored_;
+    return turns_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t operands_of(std::size_t implementation, std::size_t shift) const {
+    switch (policy_) {
+      case OperandPolicy::crossover: return (owners_[implementation] + shift) % count_;
+      case OperandPolicy::fixed: return implementation;
+      case OperandPolicy::shared: return 0;
+    }
+    return 0;
+  }
+
+  // Fisher and Yates, written out because the result of std::shuffle differs between standard libraries.
+  void shuffle(std::vector<std::size_t>& values) {
+    for (std::size_t last = values.size(); last > 1; --last) std::swap(values[last - 1], values[random_.below(last)]);
+  }
+
+  std::size_t count_;
+  OperandPolicy policy_;
+  SplitMix64 random_;
+  std::vector<Turn> turns_;
+  std::vector<std::size_t> labels_, owners_, shifts_, first_row_;
+  bool mirrored_ = false;
+};
+
+}  // namespace pace::timing

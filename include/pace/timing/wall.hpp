@@ -1,0 +1,52 @@
+// WallClock: the host's monotonic clock, for subjects that run on the CPU.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+
+#include "pace/timing/clock.hpp"
+#include "pace/timing/machine_counters.hpp"
+
+namespace pace::timing {
+
+class WallClock {
+ public:
+  template <class Body>
+  Nanoseconds time(Body&& body) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    return std::chrono::steady_clock::now() - start;
+  }
+
+  [[nodiscard]] Nanoseconds now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+  /// Smallest tick seen in 20 tries, measured once per object: the larger of the counter's step and the cost of one
+  /// read, since a shorter span cannot be told from nothing.
+  [[nodiscard]] Nanoseconds resolution() {
+    if (resolution_.count() > 0) return resolution_;
+    auto smallest = std::numeric_limits<double>::max();
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      const auto start = now();
+      auto end = now();
+      while (end == start) end = now();
+      smallest = std::min(smallest, (end - start).count());
+    }
+    return resolution_ = Nanoseconds(smallest);
+  }
+
+  template <class Counters = MachineCounters>
+  [[nodiscard]] Counters counters() const { return read_machine_counters<Counters>(); }
+
+  [[nodiscard]] ThreadCounters thread_counters() const { return read_thread_counters(); }
+
+  [[nodiscard]] std::string name() const { return "wall"; }
+
+ private:
+  Nanoseconds resolution_{};
+};
+
+static_assert(Clock<WallClock> && CountsMachine<WallClock> && CountsThread<WallClock>);
+
+}  // namespace pace::timing

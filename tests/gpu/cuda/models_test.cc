@@ -1,0 +1,111 @@
+// Whole models on a GPU: as CUDA graphs, for inference and training; memory; snapshots.
+#include "benches/models/run/run_model.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pace/core/folders.hpp"
+#include "tests/gpu/cuda/gpu.hpp"
+#include "tests/models/run_rows.hpp"
+#include "tests/models/run_samples.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using namespace pace::benches::models;
+using pace::test::cell;
+using pace::test::run;
+
+/// For what has nothing to do with random numbers.
+ModelEntry without_dropout() { return pace::test::small_net(0); }
+
+TEST_CASE("models as CUDA graphs are timed and right", "[models]") {
+  (void)pace::testing::on_gpu();
+  const auto folder = pace::detail::make_folder_in(std::filesystem::temp_directory_path());
+  for (const bool training : {false, true}) {
+    Settings settings;
+    settings.device = "cuda";
+    settings.training = training;
+    settings.backends = {"cuda_graph", "torchscript"};
+    settings.repeat = 12;
+    settings.memory_snapshot = folder.string();
+    std::string log;
+    const auto rows = run(without_dropout(), settings, &log);
+    for (const auto& row : rows) {
+      INFO(row.backend << ": " << row.message << '\n' << log);
+      REQUIRE(cell<std::string>(row, "status") == "pass");
+      REQUIRE(cell<double>(row, "speedup") > 0);
+      REQUIRE(cell<double>(row, "eager_peak_mem") > 0);
+      // As torchbench's steps, those of a GPU have their optimiser.
+      REQUIRE((cell<double>(row, "update_speedup") > 0) == training);
+      // What a graph holds counts, too.
+      if (row.backend == "cuda_graph")
+        REQUIRE(cell<double>(row, "dynamo_peak_mem") > 0.8 * cell<double>(row, "eager_peak_mem"));
+    }
+    REQUIRE(std::filesystem::exists(folder / "eager_small_net.pickle"));
+    settings.compat = true;
+    const auto compatible = run(without_dropout(), settings, &log);
+    for (const auto& row : compatible) {
+      INFO(row.backend << ": " << row.message << '\n' << log);
+      REQUIRE(cell<std::string>(row, "status") == "pass");
+    }
+  }
+  pace::detail::remove_tree(folder);
+}
+
+TEST_CASE("models as CUDA graphs train as eager does, with the optimiser", "[models]") {
+  (void)pace::testing::on_gpu();
+  for (const bool training : {false, true}) {
+    for (const auto precision : {Precision::float32, Precision::amp}) {
+      Settings settings;
+      settings.mode = Mode::accuracy;
+      settings.device = "cuda";
+      settings.training = training;
+      settings.use_eval_mode = false;
+      settings.precision = precision;
+      settings.backends = {"cuda_graph", "torchscript"};
+      settings.iterations = 3;
+      std::string log;
+      for (const auto& row : run(without_dropout(), settings, &log)) {
+        INFO(training << ' ' << row.backend << ": " << row.message << '\n' << log);
+        REQUIRE(cell<std::string>(row, "accuracy") == "pass");
+      }
+    }
+  }
+}
+
+TEST_CASE("dropout in a CUDA graph draws what eager draws", "[models]") {
+  (void)pace::testing::on_gpu();
+  Settings settings;
+  settings.device = "cuda";
+  settings.training = true;
+  settings.backends = {"cuda_graph"};
+  settings.repeat = 4;
+  std::string log;
+  const auto rows = run(pace::test::small_net(0.5), settings, &log);
+  INFO(rows[0].message << '\n' << log);
+  REQUIRE(cell<std::string>(rows[0], "status") == "pass");
+  REQUIRE(rows[0].result == RowResult::passed);
+}
+
+TEST_CASE("a share of the memory is all there is", "[models]") {
+  (void)pace::testing::on_gpu();
+  Settings settings;
+  settings.device = "cuda";
+  settings.backends = {"torchscript"};
+  settings.repeat = 2;
+  settings.memory_fraction = 1e-7;
+  // A small one would fit where tensors that are still alive keep a segment open.
+  settings.batch_size = 1 << 16;
+  std::string log;
+  const auto rows = run(without_dropout(), settings, &log);
+  REQUIRE(rows[0].result == RowResult::unmeasured);
+  REQUIRE_THAT(rows[0].message, Catch::Matchers::ContainsSubstring("out of memory"));
+}
+
+}  // namespace

@@ -1,0 +1,60 @@
+// A GPU on which no line of the L2 can be made to persist, as where a part of one is lent: all clocks work nevertheless.
+#include "pace/pace.hpp"
+
+#include <ATen/ops/mul.h>
+#include <ATen/ops/randn.h>
+
+#include <chrono>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cuda_runtime_api.h>
+
+#include "tests/gpu/cuda/gpu.hpp"
+
+namespace {
+
+int refusals = 0;
+
+cudaError_t refuse() {
+  ++refusals;
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+// In place of the runtime's own, for the whole of this program.
+extern "C" cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) { return refuse(); }
+extern "C" cudaError_t cudaCtxResetPersistingL2Cache() { return refuse(); }
+extern "C" cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
+  return refuse();
+}
+extern "C" cudaError_t cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue*) { return refuse(); }
+
+TEST_CASE("a GPU whose L2 keeps nothing: all figures are there, the cold one too") {
+  static_cast<void>(pace::testing::on_gpu());
+  pace::Options options;
+  options.budget = std::chrono::milliseconds(100);
+  options.disturbance = 1;
+  const auto call = [](const at::Tensor& x) { return at::mul(x, 3); };
+  const auto result = pace::compare("scale", at::randn({1 << 20}, at::TensorOptions(at::kCUDA)))
+                          .options(options)
+                          .baseline("a", call)
+                          .candidate("b", call)
+                          .run();
+  INFO(result["a"].message << result["b"].message);
+  REQUIRE(result["b"].outcome == pace::Outcome::measured);
+  REQUIRE(result["b"].figures.size() == 4);
+  for (const auto& figure : result["b"].figures) {
+    CAPTURE(figure.name, figure.missing);
+    CHECK(figure.time);
+  }
+  CHECK(refusals > 0);
+}
+
+TEST_CASE("what a device does not have is told from what went wrong") {
+  using pace::cuda::check_if_supported;
+  CHECK(check_if_supported(cudaSuccess, "setting"));
+  CHECK_FALSE(check_if_supported(cudaErrorInvalidValue, "setting"));
+  CHECK_FALSE(check_if_supported(cudaErrorNotSupported, "setting"));
+  CHECK_THROWS_AS(check_if_supported(cudaErrorIllegalAddress, "setting"), pace::DeviceLost);
+}

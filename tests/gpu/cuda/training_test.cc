@@ -1,0 +1,117 @@
+// Training steps on a GPU: phases by every clock, gradients checked, steps as CUDA graphs.
+#include <string>
+#include <vector>
+
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/tanh.h>
+
+#include "pace/catch2.hpp"
+#include "pace/pace.hpp"
+#include "pace/training/graphed_step.hpp"
+#include "pace/training/training.hpp"
+#include "tests/gpu/cuda/gpu.hpp"
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Step = pace::TrainingStep<at::Tensor>;
+
+/// A few layers whose kernels are short, so that the host's part shows.
+Step layers(double gradient_factor = 1) {
+  Step step;
+  for (int i = 0; i < 4; ++i)
+    step.parameters.push_back(at::mul(at::ones({64, 64}, at::TensorOptions().device(at::kCUDA)), 0.02).set_requires_grad(true));
+  step.forward = [weights = step.parameters](at::Tensor& x) -> c10::IValue {
+    at::Tensor y = x;
+    for (const auto& weight : weights) y = at::tanh(at::matmul(y, weight));
+    return y;
+  };
+  step.backward_setup = pace::OutputGradient();
+  step.backward = [gradient_factor](const c10::IValue& prepared) {
+    const auto& elements = prepared.toTupleRef().elements();
+    elements[0].toTensor().backward(at::mul(elements[1].toTensor(), gradient_factor));
+  };
+  return step;
+}
+
+at::Tensor input() { return at::randn({32, 64}, at::TensorOptions().device(at::kCUDA)); }
+
+}  // namespace
+
+TEST_CASE("phases have all figures, and a step as CUDA graphs computes the same", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  const auto result = pace::compare("layers", input())
+                          .budget(std::chrono::milliseconds(300))
+                          .baseline("eager", layers())
+                          .candidate("graphed", pace::graphed_step(at::Device(at::kCUDA), layers()))
+                          .candidate("wrong", layers(1.5))
+                          .candidate("wrong graphed", pace::graphed_step(at::Device(at::kCUDA), layers(1.5)))
+                          .run();
+  CHECK(result["graphed"].outcome == pace::Outcome::measured);
+  CHECK(result["graphed"].checked);
+  CHECK(result["wrong"].outcome == pace::Outcome::wrong);
+  CHECK(result["wrong graphed"].outcome == pace::Outcome::wrong);
+  // Whoever trains launches every step.
+  CHECK(result.clock == "hot");
+  for (const char* phase : {"forward", "backward"}) {
+    INFO(phase);
+    const auto& part = result.in_phase(phase);
+    for (const char* name : {"eager", "graphed"}) {
+      INFO(name);
+      std::string figures;
+      for (const auto& figure : part[name].figures) {
+        figures += figure.name + ' ';
+        CHECK(figure.missing == "");
+        CHECK(figure.time);
+      }
+      CHECK(figures == "cold hot graph host ");
+    }
+  }
+}
+
+TEST_CASE("a graphed step takes operands at other addresses, and adds to gradients that are there", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  const Step plain = layers();
+  const Step graphed = pace::graphed_step(at::Device(at::kCUDA), layers());
+  const auto gradient_of = [](const Step& step, at::Tensor x) {
+    for (const auto& parameter : step.parameters)
+      if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+    auto output = step.forward(x);
+    if (step.backward_setup) output = step.backward_setup(output);
+    step.backward(output);
+    return step.parameters[0].grad().clone();
+  };
+  std::vector<at::Tensor> inputs = {input(), input(), input()};
+  for (const std::size_t i : {0, 1, 0, 2, 1}) {
+    INFO(i);
+    CHECK(gradient_of(graphed, inputs[i]).allclose(gradient_of(plain, inputs[i]), 1e-4, 1e-6));
+  }
+  // The values that are there when it is launched.
+  inputs[0].mul_(0.5);
+  CHECK(gradient_of(graphed, inputs[0]).allclose(gradient_of(plain, inputs[0]), 1e-4, 1e-6));
+}
+
+TEST_CASE("what cannot be captured says why in its first step", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  Step waits = layers();
+  waits.forward = [inner = waits.forward](at::Tensor& x) {
+    c10::IValue output = inner(x);
+    (void)output.toTensor().sum().item<float>();
+    return output;
+  };
+  const auto result = pace::compare("layers", input())
+                          .budget(std::chrono::milliseconds(100))
+                          .baseline("eager", layers())
+                          .candidate("graphed", pace::graphed_step(at::Device(at::kCUDA), waits))
+                          .run();
+  CHECK(result["graphed"].outcome == pace::Outcome::threw);
+  CHECK_THAT(result["graphed"].message, ContainsSubstring("captur"));
+  CHECK(result["eager"].outcome == pace::Outcome::measured);
+  CHECK_THROWS_AS(pace::graphed_step(at::Device(at::kCPU), layers()), pace::Refused);
+}

@@ -1,0 +1,172 @@
+// The options of benches/kernels, and what does not go together.
+#include "benches/kernels/asked.hpp"
+#include "benches/kernels/ncu.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using pace::benches::kernels::Generation;
+using pace::benches::kernels::KernelsLine;
+using pace::benches::kernels::compat::CompatibleTimer;
+
+CATCH_REGISTER_ENUM(Generation, Generation::original, Generation::v2_6, Generation::newest)
+CATCH_REGISTER_ENUM(CompatibleTimer, CompatibleTimer::do_bench, CompatibleTimer::inductor)
+
+namespace {
+
+KernelsLine parsed(const std::vector<std::string>& words) {
+  KernelsLine line;
+  const auto options = pace::benches::kernels::kernels_options(line);
+  pace::benches::parse_options("kernels", words, options);
+  return line;
+}
+
+KernelsLine checked(const std::vector<std::string>& words) {
+  auto line = parsed(words);
+  pace::benches::kernels::check(line);
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("short and long names, with values behind them or behind a sign") {
+  const auto line = parsed({"--package", "m.pt2", "-k", "-p", "--times=3", "--repeat", "4", "--ncu", "--ncu_kernel_regex",
+                            "triton.*", "--ncu-metrics=a,b", "--inputs", "(T([4], f32),)", "--device", "cuda:1"});
+  CHECK(line.package == "m.pt2");
+  CHECK(line.benchmark_kernels);
+  CHECK(line.profile);
+  CHECK_FALSE(line.all_configs);
+  CHECK(line.times == 3);
+  CHECK(line.repeat == 4);
+  CHECK(line.ncu_asked.kernel_regex == "triton.*");
+  CHECK(line.ncu_asked.metrics == "a,b");
+  CHECK(line.inputs == "(T([4], f32),)");
+  CHECK(line.device == "cuda:1");
+  CHECK(parsed({"--benchmark-kernels", "--benchmark-all-configs"}).all_configs);
+  CHECK(parsed({}).times == 10);
+  CHECK(parsed({}).repeat == 10);
+}
+
+TEST_CASE("values that do not do") {
+  for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--times", "0"}, "--times: '0' does not do; expected a whole number from 1 to 1000000"},
+           {{"--repeat", "0"}, "--repeat: '0' does not do; expected a whole number from 1 to 1000000"},
+           {{"--repeat", "many"}, "--repeat: 'many' does not do"},
+           {{"--device", "teapot"}, "--device: 'teapot' does not do; expected cpu, cuda or cuda:NUMBER"},
+           {{"--generation", "old"}, "--generation: 'old' does not do; expected original, 2.6 or new"},
+           {{"--kernel", "("}, "--kernel: '(' does not do; expected a regular expression"},
+           {{"--kernel", std::string(20'000, '(') + std::string(20'000, ')')}, "of at most 256 characters"},
+           {{"--kernel", "(a{8}){8}"}, "--kernel: '(a{8}){8}' does not do"},
+           {{"--kernel", "(a)\\1"}, "without back-references"},
+           {{"--threads", "100000"}, "--threads: '100000' does not do; expected a whole number from 1 to "},
+           {{"--times", "2147483647"}, "--times: '2147483647' does not do"},
+           {{"--bandwidth-at-least", "1e-320"}, "--bandwidth-at-least: '1e-320' does not do; expected a number from 0.001 to 1"},
+           {{"--times", "99999999999999999999"}, "--times: '99999999999999999999' does not do"},
+           {{"--bandwidth-at-least", "nan"}, "--bandwidth-at-least: 'nan' does not do"},
+           {{"--bandwidth-at-least", "70"}, "--bandwidth-at-least: '70' does not do"},
+           {{"--zebra"}, "--zebra"}}) {
+    INFO(words.front());
+    CHECK_THROWS_MATCHES(parsed(words), pace::InputError, MessageMatches(ContainsSubstring(message)));
+  }
+}
+
+TEST_CASE("what does not go together, and what cannot be") {
+  const auto refuses = [](std::vector<std::string> words, const std::string& message) {
+    words.insert(words.begin(), {"--package", "m.pt2"});
+    INFO(words.back());
+    CHECK_THROWS_MATCHES(checked(words), pace::Error, MessageMatches(ContainsSubstring(message)));
+  };
+  CHECK_THROWS_MATCHES(checked({}), pace::InputError, MessageMatches(ContainsSubstring("expected --package FILE.pt2")));
+  refuses({"-c"}, "(-c) goes together with --benchmark-kernels (-k), which was not given");
+  refuses({"--ncu-metrics", "a"}, "--ncu-metrics goes together with --ncu");
+  refuses({"--ncu-kernel-regex", "a"}, "--ncu-kernel-regex goes together with --ncu");
+  refuses({"-k", "--output-directory", "a"}, "--output-directory goes together with --profile, --cuda-memory-snapshot, --ncu or "
+                                            "--count-bytes, which was not given");
+  refuses({"--kernel", "a"}, "--kernel goes together with --benchmark-kernels");
+  refuses({"--kernels-at-most", "1"}, "a limit of kernels goes together with --benchmark-kernels");
+  refuses({"--generation", "2.6"}, "--generation goes together with --compat");
+  for (const char* const other : {"--profile", "--cuda-memory-snapshot", "--ncu"})
+    refuses({"-k", other}, std::string(other) + " does not go together with --benchmark-kernels (-k), which lists kernels and "
+                                               "does nothing else");
+  refuses({"-k", "--times", "3"}, "--times does not go together with");
+  refuses({"-k", "--repeat", "3"}, "--repeat does not go together with");
+  refuses({"--csv", "k.out", "--json", "./k.out"}, "--csv and --json name the same file, 'k.out'");
+}
+
+TEST_CASE("an option that a generation has not is no option of it") {
+  const auto as = [](const std::string& generation, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--package", "m.pt2", "--compat", "--generation", generation};
+    words.insert(words.end(), more.begin(), more.end());
+    return checked(words);
+  };
+  CHECK_THROWS_MATCHES(as("original", {"--ncu"}), pace::InputError,
+                       MessageMatches(ContainsSubstring("--ncu is not an option of the original form; expected --generation "
+                                                        "2.6 or new")));
+  CHECK_THROWS_MATCHES(as("2.6", {"--times", "3"}), pace::InputError,
+                       MessageMatches(ContainsSubstring("--times is not an option of PyTorch 2.6; expected "
+                                                        "--generation new")));
+  CHECK(as("2.6", {"--ncu", "--cuda-memory-snapshot"}).as_of() == Generation::v2_6);
+  CHECK(as("new", {"--times", "3", "--repeat", "2", "--ncu", "--ncu-metrics", "a"}).times == 3);
+  CHECK(as("original", {"-k"}).as_of() == Generation::original);
+  CHECK(checked({"--package", "m.pt2"}).as_of() == Generation::newest);
+}
+
+TEST_CASE("Nsight Compute's command line, around one run of this very program") {
+  auto line = parsed({"--package", "m.pt2", "--ncu"});
+  const std::vector<std::string> program{"me", "once"};
+  CHECK(pace::benches::kernels::ncu_command({}, "/tmp/out.ncu-rep", program) ==
+        std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
+                                 "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
+                                 "--export", "/tmp/out.ncu-rep", "--set", "full", "me", "once"});
+  const pace::benches::kernels::NcuAsked asked{.kernel_regex = "triton_poi.*", .metrics = "dram__bytes.sum,sm__cycles"};
+  CHECK(pace::benches::kernels::ncu_command(asked, "r", program) ==
+        std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
+                                 "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
+                                 "--export", "r", "--kernel-name", "regex:triton_poi.*", "--metrics",
+                                 "dram__bytes.sum,sm__cycles", "me", "once"});
+  CHECK(pace::benches::kernels::once_command("/bin/kernels", line) ==
+        std::vector<std::string>{"/bin/kernels", "--package", "m.pt2", "--compat", "--times", "1", "--repeat", "1"});
+  line = parsed({"--package", "m.pt2", "--model", "b", "--inputs", "(T([1], f32),)", "--device", "cuda:1", "--threads", "2",
+                 "--benchmark-name", "mine", "--ncu", "--times", "9"});
+  CHECK(pace::benches::kernels::once_command("p", line) ==
+        std::vector<std::string>{"p", "--package", "m.pt2", "--model", "b", "--inputs", "(T([1], f32),)", "--device",
+                                 "cuda:1", "--benchmark-name", "mine", "--threads", "2", "--compat", "--times", "1",
+                                 "--repeat", "1"});
+}
+
+TEST_CASE("names that match, also where there are very many ways to match") {
+  const auto matches = [](const std::string& pattern, const std::string& name) {
+    return pace::benches::kernels::NameFilter::parse(pattern).value()(name);
+  };
+  CHECK(matches("^triton_(poi|red)_\\w+\\d{1,3}$", "triton_poi_fused_add_12"));
+  CHECK_FALSE(matches("^triton_(poi|red)_\\w+\\d{1,3}$", "triton_per_fused_add_12"));
+  CHECK(matches("gemm", "sm90_xmma_gemm_f32"));
+  CHECK(matches("at::native|^gemm", "void at::native::reduce_kernel<512, 1>"));
+  CHECK_FALSE(matches("native$|^gemm", "void at::native::gemm<512, 1>"));
+  CHECK(matches("", "gemm"));
+  CHECK_FALSE(pace::benches::kernels::NameFilter::parse("a)(b").has_value());
+  CHECK_FALSE(matches("(.*)*(.*)*(.*)*(.*)*(.*)*(.*)*x$", std::string(200, 'a')));
+  CHECK_FALSE(matches("(a|a)*b", std::string(2000, 'a')));
+}
+
+TEST_CASE("which of PyTorch's timers times each kernel") {
+  const auto timer = [](const std::vector<std::string>& words) { return pace::benches::kernels::timer_of(parsed(words)); };
+  CHECK_FALSE(timer({"-k"}));
+  CHECK(timer({"-k", "--compat"}) == CompatibleTimer::inductor);
+  CHECK(timer({"-k", "--compat", "--generation", "2.6"}) == CompatibleTimer::do_bench);
+  CHECK(timer({"-k", "--compat", "--generation", "original"}) == CompatibleTimer::do_bench);
+}
+
+TEST_CASE("a program is looked for in the folders of PATH") {
+  CHECK(pace::benches::kernels::is_in_path("sh", "/nowhere:/bin"));
+  CHECK_FALSE(pace::benches::kernels::is_in_path("sh", "/nowhere"));
+  CHECK_FALSE(pace::benches::kernels::is_in_path("sh", ""));
+  CHECK_FALSE(pace::benches::kernels::is_in_path("sh", nullptr));
+}

@@ -1,0 +1,405 @@
+// benches/kernels with fakes for the package, the profiler and the GPU: what it prints, writes and returns.
+#include "benches/kernels/run_program.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "tests/support/scratch.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
+using pace::Nanoseconds;
+using pace::benches::kernels::ProfiledEvent;
+using pace::kernel::KernelTime;
+using pace::benches::aot::PackageKernel;
+
+namespace {
+
+pace::kernel::KernelReport report_on_gpu() {
+  pace::kernel::KernelReport report{.name = "bench", .device = "a GPU"};
+  report.whole = 100us;
+  report.peak_bandwidth = 4e12;
+  auto& add = report.kernels.emplace_back();
+  add.name = add.symbol = "triton_poi_fused_add_0";
+  add.category = pace::kernel::Category::pointwise;
+  add.launch = {.registers = 32, .local_bytes = 8, .dynamic_shared_bytes = 64};
+  add.hot = KernelTime{10us, 9us, 11us};
+  add.cold = KernelTime{20us, 19us, 21us};
+  add.compatible = 25us;
+  add.bytes = 8e6;
+  auto& again = report.kernels.emplace_back(add);
+  again.hot = KernelTime{12us, 11us, 13us};
+  auto& gemm = report.kernels.emplace_back();
+  gemm.name = gemm.symbol = "gemm";
+  gemm.launch = {.registers = 255};
+  gemm.hot = KernelTime{60us, 59us, 61us};
+  return report;
+}
+
+/// What was asked of the fakes, and what they answer.
+struct Fakes {
+  pace::test::Scratch folder;
+  pace::benches::kernels::OpenPackage package{.device = "cuda"};
+  pace::kernel::KernelReport report = report_on_gpu();
+  pace::benches::kernels::Profile recorded{};
+  std::string spawn_problem = {}, spawn_prints = {};
+  int calls = 0, seeds = 0, waits = 0;
+  bool cuda = true, opens = true;
+  Nanoseconds time{};
+  std::vector<std::string> spawned = {};
+  std::ostringstream out{}, log{};
+
+  Fakes() {
+    auto& kernels = package.facts.emplace().kernels;
+    auto& add = kernels.emplace_back();
+    add.name = "triton_poi_fused_add_0";
+    add.key = "cabc1234567890";
+    auto& gemm = kernels.emplace_back();
+    gemm.name = "gemm";
+    gemm.kind = PackageKernel::Kind::external;
+  }
+
+  int run(std::vector<std::string> words) {
+    out.str("");
+    log.str("");
+    words.insert(words.begin(), {"--package", "bench.pt2"});
+    pace::benches::kernels::World world;
+    world.open = [&](const auto&) {
+      if (!opens) throw pace::InputError({"bench.pt2"}, "no such file");
+      auto opened = package;
+      // Each call takes a millisecond longer than the one before it.
+      opened.call = [&] { time += Nanoseconds(1e6 * ++calls); };
+      opened.set_seed = [&] { ++seeds; };
+      opened.synchronise = [&] { ++waits; };
+      return opened;
+    };
+    world.kernels = [&](const pace::benches::kernels::KernelsLine& line) {
+      auto told = report;
+      if (!line.all_configs)
+        for (auto& kernel : told.kernels) kernel.configurations.clear();
+      return told;
+    };
+    world.profile = [&](const std::function<void()>& body, const std::string& trace) {
+      body();
+      std::ofstream(trace) << "{}";
+      return recorded;
+    };
+    world.now = [&] { return time; };
+    if (cuda) {
+      world.reset_peak = [] {};
+      world.peak_bytes = [] { return 12345678.0; };
+      world.snapshot = [](const std::function<void()>& body, const std::string& path) {
+        body();
+        std::ofstream(path) << "snapshot";
+      };
+    }
+    world.spawn = [&](const std::vector<std::string>& command, std::string* printed) {
+      spawned = command;
+      if (printed != nullptr) *printed = spawn_prints;
+      return spawn_problem;
+    };
+    world.date = [] { return "20240131_235959"; };
+    world.program = "/bin/kernels";
+    world.temporary_folder = folder.path.string();
+    return pace::benches::kernels::run_program(words, world, out, log, [](pace::benches::kernels::KernelsLine& line) {
+      if (line.name.empty()) line.name = "bench";
+    });
+  }
+  [[nodiscard]] std::string printed() const { return out.str(); }
+  [[nodiscard]] std::string said() const { return log.str(); }
+};
+
+/// PATH with a folder of programs in it, or none.
+class Path {
+ public:
+  explicit Path(const std::string& path) { ::setenv("PATH", path.c_str(), 1); }
+  Path(const Path&) = delete;
+  ~Path() { ::setenv("PATH", before_.c_str(), 1); }
+
+ private:
+  std::string before_ = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+};
+
+}  // namespace
+
+TEST_CASE("a package that cannot be opened leaves what an earlier run has written") {
+  const pace::test::Scratch files;
+  const auto csv = files.write("k.csv", "earlier"), json = files.write("k.json", "earlier");
+  Fakes fakes;
+  fakes.opens = false;
+  CHECK(fakes.run({"--csv", csv, "--json", json}) == 1);
+  CHECK(files.read("k.csv") == "earlier");
+  CHECK(files.read("k.json") == "earlier");
+  fakes.opens = true;
+  CHECK(fakes.run({"--csv", csv, "--json", json}) == 0);
+  CHECK_THAT(files.read("k.csv"), !ContainsSubstring("earlier"));
+  CHECK_THAT(files.read("k.json"), !ContainsSubstring("earlier"));
+}
+
+TEST_CASE("the module's time is the lower median of its readings, over their calls") {
+  Fakes fakes;
+  CHECK(fakes.run({"--times", "2", "--repeat", "4", "--compat"}) == 0);
+  // Readings of 1 + 2, 3 + 4, 5 + 6 and 7 + 8 ms.
+  CHECK(fakes.printed() == "0.003500\nPeak GPU memory usage 12.346 MB\n");
+  CHECK(fakes.calls == 8);
+  CHECK(fakes.seeds == 4);
+  CHECK(fakes.waits == 12);
+}
+
+TEST_CASE("in pace's own words, and on the CPU without the GPU's memory") {
+  Fakes fakes;
+  fakes.package.device = "cpu";
+  CHECK(fakes.run({"--times", "2", "--repeat", "4"}) == 0);
+  // After one call that warms up: readings of 2 + 3, 4 + 5, 6 + 7 and 8 + 9 ms.
+  CHECK(fakes.printed() == "bench on cpu: 4.50 ms a call, the lower median of 4 readings of 2 calls\n");
+  fakes.calls = 0;
+  CHECK(fakes.run({}) == 0);
+  CHECK(fakes.calls == 101);
+}
+
+TEST_CASE("all kernels, as a table and as files") {
+  Fakes fakes;
+  const std::string csv = fakes.folder / "k.csv", json = fakes.folder / "k.json";
+  CHECK(fakes.run({"-k", "--csv", csv, "--json", json}) == 0);
+  CHECK(fakes.calls == 0);  // and nothing else
+  CHECK_THAT(fakes.printed(), ContainsSubstring("bench on a GPU: 3 kernels"));
+  CHECK_THAT(fakes.printed(), ContainsSubstring("gemm"));
+  CHECK_THAT(fakes.folder.read("k.csv"), ContainsSubstring("call,device,whole_ns"));
+  CHECK_THAT(fakes.folder.read("k.csv"), ContainsSubstring("triton_poi_fused_add_0"));
+  const auto read = nlohmann::json::parse(fakes.folder.read("k.json"));
+  CHECK(read["kernels"].size() == 3);
+  CHECK(fakes.run({"-k", "--kernel", "^gemm$", "--csv", csv}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("3 kernels") && !ContainsSubstring("triton"));
+  CHECK_THAT(fakes.folder.read("k.csv"), ContainsSubstring("gemm") && !ContainsSubstring("triton"));
+  CHECK(fakes.run({"-k", "--kernel", "zebra"}) == 1);
+  CHECK(fakes.said() == "kernels: --kernel: no name matches 'zebra'; expected a part of one of triton_poi_fused_add_0, "
+                        "triton_poi_fused_add_0, gemm\n");
+}
+
+TEST_CASE("names and messages give no orders to a terminal") {
+  Fakes fakes;
+  fakes.report.kernels[0].name = "evil\x1b[31m";
+  fakes.report.kernels[0].why_not_alone = "because\x1b]0;title\a";
+  fakes.report.notes = {"a note\x1b[2J"};
+  CHECK(fakes.run({"-k", "--benchmark-name", "na\x1b[31mme\n"}) == 0);
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("\x1b") && ContainsSubstring("evil\\x1b[31m"));
+  CHECK(fakes.run({"--benchmark-name", "na\x1b[31mme"}) == 0);
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("\x1b"));
+  CHECK(fakes.run({"--zebra\x1b[31m"}) == 1);
+  CHECK_THAT(fakes.said(), !ContainsSubstring("\x1b"));
+}
+
+TEST_CASE("every configuration of the kernels that have some") {
+  Fakes fakes;
+  fakes.package.facts->kernels[0].configurations.emplace_back();
+  auto& all = fakes.report.kernels[0].configurations;
+  all = {{.text = "XBLOCK 1", .printed = "XBLOCK: 1", .chosen = true}, {.text = "XBLOCK 2", .printed = "XBLOCK: 2"}};
+  all[0].launch = fakes.report.kernels[0].launch;
+  all[0].cold = KernelTime{20us, 19us, 21us};
+  all[0].compatible = 32us;
+  all[1].why_not = "it spills 17 words, more than 16";
+  const std::string json = fakes.folder / "k.json";
+  CHECK(fakes.run({"-k", "-c", "--json", json}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("triton_poi_fused_add_0: 2 configurations; the chosen one is the best"));
+  const auto read = nlohmann::json::parse(fakes.folder.read("k.json"))["kernels"][0]["configurations"];
+  REQUIRE(read.size() == 2);
+  CHECK(read[0]["chosen"] == true);
+  CHECK(read[0]["cold"]["median_ns"] == 20000);
+  CHECK(read[0]["launch"]["registers"] == 32);
+  CHECK(read[1]["why_not"] == "it spills 17 words, more than 16");
+  CHECK(fakes.run({"-k"}) == 0);
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("configurations"));
+  fakes.report.kernels.resize(1);
+  CHECK(fakes.run({"-k", "-c", "--compat"}) == 0);
+  CHECK(fakes.printed() == "bench                POI cabc123456\n"
+                           "  0.032ms    \t0.008 GB \t  250.00GB/s   32 regs    2 spills        64 shared mem @ XBLOCK: 1\n"
+                           "  infms    \t0.008 GB \t    0.00GB/s @ XBLOCK: 2\n");
+}
+
+TEST_CASE("all kernels as the original lists them: Inductor's own, each once, by the original's timer") {
+  Fakes fakes;
+  CHECK(fakes.run({"-k", "--compat"}) == 0);
+  CHECK(fakes.printed() ==
+        "bench                POI cabc123456 0.025ms    \t0.008 GB \t  320.00GB/s   32 regs    2 spills        64 shared mem\n");
+  CHECK(fakes.run({"-k", "--compat", "--kernel", "gemm"}) == 1);
+  CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
+  fakes.report.kernels[0].bytes.reset();
+  fakes.report.kernels.erase(fakes.report.kernels.begin() + 1);
+  CHECK(fakes.run({"-k", "--compat"}) == 1);
+  CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
+  CHECK(fakes.said() == "triton_poi_fused_add_0 has no line: how many bytes it moves is not known\n");
+  // No time of pace's own stands in for one that the original's timer has not taken.
+  fakes.report.kernels[0].compatible.reset();
+  fakes.report.notes = {"triton_poi_fused_add_0: PyTorch's timer has no time of it: launching failed"};
+  CHECK(fakes.run({"-k", "--compat"}) == 1);
+  CHECK(fakes.said() == "triton_poi_fused_add_0 has no line: the original's timer has no time of it\n"
+                        "kernels: triton_poi_fused_add_0: PyTorch's timer has no time of it: launching failed\n");
+  fakes.package.facts.reset();
+  CHECK(fakes.run({"-k", "--compat"}) == 1);
+  fakes.package.device = "cpu";
+  CHECK(fakes.run({"-k", "--compat"}) == 1);
+  CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
+  CHECK_THAT(fakes.said(), ContainsSubstring("bench.pt2 runs on the CPU, and the original lists Triton's kernels alone"));
+}
+
+TEST_CASE("limits are judged, and a broken one is the exit code") {
+  Fakes fakes;
+  CHECK(fakes.run({"-k", "--kernels-at-most", "3", "--spills-at-most", "2", "--registers-at-most", "255"}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("passed: at most 3 kernels"));
+  CHECK(fakes.run({"-k", "--kernels-at-most", "2"}) == 42);
+  CHECK_THAT(fakes.said(), ContainsSubstring("failed: at most 2 kernels; it has 3: triton_poi_fused_add_0;"));
+  CHECK(fakes.run({"-k", "--registers-at-most", "254"}) == 42);
+  CHECK_THAT(fakes.said(), ContainsSubstring("gemm has 255 registers"));
+  CHECK(fakes.run({"-k", "--bandwidth-at-least", "0.05"}) == 0);
+  CHECK(fakes.run({"-k", "--bandwidth-at-least", "0.5"}) == 42);
+  // What went wrong beside a broken limit is not what a gate found.
+  CHECK(fakes.run({"-k", "--kernels-at-most", "2", "--kernel", "zebra"}) == 1);
+}
+
+TEST_CASE("a package that announces nothing is told of") {
+  Fakes fakes;
+  fakes.report = {.name = "bench", .device = "a CPU", .by_ranges = true};
+  fakes.report.kernels.emplace_back().symbol = "aten::copy_";
+  CHECK(fakes.run({"-k"}) == 0);
+  CHECK_THAT(fakes.said(), ContainsSubstring("bench.pt2 announces none of its kernels: compile it with Inductor's option "
+                                             "cpp.enable_kernel_profile"));
+  fakes.report.kernels.emplace_back().symbol = "graph_0_cpp_fused_add_0";
+  CHECK(fakes.run({"-k"}) == 0);
+  CHECK(fakes.said() == "");
+}
+
+TEST_CASE("snapshot, profile and Nsight Compute, in this order") {
+  Fakes fakes;
+  const Path path(fakes.folder.path.string());
+  (void)fakes.folder.write("ncu", "#!/bin/sh\n");
+  ::chmod((fakes.folder / "ncu").c_str(), 0755);
+  fakes.recorded.events = {
+      ProfiledEvent{.name = "triton_poi_fused_add_0", .duration = 40ms, .on_device = true},
+      ProfiledEvent{.name = "triton_poi_fused_add_0", .duration = 40ms, .on_device = true}};
+  CHECK(fakes.run({"--ncu", "-p", "--cuda-memory-snapshot", "--times", "1", "--repeat", "2", "--compat", "--generation",
+                   "new"}) == 0);
+  const std::string text = fakes.printed(), folder = fakes.folder.path.string();
+  // The module took 1 ms; then ten calls for the snapshot, two for the profile.
+  CHECK_THAT(
+      text,
+      StartsWith("0.001000\nPeak GPU memory usage 12.346 MB\n0.007500\nThe collect memory snapshot has been written "
+                 "to " +
+                 folder +
+                 "/memory_snapshot.pickle\n0.013000\nProfiling result for a compiled module of "
+                 "benchmark bench:\nChrome trace for the profile is written to " +
+                 folder + "/compiled_module_profile.json\n"));
+  CHECK_THAT(text, ContainsSubstring("\n  == triton_pointwise category kernels == \n"
+                                     "Kernel                    Self CUDA TIME (ms)    Count  Percent\n"));
+  CHECK_THAT(text, ContainsSubstring("\nPercent of time when CUDA is busy: 4000.00%\nTotal wall time 1.000 ms\n"
+                                     "Output for tabulate: bench, 4000.00%, 0.00%, 0.00%, 0.00%, 0.00%, 4000.00%, 1.000ms\n"));
+  CHECK_THAT(text, EndsWith("\nNCU profiling results for benchmark bench:\nNCU report has been written to " + folder +
+                            "/ncu_output_20240131_235959.ncu-rep\n"));
+  CHECK(fakes.folder.has("memory_snapshot.pickle"));
+  CHECK(fakes.spawned.front() == "ncu");
+  CHECK(fakes.spawned.at(13) == folder + "/ncu_output_20240131_235959.ncu-rep");
+  CHECK(fakes.spawned.back() == "1");
+  fakes.spawn_problem = "ncu ended with exit code 3";
+  CHECK(fakes.run({"--ncu", "--times", "1"}) == 1);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("NCU profiling failed with error: ncu ended with exit code 3\n"));
+}
+
+TEST_CASE("bytes that the GPU counted stand where none are known, and decide no gate") {
+  Fakes fakes;
+  const Path path(fakes.folder.path.string());
+  (void)fakes.folder.write("ncu", "#!/bin/sh\n");
+  ::chmod((fakes.folder / "ncu").c_str(), 0755);
+  fakes.spawn_prints =
+      "\"Kernel Name\",\"dram__bytes_read.sum\",\"dram__bytes_write.sum\"\n\"\",\"byte\",\"byte\"\n"
+      "\"triton_poi_fused_add_0\",\"8,000,000\",\"1\"\n\"triton_poi_fused_add_0\",\"8,000,001\",\"1\"\n"
+      "\"gemm\",\"6,000,000\",\"0\"\n";
+  const std::string json = fakes.folder / "k.json";
+  CHECK(fakes.run({"-k", "--count-bytes", "--json", json, "--bandwidth-at-least", "0.05"}) == 0);
+  // 6 MB in 60 us.
+  CHECK_THAT(fakes.printed(), ContainsSubstring(" *100 ") && ContainsSubstring("\n* of the bytes that memory moved"));
+  const auto read = nlohmann::json::parse(fakes.folder.read("k.json"))["kernels"];
+  CHECK(read[0]["counted_bytes"] == 8000001);
+  CHECK(read[0]["bytes"] == 8000000);
+  CHECK(read[2]["counted_bytes"] == 6000000);
+  CHECK(read[2]["bytes"].is_null());
+  CHECK(fakes.spawned.at(1) == "--import");
+  CHECK(fakes.spawned.at(2) == fakes.folder / "counted_bytes_20240131_235959.ncu-rep");
+
+  // What was measured is told, whatever comes of the counters.
+  fakes.spawn_prints = "==ERROR== nothing\n";
+  CHECK(fakes.run({"-k", "--count-bytes"}) == 1);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("gemm"));
+  CHECK_THAT(fakes.said(), ContainsSubstring("kernels: --count-bytes: Nsight Compute's report: expected a column"));
+  fakes.spawn_problem = "ncu ended with exit code 1";
+  CHECK(fakes.run({"-k", "--count-bytes"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--count-bytes: ncu ended with exit code 1\n"));
+}
+
+TEST_CASE("the original's words for a profile, and a device that there is not") {
+  Fakes fakes;
+  fakes.recorded.events = {ProfiledEvent{.name = "gemm", .duration = 1ms, .on_device = true}};
+  CHECK(fakes.run({"-p", "--compat", "--generation", "original"}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("Percent of time when GPU is busy: "));
+  fakes.package.device = "cpu";
+  fakes.recorded.events = {ProfiledEvent{.name = "cpp_fused_add_0", .duration = 1ms}};
+  CHECK(fakes.run({"-p", "--compat"}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("No device detected\n"));
+  CHECK(fakes.run({"-p"}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("Self CPU TIME (ms)") && ContainsSubstring("cpp_fused_add_0"));
+}
+
+TEST_CASE("results of the whole, for machines") {
+  Fakes fakes;
+  const std::string csv = fakes.folder / "w.csv", json = fakes.folder / "w.json";
+  CHECK(fakes.run({"--times", "1", "--repeat", "1", "--csv", csv, "--json", json}) == 0);
+  CHECK(fakes.calls == 2);
+  CHECK(fakes.folder.read("w.csv") ==
+        "benchmark,device,seconds_per_call,times,repeat,peak_gpu_bytes\nbench,cuda,0.002,1,1,12345678.0\n");
+  CHECK(nlohmann::json::parse(fakes.folder.read("w.json"))["seconds_per_call"] == 0.002);
+  CHECK(fakes.run({"--csv", fakes.folder / "nowhere/w.csv"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("cannot open") && ContainsSubstring("nowhere/w.csv"));
+}
+
+TEST_CASE("what cannot be says so, and is the exit code") {
+  Fakes fakes;
+  CHECK(fakes.run({"--zebra"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--zebra") && ContainsSubstring("the options are\n") &&
+                               ContainsSubstring("-k, --benchmark-kernels\n"));
+  CHECK(fakes.run({"-c"}) == 1);
+  CHECK(fakes.run({"-c", "-k"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--benchmark-all-configs: no configurations are kept beside bench.pt2; expected"));
+  fakes.package.device = "cpu";
+  CHECK(fakes.run({"-c", "-k"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("bench.pt2 runs on the CPU, where kernels have no configurations"));
+  {
+    const Path nothing("/nowhere");
+    CHECK(fakes.run({"--ncu"}) == 1);
+    CHECK_THAT(fakes.said(), ContainsSubstring("--ncu: there is no `ncu` in PATH"));
+    CHECK(fakes.calls == 0);
+    CHECK(fakes.run({"-k", "--count-bytes"}) == 1);
+    CHECK_THAT(fakes.said(), ContainsSubstring("--count-bytes: there is no `ncu` in PATH"));
+    CHECK(fakes.run({"--ncu", "--compat"}) == 1);
+    CHECK_THAT(fakes.printed(), ContainsSubstring("NCU profiling failed with error: there is no `ncu`"));
+  }
+  CHECK(fakes.run({"--count-bytes"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--count-bytes goes together with --benchmark-kernels (-k)"));
+  fakes.package.device = "cpu";
+  CHECK(fakes.run({"--cuda-memory-snapshot"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--cuda-memory-snapshot: bench.pt2 runs on the CPU"));
+  fakes.package.device = "cuda";
+  fakes.cuda = false;
+  CHECK(fakes.run({"--cuda-memory-snapshot"}) == 1);
+  CHECK(fakes.run({"--help"}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("--ncu-kernel-regex <REGEX>"));
+}

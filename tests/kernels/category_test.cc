@@ -1,0 +1,44 @@
+#include "pace/kernels/category.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <string>
+
+using namespace pace::kernel;
+
+CATCH_REGISTER_ENUM(Category, Category::foreach, Category::persistent_reduction, Category::pointwise,
+                    Category::reduction, Category::split_scan, Category::template_, Category::unknown)
+
+TEST_CASE("categories have a name and three letters") {
+  CHECK(to_string(Category::persistent_reduction) == "persistent_reduction");
+  CHECK(to_string(Category::template_) == "template");
+  std::string all;
+  for (std::size_t i = 0; i < category_names.size(); ++i) all += std::string(abbreviation(static_cast<Category>(i))) + ' ';
+  CHECK(all == "FOR PER POI RED SPL TEM UNK ");
+}
+
+TEST_CASE("by the name that Inductor gave") {
+  CHECK(category_of_name("triton_poi_fused_add_relu_0") == Category::pointwise);
+  CHECK(category_of_name("triton_red_fused_sum_1") == Category::reduction);
+  CHECK(category_of_name("triton_per_fused__softmax_2") == Category::persistent_reduction);
+  CHECK(category_of_name("triton_tem_fused_mm_3") == Category::template_);
+  CHECK(category_of_name("triton_for_fused_4") == Category::foreach);
+  CHECK(category_of_name("triton_spl_fused_cumsum_5") == Category::split_scan);
+  CHECK(category_of_name("triton_unknown_0") == Category::unknown);
+  CHECK(category_of_name("ampere_sgemm_128x64_tn") == Category::unknown);
+  CHECK(category_of_name("my_triton_poi_fused") == Category::unknown);
+}
+
+TEST_CASE("by the source: exactly one heuristic") {
+  CHECK(category_of_source("import x\n@triton_heuristics.pointwise(\n  size_hints=[1])\n@triton.jit") == Category::pointwise);
+  // Not a reduction as well: the name follows the dot.
+  CHECK(category_of_source("@triton_heuristics.persistent_reduction(") == Category::persistent_reduction);
+  CHECK(category_of_source("@triton_heuristics.reduction(") == Category::reduction);
+  CHECK(category_of_source("@triton_heuristics.split_scan(") == Category::split_scan);
+  CHECK(category_of_source("@triton_heuristics.foreach(") == Category::foreach);
+  CHECK(category_of_source("@triton_heuristics.template(") == Category::template_);
+  // Twice the same is one.
+  CHECK(category_of_source("@triton_heuristics.template(\n@triton_heuristics.template(") == Category::template_);
+  CHECK(category_of_source("@triton_heuristics.pointwise(\n@triton_heuristics.reduction(") == Category::unknown);
+  CHECK(category_of_source("def f(): pass") == Category::unknown);
+}

@@ -1,0 +1,132 @@
+#include "pace/kernels/expectations.hpp"
+
+#include "pace/kernels/knowledge.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using pace::Verdict;
+using pace::kernel::Kernel;
+using pace::kernel::KernelReport;
+using pace::kernel::KernelTime;
+
+namespace {
+
+KernelReport report() {
+  KernelReport made;
+  for (const char* name : {"add", "softmax"}) {
+    auto& kernel = made.kernels.emplace_back();
+    kernel.name = kernel.symbol = name;
+    kernel.launch.emplace().registers = 32;
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
+  KernelReport made = report();
+  CHECK_THAT(made, pace::kernel::NoSpills());
+  CHECK_THAT(made, pace::kernel::RegistersAtMost(32));
+  CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
+  made.kernels[1].launch->local_bytes = 8;
+  made.kernels[1].launch->registers = 255;
+  const pace::kernel::NoSpills no_spills;
+  CHECK_FALSE(no_spills.match(made));
+  CHECK_THAT(made, !pace::kernel::NoSpills() && pace::kernel::KernelsAtMost(2));
+  CHECK_THAT(no_spills.toString(), ContainsSubstring("was expected to have no spills\nfailed: softmax has 2 spills"));
+  CHECK_THAT(made, pace::kernel::SpillsAtMost(2));
+  CHECK_FALSE(pace::kernel::SpillsAtMost(1).match(made));
+  CHECK(pace::kernel::RegistersAtMost(254).judge(made).message == "softmax has 255 registers");
+  const auto judgement = pace::kernel::KernelsAtMost(1).judge(made);
+  CHECK(judgement.verdict == Verdict::failed);
+  CHECK(judgement.message == "it has 2: add; softmax");
+}
+
+TEST_CASE("what is not known passes nothing") {
+  KernelReport made = report();
+  made.kernels[0].launch.reset();
+  CHECK(pace::kernel::NoSpills().judge(made).verdict == Verdict::invalid);
+  CHECK_FALSE(pace::kernel::NoSpills().match(made));
+  CHECK_FALSE((!pace::kernel::NoSpills()).match(made));
+  CHECK(pace::kernel::NoSpills().judge(made).message == "the driver does not tell what add is");
+  made.by_ranges = true;
+  CHECK(pace::kernel::NoSpills().judge(made).message == "add runs on the CPU, where no launch tells of spills");
+  CHECK(pace::kernel::RegistersAtMost(255).judge(made).verdict == Verdict::invalid);
+  CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
+  CHECK(pace::kernel::NoSpills().judge(KernelReport()).verdict == Verdict::invalid);
+  // A launch of none is known to be none; on the CPU silence says nothing.
+  KernelReport silent;
+  CHECK_THAT(silent, pace::kernel::KernelsAtMost(0));
+  silent.by_ranges = true;
+  CHECK(pace::kernel::KernelsAtMost(2).judge(silent).verdict == Verdict::invalid);
+  CHECK(pace::kernel::KernelsAtMost(2).judge(silent).message == "no kernel announced itself");
+}
+
+TEST_CASE("bandwidth is judged by all samples of all kernels whose bytes are known") {
+  KernelReport made = report();
+  const pace::kernel::BandwidthAtLeast most(0.7);
+  CHECK(most.judge(made).message == "the peak was not measured");
+  made.peak_bandwidth = 1e12;  // bytes per second: 1000 a nanosecond
+  CHECK(most.judge(made).verdict == Verdict::invalid);
+  made.kernels[0].bytes = 8e6;
+  made.kernels[0].hot = KernelTime{1us, 1us, 1us};
+  made.kernels[0].cold = KernelTime{10us, 9us, 11us};
+  CHECK_THAT(made, most);
+  made.kernels[0].cold = KernelTime{11us, 10us, 12us};
+  CHECK(most.judge(made).verdict == Verdict::undecided);
+  CHECK_FALSE(most.match(made));
+  made.kernels[0].cold = KernelTime{16us, 15us, 17us};
+  CHECK(most.judge(made).verdict == Verdict::failed);
+  CHECK_THAT(most.judge(made).message, ContainsSubstring("add reaches 50"));
+  made.kernels[0].hot.reset();
+  made.kernels[0].cold.reset();
+  CHECK(most.judge(made).verdict == Verdict::invalid);
+  made.kernels[0].profiled = KernelTime{10us, 9us, 11us};  // on the CPU: in its place
+  CHECK_THAT(made, most);
+  CHECK_THROWS_AS(pace::kernel::BandwidthAtLeast(70), pace::Error);
+}
+
+TEST_CASE("the first provider that knows a kernel is believed") {
+  using pace::kernel::Category;
+  using pace::kernel::Knowledge;
+  Kernel kernel;
+  kernel.symbol = "triton_poi_fused_add_0";
+  const pace::kernel::Provider none = [](const Kernel&) { return std::nullopt; };
+  const pace::kernel::Provider mine = [](const Kernel& asked) -> std::optional<Knowledge> {
+    if (asked.symbol != "triton_poi_fused_add_0") return std::nullopt;
+    return Knowledge{Category::template_, 12.0};
+  };
+  const pace::kernel::Provider late = [](const Kernel&) { return Knowledge{Category::foreach, 1.0}; };
+  apply_knowledge({none}, kernel);
+  CHECK(to_string(kernel.category) == "pointwise");
+  CHECK_FALSE(kernel.bytes);
+  apply_knowledge({none, mine, late}, kernel);
+  CHECK(to_string(kernel.category) == "template");
+  CHECK(kernel.bytes == 12.0);
+  kernel.symbol = "sgemm";
+  apply_knowledge({mine}, kernel);
+  CHECK(to_string(kernel.category) == "unknown");
+}
+
+TEST_CASE("kernels that are not listed are not judged to be fine") {
+  KernelReport made = report();
+  made.peak_bandwidth = 1e12;
+  made.kernels[0].bytes = 1e6;
+  made.kernels[0].hot = KernelTime{1us, 1us, 1us};
+  CHECK_THAT(made, pace::kernel::BandwidthAtLeast(0.5));
+  made.conditionals = 1;
+  const auto judged = [&](const auto& expectation) { return expectation.judge(made); };
+  for (const auto& judgement : {judged(pace::kernel::KernelsAtMost(2)), judged(pace::kernel::NoSpills()),
+                                judged(pace::kernel::RegistersAtMost(32)), judged(pace::kernel::BandwidthAtLeast(0.5))}) {
+    INFO(judgement.expectation);
+    CHECK(judgement.verdict == Verdict::invalid);
+    CHECK_FALSE(judgement.acceptable);
+    CHECK_THAT(judgement.message, ContainsSubstring("kernels in the bodies of conditional nodes are not listed; of the others: "));
+  }
+  // What is listed is too much already.
+  CHECK(judged(pace::kernel::KernelsAtMost(1)).verdict == Verdict::failed);
+  CHECK(judged(pace::kernel::RegistersAtMost(31)).verdict == Verdict::failed);
+}

@@ -1,0 +1,48 @@
+#include "pace/kernels/match_activities.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using pace::gpu::Activity;
+using pace::kernel::match_activities;
+
+namespace {
+
+Activity record(const std::string& name, pace::Nanoseconds duration, Activity::Kind kind = Activity::Kind::kernel) {
+  return {kind, name, {}, duration, 0};
+}
+
+}  // namespace
+
+TEST_CASE("kernels of one name are told apart by their order, and the middle launch counts") {
+  const std::vector<std::string> names{"add", "mul", "add"};
+  std::vector<Activity> records;
+  for (const auto extra : {0us, 5us, 1us}) {
+    records.push_back(record("add", 10us + extra));
+    records.push_back(record("Memset", 3us, Activity::Kind::fill));
+    records.push_back(record("mul", 20us + extra));
+    records.push_back(record("add", 30us + extra));
+  }
+  const auto times = match_activities(names, records, 3);
+  REQUIRE(times.size() == 3);
+  REQUIRE(times[0]);
+  REQUIRE(times[1]);
+  REQUIRE(times[2]);
+  CHECK(times[0]->median == 11us);
+  CHECK(times[0]->least == 10us);
+  CHECK(times[0]->most == 15us);
+  CHECK(times[1]->median == 21us);
+  CHECK(times[2]->median == 31us);
+}
+
+TEST_CASE("records that are missing, or too many, tell nothing of that kernel") {
+  const std::vector<std::string> names{"add", "mul"};
+  const auto times = match_activities(names, std::vector{record("add", 1us), record("add", 1us), record("mul", 2us)}, 2);
+  REQUIRE(times[0]);
+  CHECK(times[0]->median == 1us);
+  CHECK_FALSE(times[1]);
+  CHECK_FALSE(match_activities(names, {}, 0)[0]);
+}

@@ -1,0 +1,86 @@
+#include "pace/kernels/write_report.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+#include <string>
+
+using namespace std::chrono_literals;
+using pace::kernel::Kernel;
+using pace::kernel::KernelReport;
+using pace::kernel::KernelTime;
+
+namespace {
+
+KernelReport report() {
+  KernelReport made;
+  made.name = "a, b";
+  made.device = "a GPU";
+  made.whole = 100us;
+  made.peak_bandwidth = 4e12;
+  auto& add = made.kernels.emplace_back();
+  add.name = add.symbol = "triton_poi_0";
+  add.category = pace::kernel::Category::pointwise;
+  add.launch = {.grid = {4096, 2, 1}, .block = {128, 1, 1}, .registers = 32, .local_bytes = 8, .occupancy = 0.5};
+  add.hot = KernelTime{60us, 59us, 61us};
+  add.under_profiler = {.by_profiler = 63500ns, .by_clock = 64us};
+  add.cold = KernelTime{80us, 79us, 81us};
+  add.bytes = 80e6;
+  auto& product = made.kernels.emplace_back();
+  product.name = product.symbol = "gemm";
+  product.profiled = KernelTime{20us, 19us, 21us};
+  product.why_not_alone = "it waits";
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a row has a field for each column, empty where nothing is known") {
+  const KernelReport made = report();
+  CHECK(csv_row(made, made.kernels[0]) ==
+        "\"a, b\",a GPU,1e+05,0.8,4e+12,triton_poi_0,triton_poi_0,pointwise,0.75,,,,60000,59000,61000,80000,79000,81000,"
+        "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,\n");
+  CHECK(csv_row(made, made.kernels[1]) ==
+        "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it waits,\n");
+  const std::string header(pace::kernel::csv_header()), row = csv_row(made, made.kernels[1]);
+  CHECK(std::ranges::count(header, ',') + 1 == std::ranges::count(row, ','));  // one is in the name
+  KernelReport unmeasured = made;
+  unmeasured.peak_bandwidth = 0;
+  CHECK_THAT(csv_row(unmeasured, made.kernels[1]), Catch::Matchers::ContainsSubstring("0.8,,gemm"));
+}
+
+TEST_CASE("as JSON, of all kernels or of some") {
+  const KernelReport made = report();
+  const auto json = to_json(made);
+  CHECK(json["call"] == "a, b");
+  CHECK(json["explained"] == 0.8);
+  REQUIRE(json["kernels"].size() == 2);
+  CHECK(json["kernels"][0]["launch"]["grid"] == std::vector<int>{4096, 2, 1});
+  CHECK(json["kernels"][0]["cold"]["median_ns"] == 80000);
+  CHECK(json["kernels"][0]["under_profiler"]["by_profiler_ns"] == 63500);
+  CHECK(json["kernels"][0]["under_profiler"]["by_clock_ns"] == 64000);
+  CHECK(json["kernels"][0]["counted_bytes"].is_null());
+  CHECK(json["kernels"][1]["under_profiler"].is_null());
+  CHECK(json["kernels"][0]["in_place"].is_null());
+  CHECK(json["kernels"][0]["why_not_alone"].is_null());
+  CHECK(json["kernels"][1]["launch"].is_null());
+  CHECK(json["kernels"][1]["bytes"].is_null());
+  CHECK(json["kernels"][1]["in_place"]["most_ns"] == 21000);
+  CHECK(json["conditional_nodes"] == 0);
+  CHECK(json["notes"].empty());
+  CHECK(json["kernels"][0]["compatible_ns"].is_null());
+  KernelReport noted = made;
+  noted.conditionals = 1;
+  noted.notes = {"a note"};
+  noted.kernels[0].compatible = 25us;
+  const auto with_notes = to_json(noted);
+  CHECK(with_notes["conditional_nodes"] == 1);
+  REQUIRE(with_notes["notes"].size() == 2);
+  CHECK(with_notes["notes"][0] == "a note");
+  CHECK(with_notes["kernels"][0]["compatible_ns"] == 25000);
+  const auto some = to_json(made, [](const Kernel& kernel) { return kernel.name == "gemm"; });
+  REQUIRE(some["kernels"].size() == 1);
+  CHECK(some["kernels"][0]["share"] == 0.25);
+}

@@ -1,0 +1,141 @@
+#include "benches/operators/selection.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Message;
+using Catch::Matchers::MessageMatches;
+namespace operators = pace::benches::operators;
+
+pace::corpus::Corpus corpus_of(const std::string& text) {
+  const auto file = std::filesystem::temp_directory_path() / ("pace_selection_" + std::to_string(getpid()) + ".txt");
+  std::ofstream(file) << text;
+  const auto corpus = pace::corpus::Corpus::from_file(file);
+  std::filesystem::remove(file);
+  return corpus;
+}
+
+const std::string recorded =
+    "Operator: aten.add.Tensor\n"
+    "cnt: 3, ((T([1], f32), 1), {})\n"
+    "cnt: 2, ((T([2], f32), 1), {})\n"
+    "cnt: 1, ((T([3], f32), 1), {})\n"
+    "Operator: aten.convolution.default\n"
+    "cnt: 1, ((T([1, 1, 3, 3], f32), T([1, 1, 3, 3], f32), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1), {})\n"
+    "Operator: aten.embedding.default\n"
+    "cnt: 1, ((T([4, 2], f32), T([3], i64)), {})\n"
+    "Operator: aten.gather.default\n"
+    "cnt: 1, ((T([4], f32), 0, T([4], i64)), {})\n"
+    "Operator: aten.made_up.default\n"
+    "cnt: 1, ((T([4], f32),), {})\n"
+    "Operator: aten.relu.default\n"
+    "cnt: 1, ((T([4], f32),), {})\n";
+
+struct Selection {
+  std::vector<operators::Selected> selected;
+  std::vector<std::string> said;
+};
+
+Selection select(const pace::corpus::Corpus& corpus, const operators::ReplayOptions& options) {
+  Selection selection;
+  selection.selected = operators::select(corpus, options, [&](const std::string& line) { selection.said.push_back(line); });
+  return selection;
+}
+
+TEST_CASE("all operators but those that the skip rules leave out, which are named unless silent") {
+  const auto corpus = corpus_of(recorded);
+  operators::ReplayOptions options;
+  options.skip_rules = operators::SkipRules::upstream;
+  const auto [selected, said] = select(corpus, options);
+  REQUIRE(selected.size() == 2);
+  CHECK(selected[0].op->name == "aten.add.Tensor");
+  CHECK(selected[0].samples.size() == 3);
+  CHECK(selected[1].op->name == "aten.relu.default");
+  CHECK(said == std::vector<std::string>{"Skipping aten.embedding.default: Embedding inputs NYI",
+                                         "Skipping aten.gather.default, input generator nyi",
+                                         "Skipping aten.made_up.default, no inductor impl"});
+}
+
+TEST_CASE("the skip rules ask for kernels on the device of the run") {
+  const auto corpus = corpus_of(
+      "Operator: aten._scaled_dot_product_flash_attention_for_cpu.default\n"
+      "cnt: 1, ((T([1, 1, 2, 8], f32), T([1, 1, 2, 8], f32), T([1, 1, 2, 8], f32)), {})\n"
+      "Operator: aten.new_zeros.default\ncnt: 1, ((T([4], f32), [4]), {})\n");
+  operators::ReplayOptions options;
+  options.skip_rules = operators::SkipRules::upstream;
+  CHECK(select(corpus, options).selected.size() == 2);
+  for (const char* device : {"cuda", "cuda:1"}) {
+    options.device = device;
+    const auto [selected, said] = select(corpus, options);
+    REQUIRE(selected.size() == 1);  // a composite operator runs everywhere
+    CHECK(selected[0].op->name == "aten.new_zeros.default");
+    CHECK(said ==
+          std::vector<std::string>{"Skipping aten._scaled_dot_product_flash_attention_for_cpu.default, no inductor impl"});
+  }
+}
+
+TEST_CASE("nothing is left out unless an option asks for it") {
+  const auto corpus = corpus_of(recorded);
+  const auto [selected, said] = select(corpus, {});
+  CHECK(selected.size() == corpus.operators().size());
+  CHECK_THAT(said, Catch::Matchers::IsEmpty());
+  CHECK(operators::parse_skip_rules("upstream") == operators::SkipRules::upstream);
+  CHECK_THROWS_MATCHES(operators::parse_skip_rules("some"), pace::InputError,
+                       Message("--skip-rules: expected none or upstream, found 'some'"));
+}
+
+TEST_CASE("start-idx and max-samples take a slice of each operator's samples") {
+  const auto corpus = corpus_of(recorded);
+  operators::ReplayOptions options;
+  options.start_idx = 1;
+  options.max_samples = 1;
+  const auto selected = select(corpus, options).selected;
+  REQUIRE(selected.size() == 1);  // relu has but one sample
+  CHECK(selected[0].first == 1);
+  REQUIRE(selected[0].samples.size() == 1);
+  CHECK(selected[0].samples[0].text == "((T([2], f32), 1), {})");
+  CHECK(operators::case_name(selected[0], 0) == "aten.add.Tensor[1]");
+}
+
+TEST_CASE("an operator that was not recorded is an error that names its relatives") {
+  const auto corpus = corpus_of(recorded);
+  operators::ReplayOptions options;
+  options.op = "aten.relu.default,aten.add.Scalar";
+  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
+                       Message("--op: the recorded inputs have no operator 'aten.add.Scalar'; it has aten.add.Tensor"));
+  options.op = "aten.relu.default,";
+  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError, MessageMatches(ContainsSubstring("--op: expected names")));
+}
+
+TEST_CASE("a selection without samples is an error") {
+  const auto corpus = corpus_of(recorded);
+  operators::ReplayOptions options;
+  options.op = "aten.convolution.default";
+  options.skip_rules = operators::SkipRules::upstream;
+  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError, MessageMatches(ContainsSubstring("nothing to replay")));
+  options.op = "all";
+  options.start_idx = 100;
+  CHECK_THROWS_AS(select(corpus, options), pace::InputError);
+}
+
+TEST_CASE("types are named in full when they are not known") {
+  CHECK(operators::parse_dtype("float32") == at::kFloat);
+  CHECK(operators::parse_dtype("bf16") == at::kBFloat16);
+  CHECK_THROWS_MATCHES(operators::parse_dtype("int8"), pace::InputError,
+                       Message("--dtype: expected float32, float16, bfloat16, float64 or recorded, found 'int8'"));
+}
+
+}  // namespace

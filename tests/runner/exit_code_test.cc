@@ -1,0 +1,123 @@
+#include "pace/core/exit_code.hpp"
+
+#include <sstream>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace {
+
+using pace::Outcome;
+using pace::Verdict;
+using pace::RunAccount;
+
+pace::Result comparison(const std::string& name, Outcome outcome = Outcome::measured) {
+  pace::Result result;
+  result.name = name;
+  for (const std::string implementation : {"eager", "fused"}) {
+    auto& row = result.implementations.emplace_back();
+    row.name = implementation;
+    row.outcome = outcome;
+    row.context.comparison = name;
+  }
+  return result;
+}
+
+const pace::Judgement open_guard{
+    .expectation = "time of at most 1.02x", .verdict = Verdict::undecided, .acceptable = true, .unresolved = true};
+
+struct Ending {
+  int code;
+  std::string said;
+};
+
+Ending ending(const RunAccount& account, bool allow_undecided = false, bool allow_unmeasured = false) {
+  std::ostringstream said;
+  const int code = account.exit_code(0, allow_undecided, allow_unmeasured, said);
+  return {code, said.str()};
+}
+
+TEST_CASE("a guard that is stated and then asked again counts once, in each comparison of the name") {
+  RunAccount account;
+  auto result = comparison("case");
+  auto& row = result.implementations[1];
+  row.judgements.push_back(open_guard);
+  for (int run = 0; run < 2; ++run) {
+    account.add(result);
+    account.add(row, open_guard);
+    account.add(row, open_guard);
+  }
+  CHECK(ending(account).code == 43);
+  CHECK(ending(account).said.starts_with("pace: 2 guards were let through undecided"));
+  auto other = open_guard;
+  other.expectation = "time of at most 1.10x";
+  account.add(row, other);
+  account.add(result.implementations[0], open_guard);
+  CHECK(ending(account).said.starts_with("pace: 4 guards were let through undecided"));
+  CHECK(ending(account, true).code == 0);
+}
+
+TEST_CASE("what was not reached is neither a success nor a failure") {
+  RunAccount account;
+  account.add(comparison("late", Outcome::unreached));
+  CHECK(ending(account).code == 4);
+  CHECK(ending(account, true).code == 4);
+  CHECK(ending(account, false, true).code == 43);
+  CHECK(ending(account, true, true).code == 0);
+  account.add(comparison("early"));
+  CHECK(ending(account).code == 43);
+  CHECK(ending(account).said ==
+        "pace: 2 implementations were not reached in time, so that nothing is known of them (exit code 43; 0 with "
+        "--allow-undecided on)\n");
+  CHECK(ending(account, true).code == 0);
+}
+
+TEST_CASE("no option allows a device to be lost") {
+  RunAccount account;
+  auto result = comparison("lost", Outcome::unreached);
+  result.lost_device = "an illegal address";
+  account.add(result);
+  account.add(comparison("other"));
+  CHECK(ending(account, true, true).code == 42);
+  CHECK(ending(account, true, true).said == "pace: 1 comparison lost the device\n");
+  std::ostringstream said;
+  CHECK(account.exit_code(pace::exit_unmeasured, true, true, said) == 42);
+}
+
+TEST_CASE("tests that neither compare nor assert measure nothing") {
+  RunAccount account;
+  CHECK(ending(account).code == 0);  // no test ran, as in an empty shard
+  account.add_tests(2, 0);
+  CHECK(ending(account).code == 4);
+  CHECK(ending(account, false, true).code == 0);
+  account.add_tests(1, 1);
+  CHECK(ending(account).code == 0);
+  RunAccount compares;
+  compares.add_tests(2, 0);
+  compares.add(comparison("case"));
+  CHECK(ending(compares).code == 0);
+}
+
+TEST_CASE("tests that are skipped after something was measured do not say that nothing was") {
+  RunAccount account;
+  account.add(comparison("case"));
+  std::ostringstream said, allowed, nothing;
+  CHECK(account.exit_code(4, false, false, said) == 4);
+  CHECK(said.str() == "pace: every test was skipped, though not before 2 implementations were measured (exit code 4; 0 "
+                      "with --allow-unmeasured on)\n");
+  CHECK(account.exit_code(4, false, true, allowed) == 0);
+  account.add(comparison("late", Outcome::unreached));
+  CHECK(account.exit_code(4, false, true, allowed) == 43);
+  CHECK(RunAccount().exit_code(4, false, false, nothing) == 4);
+  CHECK(nothing.str() == "pace: every test was skipped; nothing was measured (exit code 4; 0 with --allow-unmeasured on)\n");
+}
+
+TEST_CASE("rows of a program without comparisons count as they are") {
+  RunAccount account;
+  account.add_row(true, true);
+  account.add_row(true, true);
+  CHECK(ending(account).code == 43);
+  CHECK(ending(account).said.starts_with("pace: 2 guards were"));
+}
+
+}  // namespace

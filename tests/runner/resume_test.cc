@@ -1,0 +1,156 @@
+// What --resume takes from an earlier run's file, whole or cut off.
+#include "pace/runner/resume.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include "pace/core/run_context.hpp"
+#include "pace/runner/build_id.hpp"
+#include "pace/report/json.hpp"
+#include "tests/report/sample_results.hpp"
+#include "tests/support/scratch.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Message;
+using pace::runner::Configuration;
+using pace::runner::results_to_resume;
+using pace::test::Scratch;
+
+namespace {
+
+const Configuration configuration{{"--seed", "1"}};
+
+/// A file of these results; its text.
+std::string write(const std::string& path, const std::vector<pace::Result>& results) {
+  {
+    pace::report::JsonSink sink(path, pace::report::Environment{}, {{"configuration", configuration}});
+    for (const auto& result : results) sink.write(result);
+  }
+  return pace::read_file(path, "results");
+}
+
+std::vector<std::string> names(const std::vector<pace::Result>& results) {
+  std::vector<std::string> all;
+  for (const auto& each : results) all.push_back(each.name);
+  return all;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what the time did not suffice for is measured again") {
+  const Scratch folder;
+  auto partly = sample::comparison("partly");
+  partly.implementations.push_back(sample::without_figures("late", pace::Outcome::unreached, "no time"));
+  auto not_at_all = sample::comparison("not at all");
+  not_at_all.implementations = {sample::without_figures("eager", pace::Outcome::unreached, "no time")};
+  auto crashed = sample::comparison("crashed");
+  crashed.implementations.push_back(sample::without_figures("bad", pace::Outcome::crashed, "signal 11"));
+  auto cut_short = sample::comparison("cut short");
+  cut_short.stop_reason = pace::StopReason::deadline;
+  write(folder / "a.json", {sample::comparison("whole"), partly, not_at_all, crashed, cut_short});
+  CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"whole", "crashed"});
+}
+
+TEST_CASE("a file that was cut off anywhere keeps every result that is whole") {
+  const Scratch folder;
+  const std::string whole = write(folder / "a.json", {sample::comparison("one"), sample::comparison("two")});
+  const auto first_end = whole.find("\n", whole.find("\"name\":\"one\"")), second = whole.find("\"name\":\"two\"");
+  const auto second_end = whole.find("\n", second), results = whole.find("\"results\"");
+  for (std::size_t size = results + 12; size < whole.size(); size += 5) {
+    folder.write("a.json", whole.substr(0, size));
+    const auto found = names(results_to_resume(folder / "a.json", configuration));
+    CAPTURE(size, first_end, second_end);
+    if (size < first_end - 1) CHECK(found == Names{});
+    else if (size < second_end) CHECK(found == Names{"one"});
+    else CHECK(found == Names{"one", "two"});
+  }
+  // As some file systems leave it after the machine went down.
+  folder.write("a.json", whole.substr(0, second + 50) + std::string(100, '\0'));
+  CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"one"});
+}
+
+TEST_CASE("figures that no measurement has, and text behind the end, are refused") {
+  const Scratch folder;
+  const std::string whole = write(folder / "a.json", {sample::comparison("one"), sample::comparison("two")});
+  const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
+    auto changed = whole;
+    const auto at = changed.find(from);
+    REQUIRE(at != std::string::npos);
+    changed.replace(at, from.size(), to);
+    CAPTURE(to);
+    CHECK_THROWS_WITH(results_to_resume(folder.write("b.json", changed), configuration),
+                      ContainsSubstring("b.json:6: --resume: expected a result file") && ContainsSubstring(why));
+  };
+  for (const std::string median : {"-4000.0", "0", "1"})
+    refused("\"median_ns\":4000.0", "\"median_ns\":" + median, "min_ns, q20_ns, median_ns: expected numbers from 0 on");
+  for (const std::string median : {"9000", "1e300"})
+    refused("\"median_ns\":4000.0", "\"median_ns\":" + median, "min_ns, q20_ns, median_ns, q80_ns: expected numbers from 0 on");
+  refused("\"median_ns\":4000.0", "\"median_ns\":\"fast\"", "must be number");
+  refused("\"median\":2.0", "\"median\":-2.0", "q20, median: expected numbers from 0 on");
+  refused("\"median\":2.0", "\"median\":5.0", "q20, median, q80: expected");
+  refused("\"low_ns\":2000.0", "\"low_ns\":-1", "low_ns: expected numbers from 0 on");
+  refused("\"low\":1.0", "\"low\":7.0", "low, high: expected numbers from 0 on in ascending order");
+  refused("\"spread\":0.125", "\"spread\":-1", "spread: expected numbers from 0 on");
+  refused("\"samples_ns\":[2000.0", "\"samples_ns\":[-2000.0", "samples_ns: expected times from 0 on");
+  for (const std::string& more : {std::string("x"), std::string("{}\n"), std::string("}\n"), std::string(3, '\0')})
+    CHECK_THROWS_WITH(results_to_resume(folder.write("b.json", whole + more), configuration),
+                      ContainsSubstring("b.json:9: --resume: ") && ContainsSubstring("text follows the end of the results"));
+  // The closing bracket may be cut off.
+  CHECK(names(results_to_resume(folder.write("b.json", whole.substr(0, whole.size() - 2)), configuration)) ==
+        Names{"one", "two"});
+}
+
+TEST_CASE("a file without a result, or none at all, is nothing to resume from; what is no such file is refused") {
+  const Scratch folder;
+  CHECK(results_to_resume(folder / "none.json", configuration).empty());
+  CHECK(results_to_resume(folder.write("empty.json", ""), configuration).empty());
+  const std::string whole = write(folder / "a.json", {sample::comparison("one")});
+  CHECK_THROWS_WITH(results_to_resume(folder.write("head.json", whole.substr(0, 40)), configuration),
+                    ContainsSubstring("--resume: expected a result file as --json writes it"));
+  // In the middle, it is not what a run leaves that was cut off.
+  auto spoilt = whole;
+  spoilt.insert(spoilt.find("\"name\":\"one\""), "?");
+  CHECK_THROWS_WITH(results_to_resume(folder.write("spoilt.json", spoilt), configuration),
+                    ContainsSubstring("spoilt.json:6: --resume: expected a result file"));
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(results_to_resume(pipe, configuration), ContainsSubstring("no program writes to"));
+  CHECK_THROWS_WITH(results_to_resume(folder.write("other.json", whole), {{"--seed", "2"}}),
+                    ContainsSubstring("--seed: \"1\" there, '2' here"));
+}
+
+TEST_CASE("results of other inputs under the same name are not taken for those of these") {
+  struct Earlier : pace::RunContext::Recollection {
+    [[nodiscard]] bool knows(const std::string&) const override { return true; }
+    bool recall(const std::string&, pace::Result& result) override {
+      result = sample::comparison("case");
+      result.inputs = "Float[8]";
+      return true;
+    }
+    bool next_fate(const std::string&, pace::RunContext::Fate&) override { return false; }
+  } earlier;
+  pace::RunContext context;
+  pace::Result result;
+  CHECK_FALSE(context.recall("case", "Float[8]", result));
+  context.recollection = &earlier;
+  CHECK(context.recall("case", "Float[8]", result));
+  CHECK(context.recall("case", "", result));
+  CHECK_THROWS_MATCHES(context.recall("case", "Double[8]", result), pace::InputError,
+                       Message("--resume: the earlier run measured 'case' with other inputs (Float[8] there, Double[8] "
+                               "here); give the inputs of that run, or write to another file"));
+}
+
+TEST_CASE("a build has one name") {
+  const auto name = pace::runner::build_id();
+  CHECK(name.size() == 16);
+  CHECK(name == pace::runner::build_id());
+  CHECK(name != pace::Digest().text());
+}

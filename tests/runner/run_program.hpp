@@ -1,0 +1,34 @@
+// Runs the sample program as a process, as Bazel and a shell do.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/report/temporary_file.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace program {
+
+namespace fs = std::filesystem;
+
+struct Run {
+  int code = -1;  ///< 128 + signal, as a shell has it
+  std::string out, err;
+};
+
+/// Runs the program in an environment of nothing but `variables`, so that the test's own Bazel does not show through.
+inline Run run(const std::string& arguments, const std::string& variables = "") {
+  const TemporaryFile out, err;
+  const std::string program = fs::absolute("tests/runner/sample_program").string();
+  const std::string command = "env -i PATH=/usr/bin:/bin " + variables + " '" + program + "' " + arguments + " >" +
+                              out.path() + " 2>" + err.path();
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
+}
+
+}  // namespace program

@@ -1,0 +1,403 @@
+// A measuring program for session_test: publishes made-up results instead of measuring.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/ones.h>
+
+#include "pace/catch2.hpp"
+#include "pace/timing/wall.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/runner/session.hpp"
+#include "pace/pace.hpp"
+#include "pace/core/process.hpp"
+#include "tests/support/fake_clock.hpp"
+
+namespace {
+
+std::string extra_option;
+
+/// The process that hangs, or 0; shared by the one that watches.
+pid_t* hanging = nullptr;
+
+/// What the watching process takes for the time: an hour passes with each look at a process that hangs, none otherwise.
+pace::Nanoseconds now_while_watched() {
+  static pace::Nanoseconds now{};
+  const pid_t process = __atomic_load_n(hanging, __ATOMIC_RELAXED);
+  if (process > 0 && ::kill(process, 0) == 0) now += std::chrono::hours(1);
+  return now;
+}
+
+[[noreturn]] void hang() {
+  __atomic_store_n(hanging, ::getpid(), __ATOMIC_RELAXED);
+  for (;;) ::pause();
+}
+
+/// Begins now, since deadlines are moments of the real clock, and stands still between calls.
+struct CallClock : pace::test::FakeClock {
+  CallClock() { advance(pace::timing::WallClock().now()); }
+};
+
+/// Adds one, in ten microseconds of the clock's.
+auto adding(CallClock& clock) {
+  return [&clock](const at::Tensor& x) {
+    clock.advance(pace::Nanoseconds(1e4));
+    return at::add(x, 1);
+  };
+}
+
+pace::ImplementationResult measured(const std::string& name, double nanoseconds) {
+  pace::ImplementationResult result;
+  result.name = name;
+  result.outcome = pace::Outcome::measured;
+  result.checked = true;
+  auto& time = result.time.emplace();
+  time.min = time.q20 = time.median = time.q80 = time.max = pace::Nanoseconds(nanoseconds);
+  return result;
+}
+
+pace::Result comparison(const std::string& name) {
+  pace::Result result;
+  result.name = name;
+  result.confidence = pace::run_context().options.confidence;
+  result.seed = pace::run_context().options.seed;
+  result.implementations = {measured("eager", 2000), measured("fused", 1000)};
+  result.implementations[0].is_baseline = true;
+  for (auto& row : result.implementations) row.context.comparison = name;
+  auto& speedup = result.implementations[1].speedup.emplace();
+  speedup.observations = 5;
+  speedup.q20 = speedup.median = speedup.q80 = 2;
+  speedup.interval = pace::Interval<double>{1.9, 2.1, result.confidence};
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("fast enough") {
+  const auto result = comparison("first");
+  pace::run_context().publish(result);
+  REQUIRE_THAT(result, pace::Correct());
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.5));
+}
+
+TEST_CASE("too slow", "[.]") {
+  const auto result = comparison("second");
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(3));
+}
+
+TEST_CASE("wrong", "[.]") {
+  auto result = comparison("third");
+  result.implementations[1].outcome = pace::Outcome::wrong;
+  result.implementations[1].message = "output 0 differs";
+  CHECK_THAT(result, pace::Correct());
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.5));
+}
+
+TEST_CASE("shows what it was given", "[.]") {
+  const auto& options = pace::run_context().options;
+  INFO("budget " << options.budget.count() << ", hard limit " << options.hard_limit.count() << ", warm-up "
+                 << options.warm_up.count() << ", rounds " << options.max_rounds << ", confidence "
+                 << options.confidence << ", seed " << options.seed << ", operands "
+                 << static_cast<int>(options.operands) << ", alpha " << options.alpha << ", beta " << options.beta
+                 << ", stop " << static_cast<int>(options.stop) << ", threads " << at::get_num_threads() << ", extra " << extra_option);
+  FAIL();
+}
+
+TEST_CASE("open guard", "[.]") {
+  auto result = comparison("guarded");
+  result.implementations[1].speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  result.implementations[1].warm_up_iterations = 5;
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(1.02));
+}
+
+TEST_CASE("under load", "[.]") {
+  auto result = comparison("loaded");
+  result.conditions.disturbances = {"The hypervisor gave others 50 %.", "The clock\njumped."};
+  for (auto& row : result.implementations) row.context.disturbance = "The hypervisor gave others 50 %.";
+  pace::run_context().publish(result);
+  // Its interval would pass the one and fail the other.
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(1.02));
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(0.4));
+}
+
+TEST_CASE("claims under load", "[.]") {
+  auto result = comparison("claimed");
+  for (auto& row : result.implementations) row.context.disturbance = "The hypervisor gave others 50 %.";
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.5));
+}
+
+TEST_CASE("asks for a device", "[.]") {
+  auto result = comparison("on a device");
+  for (auto& row : result.implementations) row.outcome = pace::Outcome::refused;
+  result.missing_device = "cuda:0 was asked for; there is none";
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(1.02));
+}
+
+TEST_CASE("measures", "[.]") {
+  CallClock clock;
+  const auto result = pace::compare("measured", at::ones({16}))
+                          .baseline("eager", adding(clock))
+                          .candidate("fused", adding(clock))
+                          .budget(std::chrono::milliseconds(100))
+                          .run(clock);
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(0.01));
+}
+
+TEST_CASE("a device is lost", "[.]") {
+  const auto compare = [](const std::string& name, bool breaks) {
+    bool told = false;
+    CallClock clock;
+    const auto add = adding(clock);
+    const auto result = pace::compare(name, at::ones({16}))
+                            .baseline("eager",
+                                      [&, add](const at::Tensor& x) {
+                                        if (!std::exchange(told, true)) std::cout << "measures " << name << std::endl;
+                                        return add(x);
+                                      })
+                            .candidate("fused",
+                                       [&, add](const at::Tensor& x) {
+                                         if (breaks) throw pace::DeviceLost("an illegal address");
+                                         return add(x);
+                                       })
+                            .budget(std::chrono::milliseconds(100))
+                            .run(clock);
+    CHECK_THAT(result["fused"], pace::NoSlowerThan(100));
+  };
+  compare("before", false);
+  compare("culprit", true);
+  compare("between", false);
+  compare("culprit", true);
+  compare("after", false);
+}
+
+TEST_CASE("publishes, then dies", "[.]") {
+  pace::run_context().publish(comparison("before death"));
+  std::abort();
+}
+
+TEST_CASE("killed after publishing", "[.]") {
+  pace::run_context().publish(comparison("before death"));
+  ::raise(SIGKILL);
+}
+
+TEST_CASE("exits early", "[.]") { std::exit(0); }
+TEST_CASE("quick exits early", "[.]") { std::quick_exit(0); }
+TEST_CASE("leaves outside", "[.]") { ::_exit(0); }
+
+TEST_CASE("skips", "[.]") { SKIP("there is no GPU"); }
+
+TEST_CASE("measures nothing", "[.]") {
+  auto result = comparison("nowhere");
+  for (auto& row : result.implementations) row.outcome = pace::Outcome::refused;
+  pace::run_context().publish(result);
+}
+
+TEST_CASE("open guard that says so", "[.]") {
+  auto result = comparison("guarded");
+  result.implementations[1].speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"],
+             pace::NoSlowerThan(1.02).when_undecided(pace::gate::WhenUndecided::let_through));
+}
+
+TEST_CASE("stated open guard", "[.]") {
+  auto result = comparison("stated");
+  auto& row = result.implementations[1];
+  row.speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  row.judgements.push_back(pace::NoSlowerThan(1.02).judge(row));
+  pace::run_context().publish(result);
+  CHECK_THAT(result, pace::AsExpected());
+}
+
+TEST_CASE("open guard in combinations", "[.]") {
+  auto result = comparison("combined");
+  auto& row = result.implementations[1];
+  row.speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  row.judgements.push_back(pace::NoSlowerThan(1.02).judge(row));
+  // Stated, and asked again.
+  pace::run_context().publish(result);
+  const pace::NoSlowerThan guard(1.02);
+  CHECK_THAT(row, pace::Correct() && guard);
+  CHECK_THAT(row, pace::SpeedupAtLeast(1.5) || guard);
+  CHECK_THAT(row, pace::Correct() || guard);
+  CHECK_THAT(row, !(pace::SpeedupAtLeast(5) && guard));
+}
+
+TEST_CASE("open guard in one combination", "[.]") {
+  auto result = comparison("combined");
+  result.implementations[1].speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
+  pace::run_context().publish(result);
+  CHECK_THAT(result["fused"], pace::Correct() && pace::NoSlowerThan(1.02));
+}
+
+TEST_CASE("correct in its time", "[.]") {
+  CallClock clock;
+  const auto result = pace::compare("timely", at::ones({16}))
+                          .baseline("eager", adding(clock))
+                          .candidate("fused", adding(clock))
+                          .expect(pace::NoSlowerThan(10))
+                          .budget(std::chrono::milliseconds(100))
+                          .run(clock);
+  REQUIRE_THAT(result, pace::Correct());
+  CHECK_THAT(result, pace::AsExpected());
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(10));
+}
+
+TEST_CASE("correctness alone in its time", "[.]") {
+  CallClock clock;
+  const auto result =
+      pace::compare("timely", at::ones({16})).baseline("eager", adding(clock)).candidate("fused", adding(clock)).run(clock);
+  CHECK_THAT(result, pace::Correct());
+}
+
+TEST_CASE("does nothing", "[.]") {}
+TEST_CASE("asserts something", "[.]") { CHECK(extra_option.empty()); }
+
+/// Far slower than the time that there is.
+TEST_CASE("too slow for its time", "[.]") {
+  CallClock clock;
+  const auto result = pace::compare("slow", at::ones({16}))
+                          .baseline("eager", adding(clock))
+                          .candidate("fused", adding(clock))
+                          .expect(pace::NoSlowerThan(1.02))
+                          .run(clock);
+  CHECK(result["fused"].judgements.at(0).verdict != pace::Verdict::passed);
+  CHECK(result["fused"].judgements.at(0).acceptable);
+}
+
+/// Three comparisons of three implementations each, of which those in the middle are `bad`.
+void compare_around(const std::function<void()>& bad) {
+  for (const std::string name : {"before", "culprit", "after"}) {
+    CallClock clock;
+    const auto add = adding(clock);
+    std::cout << "begins " << name << std::endl;
+    const auto result = pace::compare(name, at::ones({16}))
+                            .baseline("eager", add)
+                            .candidate("bad",
+                                       [&, add](const at::Tensor& x) {
+                                         if (name == "culprit") bad();
+                                         return add(x);
+                                       })
+                            .candidate("fine", add)
+                            .budget(std::chrono::milliseconds(50))
+                            .run(clock);
+    CHECK_THAT(result, pace::AsExpected());
+  }
+}
+
+TEST_CASE("crashes", "[.]") {
+  compare_around([] { ::raise(SIGSEGV); });
+}
+TEST_CASE("leaves", "[.]") {
+  compare_around([] { ::_exit(0); });
+}
+TEST_CASE("hangs", "[.]") {
+  compare_around(hang);
+}
+TEST_CASE("is killed", "[.]") {
+  compare_around([] { ::raise(SIGKILL); });
+}
+TEST_CASE("takes all memory", "[.]") {
+  compare_around([] {
+    // More than any machine has, piece by piece, as a leak does; the pages are never touched.
+    std::vector<std::unique_ptr<char[]>> pieces;
+    for (;;) pieces.emplace_back(new char[std::size_t{1} << 30]);
+  });
+}
+TEST_CASE("hears of a closed pipe", "[.]") {
+  compare_around([] {
+    std::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
+  });
+}
+TEST_CASE("prints a lot", "[.]") {
+  compare_around([] { std::cout << std::string(100000, 'x') << std::endl; });
+}
+TEST_CASE("has an evil name", "[.]") {
+  auto result = comparison("evil\033[2J\xc2\x9b" "1m\x9b\r");
+  result.implementations[1].name = "fused\033]0;title\007";
+  result.implementations[1].outcome = pace::Outcome::wrong;
+  result.implementations[1].message = "differs\033[8m";
+  pace::run_context().publish(result);
+  CHECK_THAT(result, pace::Correct());
+  throw pace::Error("thrown\033[2J");
+}
+TEST_CASE("the baseline crashes", "[.]") {
+  for (const std::string name : {"culprit", "after"}) {
+    CallClock clock;
+    const auto add = adding(clock);
+    const auto result = pace::compare(name, at::ones({16}))
+                            .baseline("eager",
+                                      [&, add](const at::Tensor& x) {
+                                        if (name == "culprit") ::raise(SIGILL);
+                                        return add(x);
+                                      })
+                            .candidate("fine", add)
+                            .budget(std::chrono::milliseconds(50))
+                            .run(clock);
+    CHECK_THAT(result, pace::AsExpected());
+  }
+}
+TEST_CASE("crashes outside", "[.]") {
+  pace::run_context().publish(comparison("before death"));
+  ::raise(SIGSEGV);
+}
+TEST_CASE("waits to be interrupted", "[.]") {
+  compare_around([] {
+    std::cout << "waits" << std::endl;
+    if (std::getenv("TIME_PASSES") != nullptr) hang();
+    for (;;) ::pause();
+  });
+}
+TEST_CASE("waits for another program", "[.]") {
+  static_cast<void>(pace::detail::run_process(
+      {"sh", "-c", "sleep 1000 & echo waits for $!; wait"}, [](std::string_view line) { std::cout << line << std::endl; }));
+}
+TEST_CASE("reports the signals that it ignores, and those that its supervisor does", "[.]") {
+  for (const std::string& process : {std::string("self"), std::to_string(::getppid())}) {
+    std::ifstream status("/proc/" + process + "/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("SigIgn:")) std::cout << line << std::endl;
+  }
+}
+
+int main(int argc, char** argv) {
+  void* const shared =
+      ::mmap(nullptr, sizeof *hanging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 1;
+  hanging = static_cast<pid_t*>(shared);
+  pace::runner::SessionConfig config;
+  config.now = now_while_watched;
+  config.options.budget = pace::Nanoseconds(7e9);
+  config.environment["sample"] = "yes";
+  config.extend_cli = [](Catch::Clara::Parser parser) {
+    return parser | Catch::Clara::Opt(extra_option, "word")["--extra"]("the program's own option");
+  };
+  config.after_parse = [](pace::runner::SessionOptions&) {
+    if (extra_option == "bad") throw pace::InputError({}, "--extra: 'bad' was given, another word was expected");
+  };
+  config.prepare = [](std::ostream&, std::ostream&) {
+    if (extra_option == "unusable") throw pace::InputError({}, "no such inputs");
+  };
+  config.complaint = [] { return extra_option == "incomplete" ? "a line was left out" : ""; };
+  config.configuration = [] { return pace::runner::Configuration{{"--extra", extra_option}}; };
+  return pace::runner::main(argc, argv, config);
+}

@@ -1,0 +1,583 @@
+// What a measuring program does with its command line, its files and Bazel: seen from outside, as a process.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "pace/core/output_file.hpp"
+#include "tests/runner/run_program.hpp"
+#include "tests/report/temporary_file.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Matches;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+namespace fs = std::filesystem;
+using pace::test::Scratch;
+using program::run;
+
+}  // namespace
+
+TEST_CASE("results that are good enough: table, totals, exit code 0") {
+  const auto program = run("");
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("speed-up") && ContainsSubstring("2.00x  [1.90, 2.10]") &&
+                              ContainsSubstring("All tests passed") && ContainsSubstring("1 case, 2 implementations"));
+  CHECK_THAT(program.out, !ContainsSubstring("\033"));
+  CHECK_THAT(run("--no-table").out, !ContainsSubstring("speed-up"));
+}
+
+TEST_CASE("an expectation that is not met fails the program and says what to do") {
+  const auto program = run("'too slow'");
+  CHECK(program.code != 0);
+  CHECK_THAT(program.out, ContainsSubstring("'fused' (1.00 us, speed-up 2.00x [1.90x, 2.10x]) was expected"));
+  CHECK_THAT(program.out, ContainsSubstring("speed-up of at least 3.00x"));
+  CHECK_THAT(program.out, ContainsSubstring("Make the implementation faster"));
+  const auto wrong = run("wrong");
+  CHECK(wrong.code != 0);
+  CHECK_THAT(wrong.out, ContainsSubstring("'fused' wrong: output 0 differs"));
+  CHECK_THAT(wrong.out, ContainsSubstring("has no\n  speed-up"));
+}
+
+TEST_CASE("help lists Catch2's options, pace's and the program's") {
+  const auto program = run("--help");
+  CHECK(program.code == 0);
+  for (const auto* option :
+       {"--reporter", "--benchmark-samples", "--csv <file>", "--json <file>", "--budget <seconds>", "--seed",
+        "--confidence", "--max-rounds", "--operands", "--alpha", "--beta", "--stop", "--threads", "--warm-up", "--no-table", "--extra"})
+    CHECK_THAT(program.out, ContainsSubstring(option));
+  CHECK_THAT(program.out, ContainsSubstring("(defaults to 7.00)"));  // the program's own default
+}
+
+TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
+  CHECK_THAT(run("'shows*' -r compact").out,
+             ContainsSubstring("budget 7e+09, hard limit 2e+10") && ContainsSubstring("operands 0, alpha 0.001, beta 0.01, stop 0, threads 1, extra '"));
+  const auto all = run(
+      "'shows*' -r compact --budget 60 --warm-up=0 --max-rounds 5 --confidence .9 --seed:0xff "
+      "--operands shared --alpha 0.01 --beta=.02 --stop budget --threads 2 --extra word");
+  CHECK_THAT(all.out, ContainsSubstring("budget 6e+10, hard limit 6e+10, warm-up 0, rounds 5, confidence 0.9, "
+                                        "seed 255, operands 2, alpha 0.01, beta 0.02, stop 1, threads 2, extra word"));
+  CHECK_THAT(run("'shows*' -r compact", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 77,"));
+  CHECK_THAT(run("'shows*' -r compact --seed 5", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 5,"));
+  CHECK_THAT(run("'shows*' -r compact --seed 5 --alpha 0.01 --seed 5").out, ContainsSubstring("seed 5,"));
+  // A target's own arguments are defaults below those of the command line.
+  CHECK_THAT(run("--seed=5 --alpha=0.01 --seed 6 'shows*' -r compact").out,
+             ContainsSubstring("seed 6,") && ContainsSubstring("alpha 0.01,"));
+  CHECK_THAT(run("--budget 60 --seed 5 'shows*' --budget=30 --seed 7 --seed 6 -r compact").out,
+             ContainsSubstring("budget 3e+10, hard limit 3e+10,") && ContainsSubstring("seed 6,"));
+}
+
+TEST_CASE("a bad command line ends with a message before any test") {
+  const auto [arguments, message] = GENERATE(table<std::string, std::string>({
+      {"--budget abc", "--budget: 'abc' does not do; expected a number of seconds from"},
+      {"--budget 0", "--budget: '0' does not do"},
+      {"--budget 1s", "--budget: '1s' does not do"},
+      {"--budget inf", "--budget: 'inf' does not do"},
+      {"--budget 1e-320", "--budget: '1e-320' does not do"},
+      {"--warm-up 1e300", "--warm-up: '1e300' does not do"},
+      {"--time-limit nan", "--time-limit: 'nan' does not do"},
+      {"--patience 1e-300 --isolation on", "--patience: '1e-300' does not do"},
+      {"--max-rounds 0", "--max-rounds: '0' does not do"},
+      {"--max-rounds 18446744073709551615", "--max-rounds: '18446744073709551615' does not do; expected a whole"},
+      {"--max-rounds 10000001", "--max-rounds: '10000001' does not do; expected a whole number from 1 to"},
+      {"--confidence 95", "--confidence: '95' does not do"},
+      {"--confidence 1e-320", "--confidence: '1e-320' does not do; expected a number from 0.01 to 0.999999"},
+      {"--confidence 0.99999999999999999", "--confidence: '0.99999999999999999' does not do"},
+      {"--confidence nan", "--confidence: 'nan' does not do"},
+      {"--seed 18446744073709551616", "--seed: '18446744073709551616' does not do"},
+      {"--operands mine", "expected crossover, fixed or shared"},
+      {"--alpha 1", "--alpha: '1' does not do; expected a number from 0.000000001 to 0.49"},
+      {"--beta 1e-320", "--beta: '1e-320' does not do"},
+      {"--disturbance 1e-320", "--disturbance: '1e-320' does not do; expected a number from 0.001 to 1"},
+      {"--figures 1e-320", "--figures: '1e-320' does not do; expected a number from 0.001 to 10, or 0"},
+      {"--processes 10000000", "--processes: '10000000' does not do; expected a whole number from 1 to 1000"},
+      {"--baseline-margin inf", "--baseline-margin: 'inf' does not do; expected a number from 0.001 to"},
+      {"--baseline-expires 1e-320", "--baseline-expires: '1e-320' does not do"},
+      {"--process-spread 1e-320", "--process-spread: '1e-320' does not do"},
+      {"--budget abc --budget 1", "--budget: 'abc' does not do"},
+      {"--patience 5", "--patience has no meaning where the tests run in this process; expected --isolation on beside it"},
+      {"--patience 5 --isolation off", "--patience has no meaning where the tests run in this process"},
+      {"--allow-undecided perhaps", "--allow-undecided: 'perhaps' does not do; expected on or off"},
+      {"--allow-unmeasured 1", "--allow-unmeasured: '1' does not do; expected on or off"},
+      {"--baseline-margin 1.1", "--baseline-margin: has no meaning without --baseline FILE"},
+      {"--process-spread 0.01", "--process-spread: has no meaning without --baseline FILE"},
+      {"--baseline-expires 7", "--baseline-expires: has no meaning without --save-baseline FILE"},
+      {"--stop soon", "--stop: 'soon' does not do; expected decided or budget"},
+      {"--clock sundial", "--clock: 'sundial' does not do; expected event (or hot), graph, cold"},
+      {"--figures=-1", "--figures: '-1' does not do"},
+      {"--threads two", "--threads: 'two' does not do; expected a whole number from 0 to "},
+      {"--threads 100000", "--threads: '100000' does not do; expected a whole number from 0 to "},
+      {"--extra unusable", "no such inputs"},
+      {"--csv", "Expected argument following --csv"},
+      {"--colour", "Unrecognised token: --colour"},
+      {"--extra bad", "another word was expected"},
+      {"--csv /nonexistent/a.csv", "cannot open '/nonexistent/a.csv': No such file or directory"},
+      {"--json /dev/full", "cannot write '/dev/full': No space left on device"},
+  }));
+  CAPTURE(arguments);
+  const auto program = run(arguments);
+  CHECK(program.code != 0);
+  CHECK_THAT(program.err, ContainsSubstring(message));
+  CHECK_THAT(program.out, !ContainsSubstring("passed"));
+}
+
+TEST_CASE("a filter that matches nothing fails, alone and beside one that does") {
+  CHECK(run("nosuch").code != 0);
+  CHECK_THAT(run("nosuch").out + run("nosuch").err, ContainsSubstring("No test cases matched"));
+  CHECK(run("'fast enough,nosuch'").code != 0);
+  CHECK(run("", "BAZEL_TEST=1 TESTBRIDGE_TEST_ONLY=nosuch").code != 0);
+  CHECK(run("'fast enough'").code == 0);
+}
+
+TEST_CASE("a shard may be empty; a filter that matches in no shard may not") {
+  const TemporaryFile status;
+  const std::string shard =
+      "BAZEL_TEST=1 TEST_TOTAL_SHARDS=3 TEST_SHARD_INDEX=2 TEST_SHARD_STATUS_FILE=" + status.path();
+  const auto empty = run("", shard);
+  CHECK(empty.code == 0);
+  CHECK_THAT(empty.out, ContainsSubstring("No tests ran"));
+  CHECK(run("'fast*'", shard).code == 0);
+  CHECK(run("nosuch", shard).code != 0);
+  CHECK(run("--shard-count 3 --shard-index 0").code == 0);
+}
+
+TEST_CASE("--csv and --json write files") {
+  const Scratch folder;
+  const auto program = run("--csv " + folder / "a.csv" + " --json=" + folder / "a.json" + " --seed 3");
+  CHECK(program.code == 0);
+  CHECK_THAT(folder.read("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
+  const auto json = folder.read("a.json");
+  CHECK_THAT(json, ContainsSubstring("\"schema_version\": 1") && ContainsSubstring("\"sample\":\"yes\"") &&
+                       ContainsSubstring("\"libtorch\":\"2.") && ContainsSubstring("\"name\":\"first\""));
+}
+
+TEST_CASE("under bazel test, files go to the undeclared outputs") {
+  const Scratch outputs;
+  const auto program = run("--csv mine.csv", "TEST_UNDECLARED_OUTPUTS_DIR=" + outputs.path.string());
+  CHECK(program.code == 0);
+  CHECK_THAT(outputs.read("results.csv"), ContainsSubstring("first,fused"));
+  CHECK_THAT(outputs.read("results.json"), ContainsSubstring("\"name\":\"first\""));
+  CHECK(outputs.read("mine.csv") == outputs.read("results.csv"));
+}
+
+TEST_CASE("under bazel run, a relative path starts in the shell's folder") {
+  const Scratch folder;
+  CHECK(run("--csv mine.csv", "BUILD_WORKING_DIRECTORY=" + folder.path.string()).code == 0);
+  CHECK_THAT(folder.read("mine.csv"), ContainsSubstring("first,fused"));
+}
+
+TEST_CASE("one file for two outputs is refused, however it is spelt, and so is one that another run writes to") {
+  const Scratch folder;
+  const std::string json = folder.write("a", "");
+  fs::create_symlink("a", folder / "link");
+  const std::string refusal = "another run, or another option of this one, writes to it";
+  for (const std::string& other : {json, folder / "./a", folder / "link"})
+    for (const std::string option : {"--csv ", "--junit ", "--save-baseline "}) {
+      const auto program = run("--json " + json + ' ' + option + other);
+      CHECK(program.code == 1);
+      CHECK_THAT(program.err, ContainsSubstring(refusal));
+      CHECK_THAT(program.out, !ContainsSubstring("passed"));
+    }
+  const pace::OutputFile other_run(json);
+  const auto program = run("--csv " + json);
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring(json) && ContainsSubstring(refusal));
+}
+
+TEST_CASE("a start that fails leaves what an earlier run has written") {
+  const Scratch folder;
+  for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"}) folder.write(name, "earlier");
+  const std::string files = "--csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml" +
+                            " --save-baseline " + folder / "a.base";
+  for (const std::string bad : {" --baseline /nonexistent.json", " --extra bad", " --save-baseline /nonexistent/a.json"}) {
+    CHECK(run(files + bad).code == 1);
+    for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"}) CHECK(folder.read(name) == "earlier");
+  }
+  CHECK(run(files).code == 0);
+  for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"})
+    CHECK_THAT(folder.read(name), ContainsSubstring("fused") && !ContainsSubstring("earlier"));
+}
+
+TEST_CASE("a start that fails, or a run that finds nothing, leaves no new file") {
+  const Scratch folder;
+  const std::string file = folder / "a";
+  for (const std::string& options :
+       {"--json " + file + " --csv " + file, "--csv " + file + " --junit " + folder / "./a",
+        "--csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --save-baseline /nonexistent/a",
+        "--processes 2 --csv " + file + " --json " + file}) {
+    CHECK(run(options).code == 1);
+    CHECK(fs::is_empty(folder.path));
+  }
+  const std::string files = " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml" +
+                            " --save-baseline " + folder / "a.base";
+  for (const std::string test : {"skips", "'shows what it was given'", "'no such test'"}) {
+    CHECK(run(test + files).code != 0);
+    CHECK(fs::is_empty(folder.path));
+    folder.write("a.json", "earlier");
+    CHECK(run(test + files).code != 0);
+    CHECK(folder.read("a.json") == "earlier");
+    fs::remove(folder / "a.json");
+  }
+  // This is no failure.
+  CHECK(run("skips --allow-unmeasured on" + files).code == 0);
+  CHECK_THAT(folder.read("a.json"), Matches("[^]*\\]\n\\}\n"));
+}
+
+TEST_CASE("files that an earlier run of more processes has left are not taken for this run's") {
+  const Scratch folder;
+  const std::string options = " --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json " + folder / "a.json";
+  for (int process = 1; process <= 14; ++process) folder.write("a-" + std::to_string(process) + ".csv", "earlier");
+  for (const char* name : {"a-1.json", "a-2.json", "a-20.json", "b-2.csv"}) folder.write(name, "earlier");
+  CHECK(run("measures --extra bad" + options).code == 1);
+  for (const char* name : {"a-1.csv", "a-2.csv", "a-14.csv", "a-2.json"}) CHECK(folder.read(name) == "earlier");
+  const auto program = run("measures" + options);
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("removed " + folder / "a-14.csv" + ", which an earlier run has left"));
+  for (const char* name : {"a-13.csv", "a-14.csv"}) CHECK_FALSE(folder.has(name));
+  for (const char* name : {"a-1.csv", "a-1.json", "a-2.csv", "a-2.json"}) CHECK_THAT(folder.read(name), ContainsSubstring("fused"));
+  // These are none of a run's, which counts without gaps.
+  CHECK(folder.read("a-20.json") == "earlier");
+  CHECK(folder.read("b-2.csv") == "earlier");
+  const pace::OutputFile other_run(folder / "a.json");
+  const auto refused = run("measures" + options);
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err, ContainsSubstring("another run, or another option of this one, writes to it"));
+}
+
+TEST_CASE("a pipe without another end is an error, for what is written and what is read") {
+  const Scratch folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string option : {"--csv ", "--json ", "--junit ", "--save-baseline "}) {
+    const auto program = run(option + pipe);
+    CHECK(program.code == 1);
+    CHECK_THAT(program.err, ContainsSubstring("no program reads from this pipe"));
+  }
+  const auto program = run("--baseline " + pipe, "PACE_PIPE_TIMEOUT=0");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("is a pipe that no program writes to"));
+}
+
+TEST_CASE("names, messages and exceptions send nothing but colours to the terminal") {
+  for (const std::string colours : {"none", "ansi"}) {
+    const auto program = run("'has an evil name' --colour-mode " + colours);
+    const auto all = program.out + program.err;
+    CHECK_THAT(all, ContainsSubstring("evil\\x1b[2J\\u009b1m\\x9b\\x0d") && ContainsSubstring("title\\x07") &&
+                        ContainsSubstring("differs\\x1b[8m") && ContainsSubstring("thrown\\x1b[2J"));
+    CHECK_THAT(all, !ContainsSubstring("\033[2J"));
+    CHECK_THAT(all, !ContainsSubstring("\033[8m"));
+    CHECK_THAT(all, !ContainsSubstring("\033]"));
+    for (const char* const each : {"\007", "\r", "\xc2\x9b"}) CHECK_THAT(all, !ContainsSubstring(each));
+    if (colours == "ansi") {
+      CHECK_THAT(all, ContainsSubstring("\033"));
+    } else {
+      CHECK_THAT(all, !ContainsSubstring("\033"));
+    }
+  }
+  const auto program = run("--json '/nonexistent\033[2J/a'");
+  CHECK_THAT(program.err, !ContainsSubstring("\033"));
+}
+
+TEST_CASE("several processes write a file each, and what they cannot do is refused") {
+  const Scratch folder;
+  const auto program = run("measures --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json=" +
+                           folder / "a.json" + " --junit:" + folder / "a.xml");
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("process 1 of at most 12"));
+  CHECK_THAT(folder.read("a-1.csv"), ContainsSubstring("\nmeasured,fused"));
+  CHECK_THAT(folder.read("a-1.json"), ContainsSubstring("\"name\":\"measured\"") && Matches("[^]*\\]\n\\}\n"));
+  CHECK_THAT(folder.read("a-1.xml"), ContainsSubstring("<testcase"));
+  for (const char* name : {"a.csv", "a.json", "a.xml"}) {
+    CAPTURE(name);
+    CHECK_FALSE(folder.has(name));
+  }
+  CHECK(run("measures --processes 12 --disturbance 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code == 0);
+  CHECK_THAT(folder.read("results-1.json"), ContainsSubstring("\"name\":\"measured\""));
+  for (const char* name : {"results.csv", "results.json"}) {
+    CAPTURE(name);
+    CHECK_FALSE(folder.has(name));
+  }
+  for (const std::string option : {"--baseline a.json", "--save-baseline a.json", "--resume", "-r xml", "--out a"}) {
+    const auto refused = run("measures --processes 2 " + option);
+    CHECK(refused.code == 1);
+    CHECK_THAT(refused.err, ContainsSubstring("--processes: does not go with"));
+  }
+}
+
+TEST_CASE("a reader that goes away, and a limit on the size of files, are errors of the output") {
+  const Scratch folder;
+  const std::string program = fs::absolute("tests/runner/sample_program").string();
+  // The reader ends with the first line; no implementation is blamed for that.
+  const std::string pipe_command = "(env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 --json " +
+                                   folder / "a.json" + " 2>" + folder / "err" + "; echo exit code $? >" + folder / "code" +
+                                   ") | head -n 1 >" + folder / "out";
+  REQUIRE(std::system(pipe_command.c_str()) == 0);
+  CHECK_THAT(folder.read("code"), ContainsSubstring("exit code 1\n"));
+  CHECK_THAT(folder.read("err"), ContainsSubstring("cannot write the table of results") && !ContainsSubstring("crashed"));
+  const auto json = folder.read("a.json");
+  CHECK_THAT(json, ContainsSubstring("\"name\":\"after\"") && !ContainsSubstring("crashed"));
+  // Without a file, no result can be told any more, and nothing more is measured.
+  const std::string alone_command = "(env -i '" + program + "' 'prints a lot' --isolation off --disturbance 1 -r compact -o " +
+                                    folder / "catch2" + " 2>" + folder / "err1" + "; echo exit code $? >" +
+                                    folder / "code1" + ") | head -n 1 >" + folder / "out1";
+  REQUIRE(std::system(alone_command.c_str()) == 0);
+  CHECK_THAT(folder.read("code1"), ContainsSubstring("exit code 1\n"));
+  CHECK_THAT(folder.read("err1"),
+             ContainsSubstring("pace: nothing more is measured: no result can be written any more"));
+  // No `trap` here: the signal of the limit would end the process.
+  const std::string limit_command = "(ulimit -f 16; env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 "
+                                    "--max-rounds 4 --no-table --json " + folder / "b.json" +
+                                    " 2>&1) | cat >" + folder / "err2";
+  REQUIRE(std::system(limit_command.c_str()) == 0);
+  CHECK_THAT(folder.read("err2"), ContainsSubstring("b.json': File too large") && !ContainsSubstring("signal 25"));
+  CHECK_THAT(folder.read("b.json"), Matches("[^]*\\]\n\\}\n"));
+}
+
+TEST_CASE("a program that dies leaves the results it had") {
+  const Scratch folder;
+  const auto program = run("'publishes*' --csv " + folder / "a.csv" + " --json " + folder / "a.json");
+  CHECK(program.code != 0);
+  CHECK_THAT(folder.read("a.csv"), ContainsSubstring("before death,fused"));
+  CHECK_THAT(folder.read("a.json"), ContainsSubstring("\"name\":\"before death\"") && Matches("[^]*\\]\n\\}\n"));
+  CHECK_THAT(program.out, ContainsSubstring("before death"));
+}
+
+TEST_CASE("results that cannot be written fail a program whose tests pass") {
+  // The header of the CSV fits into 512 bytes, the first result does not. Pipes know no such limit.
+  const Scratch folder;
+  const TemporaryFile out;
+  const std::string program = fs::absolute("tests/runner/sample_program").string();
+  const std::string command = "(trap '' XFSZ; ulimit -f 1; env -i '" + program + "' --csv " + folder / "a.csv" +
+                              " 2>&1; echo exit code $?) | cat >" + out.path();
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK_THAT(out.content(), ContainsSubstring("a.csv': File too large") && ContainsSubstring("All tests passed") &&
+                                ContainsSubstring("2.00x  [1.90, 2.10]") && ContainsSubstring("exit code 1\n"));
+  CHECK_THAT(folder.read("a.csv"), Matches("case,[^\n]*\n"));
+}
+
+TEST_CASE("a table that cannot be shown fails the program and keeps nothing from the files") {
+  const Scratch folder;
+  const TemporaryFile err;
+  const std::string program = fs::absolute("tests/runner/sample_program").string();
+  const std::string out = GENERATE(">/dev/full", ">&-", "<&- >&-");
+  const std::string command =
+      "env -i '" + program + "' --csv " + folder / "a.csv " + out + " 2>" + err.path();
+  const int status = std::system(command.c_str());
+  CHECK(WEXITSTATUS(status) == 1);
+  CHECK_THAT(err.content(), ContainsSubstring("cannot write the table of results"));
+  CHECK_THAT(folder.read("a.csv"), ContainsSubstring("first,fused") && !ContainsSubstring("speed-up"));
+}
+
+TEST_CASE("what a test prints must arrive, with and without a table") {
+  const TemporaryFile err;
+  const std::string program = fs::absolute("tests/runner/sample_program").string();
+  const auto [options, out] = GENERATE(table<std::string, std::string>({
+      {"--no-table", ">&-"}, {"--no-table", ">/dev/full"}, {"--no-table --isolation on", ">&-"}, {"--help", ">&-"},
+      {"--list-tests", ">/dev/full"}}));
+  CAPTURE(options, out);
+  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + ' ' + out + " 2>" + err.path()).c_str())) == 1);
+  CHECK_THAT(err.content(), ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full"));
+  // A closed standard error is no reason to fail, nor is a closed input.
+  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + " >/dev/null 2>&- <&-").c_str())) == 0);
+}
+
+TEST_CASE("what was wrong with inputs although it stopped nothing fails the program, after its tests") {
+  const auto program = run("--extra incomplete");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.out, ContainsSubstring("All tests passed") && ContainsSubstring("first"));
+  CHECK_THAT(program.err, ContainsSubstring("pace: a line was left out"));
+}
+
+TEST_CASE("a report for machines on the standard output stays clean") {
+  const auto program = run("-r junit");
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, StartsWith("<?xml"));
+  CHECK_THAT(program.out, !ContainsSubstring("1st call"));
+  CHECK_THAT(program.err, ContainsSubstring("1st call"));
+  const TemporaryFile xml;
+  const auto both = run("", "BAZEL_TEST=1 XML_OUTPUT_FILE=" + xml.path());
+  CHECK_THAT(xml.content(), ContainsSubstring("<testcase"));
+  CHECK_THAT(both.out, ContainsSubstring("1st call"));
+}
+
+TEST_CASE("rows appear at once, even where Catch2 keeps what tests print") {
+  // JUnit makes Catch2 hold the standard output back until a test ends; this one never does.
+  const TemporaryFile xml;
+  const auto program = run("'publishes*'", "BAZEL_TEST=1 XML_OUTPUT_FILE=" + xml.path());
+  CHECK_THAT(program.out, ContainsSubstring("before death"));
+}
+
+TEST_CASE("colours follow Catch2's own option") {
+  CHECK_THAT(run("--colour-mode ansi").out, ContainsSubstring("\033["));
+  CHECK_THAT(run("--colour-mode none").out, !ContainsSubstring("\033["));
+}
+
+TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") {
+  const Scratch folder;
+  const std::string variable = "TEST_PREMATURE_EXIT_FILE=" + folder / "running";
+  run("'exits early'", variable);
+  CHECK(fs::exists(folder / "running"));
+  fs::remove(folder / "running");
+  CHECK(run("", variable).code == 0);
+  CHECK_FALSE(fs::exists(folder / "running"));
+}
+
+TEST_CASE("a test that calls exit(0) or quick_exit(0) fails the program outside of Bazel, too") {
+  const auto test = GENERATE(std::string("'exits early'"), std::string("'quick exits early'"));
+  const auto isolation = GENERATE(std::string(" --isolation on"), std::string(" --isolation off"));
+  const auto program = run(test + isolation);
+  CAPTURE(test, isolation);
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("the program was ended, by exit() or quick_exit(), before its tests were "
+                                            "through; that is a failure"));
+}
+
+TEST_CASE("a guard that was let through undecided has an exit code of its own, unless that is allowed") {
+  const auto test = GENERATE(std::string("'open guard'"), std::string("'stated open guard'"), std::string("'under load'"));
+  CAPTURE(test);
+  const auto program = run(test);
+  CHECK(program.code == 43);
+  CHECK_THAT(program.err, Matches("pace: [12] guards? (was|were) let through undecided: neither a regression nor its "
+                                  "absence is proven \\(exit code 43; 0 with --allow-undecided on\\)\n"));
+  const auto allowed = run(test + " --allow-undecided on");
+  CHECK(allowed.code == 0);
+  CHECK_THAT(allowed.err, ContainsSubstring("let through undecided") && ContainsSubstring("(allowed by"));
+  // A target's own arguments are defaults.
+  CHECK(run("--allow-undecided=on " + test + " --allow-undecided off").code == 43);
+}
+
+TEST_CASE("what is worse than an undecided guard keeps its exit code, and what says that it will do has none") {
+  CHECK(run("'open guard,too slow'").code == 42);
+  CHECK(run("'open guard,nosuch'").code != 43);
+  CHECK(run("'open guard' --csv /dev/full").code == 1);
+  const auto said = run("'open guard that says so'");
+  CHECK(said.code == 0);
+  CHECK(said.err == "");
+  CHECK(run("'fast enough,open guard that says so'").code == 0);
+}
+
+TEST_CASE("a guard on what was never measured is not one that passed") {
+  const std::string late = "too slow for its time' --time-limit 0.001";
+  const auto program = run("'fast enough," + late);
+  INFO(program.out << program.err);
+  CHECK(program.code == 43);
+  CHECK(run("'fast enough," + late + " --allow-undecided on").code == 0);
+  // Alone it is a run that measured nothing.
+  CHECK(run("'" + late + " --allow-undecided on").code == 4);
+}
+
+TEST_CASE("an undecided guard in combinations, and one that is asked twice, count once") {
+  for (const std::string test : {"'open guard in combinations'", "'open guard in one combination'"}) {
+    const auto program = run(test);
+    INFO(program.out << program.err);
+    CHECK(program.code == 43);
+    CHECK_THAT(program.err, ContainsSubstring("pace: 1 guard was let through undecided"));
+    CHECK(run(test + " --allow-undecided on").code == 0);
+  }
+}
+
+TEST_CASE("an implementation that is not reached in time is not incorrect, and the run has not passed") {
+  const auto test = GENERATE(std::string("correct in its time"), std::string("correctness alone in its time"));
+  CAPTURE(test);
+  CHECK(run("'" + test + "' --disturbance 1").code == 0);
+  const auto alone = run("'" + test + "' --time-limit 1e-9");
+  INFO(alone.out << alone.err);
+  CHECK(alone.code == 4);
+  CHECK(run("'" + test + "' --time-limit 1e-9 --allow-undecided on").code == 4);
+  CHECK(run("'" + test + "' --time-limit 1e-9 --allow-unmeasured on").code == 43);
+  CHECK(run("'" + test + "' --time-limit 1e-9 --allow-unmeasured on --allow-undecided on").code == 0);
+  const auto beside = run("'fast enough," + test + "' --time-limit 1e-9");
+  CHECK(beside.code == 43);
+  CHECK_THAT(beside.err, ContainsSubstring("pace: 2 implementations were not reached in time, so that nothing is known of "
+                                           "them (exit code 43; 0 with --allow-undecided on)"));
+}
+
+TEST_CASE("a run that neither compares nor asserts anything has measured nothing") {
+  const auto program = run("'does nothing'");
+  CHECK(program.code == 4);
+  CHECK_THAT(program.err, ContainsSubstring("pace: no test made a comparison or an assertion; nothing was measured (exit "
+                                            "code 4; 0 with --allow-unmeasured on)"));
+  CHECK(run("'does nothing,skips'").code == 4);
+  CHECK(run("'does nothing' --allow-unmeasured on").code == 0);
+  CHECK(run("'asserts something'").code == 0);
+  CHECK(run("'does nothing,asserts something'").code == 0);
+  CHECK(run("'does nothing,fast enough'").code == 0);
+  CHECK(run("--list-tests").code == 0);
+}
+
+TEST_CASE("several processes that measure nothing are what one is") {
+  const auto program = run("skips --processes 3");
+  CHECK(program.code == 4);
+  CHECK_THAT(program.err, ContainsSubstring("process 1 ended with exit code 4"));
+  const auto allowed = run("skips --processes 3 --allow-unmeasured on");
+  INFO(allowed.out << allowed.err);
+  CHECK(allowed.code == 0);
+  CHECK_THAT(allowed.err, ContainsSubstring("no process could measure anything; nothing was measured (allowed by"));
+  CHECK(run("'fast enough' --processes 2 --allow-unmeasured on").code == 1);  // no samples to replicate
+}
+
+TEST_CASE("several processes leave nothing undecided unsaid that one would say") {
+  const auto guards = run("'measures,open guard in one combination' --processes 12 --disturbance 1");
+  INFO(guards.out << guards.err);
+  CHECK(guards.code == 43);
+  CHECK_THAT(guards.err, ContainsSubstring("pace: 1 guard was let through undecided"));
+  CHECK(run("'measures,open guard in one combination' --processes 12 --disturbance 1 --allow-undecided on").code == 0);
+  for (const std::string test : {"'correct in its time'", "'correctness alone in its time'"}) {
+    const std::string late = " --processes 3 --time-limit 1e-9 --allow-unmeasured on";
+    CAPTURE(test);
+    CHECK(run(test + late).code == 43);
+    CHECK(run(test + late + " --allow-undecided on").code == 0);
+    const auto beside = run("'fast enough," + test.substr(1) + " --processes 2 --time-limit 1e-9");
+    CHECK(beside.code == 43);
+    CHECK_THAT(beside.err, ContainsSubstring("pace: 2 implementations were not reached in time"));
+  }
+}
+
+TEST_CASE("an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {
+  CHECK(run("skips --allow-unmeasured on --junit /dev/full").code == 1);
+  const auto skipped = run("skips --allow-unmeasured on --extra incomplete");
+  CHECK(skipped.code == 1);
+  CHECK_THAT(skipped.err, ContainsSubstring("pace: a line was left out"));
+}
+
+TEST_CASE("a run that measured nothing has an exit code of its own, unless that is allowed") {
+  for (const std::string isolation : {" --isolation on", " --isolation off"}) {
+    const auto skipped = run("skips" + isolation);
+    CHECK(skipped.code == 4);
+    CHECK_THAT(skipped.err, ContainsSubstring("pace: every test was skipped; nothing was measured (exit code 4; 0 with "
+                                              "--allow-unmeasured on)"));
+    CHECK(run("skips --allow-unmeasured on" + isolation).code == 0);
+    const auto nothing = run("'measures nothing'" + isolation);
+    CHECK(nothing.code == 4);
+    CHECK_THAT(nothing.err, ContainsSubstring("no implementation could be measured; nothing was measured"));
+    CHECK(run("'measures nothing' --allow-unmeasured on" + isolation).code == 0);
+  }
+  // One test that measures is enough.
+  CHECK(run("'fast enough,skips'").code == 0);
+  CHECK(run("'fast enough,measures nothing'").code == 0);
+  CHECK(run("'too slow,skips'").code == 42);
+}
+
+TEST_CASE("a process of its own that ends before its tests are through has not passed") {
+  const auto program = run("'leaves outside' --isolation on");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("the process ended with exit code 0 outside of any comparison, before its "
+                                            "tests were through"));
+}
+
+TEST_CASE("listing opens no files") {
+  const Scratch folder;
+  CHECK(run("--list-tests --csv " + folder / "a.csv").code == 0);
+  CHECK_FALSE(fs::exists(folder / "a.csv"));
+}

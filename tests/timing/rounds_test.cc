@@ -1,0 +1,147 @@
+#include "pace/timing/rounds.hpp"
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+#include "pace/stats/summary.hpp"
+#include "tests/support/fake_clock.hpp"
+
+namespace {
+
+using Catch::Matchers::WithinAbs;
+using pace::Nanoseconds;
+using pace::OperandPolicy;
+using pace::Options;
+using pace::StopReason;
+using pace::timing::Operation;
+using pace::timing::Rounds;
+using pace::timing::Schedule;
+using pace::test::Call;
+using pace::test::FakeClock;
+using pace::test::FakeOperation;
+
+Options budget(double nanoseconds) {
+  Options options;
+  options.budget = Nanoseconds(nanoseconds);
+  options.hard_limit = Nanoseconds(100 * nanoseconds);
+  return options;
+}
+
+TEST_CASE("a sample is the time per iteration, filed under what took it") {
+  FakeClock clock;
+  std::vector<Call> log;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(7); }, &log);
+  FakeOperation b(clock, 1, [](std::size_t) { return Nanoseconds(9); }, &log);
+  const std::array<Operation, 2> operations{a.operation(), b.operation()};
+  Schedule schedule(2, OperandPolicy::crossover, 1);
+  // One cycle takes 2 x (70 + 90) = 320.
+  const auto rounds = pace::timing::run_rounds(clock, operations, 10, schedule, 1, budget(1000));
+  CHECK(rounds.rounds == 8);
+  CHECK(rounds.stop_reason == StopReason::budget);
+  CHECK(rounds.elapsed == Nanoseconds(1280));
+  REQUIRE(rounds.samples.size() == 2);
+  REQUIRE(rounds.samples[0].size() == 8);
+  REQUIRE(rounds.samples[1].size() == 8);
+  for (const auto sample : rounds.samples[0]) CHECK_THAT(sample.count(), WithinAbs(7, 1e-9));
+  for (const auto sample : rounds.samples[1]) CHECK_THAT(sample.count(), WithinAbs(9, 1e-9));
+  CHECK(log.size() == 16);
+  CHECK(a.prepared == 8);
+  CHECK(b.prepared == 8);
+}
+
+TEST_CASE("past the budget rounds go on until an interval is possible, but not past the hard limit") {
+  FakeClock clock;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(100); });
+  const std::array<Operation, 1> operations{a.operation()};
+  Schedule schedule(1, OperandPolicy::crossover, 1);
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 6, budget(10));
+  CHECK(rounds.rounds == 6);
+  Options tight = budget(10);
+  tight.hard_limit = Nanoseconds(250);
+  CHECK(pace::timing::run_rounds(clock, operations, 1, schedule, 6, tight).rounds == 3);
+}
+
+TEST_CASE("there is no more than max_rounds, in whole cycles, and never less than one cycle") {
+  FakeClock clock;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(1); });
+  const std::array<Operation, 3> operations{a.operation(), a.operation(), a.operation()};
+  Schedule schedule(3, OperandPolicy::crossover, 1);
+  Options options = budget(1e9);
+  options.max_rounds = 8;
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, options);
+  CHECK(rounds.rounds == 6);
+  CHECK(rounds.stop_reason == StopReason::max_rounds);
+  options.max_rounds = 1;
+  CHECK(pace::timing::run_rounds(clock, operations, 1, schedule, 1, options).rounds == 3);
+}
+
+TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
+  FakeClock clock;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(1); });
+  const std::array<Operation, 2> operations{a.operation(), a.operation()};
+  Schedule schedule(2, OperandPolicy::crossover, 1);
+  std::vector<std::size_t> asked;
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, budget(1e9), [&](const Rounds& so_far) {
+    asked.push_back(so_far.rounds);
+    return so_far.rounds == 6;
+  });
+  CHECK(rounds.stop_reason == StopReason::rule);
+  CHECK(asked == std::vector<std::size_t>{2, 4, 6});
+}
+
+TEST_CASE("each round starts with what is to be done before it, untimed") {
+  FakeClock clock;
+  std::vector<Call> log;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);
+  const std::array<Operation, 2> operations{a.operation(), a.operation()};
+  Schedule schedule(2, OperandPolicy::crossover, 1);
+  Options options = budget(1e9);
+  options.max_rounds = 4;
+  std::vector<std::size_t> started, calls;
+  const auto rounds =
+      pace::timing::run_rounds(clock, operations, 1, schedule, 1, options, pace::timing::SpendTheBudget(), [&](std::size_t round) {
+        started.push_back(round);
+        calls.push_back(log.size());
+        clock.advance(Nanoseconds(1000));
+      });
+  CHECK(started == std::vector<std::size_t>{0, 1, 2, 3});
+  CHECK(calls == std::vector<std::size_t>{0, 2, 4, 6});
+  for (const auto sample : rounds.samples[1]) CHECK_THAT(sample.count(), WithinAbs(5, 1e-9));
+}
+
+TEST_CASE("crossover cancels what placement does to identical code; fixed operands do not") {
+  const auto bias = [](OperandPolicy policy) {
+    FakeClock clock;
+    const auto cost = [](std::size_t operands) { return Nanoseconds(operands == 0 ? 100 : 107); };
+    FakeOperation a(clock, 0, cost), b(clock, 1, cost);
+    const std::array<Operation, 2> operations{a.operation(), b.operation()};
+    Schedule schedule(2, policy, 5);
+    const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 6, budget(1e5));
+    const auto ratios = pace::stats::paired_log_ratios(rounds.samples[0], rounds.samples[1], 2);
+    return pace::stats::summarize_speedup(ratios, 0.95).median;
+  };
+  CHECK_THAT(bias(OperandPolicy::crossover), WithinAbs(1, 1e-12));
+  CHECK_THAT(bias(OperandPolicy::fixed), WithinAbs(100.0 / 107.0, 1e-12));
+}
+
+TEST_CASE("a machine that speeds up as it goes favours no implementation") {
+  // Each call is 1 % faster than the last: with a fixed order the second place would win by 1 %.
+  FakeClock clock;
+  double cost = 1e6;
+  const auto drifting = [&](std::size_t) { return Nanoseconds(cost *= 0.99); };
+  FakeOperation a(clock, 0, drifting), b(clock, 1, drifting);
+  const std::array<Operation, 2> operations{a.operation(), b.operation()};
+  Schedule schedule(2, OperandPolicy::crossover, 6);
+  Options options = budget(1e12);
+  options.max_rounds = 100;
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, options);
+  for (const double ratio : pace::stats::paired_log_ratios(rounds.samples[0], rounds.samples[1], 2))
+    // Two rounds apart the drift itself moves by 2 x 1 %, which pairing within the cycle leaves as 0 or +-1 %^2-sized.
+    CHECK_THAT(ratio, WithinAbs(0, 1e-12));
+}
+
+}  // namespace
