@@ -50,7 +50,7 @@ struct Clocks {
 
 void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
   auto& device = clocks.device;
-  const auto op = subject.operation();
+  const auto op = subject;
   for (int i = 0; i < 3; ++i) op.run(op.state, 0, 1);
   const double estimate = clocks.graph.sample(op, 0, 5).count() / 5;
   const auto calls = static_cast<std::int64_t>(std::clamp(1e6 / estimate, 4.0, 200.0));
@@ -117,7 +117,7 @@ void calibrate(Clocks& clocks) {
   clocks.in_graph = middle(in_graph);
   clocks.in_cold = middle(in_cold);
   Subject shortest = calibration_subjects()[0]();
-  const auto overhead = pace::gpu::measure_overhead(clocks.graph, clocks.profiler, shortest.operation());
+  const auto overhead = pace::gpu::measure_overhead(clocks.graph, clocks.profiler, shortest);
   std::printf("measure_overhead says %.3f us in a graph\n", 1e-3 * overhead.per_call.count());
 }
 
@@ -154,7 +154,7 @@ void show_errors(const std::vector<std::pair<std::string, Times>>& all) {
 
 void show_host_cost(Clocks& clocks) {
   Subject subject = add(1 << 20);
-  const auto op = subject.operation();
+  const auto op = subject;
   const auto show = [&](const char* name, auto& clock, std::int64_t calls) {
     static_cast<void>(clock.sample(op, 0, calls));
     constexpr int samples = 200;

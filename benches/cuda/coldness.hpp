@@ -41,8 +41,8 @@ inline void show_residual_hits(cuda::CudaDevice& device) {
   Subject small = read_all(l2 / 16, 1), large = read_all(3 * l2 / 16, 1);
   const auto mean = [&](Subject& subject, bool cold, double flush) {
     gpu::ProfilerClock<cuda::CudaDevice> profiler(device, {.cold = cold, .flush = flush});
-    static_cast<void>(profiler.sample(subject.operation(), 0, 50));
-    static_cast<void>(profiler.sample(subject.operation(), 0, 400));
+    static_cast<void>(profiler.sample(subject, 0, 50));
+    static_cast<void>(profiler.sample(subject, 0, 400));
     std::vector<double> times;
     for (const auto& each : profiler.last()) times.push_back(1e-3 * each.duration.count());
     std::ranges::sort(times);
@@ -98,7 +98,7 @@ inline void show_coldness(cuda::CudaDevice& device, const cuda::MachineLimits& l
       // Rotating sets come round after four times the L2.
       const auto sets = static_cast<std::size_t>(std::clamp(std::ceil(4 / share), 2.0, 64.0));
       Subject subject = adds ? add(elements, sets) : read_all(elements, sets);
-      const auto op = subject.operation();
+      const auto op = subject;
       std::vector<std::size_t> rotation(sets);
       std::iota(rotation.begin(), rotation.end(), std::size_t{0});
       const auto show = [&](auto&& sample, std::int64_t calls) {

@@ -21,23 +21,22 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::benches::accuracy {
 
 /// One call on each of a few operand sets.
-struct Subject {
+struct Subject final : timing::Subject {
+  Subject(std::string named, std::vector<std::function<void()>> called, double moved = 0)
+      : name(std::move(named)), calls(std::move(called)), bytes(moved) {}
+
   std::string name;
   std::vector<std::function<void()>> calls;
   double bytes = 0;
 
-  [[nodiscard]] timing::Operation operation() {
-    return {this,
-            [](void* state, std::size_t set, std::int64_t iterations) {
-              const auto& call = static_cast<Subject*>(state)->calls[set];
-              for (std::int64_t i = 0; i < iterations; ++i) call();
-            },
-            nullptr};
+  void run(std::size_t set, std::int64_t iterations) override {
+    const auto& call = calls[set];
+    for (std::int64_t i = 0; i < iterations; ++i) call();
   }
 };
 

@@ -15,7 +15,7 @@
 #include "benches/selftest/settings.hpp"
 #include "pace/timing/wall.hpp"
 #include "pace/timing/do_not_optimize.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/timing/schedule.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/quantile.hpp"
@@ -28,7 +28,7 @@ using namespace pace::benches::selftest;
 using pace::timing::Turn;
 
 /// 40 us of Product's work, on one of two sets of buffers.
-struct Work {
+struct Work final : pace::timing::Subject {
   static constexpr std::int64_t rows = Product::rows / 4;
   struct Buffers {
     std::vector<float> a = std::vector<float>(rows * Product::inner, 0.5F);
@@ -37,12 +37,10 @@ struct Work {
   };
   std::array<Buffers, 2> buffers;
 
-  pace::timing::Operation operation() {
-    return {this, [](void* state, std::size_t operands, std::int64_t) {
-              auto& mine = static_cast<Work*>(state)->buffers[operands];
-              Product::multiply(mine.a.data(), mine.b.data(), mine.c.data(), rows);
-              pace::clobber_memory();
-            }, nullptr};
+  void run(std::size_t operands, std::int64_t /*iterations*/) override {
+    auto& mine = buffers[operands];
+    Product::multiply(mine.a.data(), mine.b.data(), mine.c.data(), rows);
+    pace::clobber_memory();
   }
 };
 
@@ -52,7 +50,6 @@ constexpr std::array<Turn, 4> second_first{{{1, 1}, {0, 0}, {1, 0}, {0, 1}}};
 
 TEST_CASE("which one comes first does not matter in the order that pace draws", "[order]") {
   Work work;
-  const auto operation = work.operation();
   pace::timing::WallClock clock;
   pace::timing::Schedule schedule(2, pace::OperandPolicy::crossover, fresh_seed());
   constexpr std::array names{"always first", "always second", "as pace draws it"};
@@ -60,7 +57,7 @@ TEST_CASE("which one comes first does not matter in the order that pace draws", 
   const auto cycle = [&](std::span<const Turn> turns, std::vector<double>& into) {
     std::array<std::array<pace::Nanoseconds, 2>, 2> times{};
     for (std::size_t i = 0; i < turns.size(); ++i)
-      times[turns[i].implementation][i / 2] = pace::timing::take_sample(clock, operation, turns[i].operands, 1);
+      times[turns[i].implementation][i / 2] = pace::timing::take_sample(clock, work, turns[i].operands, 1);
     into.push_back(pace::stats::log_ratio_of_cycle(times[0], times[1]));
   };
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings().long_form ? 60 : 5);

@@ -10,14 +10,14 @@
 #include "pace/timing/clock.hpp"
 #include "benches/timers/summary.hpp"
 #include "pace/gpu/device.hpp"
-#include "pace/timing/sampling.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::benches::timers {
 
 /// These timers choose themselves how often they call. So a sample is their figure for one call, times the iterations,
 /// and takes as long as they please: at least some 100 ms.
 template <gpu::Device D>
-class TimerClock {
+class TimerClock final : public timing::Clock {
  public:
   using Timer = std::function<Milliseconds(D&, const std::function<void()>&)>;
 
@@ -25,19 +25,15 @@ class TimerClock {
       : device_(device), name_(std::move(name)), timer_(std::move(timer)) {}
 
   /// Calls `body` often.
-  template <class Body>
-  Nanoseconds time(Body&& body) {
-    return timer_(device_, [&] { body(); });
+  Nanoseconds time(FunctionRef<void()> body) override { return timer_(device_, body); }
+  Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
+    subject.prepare(operands);
+    return static_cast<double>(iterations) * time([&] { subject.run(operands, 1); });
   }
-  template <timing::TimedOperation O>
-  Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
-    timing::prepare(operation, operands);
-    return static_cast<double>(iterations) * time([&] { operation.run(operation.state, operands, 1); });
-  }
-  [[nodiscard]] Nanoseconds now() const { return device_.now(); }
+  [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
   /// Documented of events.
-  [[nodiscard]] Nanoseconds resolution() const { return Nanoseconds(500); }
-  [[nodiscard]] std::string name() const { return name_; }
+  [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(500); }
+  [[nodiscard]] std::string name() const override { return name_; }
 
  private:
   D& device_;

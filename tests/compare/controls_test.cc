@@ -33,7 +33,7 @@ std::vector<double> around(double centre, std::size_t count) {
 TEST_CASE("controls: without noise, the same is the same, and added calls are found to the digit") {
   FakeClock clock;
   FakeOperation baseline(clock, 0, [](std::size_t operands) { return Nanoseconds(operands == 0 ? 100 : 130); });
-  Controls controls(clock, baseline.operation(), 2, 100, Options{});
+  Controls controls(clock, baseline, 2, 100, Options{});
   for (int cycle = 0; cycle < 400; ++cycle) {
     clock.advance(Nanoseconds(1e6));
     controls.cycle_ended(clock.now());
@@ -55,7 +55,7 @@ TEST_CASE("controls: they take a tenth of the time, and one added call where the
   FakeClock clock;
   std::vector<pace::test::Call> calls;
   FakeOperation baseline(clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &calls);
-  Controls controls(clock, baseline.operation(), 1, 1, Options{});
+  Controls controls(clock, baseline, 1, 1, Options{});
   Nanoseconds start = clock.now();
   for (int cycle = 0; cycle < 1000; ++cycle) {
     clock.advance(Nanoseconds(4000));

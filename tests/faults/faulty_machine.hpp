@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "pace/timing/clock.hpp"
@@ -12,7 +13,7 @@ namespace faults {
 using pace::Nanoseconds;
 
 /// Stands still unless measured code moves it, as pace::test::FakeClock does. Shares are of the time that passes.
-class FaultyMachine {
+class FaultyMachine final : public pace::timing::Clock {
  public:
   double steal = 0, others = 0, waiting = 0, throttled = 0;
 
@@ -21,15 +22,14 @@ class FaultyMachine {
     Nanoseconds at{-1}, stop{}, jump{}, sleep{};
   } event;
 
-  template <class Body>
-  Nanoseconds time(Body&& body) {
+  Nanoseconds time(pace::FunctionRef<void()> body) override {
     const Nanoseconds start = now_;
     body();
     return now_ - start;
   }
-  [[nodiscard]] Nanoseconds now() const { return now_; }
-  [[nodiscard]] Nanoseconds resolution() const { return Nanoseconds(10); }
-  [[nodiscard]] std::string name() const { return "faulty"; }
+  [[nodiscard]] Nanoseconds now() const override { return now_; }
+  [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(10); }
+  [[nodiscard]] std::string name() const override { return "faulty"; }
 
   void advance(Nanoseconds time) {
     pass(time, true);
@@ -40,9 +40,11 @@ class FaultyMachine {
     slept_ += event.sleep;
   }
 
-  [[nodiscard]] pace::timing::ThreadCounters thread_counters() const { return {process_, switches_, 0}; }
+  [[nodiscard]] std::optional<pace::timing::ThreadCounters> thread_counters() const override {
+    return pace::timing::ThreadCounters{process_, switches_, 0};
+  }
 
-  [[nodiscard]] pace::timing::MachineCounters counters() const {
+  [[nodiscard]] std::optional<pace::timing::MachineCounters> counters() const override {
     pace::timing::MachineCounters counters;
     // Two cores, in ticks of 10 ms.
     const double total = 2 * true_time_.count() / 1e7, own = process_.count() / 1e7;
@@ -75,8 +77,5 @@ class FaultyMachine {
   Nanoseconds now_{1e9}, true_time_{}, process_{}, others_{}, stolen_{}, throttled_{}, slept_{};
   std::int64_t switches_ = 0;
 };
-
-static_assert(pace::timing::Clock<FaultyMachine> && pace::timing::CountsMachine<FaultyMachine> &&
-              pace::timing::CountsThread<FaultyMachine>);
 
 }  // namespace faults

@@ -50,9 +50,9 @@ TEST_CASE("event clock, blocked and not") {
   // Two events and a flag are made; blocked, recorded twice, run three times, looked at.
   CHECK(fail_each_step([](FakeDevice& device, FakeSubject& subject) {
           EventClock clock(device);
-          clock.sample(subject.operation(), 0, 3);
+          clock.sample(subject, 0, 3);
           clock.warmed_up();
-          clock.sample(subject.operation(), 0, 3);
+          clock.sample(subject, 0, 3);
         }) >= 15);
 }
 
@@ -60,8 +60,8 @@ TEST_CASE("graph clock, hot and cold") {
   for (const bool cold : {false, true})
     CHECK(fail_each_step([cold](FakeDevice& device, FakeSubject& subject) {
             GraphClock clock(device, {.cold = cold, .calls = 3});
-            clock.sample(subject.operation(), 0, 7);
-            clock.sample(subject.operation(), std::vector<std::size_t>{1, 2}, 2);
+            clock.sample(subject, 0, 7);
+            clock.sample(subject, std::vector<std::size_t>{1, 2}, 2);
             clock.time([&] { device.work(1us); });
           }) >= 30);
 }
@@ -70,20 +70,20 @@ TEST_CASE("a failed capture leaves the clock usable, and the earlier graphs") {
   FakeDevice device;
   FakeSubject subject{device, 3us};
   GraphClock clock(device);
-  CHECK(clock.sample(subject.operation(), 0, 2) == 6us);
+  CHECK(clock.sample(subject, 0, 2) == 6us);
   device.fail_at = device.steps + 1;
-  CHECK_THROWS_AS(clock.sample(subject.operation(), 1, 2), StepFailed);
+  CHECK_THROWS_AS(clock.sample(subject, 1, 2), StepFailed);
   device.fail_at = 0;
-  CHECK(clock.sample(subject.operation(), 0, 2) == 6us);
-  CHECK(clock.sample(subject.operation(), 1, 2) == 6us);
+  CHECK(clock.sample(subject, 0, 2) == 6us);
+  CHECK(clock.sample(subject, 1, 2) == 6us);
 }
 
 TEST_CASE("profiler, wall and host clock") {
   CHECK(fail_each_step([](FakeDevice& device, FakeSubject& subject) {
           ProfilerClock(device).time([&] { device.work(1us); });
-          ProfilerClock(device, {.cold = true}).sample(subject.operation(), 0, 2);
+          ProfilerClock(device, {.cold = true}).sample(subject, 0, 2);
           SynchronisedWallClock(device).time([&] { device.work(1us); });
-          HostClock(device).sample(subject.operation(), 0, 40);
+          HostClock(device).sample(subject, 0, 40);
         }) >= 10);
 }
 

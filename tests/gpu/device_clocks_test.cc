@@ -4,7 +4,7 @@
 
 #include "pace/gpu/event.hpp"
 #include "pace/gpu/graph.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 #include "tests/gpu/fake_device.hpp"
 
 using namespace pace;
@@ -38,10 +38,10 @@ TEST_CASE("launches slower than the work are timed without a block, and not behi
   FakeSubject subject{device, 3us};
   EventClock clock(device);
   // Before the warm-up is over: starts at 0, the fourth launch at 20 us, its work ends at 23 us.
-  CHECK(clock.sample(subject.operation(), 0, 4) == 23us);
+  CHECK(clock.sample(subject, 0, 4) == 23us);
   CHECK(device.blocks == 0);
   clock.warmed_up();
-  CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
+  CHECK(clock.sample(subject, 0, 4) == 12us);
   CHECK(device.blocks == 1);
   CHECK_FALSE(device.still_blocked());
   CHECK(subject.prepared == 2);
@@ -60,7 +60,7 @@ TEST_CASE("a sample of more calls than a batch is the sum of its batches") {
   FakeSubject subject{device, 3us};
   EventClock clock(device, {.batch = 4});
   clock.warmed_up();
-  CHECK(clock.sample(subject.operation(), 2, 10) == 30us);
+  CHECK(clock.sample(subject, 2, 10) == 30us);
   CHECK(device.blocks == 3);
   CHECK(subject.runs == 10);
   CHECK(subject.sets == std::vector<std::size_t>(10, 2));
@@ -74,18 +74,18 @@ TEST_CASE("a call that waits for the device is released, halves the batch, and i
   clock.warmed_up();
   // Batches of 4, 2 and 1 time out; then each call is launched (1 us) and waited for (3 us), and so on.
   const Nanoseconds before = device.now();
-  CHECK(clock.sample(subject.operation(), 0, 4) == 16us);
+  CHECK(clock.sample(subject, 0, 4) == 16us);
   CHECK(clock.time_outs() == 3);
   CHECK(device.now() - before > 3 * 2s);
   CHECK(clock.batch_of(&subject) == 0);
   CHECK(subject.prepared == 4);
   CHECK_FALSE(device.still_blocked());
   const int blocks = device.blocks;
-  CHECK(clock.sample(subject.operation(), 0, 4) == 16us);
+  CHECK(clock.sample(subject, 0, 4) == 16us);
   CHECK(device.blocks == blocks);
 
   FakeSubject other{device, 3us};
-  CHECK(clock.sample(other.operation(), 0, 4) == 12us);
+  CHECK(clock.sample(other, 0, 4) == 12us);
   CHECK(clock.batch_of(&other) == 4);
 }
 
@@ -105,15 +105,15 @@ TEST_CASE("a graph is captured once for an operation, its operands and a number 
   FakeSubject subject{device, 3us};
   {
     GraphClock clock(device);
-    CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
+    CHECK(clock.sample(subject, 0, 4) == 12us);
     CHECK(device.log == Log{"begin_capture", "launch", "launch"});
     CHECK(subject.runs == 1 + 4);
-    CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
+    CHECK(clock.sample(subject, 0, 4) == 12us);
     CHECK(subject.runs == 1 + 4);
     CHECK(clock.kernels_per_call() == 1);
     CHECK(device.log == Log{"begin_capture", "launch", "launch", "launch"});
-    CHECK(clock.sample(subject.operation(), 1, 4) == 12us);
-    CHECK(clock.sample(subject.operation(), 0, 6) == 18us);
+    CHECK(clock.sample(subject, 1, 4) == 12us);
+    CHECK(clock.sample(subject, 0, 6) == 18us);
     // The graph of 4 calls on set 0 went when that of 6 came.
     CHECK(device.log == Log{"begin_capture", "launch", "launch", "launch", "begin_capture", "launch", "launch",
                             "destroy graph", "begin_capture", "launch", "launch"});
@@ -126,12 +126,12 @@ TEST_CASE("a graph is launched behind a block, but for the first time; one that 
   FakeDevice device;
   FakeSubject subject{device, 3us};
   GraphClock clock(device, {.time_out = 2s});
-  CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
+  CHECK(clock.sample(subject, 0, 4) == 12us);
   CHECK(device.blocks == 1);
   device.launch_waits = true;
   subject.prepared = 0;
-  CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
-  CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
+  CHECK(clock.sample(subject, 0, 4) == 12us);
+  CHECK(clock.sample(subject, 0, 4) == 12us);
   CHECK(device.blocks == 2);
   CHECK(clock.time_outs() == 1);
   CHECK(subject.prepared == 3);
@@ -142,7 +142,7 @@ TEST_CASE("more calls than a graph holds are launches of the same graph, scaled"
   FakeDevice device;
   FakeSubject subject{device, 3us};
   GraphClock clock(device, {.calls = 4});
-  CHECK(clock.sample(subject.operation(), 0, 10) == 30us);
+  CHECK(clock.sample(subject, 0, 10) == 30us);
   CHECK(subject.runs == 1 + 4);
 }
 
@@ -150,12 +150,12 @@ TEST_CASE("all graphs of a clock are captured in one pool, until it forgets them
   FakeDevice device;
   FakeSubject one{device, 3us}, other{device, 3us};
   GraphClock clock(device);
-  static_cast<void>(clock.sample(one.operation(), 0, 4));
-  static_cast<void>(clock.sample(other.operation(), 0, 4));
-  static_cast<void>(clock.sample(one.operation(), 1, 6));
+  static_cast<void>(clock.sample(one, 0, 4));
+  static_cast<void>(clock.sample(other, 0, 4));
+  static_cast<void>(clock.sample(one, 1, 6));
   CHECK(device.capture_pools == std::vector<int>{1, 1, 1});
   clock.forget();
-  static_cast<void>(clock.sample(one.operation(), 0, 4));
+  static_cast<void>(clock.sample(one, 0, 4));
   CHECK(device.capture_pools == std::vector<int>{1, 1, 1, 2});
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("calls take turns on the sets of a rotation") {
   FakeDevice device;
   FakeSubject subject{device, 3us};
   GraphClock clock(device);
-  CHECK(clock.sample(subject.operation(), std::vector<std::size_t>{4, 7, 5}, 6) == 18us);
+  CHECK(clock.sample(subject, std::vector<std::size_t>{4, 7, 5}, 6) == 18us);
   // Every set runs once before the capture.
   CHECK(subject.sets == std::vector<std::size_t>{4, 7, 5, 4, 7, 5, 4, 7, 5});
 }
@@ -174,7 +174,7 @@ TEST_CASE("cold: each call has events of its own, and everything is driven out o
   GraphClock clock(device, {.cold = true, .calls = 4});
   device.log.clear();
   device.log_only = {"drop_persisting_lines", "evict", "record_node", "queue kernel"};
-  CHECK(clock.sample(subject.operation(), 0, 2) == 6us);
+  CHECK(clock.sample(subject, 0, 2) == 6us);
   CHECK(device.log == Log{"queue kernel",  // before the capture
                           "evict",         // counting the kernels of a flush
                           "evict", "record_node", "queue kernel", "record_node",
@@ -190,23 +190,23 @@ TEST_CASE("cold: what is marked as persisting has no place while it is timed, an
   FakeDevice device;
   FakeSubject subject{device, 3us};
   GraphClock clock(device, {.cold = true, .calls = 4});
-  static_cast<void>(clock.sample(subject.operation(), 0, 2));
+  static_cast<void>(clock.sample(subject, 0, 2));
   device.persisting = 300;
   device.log.clear();
   device.log_only = {"persisting 0", "persisting 300", "drop_persisting_lines", "launch"};
-  static_cast<void>(clock.sample(subject.operation(), 0, 2));
+  static_cast<void>(clock.sample(subject, 0, 2));
   CHECK(device.log == Log{"persisting 0", "drop_persisting_lines", "launch", "persisting 300"});
   CHECK(device.persisting == 300);
   // A step that fails leaves the limit as it was.
   device.fail_at = device.steps + 2;
-  CHECK_THROWS(clock.sample(subject.operation(), 0, 2));
+  CHECK_THROWS(clock.sample(subject, 0, 2));
   CHECK(device.persisting == 300);
 }
 
 TEST_CASE("the output of a capture is there again after every replay") {
   FakeDevice device;
   FakeSubject subject{device};
-  const KeepingOperation operation{subject.operation()};
+  const KeepingOperation operation{subject};
   GraphClock clock(device);
   static_cast<void>(clock.sample(operation, 0, 3));
   CHECK(subject.output == 4);  // one run before the capture, three in it
@@ -221,7 +221,7 @@ TEST_CASE("the oldest graphs go when there are too many") {
   FakeSubject subject{device};
   device.log_only = {"begin_capture"};
   GraphClock clock(device, {.kept = 2});
-  for (const std::size_t set : {0, 1, 2, 2, 1, 0}) static_cast<void>(clock.sample(subject.operation(), set, 1));
+  for (const std::size_t set : {0, 1, 2, 2, 1, 0}) static_cast<void>(clock.sample(subject, set, 1));
   CHECK(device.log.size() == 4);
   clock.forget();
 }

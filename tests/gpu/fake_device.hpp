@@ -16,6 +16,7 @@
 #include "pace/gpu/activity.hpp"
 #include "pace/gpu/device.hpp"
 #include "pace/timing/machine_counters.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::testing {
 
@@ -269,36 +270,28 @@ class FakeDevice {
 static_assert(pace::gpu::Device<FakeDevice> && pace::gpu::TracesActivities<FakeDevice>);
 
 /// An operation of `device.work(duration)`, which writes down what is done with it.
-struct FakeSubject {
+struct FakeSubject : pace::timing::Subject {
+  explicit FakeSubject(FakeDevice& on, Nanoseconds takes = Nanoseconds(3000)) : device(on), duration(takes) {}
+
   FakeDevice& device;
-  Nanoseconds duration{3000};
+  Nanoseconds duration;
   int runs = 0, prepared = 0;
   std::vector<std::size_t> sets = {};
   int output = 0, outputs = 0;
   bool waits = false;
 
-  struct Operation {
-    void* state;
-    void (*run)(void*, std::size_t, std::int64_t);
-    void (*prepare)(void*, std::size_t);
-  };
-  [[nodiscard]] Operation operation() {
-    return {this,
-            [](void* state, std::size_t set, std::int64_t iterations) {
-              auto& self = *static_cast<FakeSubject*>(state);
-              for (std::int64_t i = 0; i < iterations; ++i) {
-                self.device.work(self.duration);
-                if (self.waits && !self.device.capturing) self.device.synchronise();
-                ++self.runs;
-                self.sets.push_back(set);
-                self.output = ++self.outputs;
-              }
-            },
-            [](void* state, std::size_t) {
-              auto& self = *static_cast<FakeSubject*>(state);
-              ++self.prepared;
-              self.output = 0;
-            }};
+  void run(std::size_t set, std::int64_t iterations) override {
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      device.work(duration);
+      if (waits && !device.capturing) device.synchronise();
+      ++runs;
+      sets.push_back(set);
+      output = ++outputs;
+    }
+  }
+  void prepare(std::size_t /*set*/) override {
+    ++prepared;
+    output = 0;
   }
 };
 

@@ -33,10 +33,10 @@ TEST_CASE("the wall clock waits for the whole device, the host clock times what 
   SynchronisedWallClock wall(device);
   HostClock host(device);
   // Reading the fake's clock takes 1 ns.
-  CHECK(wall.time([&] { subject.operation().run(&subject, 0, 4); }) == 13us + 1ns);
-  CHECK(host.sample(subject.operation(), 0, 4) == 4us + 1ns);
+  CHECK(wall.time([&] { subject.run(&subject, 0, 4); }) == 13us + 1ns);
+  CHECK(host.sample(subject, 0, 4) == 4us + 1ns);
   // In batches of 32, with nothing queued before each.
-  CHECK(host.sample(subject.operation(), 0, 64) == 64us + 2ns);
+  CHECK(host.sample(subject, 0, 64) == 64us + 2ns);
 }
 
 TEST_CASE("the profiler's time is that for which anything ran") {
@@ -64,7 +64,7 @@ TEST_CASE("the profiler's cold sample leaves the flushes out, and refuses calls 
   FakeDevice device;
   FakeSubject subject{device, 3us};
   ProfilerClock clock(device, {.cold = true});
-  CHECK(clock.sample(subject.operation(), 0, 4) == 12us);
+  CHECK(clock.sample(subject, 0, 4) == 12us);
   CHECK(clock.last().size() == 4);
   CHECK(device.buffer_bytes == std::vector<std::size_t>{3000});
   struct Uneven {
@@ -88,7 +88,7 @@ TEST_CASE("what a clock adds is what it reads beyond the profiler, per call and 
       return 1400ns * static_cast<double>(iterations);
     }
   } slow;
-  const Overhead overhead = measure_overhead(slow, profiler, nothing.operation(), 3, 8);
+  const Overhead overhead = measure_overhead(slow, profiler, nothing, 3, 8);
   CHECK(overhead.per_call == 400ns);
   CHECK(overhead.remove_from(10us, 3) == 8800ns);
   CHECK(overhead.remove_from(100ns, 1) == 0ns);

@@ -8,21 +8,20 @@
 #include <vector>
 
 #include "pace/timing/clock.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::test {
 
-class FakeClock {
+class FakeClock : public pace::timing::Clock {
  public:
-  template <class Body>
-  Nanoseconds time(Body&& body) {
+  Nanoseconds time(FunctionRef<void()> body) override {
     const Nanoseconds start = now_;
     body();
     return now_ - start;
   }
-  [[nodiscard]] Nanoseconds now() const { return now_; }
-  [[nodiscard]] Nanoseconds resolution() const { return resolution_; }
-  [[nodiscard]] std::string name() const { return "fake"; }
+  [[nodiscard]] Nanoseconds now() const override { return now_; }
+  [[nodiscard]] Nanoseconds resolution() override { return resolution_; }
+  [[nodiscard]] std::string name() const override { return "fake"; }
 
   void advance(Nanoseconds time) { now_ += time; }
   void set_resolution(Nanoseconds resolution) { resolution_ = resolution; }
@@ -32,8 +31,6 @@ class FakeClock {
   Nanoseconds resolution_{10};
 };
 
-static_assert(pace::timing::Clock<FakeClock>);
-
 /// One sample as an operation saw it.
 struct Call {
   std::size_t operation;
@@ -42,20 +39,17 @@ struct Call {
 };
 
 /// An implementation whose time per iteration is whatever `cost` says; records its calls into a shared log.
-class FakeOperation {
+class FakeOperation final : public pace::timing::Subject {
  public:
   using Cost = std::function<Nanoseconds(std::size_t operands)>;
   FakeOperation(FakeClock& clock, std::size_t id, Cost cost, std::vector<Call>* log = nullptr)
       : clock_(clock), id_(id), cost_(std::move(cost)), log_(log) {}
 
-  [[nodiscard]] pace::timing::Operation operation() {
-    return {this, [](void* state, std::size_t operands, std::int64_t iterations) {
-              auto& self = *static_cast<FakeOperation*>(state);
-              if (self.log_ != nullptr) self.log_->push_back({self.id_, operands, iterations});
-              self.clock_.advance(static_cast<double>(iterations) * self.cost_(operands));
-            },
-            [](void* state, std::size_t) { ++static_cast<FakeOperation*>(state)->prepared; }};
+  void run(std::size_t operands, std::int64_t iterations) override {
+    if (log_ != nullptr) log_->push_back({id_, operands, iterations});
+    clock_.advance(static_cast<double>(iterations) * cost_(operands));
   }
+  void prepare(std::size_t /*operands*/) override { ++prepared; }
 
   std::size_t prepared = 0;
 

@@ -11,7 +11,7 @@ namespace {
 
 using pace::Nanoseconds;
 using pace::Options;
-using pace::timing::Operation;
+using pace::timing::Subject;
 using pace::test::Call;
 using pace::test::FakeClock;
 using pace::test::FakeOperation;
@@ -30,7 +30,7 @@ TEST_CASE("all get the count at which the fastest one reaches the target") {
   std::vector<Call> log;
   FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &log);
   FakeOperation fast(clock, 1, [](std::size_t) { return Nanoseconds(100); }, &log);
-  const std::array<Operation, 2> operations{slow.operation(), fast.operation()};
+  const std::array<Subject*, 2> operations{&slow, &fast};
   const std::array estimates{Nanoseconds(1000), Nanoseconds(100)};
   const auto result = pace::timing::calibrate(clock, operations, estimates, 2, unlimited, target(50'000));
   CHECK(result.iterations == 500);
@@ -48,7 +48,7 @@ TEST_CASE("one operand set serves all when they share it") {
   std::vector<Call> log;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(100); }, &log);
   FakeOperation b(clock, 1, [](std::size_t) { return Nanoseconds(100); }, &log);
-  const std::array<Operation, 2> operations{a.operation(), b.operation()};
+  const std::array<Subject*, 2> operations{&a, &b};
   const std::array estimates{Nanoseconds(100), Nanoseconds(100)};
   (void)pace::timing::calibrate(clock, operations, estimates, 1, unlimited, target(1000));
   for (const auto& call : log) CHECK(call.operands == 0);
@@ -60,7 +60,7 @@ TEST_CASE("a single long reading is not believed") {
   int readings = 0;
   std::vector<Call> log;
   FakeOperation operation(clock, 0, [&](std::size_t) { return Nanoseconds(readings++ == 0 ? 100 : 10); }, &log);
-  const std::array<Operation, 1> operations{operation.operation()};
+  const std::array<Subject*, 1> operations{&operation};
   const std::array estimates{Nanoseconds(100)};
   const auto result = pace::timing::calibrate(clock, operations, estimates, 1, unlimited, target(10'000));
   CHECK(result.reached_target);
@@ -74,7 +74,7 @@ TEST_CASE("the slowest one bounds the count") {
   FakeClock clock;
   FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(1e6); });
   FakeOperation fast(clock, 1, [](std::size_t) { return Nanoseconds(10); });
-  const std::array<Operation, 2> operations{slow.operation(), fast.operation()};
+  const std::array<Subject*, 2> operations{&slow, &fast};
   const std::array estimates{Nanoseconds(1e6), Nanoseconds(10)};
   const auto result = pace::timing::calibrate(clock, operations, estimates, 2, Nanoseconds(20.5e6), target(50'000));
   CHECK(result.iterations == 20);
@@ -84,7 +84,7 @@ TEST_CASE("the slowest one bounds the count") {
 TEST_CASE("the options bound the count") {
   FakeClock clock;
   FakeOperation operation(clock, 0, [](std::size_t) { return Nanoseconds(10); });
-  const std::array<Operation, 1> operations{operation.operation()};
+  const std::array<Subject*, 1> operations{&operation};
   const std::array estimates{Nanoseconds(10)};
   auto options = target(50'000);
   options.max_iterations = 7;
@@ -96,7 +96,7 @@ TEST_CASE("the options bound the count") {
 TEST_CASE("a subject slower than the bound still runs once per sample") {
   FakeClock clock;
   FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(1e9); });
-  const std::array<Operation, 1> operations{slow.operation()};
+  const std::array<Subject*, 1> operations{&slow};
   const std::array estimates{Nanoseconds(1e9)};
   const auto result = pace::timing::calibrate(clock, operations, estimates, 1, Nanoseconds(1e6), target(50'000));
   CHECK(result.iterations == 1);

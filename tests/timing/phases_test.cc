@@ -10,7 +10,7 @@
 #include "pace/gpu/event.hpp"
 #include "pace/gpu/figures.hpp"
 #include "pace/gpu/graph.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 #include "tests/gpu/fake_device.hpp"
 
 using namespace pace;
@@ -60,12 +60,12 @@ TEST_CASE("events around each phase, in the stream as the host comes to them, ne
   EventClock clock(device);
   clock.warmed_up();
   // After the step that leads in, which is not timed, nothing is queued; a launch takes the host 1 us.
-  CHECK(clock.sample(step.operation(), 0, 5) == 51us);
+  CHECK(clock.sample(step, 0, 5) == 51us);
   CHECK(step.phases.times() == Times{16us, 35us});
   CHECK(step.iterations == 6);
   // Now the device waits for the host at every launch, in backward from the end of what is not timed.
   device.launch_cost = 200us;
-  CHECK(clock.sample(step.operation(), 0, 1) == 310us);
+  CHECK(clock.sample(step, 0, 1) == 310us);
   CHECK(step.phases.times() == Times{203us, 107us});
   CHECK(device.blocks == 0);
 }
@@ -77,11 +77,11 @@ TEST_CASE("event nodes around each phase in a graph; a cold one empties the cach
     {
       GraphClock clock(device, {.cold = cold, .calls = 2});
       // Three launches of two steps, of which five count.
-      CHECK(clock.sample(step.operation(), 0, 5) == 50us);
+      CHECK(clock.sample(step, 0, 5) == 50us);
       CHECK(step.phases.times() == Times{15us, 35us});
       CHECK(clock.kernels_per_call() == 3);
       // The same graph again.
-      CHECK(clock.sample(step.operation(), 0, 2) == 20us);
+      CHECK(clock.sample(step, 0, 2) == 20us);
       CHECK(step.phases.times() == Times{6us, 14us});
     }
     CHECK(device.live == 0);
@@ -95,20 +95,20 @@ TEST_CASE("the host's phases each start with nothing queued; the wall clock's en
   FigureClock clock(device);
   clock.select(ClockChoice::host);
   // Reading the fake clock takes 1 ns.
-  CHECK(clock.sample(step.operation(), 0, 3) == 3 * (4us + 2ns));
+  CHECK(clock.sample(step, 0, 3) == 3 * (4us + 2ns));
   CHECK(step.phases.times() == Times{3 * (2us + 1ns), 3 * (2us + 1ns)});
   clock.select(ClockChoice::wall);
-  CHECK(clock.sample(step.operation(), 0, 1) == 14us + 2ns);
+  CHECK(clock.sample(step, 0, 1) == 14us + 2ns);
   CHECK(step.phases.times() == Times{5us + 1ns, 9us + 1ns});
   clock.select(ClockChoice::profiler);
-  CHECK_THROWS_AS(clock.sample(step.operation(), 0, 1), Refused);
+  CHECK_THROWS_AS(clock.sample(step, 0, 1), Refused);
 }
 
 TEST_CASE("a step that throws is not listened to any more") {
   FakeDevice device;
   Step step{device, true};
   EventClock clock(device);
-  CHECK_THROWS_AS(clock.sample(step.operation(), 0, 1), std::runtime_error);
+  CHECK_THROWS_AS(clock.sample(step, 0, 1), std::runtime_error);
   const auto steps = device.steps;
   CHECK_THROWS_AS(Step::run(&step, 0, 1), std::runtime_error);
   CHECK(device.steps == steps + 2);  // the two kernels, no events

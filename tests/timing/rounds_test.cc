@@ -17,7 +17,7 @@ using pace::Nanoseconds;
 using pace::OperandPolicy;
 using pace::Options;
 using pace::StopReason;
-using pace::timing::Operation;
+using pace::timing::Subject;
 using pace::timing::Rounds;
 using pace::timing::Schedule;
 using pace::test::Call;
@@ -36,7 +36,7 @@ TEST_CASE("a sample is the time per iteration, filed under what took it") {
   std::vector<Call> log;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(7); }, &log);
   FakeOperation b(clock, 1, [](std::size_t) { return Nanoseconds(9); }, &log);
-  const std::array<Operation, 2> operations{a.operation(), b.operation()};
+  const std::array<Subject*, 2> operations{&a, &b};
   Schedule schedule(2, OperandPolicy::crossover, 1);
   // One cycle takes 2 x (70 + 90) = 320.
   const auto rounds = pace::timing::run_rounds(clock, operations, 10, schedule, 1, budget(1000));
@@ -56,7 +56,7 @@ TEST_CASE("a sample is the time per iteration, filed under what took it") {
 TEST_CASE("past the budget rounds go on until an interval is possible, but not past the hard limit") {
   FakeClock clock;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(100); });
-  const std::array<Operation, 1> operations{a.operation()};
+  const std::array<Subject*, 1> operations{&a};
   Schedule schedule(1, OperandPolicy::crossover, 1);
   const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 6, budget(10));
   CHECK(rounds.rounds == 6);
@@ -68,7 +68,7 @@ TEST_CASE("past the budget rounds go on until an interval is possible, but not p
 TEST_CASE("there is no more than max_rounds, in whole cycles, and never less than one cycle") {
   FakeClock clock;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(1); });
-  const std::array<Operation, 3> operations{a.operation(), a.operation(), a.operation()};
+  const std::array<Subject*, 3> operations{&a, &a, &a};
   Schedule schedule(3, OperandPolicy::crossover, 1);
   Options options = budget(1e9);
   options.max_rounds = 8;
@@ -82,7 +82,7 @@ TEST_CASE("there is no more than max_rounds, in whole cycles, and never less tha
 TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
   FakeClock clock;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(1); });
-  const std::array<Operation, 2> operations{a.operation(), a.operation()};
+  const std::array<Subject*, 2> operations{&a, &a};
   Schedule schedule(2, OperandPolicy::crossover, 1);
   std::vector<std::size_t> asked;
   const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, budget(1e9), [&](const Rounds& so_far) {
@@ -97,7 +97,7 @@ TEST_CASE("each round starts with what is to be done before it, untimed") {
   FakeClock clock;
   std::vector<Call> log;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);
-  const std::array<Operation, 2> operations{a.operation(), a.operation()};
+  const std::array<Subject*, 2> operations{&a, &a};
   Schedule schedule(2, OperandPolicy::crossover, 1);
   Options options = budget(1e9);
   options.max_rounds = 4;
@@ -118,7 +118,7 @@ TEST_CASE("crossover cancels what placement does to identical code; fixed operan
     FakeClock clock;
     const auto cost = [](std::size_t operands) { return Nanoseconds(operands == 0 ? 100 : 107); };
     FakeOperation a(clock, 0, cost), b(clock, 1, cost);
-    const std::array<Operation, 2> operations{a.operation(), b.operation()};
+    const std::array<Subject*, 2> operations{&a, &b};
     Schedule schedule(2, policy, 5);
     const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 6, budget(1e5));
     const auto ratios = pace::stats::paired_log_ratios(rounds.samples[0], rounds.samples[1], 2);
@@ -134,7 +134,7 @@ TEST_CASE("a machine that speeds up as it goes favours no implementation") {
   double cost = 1e6;
   const auto drifting = [&](std::size_t) { return Nanoseconds(cost *= 0.99); };
   FakeOperation a(clock, 0, drifting), b(clock, 1, drifting);
-  const std::array<Operation, 2> operations{a.operation(), b.operation()};
+  const std::array<Subject*, 2> operations{&a, &b};
   Schedule schedule(2, OperandPolicy::crossover, 6);
   Options options = budget(1e12);
   options.max_rounds = 100;

@@ -47,7 +47,7 @@ TEST_CASE("the estimate is that of the fastest block, not of the last") {
   const std::vector<double> blocks{2000, 1000, 1300, 1310};
   std::size_t next = 0;
   FakeOperation interrupted(clock, 0, [&](std::size_t) { return Nanoseconds(blocks.at(next++)); });
-  const auto result = pace::timing::warm_up(clock, interrupted.operation(), 0, short_samples());
+  const auto result = pace::timing::warm_up(clock, interrupted, 0, short_samples());
   CHECK(result.settled);
   CHECK(next == blocks.size());
   CHECK(result.estimate == Nanoseconds(1000));
@@ -57,7 +57,7 @@ TEST_CASE("warm-up gives up at its cap and says so") {
   FakeClock clock;
   double cost = 2000;
   FakeOperation slower_and_slower(clock, 0, [&](std::size_t) { return Nanoseconds(cost *= 1.05); });
-  const auto result = pace::timing::warm_up(clock, slower_and_slower.operation(), 0, short_samples());
+  const auto result = pace::timing::warm_up(clock, slower_and_slower, 0, short_samples());
   CHECK_FALSE(result.settled);
   CHECK(clock.now() >= Nanoseconds(1e6));
   // The cap is looked at between blocks, so it is passed by one block at most.
@@ -68,7 +68,7 @@ TEST_CASE("a subject longer than the cap runs once") {
   FakeClock clock;
   std::vector<Call> log;
   FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(5e6); }, &log);
-  const auto result = pace::timing::warm_up(clock, slow.operation(), 3, short_samples());
+  const auto result = pace::timing::warm_up(clock, slow, 3, short_samples());
   REQUIRE(log.size() == 1);
   CHECK(log[0].iterations == 1);
   CHECK(log[0].operands == 3);
@@ -80,7 +80,7 @@ TEST_CASE("blocks grow until the clock can tell them apart, also from a first re
   FakeClock clock;
   std::vector<Call> log;
   FakeOperation fast(clock, 0, [](std::size_t) { return Nanoseconds(0.5); }, &log);
-  const auto result = pace::timing::warm_up(clock, fast.operation(), 0, short_samples());
+  const auto result = pace::timing::warm_up(clock, fast, 0, short_samples());
   CHECK(result.settled);
   REQUIRE(log.size() >= 2);
   CHECK(log[0].iterations == 1);
@@ -91,7 +91,7 @@ TEST_CASE("blocks grow until the clock can tell them apart, also from a first re
   FakeOperation nothing(clock, 0, [](std::size_t) { return Nanoseconds(0); });
   Options options = short_samples();
   options.warm_up = Nanoseconds(0);
-  CHECK_FALSE(pace::timing::warm_up(clock, nothing.operation(), 0, options).settled);
+  CHECK_FALSE(pace::timing::warm_up(clock, nothing, 0, options).settled);
 }
 
 TEST_CASE("a number of iterations is run as it is asked for, one at a time, within the same limit") {
@@ -103,7 +103,7 @@ TEST_CASE("a number of iterations is run as it is asked for, one at a time, with
   Options options = short_samples();
   options.warm_up_iterations = 5;
   options.warm_up = Nanoseconds(1e9);
-  const auto result = pace::timing::warm_up(clock, subject.operation(), 1, options);
+  const auto result = pace::timing::warm_up(clock, subject, 1, options);
   REQUIRE(log.size() == 5);
   for (const Call& call : log) {
     CHECK(call.iterations == 1);
@@ -114,14 +114,14 @@ TEST_CASE("a number of iterations is run as it is asked for, one at a time, with
   CHECK(result.estimate == Nanoseconds(3e6));
 
   options.warm_up_iterations = 0;
-  const auto least = pace::timing::warm_up(clock, subject.operation(), 0, options);
+  const auto least = pace::timing::warm_up(clock, subject, 0, options);
   CHECK(least.iterations == 1);
   CHECK_FALSE(least.settled);
   CHECK(least.estimate == Nanoseconds(4e6));
 
   options.warm_up_iterations = 1'000'000;
   options.warm_up = Nanoseconds(10e6);
-  CHECK(pace::timing::warm_up(clock, subject.operation(), 0, options).iterations == 3);
+  CHECK(pace::timing::warm_up(clock, subject, 0, options).iterations == 3);
 }
 
 TEST_CASE("the shortest sample is the longer of the two limits") {

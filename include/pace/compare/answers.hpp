@@ -20,8 +20,7 @@
 namespace pace::detail {
 
 /// Which operand of `set` no longer holds what `values` hold, though the baseline leaves it alone; empty if none.
-template <class... Operands>
-[[nodiscard]] std::string changed_operand(const OperandSets<Operands...>& operands,
+[[nodiscard]] inline std::string changed_operand(const OperandSets& operands,
                                           const std::vector<at::Tensor>& values, std::size_t set) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!operands.may_change(i) && !unchanged(values[i], operands.tensors[set][i]))
@@ -36,17 +35,16 @@ template <class... Operands>
   return check::outputs_match(before, after, bitwise).mismatches == 0;
 }
 
-template <class... Operands>
 class Answers {
  public:
-  Answers(const OperandSets<Operands...>& for_operands, const Expected& on_given, const check::CheckOptions& options)
+  Answers(const OperandSets& for_operands, const Expected& on_given, const check::CheckOptions& options)
       : operands(for_operands), given(on_given), check(options) {}
 
-  const OperandSets<Operands...>& operands;
+  const OperandSets& operands;
   /// On the operands as the user gave them.
   const Expected& given;
   /// On other values; none if the baseline takes no others.
-  FreshAnswers<Operands...> fresh = {};
+  FreshAnswers fresh = {};
   /// The owner may relax it later.
   const check::CheckOptions& check;
 

@@ -11,22 +11,21 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/timing/clock.hpp"
-#include "pace/timing/tells_figures.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/round_values.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/random.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/timing/rounds.hpp"
 
 namespace pace::detail {
 
-template <timing::Clock C, class... Operands>
-class Auditor {
+class Auditor final : public timing::RoundObserver {
  public:
-  Auditor(C& clock, Roster<Operands...>& roster, Inspector<Operands...>& inspector)
+  Auditor(timing::Clock& clock, Roster& roster, Inspector& inspector)
       : clock_(clock), roster_(roster), inspector_(inspector), values_(roster), random_(roster.options.seed) {}
 
   /// Before anything is timed; also after rounds that somebody's exception has ended.
@@ -38,21 +37,23 @@ class Auditor {
   /// All audits, and all values written for rounds, since begin().
   [[nodiscard]] Nanoseconds took() const { return took_ + renewing_; }
 
-  /// Before each round: other values for everybody, if someone asked for that.
-  void start_round(std::size_t round) {
+  /// Other values for all implementations, where rounds have values of their own.
+  void round_started(std::size_t round) override {
     if (!roster_.renew) return;
     const Nanoseconds start = clock_.now();
     values_.renew(round);
     renewing_ += clock_.now() - start;
   }
 
-  /// After each cycle: the first values, whose answers are known.
-  void end_cycle() {
-    if (!roster_.renew) return;
-    const Nanoseconds start = clock_.now();
-    inspector_.notice_changes();
-    values_.put_back();
-    renewing_ += clock_.now() - start;
+  /// The first values again, whose answers are known; then, sometimes, an audit.
+  void cycle_ended(const timing::Rounds& so_far) override {
+    if (roster_.renew) {
+      const Nanoseconds start = clock_.now();
+      inspector_.notice_changes();
+      values_.put_back();
+      renewing_ += clock_.now() - start;
+    }
+    audit_sometimes(so_far);
   }
 
   /// What the last timed call returned must be right as well. Where the call writes to operands or draws random
@@ -70,13 +71,12 @@ class Auditor {
         set = 0;
         roster_.operands.restore_all(*set);
         reset_random_state(roster_.options.seed);
-        const auto operation = implementation.operation();
         // A clock may make calls of its own, which draw random numbers.
         if (roster_.expected.random) {
-          if (operation.prepare != nullptr) operation.prepare(operation.state, *set);
-          operation.run(operation.state, *set, 1);
+          implementation.prepare(*set);
+          implementation.run(*set, 1);
         } else {
-          (void)timing::take_sample(clock_, operation, *set, 1);
+          (void)timing::take_sample(clock_, implementation, *set, 1);
         }
       }
       const c10::IValue output = implementation.take_output();
@@ -86,25 +86,6 @@ class Auditor {
         roster_.give_up(index, Outcome::wrong,
                         "correct at first, but not in the last timed call: " + verification.message);
     }
-  }
-
-  /// Between cycles, at moments that nobody can foresee, one candidate is called on other values; for at most
-  /// `audit_share` of the time.
-  void audit_sometimes(const timing::Rounds& so_far, std::int64_t iterations) {
-    audited_last_.reset();
-    if (!roster_.checks() || roster_.running.size() < 2) return;
-    const Nanoseconds cycle = (so_far.elapsed - took()) * (static_cast<double>(roster_.running.size()) /
-                                                          static_cast<double>(so_far.rounds));
-    if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
-    const std::size_t index = roster_.running[random_.below(roster_.running.size())];
-    if (index == roster_.baseline) return;
-    const Nanoseconds start = clock_.now();
-    const std::string problem = inspector_.audit(*roster_.implementations[index], iterations);
-    if (!problem.empty()) throw ImplementationWrong{index, problem};
-    audited_last_ = index;
-    const Nanoseconds took = clock_.now() - start;
-    took_ += took;
-    longest_ = std::max(longest_, took);
   }
 
   /// After the rounds. Whether somebody was found who spoilt the others' figures, so that these must be taken again.
@@ -118,12 +99,10 @@ class Auditor {
       // The baseline is not suspected of anything unless something happened.
       if ((index == roster_.baseline && changed.empty()) || roster_.running.empty()) continue;
       auto problem = inspector_.audit(*roster_.implementations[index], roster_.result.iterations);
-      if constexpr (timing::TellsFigures<C>)
-        if (problem.empty())
-          problem = inspector_.audit_replay(*roster_.implementations[index], [&] {
-            (void)timing::take_sample(clock_, roster_.implementations[index]->operation(), 0,
-                                       roster_.result.iterations);
-          });
+      if (clock_.modes() != nullptr && problem.empty())
+        problem = inspector_.audit_replay(*roster_.implementations[index], [&] {
+          (void)timing::take_sample(clock_, *roster_.implementations[index], 0, roster_.result.iterations);
+        });
       if (problem.empty() && index != roster_.baseline)
         problem = inspector_.probe_novelty(clock_, *roster_.implementations[index],
                                            0.5 * audit_share * roster_.options.budget);
@@ -138,13 +117,32 @@ class Auditor {
   }
 
  private:
+  /// Between cycles, at moments that nobody can foresee, one candidate is called on other values; for at most
+  /// `audit_share` of the time.
+  void audit_sometimes(const timing::Rounds& so_far) {
+    audited_last_.reset();
+    if (!roster_.checks() || roster_.running.size() < 2) return;
+    const Nanoseconds cycle = (so_far.elapsed - took()) * (static_cast<double>(roster_.running.size()) /
+                                                          static_cast<double>(so_far.rounds));
+    if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
+    const std::size_t index = roster_.running[random_.below(roster_.running.size())];
+    if (index == roster_.baseline) return;
+    const Nanoseconds start = clock_.now();
+    const std::string problem = inspector_.audit(*roster_.implementations[index], roster_.result.iterations);
+    if (!problem.empty()) throw ImplementationWrong{index, problem};
+    audited_last_ = index;
+    const Nanoseconds took = clock_.now() - start;
+    took_ += took;
+    longest_ = std::max(longest_, took);
+  }
+
   /// Of the rounds' time, for audits; half as much again after them for each candidate.
   static constexpr double audit_share = 0.05;
 
-  C& clock_;
-  Roster<Operands...>& roster_;
-  Inspector<Operands...>& inspector_;
-  RoundValues<Operands...> values_;
+  timing::Clock& clock_;
+  Roster& roster_;
+  Inspector& inspector_;
+  RoundValues values_;
   SplitMix64 random_;
   /// Whoever was audited after the last cycle.
   std::optional<std::size_t> audited_last_;

@@ -10,11 +10,10 @@
 
 #include "pace/timing/clock.hpp"
 #include "pace/core/format.hpp"
-#include "pace/core/later.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
-#include "pace/core/view.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
+#include "pace/timing/rounds.hpp"
 #include "pace/timing/schedule.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/sequential_test.hpp"
@@ -24,7 +23,7 @@ namespace pace::detail {
 
 /// What `log_ratios` say of a control whose true speed-up is `injected`: 1, or below 1 for a slowdown. It must not be
 /// proven slower, or for a slowdown faster, than itself; and a slowdown should be proven.
-[[nodiscard]] inline ControlSummary judge_control(View<double> log_ratios, double injected, double alpha,
+[[nodiscard]] inline ControlSummary judge_control(std::span<const double> log_ratios, double injected, double alpha,
                                                   double confidence) {
   ControlSummary control{.injected = injected, .speedup = stats::summarize_watched_speedup(log_ratios, confidence)};
   const auto test = stats::sequential_test(log_ratios, 0);
@@ -35,8 +34,7 @@ namespace pace::detail {
 
 /// Between the cycles of a comparison, cycles of controls, for at most a tenth of the time. Allocates nothing while the
 /// rounds go on.
-template <timing::Clock C>
-class Controls {
+class Controls final : public timing::RoundObserver {
  public:
   /// Of the rounds' time.
   static constexpr double share = 0.1;
@@ -44,7 +42,7 @@ class Controls {
   static constexpr double slowdown = 0.05;
 
   /// `baseline` is sampled with `iterations` calls on any of `sets` operand sets.
-  Controls(C& clock, timing::Operation baseline, std::size_t sets, std::int64_t iterations, const Options& options)
+  Controls(timing::Clock& clock, timing::Subject& baseline, std::size_t sets, std::int64_t iterations, const Options& options)
       : clock_(clock), baseline_(baseline), iterations_(iterations),
         added_(std::max<std::int64_t>(1, std::llround(slowdown * static_cast<double>(iterations)))),
         // Two buffers that change hands, as in the comparison, where there are two.
@@ -53,9 +51,8 @@ class Controls {
     slowed_.reserve(options.max_rounds);
   }
 
-  /// After a cycle of the comparison, `elapsed` after its first began.
-  void cycle_ended(Nanoseconds elapsed) {
-    if (same_.size() == same_.capacity() || took_ + longest_ > share * elapsed) return;
+  void cycle_ended(const timing::Rounds& so_far) override {
+    if (same_.size() == same_.capacity() || took_ + longest_ > share * so_far.elapsed) return;
     const Nanoseconds start = clock_.now();
     add_cycle(same_, 0);
     add_cycle(slowed_, added_);
@@ -87,8 +84,8 @@ class Controls {
     if (std::isfinite(ratio)) log_ratios.push_back(ratio);
   }
 
-  C& clock_;
-  timing::Operation baseline_;
+  timing::Clock& clock_;
+  timing::Subject& baseline_;
   std::int64_t iterations_, added_;
   timing::Schedule schedule_;
   std::vector<double> same_, slowed_;
@@ -96,8 +93,7 @@ class Controls {
 };
 
 /// What the controls say of the figures beside them, in one sentence.
-template <class Summaries = std::vector<ControlSummary>>
-[[nodiscard]] std::string describe_controls(const Later<Summaries>& controls) {
+[[nodiscard]] inline std::string describe_controls(const std::vector<ControlSummary>& controls) {
   std::string text = "Controls: the baseline";
   for (const auto& control : controls) {
     const bool slowed = control.injected < 1;
@@ -112,8 +108,7 @@ template <class Summaries = std::vector<ControlSummary>>
 }
 
 /// Why no verdict may rest on figures taken beside these controls; empty if nothing speaks against them.
-template <class Summaries = std::vector<ControlSummary>>
-[[nodiscard]] std::string control_alarm(const Later<Summaries>& controls) {
+[[nodiscard]] inline std::string control_alarm(const std::vector<ControlSummary>& controls) {
   for (const auto& control : controls) {
     if (control.injected < 1 && control.proven_faster)
       return "The control failed: the baseline with calls added was proven faster than itself.";

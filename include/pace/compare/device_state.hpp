@@ -3,16 +3,15 @@
 
 #include <utility>
 
-#include "pace/timing/tells_figures.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/compare/implementation.hpp"
 
 namespace pace::detail {
 
 /// LibTorch's own errors do not say whether the device can still be used; the device does.
-template <timing::Clock C>
-[[nodiscard]] Failure with_device_state(const C& clock, Failure failure) {
-  if constexpr (timing::TellsFigures<C>)
-    if (failure.device == Failure::Device::fine && !clock.usable()) failure.device = Failure::Device::lost;
+[[nodiscard]] inline Failure with_device_state(timing::Clock& clock, Failure failure) {
+  if (const auto* modes = clock.modes())
+    if (failure.device == Failure::Device::fine && !modes->usable()) failure.device = Failure::Device::lost;
   return failure;
 }
 

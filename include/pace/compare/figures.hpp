@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/tells_figures.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/phases.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
-#include "pace/core/view.hpp"
 #include "pace/timing/calibrate.hpp"
 #include "pace/timing/rounds.hpp"
 #include "pace/timing/schedule.hpp"
@@ -31,12 +30,11 @@ struct Untimeable {
   std::vector<Failure> why;
 };
 
-template <timing::TellsFigures C, class... Operands>
-[[nodiscard]] Untimeable find_untimeable(C& clock, Roster<Operands...>& roster) {
+[[nodiscard]] inline Untimeable find_untimeable(timing::ModeClock& clock, Roster& roster) {
   Untimeable found;
   for (const std::size_t index : roster.running) {
     try {
-      (void)timing::take_sample(clock, roster.implementations[index]->operation(), 0, 1);
+      (void)timing::take_sample(clock, *roster.implementations[index], 0, 1);
     } catch (const ImplementationThrew& thrown) {
       if (!clock.usable()) throw;
       found.who.push_back(thrown.index);
@@ -48,10 +46,9 @@ template <timing::TellsFigures C, class... Operands>
 
 /// Selects what the gate is about. Automatic: the graph, unless somebody cannot be captured; then nobody is, for all
 /// are timed alike. Where iterations have phases, the stream: who trains launches every step. If asked for by name, those that cannot be timed that way are taken out.
-template <timing::TellsFigures C, class... Operands>
-void select_gate_figure(C& clock, Roster<Operands...>& roster) {
+inline void select_gate_figure(timing::ModeClock& clock, Roster& roster) {
   const bool automatic = roster.options.clock == ClockChoice::automatic;
-  const bool phases = roster.implementations[roster.baseline]->operation().phases != nullptr;
+  const bool phases = roster.implementations[roster.baseline]->phases() != nullptr;
   clock.select(!automatic ? roster.options.clock : phases ? ClockChoice::hot : ClockChoice::graph);
   const Untimeable found = find_untimeable(clock, roster);
   for (std::size_t i = 0; i < found.who.size(); ++i) {
@@ -71,23 +68,22 @@ void select_gate_figure(C& clock, Roster<Operands...>& roster) {
 }
 
 /// Times whoever can be timed in the selected way, and adds the figure to everybody's row.
-template <timing::TellsFigures C, class... Operands>
-void add_figure(C& clock, Roster<Operands...>& roster) {
+inline void add_figure(timing::ModeClock& clock, Roster& roster) {
   const std::string name = clock.name();
   std::vector<std::size_t> able = roster.running;
   const Untimeable found = find_untimeable(clock, roster);
   for (std::size_t i = 0; i < found.who.size(); ++i) {
-    remove(able, found.who[i]);
+    std::erase(able, found.who[i]);
     for_each_part(roster.result, [&](Result& part, std::size_t) {
       part.implementations[found.who[i]].figures.push_back({.name = name, .missing = found.why[i].message});
     });
   }
   if (able.empty()) return;
-  std::vector<timing::Operation> operations;
+  std::vector<timing::Subject*> subjects;
   std::vector<Nanoseconds> estimates;
   for (const std::size_t index : able) {
-    operations.push_back(roster.implementations[index]->operation());
-    estimates.push_back(timing::take_sample(clock, operations.back(), 0, 1));
+    subjects.push_back(roster.implementations[index].get());
+    estimates.push_back(timing::take_sample(clock, *subjects.back(), 0, 1));
   }
   const double confidence =
       stats::simultaneous_confidence(roster.options.confidence, std::max<std::size_t>(2, able.size()) - 1);
@@ -97,12 +93,12 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
   if (options.budget.count() <= 0) return;
   // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
-  const auto calibration = timing::calibrate(clock, operations, estimates,
+  const auto calibration = timing::calibrate(clock, subjects, estimates,
                                               roster.operands.sets.size(), longest, options);
   // As many operand sets as whoever takes part, so that they change hands in every cycle.
   const auto policy = able.size() == roster.operands.sets.size() ? options.operands : OperandPolicy::shared;
   timing::Schedule schedule(able.size(), policy, options.seed);
-  const auto rounds = timing::run_rounds(clock, View<timing::Operation>(operations),
+  const auto rounds = timing::run_rounds(clock, subjects,
                                           calibration.iterations, schedule, fewest, options);
   const auto baseline = std::find(able.begin(), able.end(), roster.baseline);
   for_each_part(roster.result, [&](Result& part, std::size_t number) {
@@ -121,8 +117,7 @@ void add_figure(C& clock, Roster<Operands...>& roster) {
 }
 
 /// For every row that is running still and has no figure of that name.
-template <class... Operands>
-void add_missing_figure(Roster<Operands...>& roster, const std::string& name, const std::string& why) {
+inline void add_missing_figure(Roster& roster, const std::string& name, const std::string& why) {
   for_each_part(roster.result, [&](Result& part, std::size_t) {
     for (const std::size_t index : roster.running) {
       auto& figures = part.implementations[index].figures;
@@ -134,8 +129,7 @@ void add_missing_figure(Roster<Operands...>& roster, const std::string& name, co
 
 /// After the gate's own: cold, hot, graph and host for everybody who is running still. What the gate was about is not
 /// measured again.
-template <timing::TellsFigures C, class... Operands>
-void add_all_figures(C& clock, Roster<Operands...>& roster) {
+inline void add_all_figures(timing::ModeClock& clock, Roster& roster) {
   const ClockChoice of_gate = clock.selected();
   for (const auto figure : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
     clock.select(figure);
@@ -162,16 +156,13 @@ void add_all_figures(C& clock, Roster<Operands...>& roster) {
 }
 
 /// What one call asks of the device, by a clock that can count it. Last of all: a profiler may slow down what follows.
-template <timing::Clock C, class... Operands>
-void count_on_device([[maybe_unused]] C& clock, Roster<Operands...>& roster) {
+inline void count_on_device(timing::ModeClock& clock, Roster& roster) {
   if (!roster.options.device_counts) return;
   for (const std::size_t index : roster.running) {
     auto& implementation = *roster.implementations[index];
     const auto call = [&] { (void)implementation.call(0); };
-    if constexpr (requires { clock.device_counts_of(call); }) {
-      roster.operands.restore_all(0);
-      roster.row(index).device_counts = clock.device_counts_of(call);
-    }
+    roster.operands.restore_all(0);
+    roster.row(index).device_counts = clock.device_counts_of(call);
   }
 }
 

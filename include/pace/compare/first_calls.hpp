@@ -1,9 +1,9 @@
 // The first calls of each implementation, before anything is timed: is it right?
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include <ATen/core/Tensor.h>
@@ -20,13 +20,12 @@ namespace pace::detail {
 
 /// Adds the answer of the baseline, or of who was named for it, on `operands` converted to float64, if such a reference
 /// is asked for.
-template <class... Operands>
-void add_reference(Roster<Operands...>& roster, Expected& expected, const std::tuple<Operands...>& operands) {
+inline void add_reference(Roster& roster, Expected& expected, const OperandSet& operands) {
   if (roster.check.method != check::CheckOptions::Method::float64_reference) return;
   try {
-    auto as_double = clone_operands(operands);
+    auto as_double = operands.clone();
     // The callable takes the operands by their static types, so the conversion happens inside the tensors.
-    for (auto& tensor : tensors_in(as_double))
+    for (auto& tensor : as_double->tensors())
       if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
     roster.operands.sets.push_back(std::move(as_double));
     reset_random_state(roster.options.seed);
@@ -41,21 +40,14 @@ void add_reference(Roster<Operands...>& roster, Expected& expected, const std::t
   roster.operands.sets.resize(roster.operands.tensors.size());
 }
 
-/// Whatever puts the current stream back, where there are streams.
-template <timing::Clock C>
-[[nodiscard]] auto keep_stream(C& clock) {
-  if constexpr (requires { clock.keep_stream(); }) return clock.keep_stream();
-  else return 0;
-}
-
 /// The first call of each, timed; then checked ones. Those that are wrong, or throw, are taken out. The baseline goes
 /// first, for the others are compared with it.
-template <timing::Clock C, class... Operands>
-void make_first_calls(C& clock, Roster<Operands...>& roster, Inspector<Operands...>& inspector) {
+inline void make_first_calls(timing::Clock& clock, Roster& roster, Inspector& inspector) {
+  timing::ModeClock* const modes = clock.modes();
   const auto try_one = [&](std::size_t index) {
     auto& implementation = *roster.implementations[index];
     // On a GPU: one that leaves another stream behind must not take the others along.
-    [[maybe_unused]] const auto stream = detail::keep_stream(clock);
+    const auto stream = modes != nullptr ? modes->keep_stream() : nullptr;
     if (time_left(clock).count() <= 0) return roster.give_up(index, Outcome::unreached, deadline_reason());
     try {
       inspector.repair(0);
@@ -79,17 +71,17 @@ void make_first_calls(C& clock, Roster<Operands...>& roster, Inspector<Operands.
       }
       if (index == roster.baseline)
         inspector.learn(implementation, roster.expected, roster.check,
-                        [&](Expected& expected, const std::tuple<Operands...>& operands) {
+                        [&](Expected& expected, const OperandSet& operands) {
                           add_reference(roster, expected, operands);
                         });
       const std::string problem = inspector.examine(implementation, roster.row(index));
       if (!problem.empty()) return roster.give_up(index, Outcome::wrong, problem);
-      if constexpr (requires { clock.find_escape([&] { (void)implementation.call(0); }); })
-        if (const auto escape = clock.find_escape([&] { (void)implementation.call(0); }))
+      if (modes != nullptr)
+        if (const auto escape = modes->find_escape([&] { (void)implementation.call(0); }))
           return roster.give_up(index, Outcome::wrong, *escape);
       implementation.expect_outputs_like(output);
-      if constexpr (requires { clock.memory_of([&] { return implementation.call(0); }); })
-        roster.row(index).device_memory = clock.memory_of([&] { return implementation.call(0); });
+      if (modes != nullptr)
+        roster.row(index).device_memory = modes->memory_of([&] { return std::any(implementation.call(0)); });
       roster.row(index).outcome = Outcome::measured;
       roster.running.push_back(index);
     } catch (...) {

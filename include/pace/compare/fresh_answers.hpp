@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <tuple>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,7 @@
 
 namespace pace::detail {
 
-template <class... Operands>
-using AddReference = std::function<void(Expected&, const std::tuple<Operands...>&)>;
+using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
 /// The method in use, as far as it goes without a float64 reference.
 [[nodiscard]] inline check::CheckOptions without_reference(check::CheckOptions options) {
@@ -30,28 +28,26 @@ using AddReference = std::function<void(Expected&, const std::tuple<Operands...>
   return options;
 }
 
-template <class... Operands>
 struct FreshAnswers {
   Renewal renewal = Renewal::none;
-  std::optional<std::tuple<Operands...>> operands = {};
+  std::unique_ptr<OperandSet> operands = {};
   /// Those in `operands`.
   std::vector<at::Tensor> values = {};
   Expected expected = {};
 };
 
 /// By the first kind of other values that the baseline takes, and by which its outputs change at all.
-template <class... Operands>
-[[nodiscard]] FreshAnswers<Operands...> find_fresh_answers(Implementation<Operands...>& baseline,
-                                                           const OperandSets<Operands...>& operands,
-                                                           const std::tuple<Operands...>& given,
+[[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline,
+                                                           const OperandSets& operands,
+                                                           const OperandSet& given,
                                                            const Expected& given_expected,
                                                            const check::CheckOptions& check, std::uint64_t seed,
-                                                           const AddReference<Operands...>& add_reference) {
+                                                           const AddReference& add_reference) {
   const auto options = without_reference(check);
   const auto differs = [&](const c10::IValue& before, const c10::IValue& now) {
     return !check::outputs_match(before, now, options).correct;
   };
-  const auto answer = [&](FreshAnswers<Operands...>& fresh) {
+  const auto answer = [&](FreshAnswers& fresh) {
     renew(fresh.renewal, fresh.values);
     fresh.expected.output = observe_call(baseline, operands, &fresh.values, seed, given_expected.output).at_return;
     fresh.expected.random = given_expected.random;
@@ -67,9 +63,9 @@ template <class... Operands>
     return changes;
   };
   for (const Renewal renewal : {Renewal::halve, Renewal::scale_each, Renewal::rotate}) {
-    FreshAnswers<Operands...> fresh{.renewal = renewal};
-    fresh.operands.emplace(clone_operands(given));
-    fresh.values = tensors_in(*fresh.operands);
+    FreshAnswers fresh{.renewal = renewal};
+    fresh.operands = given.clone();
+    fresh.values = fresh.operands->tensors();
     const auto can_change = [](const auto& tensor) { return renewable(tensor); };
     if (std::none_of(fresh.values.begin(), fresh.values.end(), can_change)) break;
     try {

@@ -12,7 +12,6 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/compare/operands.hpp"
-#include "pace/core/later.hpp"
 #include "pace/core/random.hpp"
 
 namespace pace::detail {
@@ -78,15 +77,13 @@ void renew_each(const auto& tensors, Change&& change) {
 }
 
 /// Halves every floating-point value. Halving goes on for dozens of times before the values of a float32 vanish.
-template <class Tensors = std::vector<at::Tensor>>
-void halve(const Later<Tensors>& tensors) {
+inline void halve(const std::vector<at::Tensor>& tensors) {
   const c10::NoGradGuard no_grad;
   renew_each(tensors, [](at::Tensor& memory, std::size_t) { memory.mul_(0.5); });
 }
 
 /// Renews the values of `tensors` in place. Throws c10::Error for dtypes that have no arithmetic.
-template <class Tensors = std::vector<at::Tensor>>
-void renew(Renewal renewal, const Later<Tensors>& tensors) {
+inline void renew(Renewal renewal, const std::vector<at::Tensor>& tensors) {
   const c10::NoGradGuard no_grad;
   switch (renewal) {
     case Renewal::halve: return halve(tensors);

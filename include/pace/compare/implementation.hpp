@@ -29,16 +29,14 @@
 #include "pace/compare/random_state.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
-#include "pace/core/view.hpp"
 #include "pace/timing/do_not_optimize.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::detail {
 
 /// What all implementations of one comparison share. `sets` are the operand buffers; `pristine` their first values.
-template <class... Operands>
 struct OperandSets {
-  std::vector<std::tuple<Operands...>> sets;
+  std::vector<std::unique_ptr<OperandSet>> sets;
   /// Per set, the tensors inside; `tensors[set][i]` corresponds to `pristine[i]`.
   std::vector<std::vector<at::Tensor>> tensors;
   std::vector<at::Tensor> pristine;
@@ -48,7 +46,7 @@ struct OperandSets {
   std::vector<std::size_t> mutated;
   /// Where the baseline writes to operands: further copies of each set and the tensors inside, one for every further
   /// call of a sample, so that each call finds the first values. Empty otherwise.
-  std::vector<std::vector<std::tuple<Operands...>>> spares;
+  std::vector<std::vector<std::unique_ptr<OperandSet>>> spares;
   std::vector<std::vector<std::vector<at::Tensor>>> spare_tensors;
   /// The baseline draws random numbers: the generators are put into one state before each run.
   bool random = false;
@@ -132,10 +130,9 @@ struct ImplementationWrong {
   }
 }
 
-template <class... Operands>
-class Implementation {
+/// A callable of the user as a comparison sees it: called once to be checked, and sampled as a Subject.
+class Implementation : public timing::Subject {
  public:
-  virtual ~Implementation() = default;
   /// Among those of the comparison.
   std::size_t index = 0;
   /// One call on operand set `set`; what it returned. `returned` is called when it has, before that is converted.
@@ -143,163 +140,8 @@ class Implementation {
   c10::IValue call(std::size_t set) { return call(set, {}); }
   /// What the last timed call returned; gives it up.
   virtual c10::IValue take_output() = 0;
-  /// For the timed loop.
-  virtual timing::Operation operation() = 0;
   /// The outputs of later calls look like this one: memory of their sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output) = 0;
-};
-
-template <class F, class... Operands>
-class CallableImplementation final : public Implementation<Operands...> {
-  using Returned = decltype(std::apply(std::declval<F&>(), std::declval<std::tuple<Operands...>&>()));
-  static constexpr bool returns_nothing = std::is_void_v<Returned>;
-  // A returned reference (in-place operators return their argument) is kept as a handle, not as a reference.
-  using Kept = std::conditional_t<returns_nothing, std::monostate, std::decay_t<Returned>>;
-
- public:
-  CallableImplementation(F function, const OperandSets<Operands...>& operands)
-      : function_(std::move(function)), operands_(operands) {}
-
-  c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
-    auto& operands = const_cast<std::tuple<Operands...>&>(operands_.sets[set]);
-    activity()->running(static_cast<std::int64_t>(this->index));
-    if constexpr (returns_nothing) {
-      std::apply(function_, operands);
-      if (returned) returned();
-      return {};
-    } else {
-      Kept result(std::apply(function_, operands));
-      if (returned) returned();
-      return check::to_ivalue(std::move(result));
-    }
-  }
-
-  c10::IValue take_output() override {
-    if constexpr (returns_nothing) {
-      return {};
-    } else {
-      if (!last_) return std::exchange(copied_, {});
-      c10::IValue output = check::to_ivalue(std::move(*last_));
-      last_.reset();
-      return output;
-    }
-  }
-
-  timing::Operation operation() override {
-    return {this, &run, &prepare, &keep_output, &put_back_output, &finish, &failed};
-  }
-
-  void expect_outputs_like(const c10::IValue& output) override {
-    // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the
-    // allocator.
-    fresh_outputs_.clear();
-    for (const auto& tensor : check::tensors_of(output)) {
-      if (tensor.layout() != at::kStrided || !tensor.has_storage()) continue;
-      if (operands_.aliases(tensor)) continue;
-      fresh_outputs_.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
-    }
-  }
-
- private:
-  static void run(void* state, std::size_t set, std::int64_t iterations) {
-    auto& self = *static_cast<CallableImplementation*>(state);
-    auto& operands = const_cast<std::tuple<Operands...>&>(self.operands_.sets[set]);
-    try {
-      if (self.operands_.spares.empty()) {
-        self.repeat(iterations, [&]() -> auto& { return operands; });
-        return;
-      }
-      auto& spares = const_cast<std::vector<std::tuple<Operands...>>&>(self.operands_.spares[set]);
-      self.repeat(iterations, [&]() -> auto& {
-        const std::size_t turn = self.calls_since_prepared_++ % (spares.size() + 1);
-        return turn == 0 ? operands : spares[turn - 1];
-      });
-    } catch (...) {
-      throw ImplementationThrew{self.index, current_failure()};
-    }
-  }
-
-  /// `next()` gives the operands of each call.
-  template <class Next>
-  void repeat(std::int64_t iterations, const Next& next) {
-    if constexpr (returns_nothing) {
-      for (std::int64_t i = 0; i < iterations; ++i) {
-        std::apply(function_, next());
-        clobber_memory();
-      }
-    } else {
-      // Each output dies before the next call, as a caller's would; only the last one stays, to be checked.
-      for (std::int64_t i = 1; i < iterations; ++i) {
-        const Kept output = std::apply(function_, next());
-        do_not_optimize(output);
-      }
-      last_.emplace(std::apply(function_, next()));
-      do_not_optimize(*last_);
-    }
-  }
-
-  static void prepare(void* state, std::size_t set) {
-    auto& self = *static_cast<CallableImplementation*>(state);
-    activity()->running(static_cast<std::int64_t>(self.index));
-    self.last_.reset();
-    self.copied_ = {};
-    self.replayed_ = {};
-    self.calls_since_prepared_ = 0;
-    self.operands_.restore(set);
-    if (self.operands_.random) reset_random_state(self.operands_.seed);
-    check::poison_free_memory(self.fresh_outputs_);
-  }
-
-  static std::shared_ptr<void> keep_output(void* state) {
-    auto& self = *static_cast<CallableImplementation*>(state);
-    if (!self.last_) return nullptr;
-    if constexpr (returns_nothing) {
-      return nullptr;
-    } else {
-      c10::IValue output = check::to_ivalue(std::move(*self.last_));
-      self.last_.reset();
-      return std::make_shared<CapturedOutput>(std::move(output));
-    }
-  }
-
-  static void put_back_output(void* state, const std::shared_ptr<void>& output) {
-    auto& self = *static_cast<CallableImplementation*>(state);
-    if (!output) return;
-    auto& captured = *static_cast<CapturedOutput*>(output.get());
-    self.replayed_ = captured.value();
-    captured.poison();
-  }
-
-  static void finish(void* state) {
-    if constexpr (!returns_nothing) {
-      auto& self = *static_cast<CallableImplementation*>(state);
-      if (!self.last_ && self.replayed_.isNone()) return;
-      try {
-        const c10::IValue output =
-            self.last_ ? check::to_ivalue(std::move(*self.last_)) : std::exchange(self.replayed_, {});
-        self.last_.reset();
-        self.copied_ = self.copy_.copy(output, [&](const auto& tensor) { return self.operands_.aliases(tensor); });
-      } catch (...) {
-        failed(state);
-      }
-    }
-  }
-
-  static void failed(void* state) {
-    throw ImplementationThrew{static_cast<CallableImplementation*>(state)->index, current_failure()};
-  }
-
-  F function_;
-  const OperandSets<Operands...>& operands_;
-  /// What the last call returned, until its sample is finished; from then on a copy of it.
-  std::optional<Kept> last_;
-  c10::IValue copied_;
-  OutputCopy copy_;
-  /// What a replayed call returned, in memory of its graph.
-  c10::IValue replayed_;
-  /// One for each output tensor whose memory the allocator provides.
-  std::vector<check::FreeBlock> fresh_outputs_;
-  std::size_t calls_since_prepared_ = 0;
 };
 
 }  // namespace pace::detail

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,15 +28,14 @@
 namespace pace::detail {
 
 /// Every function that examines an implementation returns what is wrong, in words; empty if nothing is.
-template <class... Operands>
 class Inspector {
  public:
-  Inspector(OperandSets<Operands...>& operands, const std::tuple<Operands...>& first, std::uint64_t seed)
+  Inspector(OperandSets& operands, const OperandSet& first, std::uint64_t seed)
       : operands_(operands), first_(first), seed_(seed), random_(seed) {}
 
   /// Learns from the baseline what is right, for the given values and for others.
-  void learn(Implementation<Operands...>& baseline, const Expected& expected, const check::CheckOptions& check,
-             const AddReference<Operands...>& add_reference) {
+  void learn(Implementation& baseline, const Expected& expected, const check::CheckOptions& check,
+             const AddReference& add_reference) {
     answers_.emplace(operands_, expected, check);
     if (check.fresh_values && check.method != check::CheckOptions::Method::none)
       answers_->fresh = find_fresh_answers(baseline, operands_, first_, expected, check, seed_of(true), add_reference);
@@ -59,7 +57,7 @@ class Inspector {
 
   /// After the first calls of an implementation were found correct: calls it on fresh values and on the given ones, and
   /// counts what it does, into `row`.
-  [[nodiscard]] std::string examine(Implementation<Operands...>& implementation, ImplementationResult& row) {
+  [[nodiscard]] std::string examine(Implementation& implementation, ImplementationResult& row) {
     if (auto problem = disturbance(); !problem.empty()) return problem;
     const bool checked = answers_->check.method != check::CheckOptions::Method::none;
     const ObservedCall fresh = call(implementation, fresh_values());
@@ -77,7 +75,7 @@ class Inspector {
 
   /// One or more calls as they are timed, on the values given, and as many after these were overwritten by fresh ones:
   /// the last one's output must be that of the fresh ones.
-  [[nodiscard]] std::string audit(Implementation<Operands...>& implementation, std::int64_t iterations) {
+  [[nodiscard]] std::string audit(Implementation& implementation, std::int64_t iterations) {
     const std::size_t set = random_.below(operands_.sets.size());
     const bool renewed = renews();
     const bool once = !operands_.mutated.empty() || answers_->given.random;
@@ -89,11 +87,8 @@ class Inspector {
     if (changed_settings_.empty()) changed_settings_ = surroundings_changed();
     notice_changed_operands(set);
     repair(set);
-    const auto operation = implementation.operation();
-    const auto run = [&](std::int64_t count) { operation.run(operation.state, set, count); };
-    const auto prepare = [&] {
-      if (operation.prepare != nullptr) operation.prepare(operation.state, set);
-    };
+    const auto run = [&](std::int64_t count) { implementation.run(set, count); };
+    const auto prepare = [&] { implementation.prepare(set); };
     prepare();
     run(some());
     if (auto problem = changed_operand(operands_, operands_.pristine, set); !problem.empty())
@@ -123,8 +118,7 @@ class Inspector {
   /// For a clock that replays what it captured: `replay()` takes a sample on set 0, whose output must be that of the
   /// fresh values, which lie in the memory that was captured. Nothing is asked of calls that write to operands or draw
   /// random numbers, which a sample makes many times over.
-  template <class Replay>
-  [[nodiscard]] std::string audit_replay(Implementation<Operands...>& implementation, Replay&& replay) {
+  [[nodiscard]] std::string audit_replay(Implementation& implementation, FunctionRef<void()> replay) {
     if (!renews() || !operands_.mutated.empty() || answers_->given.random) return {};
     write_values(operands_, fresh_values(), 0);
     replay();
@@ -163,22 +157,20 @@ class Inspector {
     try {
       operands_.restore_all(set);
     } catch (...) {  // of another shape, or without memory
-      operands_.sets[set] = clone_operands(first_);
-      operands_.tensors[set] = tensors_in(operands_.sets[set]);
+      operands_.sets[set] = first_.clone();
+      operands_.tensors[set] = operands_.sets[set]->tensors();
     }
   }
 
   /// Whether its calls take longer on values that it has not seen before: single calls, at most `time` long together.
-  template <timing::Clock C>
-  [[nodiscard]] std::string probe_novelty(C& clock, Implementation<Operands...>& implementation, Nanoseconds time) {
+  [[nodiscard]] std::string probe_novelty(timing::Clock& clock, Implementation& implementation, Nanoseconds time) {
     if (!renews()) return {};
-    const auto values = clone_operands(*answers_->fresh.operands);
-    const auto tensors = tensors_in(values);
-    const auto operation = implementation.operation();
+    const auto values = answers_->fresh.operands->clone();
+    const auto tensors = values->tensors();
     const auto timed_call = [&] {
-      if (operation.prepare != nullptr) operation.prepare(operation.state, 0);
+      implementation.prepare(0);
       write_values(operands_, &tensors, 0);
-      return clock.time([&] { operation.run(operation.state, 0, 1); });
+      return clock.time([&] { implementation.run(0, 1); });
     };
     const Nanoseconds start = clock.now();
     (void)timed_call();
@@ -208,7 +200,7 @@ class Inspector {
     return renews() ? &answers_->fresh.values : nullptr;
   }
 
-  [[nodiscard]] ObservedCall call(Implementation<Operands...>& implementation, const std::vector<at::Tensor>* values) {
+  [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
     return observe_call(implementation, operands_, values, seed_of(values != nullptr), answers_->given.output);
   }
 
@@ -220,7 +212,7 @@ class Inspector {
   }
 
   /// Counts of one call, if they are the same whenever the operands are.
-  [[nodiscard]] std::string count(Implementation<Operands...>& implementation, ImplementationResult& row,
+  [[nodiscard]] std::string count(Implementation& implementation, ImplementationResult& row,
                                   const ObservedCall& fresh, const ObservedCall& given) {
     row.counts = given.counts;
     if (fresh.counts == given.counts) return {};
@@ -232,8 +224,8 @@ class Inspector {
     }
     if (!renews()) return {};
     // More on fresh values, every time, and less as soon as they are known: part of the answer is kept.
-    auto values = clone_operands(*answers_->fresh.operands);
-    const auto tensors = tensors_in(values);
+    const auto values = answers_->fresh.operands->clone();
+    const auto tensors = values->tensors();
     CallCounts first, second;
     for (int trial = 0; trial < 3; ++trial) {
       halve(tensors);
@@ -251,11 +243,11 @@ class Inspector {
            " bytes allocated";
   }
 
-  OperandSets<Operands...>& operands_;
-  const std::tuple<Operands...>& first_;
+  OperandSets& operands_;
+  const OperandSet& first_;
   std::uint64_t seed_;
   SplitMix64 random_;
-  std::optional<Answers<Operands...>> answers_;
+  std::optional<Answers> answers_;
   Surroundings surroundings_ = Surroundings::now();
   bool busy_before_ = false;
   std::string changed_operands_, changed_settings_;

@@ -3,57 +3,56 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "pace/timing/clock.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/machine_counters.hpp"
+#include "pace/timing/rounds.hpp"
 #include "pace/core/conditions.hpp"
 #include "pace/stats/sorted.hpp"
 
 namespace pace::detail {
 
 /// Starts when it is made. A clock without counters (a fake one) leaves the figures about the machine empty.
-template <timing::Clock C>
-class MachineWatch {
+class MachineWatch final : public timing::RoundObserver {
  public:
   /// Takes memory for `most_cycles` of `implementations`, so that none is allocated between samples.
-  MachineWatch(C& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
+  MachineWatch(timing::Clock& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
     cycles_.reserve(most_cycles);
-    if constexpr (timing::CountsThread<C>) sides_.resize(implementations);
+    if (clock.thread_counters()) sides_.resize(implementations);
     before_ = read();
   }
 
   /// Around each sample, so that what happens then is known to have happened to that implementation.
-  void begin_sample() {
-    if constexpr (timing::CountsThread<C>) {
-      sample_began_ = clock_.now();
-      thread_before_ = clock_.thread_counters();
-    }
+  void sample_started() override {
+    if (sides_.empty()) return;
+    sample_began_ = clock_.now();
+    thread_before_ = clock_.thread_counters().value_or(timing::ThreadCounters{});
   }
-  void end_sample([[maybe_unused]] std::size_t implementation) {
-    if constexpr (timing::CountsThread<C>) {
-      const timing::ThreadCounters thread = clock_.thread_counters();
-      const Nanoseconds took = clock_.now() - sample_began_;
-      auto& side = sides_[implementation];
-      side.sampled += took;
-      side.off += took - (thread.cpu - thread_before_.cpu);
-      side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
-      side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
-    }
+  void sample_ended(std::size_t implementation) override {
+    if (sides_.empty()) return;
+    const auto thread = clock_.thread_counters().value_or(timing::ThreadCounters{});
+    const Nanoseconds took = clock_.now() - sample_began_;
+    auto& side = sides_[implementation];
+    side.sampled += took;
+    side.off += took - (thread.cpu - thread_before_.cpu);
+    side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
+    side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
   }
 
-  /// A cycle ended; `elapsed` is what the clock has told since the first one began.
-  void add_cycle(Nanoseconds elapsed) {
+  void cycle_ended(const timing::Rounds& so_far) override {
+    const Nanoseconds elapsed = so_far.elapsed;
     if (cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_).count());
     last_ = elapsed;
-    if constexpr (timing::WatchesGpu<C>) look_at_gpu(elapsed);
+    if (const auto* modes = clock_.modes()) look_at_gpu(*modes, elapsed);
   }
 
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
-    if constexpr (timing::CountsMachine<C>) conditions = timing::conditions_between(before_, read());
+    if (before_) conditions = timing::conditions_between(*before_, *read());
     conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
       conditions.gpu = gpu_;
@@ -72,11 +71,11 @@ class MachineWatch {
   /// Not after every cycle: the driver takes up to a millisecond to answer.
   static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
 
-  void look_at_gpu(Nanoseconds elapsed) {
+  void look_at_gpu(const timing::ModeClock& clock, Nanoseconds elapsed) {
     ++cycles_since_look_;
     if (gpu_.readings > 0 && elapsed - last_look_ < between_looks) return;
     last_look_ = elapsed;
-    const auto now = clock_.look_at_gpu();
+    const auto now = clock.look_at_gpu();
     if (!now) return;
     const bool first = gpu_.readings++ == 0;
     gpu_.lowest_clock = first ? now->clock : std::min(gpu_.lowest_clock, now->clock);
@@ -90,18 +89,19 @@ class MachineWatch {
     cycles_since_look_ = 0;
   }
 
-  [[nodiscard]] timing::TimedCounters read() {
+  /// None by a clock without counters.
+  [[nodiscard]] std::optional<timing::TimedCounters> read() {
     timing::TimedCounters reading;
-    if constexpr (timing::CountsMachine<C>) {
-      reading.from = clock_.now();
-      reading.counters = clock_.counters();
-      reading.to = clock_.now();
-    }
+    reading.from = clock_.now();
+    auto counters = clock_.counters();
+    if (!counters) return std::nullopt;
+    reading.counters = std::move(*counters);
+    reading.to = clock_.now();
     return reading;
   }
 
-  C& clock_;
-  timing::TimedCounters before_;
+  timing::Clock& clock_;
+  std::optional<timing::TimedCounters> before_;
   Nanoseconds last_{};
   std::vector<double> cycles_;
   Nanoseconds sample_began_{};

@@ -25,9 +25,8 @@ namespace pace::detail {
 /// Compares calls on new values with calls on the same ones again, everything else being equal. Speaks only if nearly
 /// all of the former take more than twice as long as nearly all of the latter, and do so again: for calls that do not
 /// differ, eight pairs out of order have a probability below 0.5 % each time even if half of the calls are interrupted.
-template <timing::Clock C, class TimedCall, class Renew>
-[[nodiscard]] std::string find_novelty_effect(C& clock, std::size_t pairs, const TimedCall& timed_call,
-                                              const Renew& renew) {
+[[nodiscard]] inline std::string find_novelty_effect(timing::Clock& clock, std::size_t pairs, FunctionRef<Nanoseconds()> timed_call,
+                                              FunctionRef<void()> renew) {
   // One of them may be hit by an interrupt.
   const std::size_t spare = pairs >= 6 ? 1 : 0;
   const Nanoseconds least = 100 * clock.resolution();

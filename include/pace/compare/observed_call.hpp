@@ -29,16 +29,14 @@ struct ObservedCall {
 };
 
 /// Gives the operands of a set these values; null: the ones that the user gave.
-template <class... Operands>
-void write_values(const OperandSets<Operands...>& operands, const std::vector<at::Tensor>* values, std::size_t set) {
+inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {
   if (values == nullptr) return operands.restore_all(set);
   for (std::size_t i = 0; i < values->size(); ++i) check::restore_tensor((*values)[i], operands.tensors[set][i]);
 }
 
 /// One call on set 0, with poison in the memory that it may get. `like`: an output of the size that is to be expected.
-template <class... Operands>
-[[nodiscard]] ObservedCall observe_call(Implementation<Operands...>& implementation,
-                                        const OperandSets<Operands...>& operands, const std::vector<at::Tensor>* values,
+[[nodiscard]] inline ObservedCall observe_call(Implementation& implementation,
+                                        const OperandSets& operands, const std::vector<at::Tensor>* values,
                                         std::uint64_t seed, const c10::IValue& like) {
   write_values(operands, values, 0);
   reset_random_state(seed);

@@ -3,8 +3,12 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,7 +17,6 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace {
 
@@ -28,16 +31,16 @@ struct OperandTraits {
 template <>
 struct OperandTraits<at::Tensor> {
   /// Equal values, strides and alignment phase, in memory of its own.
-  static at::Tensor clone(const auto& value) { return value.defined() ? check::clone_input(value) : value; }
-  static void collect(const auto& value, std::vector<at::Tensor>& tensors) {
+  static at::Tensor clone(const at::Tensor& value) { return value.defined() ? check::clone_input(value) : value; }
+  static void collect(const at::Tensor& value, std::vector<at::Tensor>& tensors) {
     if (value.defined()) tensors.push_back(value);
   }
 };
 
 template <>
 struct OperandTraits<c10::IValue> {
-  static c10::IValue clone(const auto& value) { return check::clone_ivalue(value); }
-  static void collect(const auto& value, std::vector<at::Tensor>& tensors) {
+  static c10::IValue clone(const c10::IValue& value) { return check::clone_ivalue(value); }
+  static void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
     for (auto& tensor : check::tensors_of(value)) tensors.push_back(std::move(tensor));
   }
 };
@@ -67,6 +70,55 @@ struct OperandTraits<std::optional<T>> {
 
 namespace detail {
 
+[[nodiscard]] inline std::string describe_tensor(const at::Tensor& tensor) {
+  if (!tensor.defined()) return "no tensor";
+  std::ostringstream text;
+  text << c10::toString(tensor.scalar_type()) << tensor.sizes();
+  if (tensor.layout() != at::kStrided) text << ' ' << tensor.layout();
+  else if (!tensor.is_contiguous()) text << " with strides " << tensor.strides();
+  if (!tensor.is_cpu()) text << " on " << at::Device(tensor.device().type()).str();
+  return text.str();
+}
+
+/// A number is itself, and so is an IValue without tensors; anything else is the tensors in it.
+template <class T>
+[[nodiscard]] std::string describe_operand(const T& value) {
+  std::ostringstream text;
+  if constexpr (std::is_arithmetic_v<T>) {
+    text << +value;
+  } else {
+    std::vector<at::Tensor> tensors;
+    OperandTraits<T>::collect(value, tensors);
+    for (const auto& tensor : tensors) text << (&tensor == &tensors.front() ? "" : ", ") << describe_tensor(tensor);
+    if constexpr (std::is_same_v<T, c10::IValue>)
+      if (tensors.empty()) text << value;
+  }
+  return text.str();
+}
+
+template <class... Operands>
+[[nodiscard]] std::string describe_operands(const std::tuple<Operands...>& operands) {
+  std::string text;
+  const auto add = [&](const std::string& one) { text += (text.empty() || one.empty() ? "" : ", ") + one; };
+  std::apply([&](const Operands&... each) { (add(describe_operand(each)), ...); }, operands);
+  return text;
+}
+
+/// One copy of the operands that a comparison calls its implementations with.
+class OperandSet {
+ public:
+  OperandSet() = default;
+  OperandSet(const OperandSet&) = delete;
+  OperandSet& operator=(const OperandSet&) = delete;
+  virtual ~OperandSet() = default;
+  /// Equal values, in memory of their own.
+  [[nodiscard]] virtual std::unique_ptr<OperandSet> clone() const = 0;
+  /// The tensors of all operands, in order. They share memory with the operands.
+  [[nodiscard]] virtual std::vector<at::Tensor> tensors() const = 0;
+  /// What they are, in words that tell them from other operands: types and sizes of tensors, and numbers.
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
 template <class... Operands>
 [[nodiscard]] std::tuple<Operands...> clone_operands(const std::tuple<Operands...>& operands) {
   return std::apply([](const Operands&... each) { return std::tuple<Operands...>(OperandTraits<Operands>::clone(each)...); },
@@ -81,7 +133,21 @@ template <class... Operands>
   return tensors;
 }
 
-[[nodiscard]] double bytes_of(const auto& tensors) {
+/// The one place where the operands' types are known.
+template <class... Operands>
+class TypedOperands final : public OperandSet {
+ public:
+  explicit TypedOperands(std::tuple<Operands...> operands) : values(std::move(operands)) {}
+  [[nodiscard]] std::unique_ptr<OperandSet> clone() const override {
+    return std::make_unique<TypedOperands>(clone_operands(values));
+  }
+  [[nodiscard]] std::vector<at::Tensor> tensors() const override { return tensors_in(values); }
+  [[nodiscard]] std::string describe() const override { return describe_operands(values); }
+
+  std::tuple<Operands...> values;
+};
+
+[[nodiscard]] inline double bytes_of(const std::vector<at::Tensor>& tensors) {
   double bytes = 0;
   for (const auto& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
   return bytes;

@@ -4,67 +4,37 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/phases.hpp"
+#include "pace/compare/plan.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/result.hpp"
 
 namespace pace::detail {
 
-/// Null if there is none.
-template <class... Operands>
-using MakeImplementation = std::function<std::unique_ptr<Implementation<Operands...>>(const OperandSets<Operands...>&)>;
-
-/// Writes other values into operands; null if rounds keep theirs.
-template <class... Operands>
-using RenewOperands = std::function<void(std::tuple<Operands...>&)>;
-
-/// An implementation as the user named it.
-template <class... Operands>
-struct Planned {
-  std::string name;
-  bool is_baseline = false;
-  /// Null if refused.
-  MakeImplementation<Operands...> make;
-  std::string refusal;
-  /// How an earlier process of this run has seen one that was refused end, if it has.
-  Outcome outcome = Outcome::refused;
-};
-
-/// As std::erase, which takes longer to compile than all that is done with it.
-inline void remove(std::vector<std::size_t>& indices, std::size_t index) {
-  std::size_t kept = 0;
-  for (const std::size_t each : indices)
-    if (each != index) indices[kept++] = each;
-  indices.resize(kept);
-}
-
 /// What all steps of a comparison work on. A step reports through `result`, and takes out implementations that fail.
-template <class... Operands>
 struct Roster {
   Options options;
   check::CheckOptions check;
   Result result = {};
   /// As the user gave them.
-  const std::tuple<Operands...>& first;
+  const OperandSet& first;
   /// For each round.
-  RenewOperands<Operands...> renew = {};
-  OperandSets<Operands...> operands = {};
+  RenewOperands renew = {};
+  OperandSets operands = {};
   /// As many as rows of the result; null if refused.
-  std::vector<std::unique_ptr<Implementation<Operands...>>> implementations = {};
+  std::vector<std::unique_ptr<Implementation>> implementations = {};
   std::size_t baseline = 0;
   /// What computes in float64 if such a reference is asked for; null: the baseline. Gone after the first calls.
-  std::unique_ptr<Implementation<Operands...>> reference = {};
+  std::unique_ptr<Implementation> reference = {};
   /// Indices of the implementations that are correct so far, ascending.
   std::vector<std::size_t> running = {};
   /// Samples of the last rounds, if iterations have phases; each has as many vectors of samples as were running then.
@@ -79,7 +49,7 @@ struct Roster {
   }
 
   /// A row for each, which says so far that it was refused.
-  void add_rows(const std::vector<Planned<Operands...>>& plan) {
+  void add_rows(const std::vector<Planned>& plan) {
     for (const auto& planned : plan) {
       auto& added = result.implementations.emplace_back();
       added.name = planned.name;
@@ -99,7 +69,7 @@ struct Roster {
         implementations.begin(), implementations.end(), [](const auto& each) { return each != nullptr; }));
     std::size_t sets = options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
     // The user's own operands serve as the pristine ones: no implementation ever gets hold of them.
-    operands.pristine = tensors_in(first);
+    operands.pristine = first.tensors();
     const double bytes = bytes_of(operands.pristine);
     // Half of what is free, so that outputs and the implementations' own memory find room as well.
     if (sets > 1 && available && bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
@@ -108,8 +78,8 @@ struct Roster {
       result.notes.push_back("All implementations share one set of operands: copies for each would not fit in memory.");
     }
     for (std::size_t set = 0; set < sets; ++set) {
-      operands.sets.push_back(clone_operands(first));
-      operands.tensors.push_back(tensors_in(operands.sets.back()));
+      operands.sets.push_back(first.clone());
+      operands.tensors.push_back(operands.sets.back()->tensors());
     }
   }
 
@@ -122,7 +92,7 @@ struct Roster {
     gone.time.reset();
     gone.log_ratios.clear();
     gone.speedup.reset();
-    remove(running, index);
+    std::erase(running, index);
     if (index != baseline) return;
     for (const std::size_t other : std::exchange(running, {})) give_up_without_baseline(other);
   }

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <tuple>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -15,23 +14,22 @@
 
 namespace pace::detail {
 
-template <class... Operands>
 class RoundValues {
  public:
   /// The roster must outlive it.
-  explicit RoundValues(Roster<Operands...>& roster) : roster_(roster) {}
+  explicit RoundValues(Roster& roster) : roster_(roster) {}
 
   /// Has other values written, and gives them to all sets and spares. Throws what the user's function throws, and Error
   /// if it makes tensors of other shapes, strides or types.
   void renew(std::size_t round) {
-    if (!own_) own_.emplace(clone_operands(roster_.first));
-    else give(roster_.operands.pristine, tensors_in(*own_));
+    if (!own_) own_ = roster_.first.clone();
+    else give(roster_.operands.pristine, own_->tensors());
     {
       const RandomStateKept kept;
       reset_random_state(roster_.options.seed + 1 + round);
       roster_.renew(*own_);
     }
-    roster_.operands.renewed = tensors_in(*own_);
+    roster_.operands.renewed = own_->tensors();
     give_all(roster_.operands.renewed);
   }
 
@@ -51,9 +49,9 @@ class RoundValues {
       for (const auto& spare : spares) give(values, spare);
   }
 
-  Roster<Operands...>& roster_;
+  Roster& roster_;
   /// In memory that no implementation gets hold of.
-  std::optional<std::tuple<Operands...>> own_;
+  std::unique_ptr<OperandSet> own_;
 };
 
 }  // namespace pace::detail

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,7 +21,6 @@
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/result.hpp"
-#include "pace/core/view.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
@@ -30,8 +28,7 @@
 namespace pace::detail {
 
 /// Times and speed-ups of whoever is running still, from the samples in the rows of `result`.
-template <class... Operands>
-void summarize(const Roster<Operands...>& roster, const TimedHow& how, Result& result) {
+inline void summarize(const Roster& roster, const TimedHow& how, Result& result) {
   const std::size_t candidates = roster.running.empty() ? 0 : roster.running.size() - 1;
   const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, candidates);
   for (const std::size_t index : roster.running) {
@@ -47,8 +44,7 @@ void summarize(const Roster<Operands...>& roster, const TimedHow& how, Result& r
 }
 
 /// Likewise of each phase, in results of their own.
-template <class... Operands>
-void summarize_phases(Roster<Operands...>& roster, const TimedHow& how) {
+inline void summarize_phases(Roster& roster, const TimedHow& how) {
   for (auto& phase : roster.phases) {
     auto& result = roster.result.phases.emplace_back(result_of_phase(roster.result, phase.name));
     for (std::size_t i = 0; i < how.timed.size(); ++i)
@@ -59,24 +55,23 @@ void summarize_phases(Roster<Operands...>& roster, const TimedHow& how) {
 }
 
 /// From the first call to the summary.
-template <timing::Clock C, class... Operands>
-void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated,
-                const MakeImplementation<Operands...>& reference) {
+inline void run_stages(timing::Clock& clock, Roster& roster, std::span<const gate::Stated> stated,
+                const MakeImplementation& reference) {
   const Options& options = roster.options;
   if (roster.renew) roster.result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   roster.result.clock = clock.name();
   roster.result.clock_resolution = clock.resolution();
   roster.result.confidence = options.confidence;
   roster.result.seed = options.seed;
-  if constexpr (requires { clock.available_memory(); }) roster.copy_operands(clock.available_memory());
-  else roster.copy_operands(available_memory());
+  timing::ModeClock* const modes = clock.modes();
+  roster.copy_operands(modes != nullptr ? modes->available_memory() : available_memory());
   if (reference) {
     roster.reference = reference(roster.operands);
     roster.reference->index = roster.baseline;
   }
   const ExitGuard no_exit("inside the comparison '" + roster.result.name + "'");
-  Inspector<Operands...> inspector(roster.operands, roster.first, options.seed);
-  Auditor<C, Operands...> auditor(clock, roster, inspector);
+  Inspector inspector(roster.operands, roster.first, options.seed);
+  Auditor auditor(clock, roster, inspector);
   make_first_calls(clock, roster, inspector);
   start_every_call_alike(roster);
   while (!roster.running.empty()) {
@@ -85,7 +80,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
       break;
     }
     try {
-      if constexpr (timing::TellsFigures<C>) select_gate_figure(clock, roster);
+      if (modes != nullptr) select_gate_figure(*modes, roster);
       // A clock that was asked for by name may be one that none of them can be timed by.
       if (roster.running.empty()) break;
       const auto how = time_all(clock, roster, auditor, stated);
@@ -96,8 +91,10 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
       if (auditor.inspect_all()) continue;
       summarize(roster, how, roster.result);
       summarize_phases(roster, how);
-      if constexpr (timing::TellsFigures<C>) add_all_figures(clock, roster);
-      count_on_device(clock, roster);
+      if (modes != nullptr) {
+        add_all_figures(*modes, roster);
+        count_on_device(*modes, roster);
+      }
       break;
     } catch (const ImplementationWrong& found) {
       roster.give_up(found.index, Outcome::wrong, found.message);
@@ -105,8 +102,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
       // The others' samples were taken beside one that is gone: measure again without it.
       roster.give_up_failed(thrown.index, with_device_state(clock, thrown.failure));
       // What was captured of it holds memory that the others may want.
-      if constexpr (timing::TellsFigures<C>)
-        if (thrown.failure.out_of_memory) clock.forget();
+      if (modes != nullptr && thrown.failure.out_of_memory) modes->forget();
     } catch (...) {
       // What was queued in one call may fail in whatever waits for it.
       const Failure failure = with_device_state(clock, current_failure());
@@ -117,17 +113,12 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
 }
 
 /// Implementations that are wrong or throw become rows of the result; the others are timed without them.
-template <timing::Clock C, class... Operands>
-[[nodiscard]] Result run_session(C& clock, const std::string& name, const std::tuple<Operands...>& operands,
-                                 const std::vector<Planned<Operands...>>& plan, const Options& options,
-                                 const check::CheckOptions& check, View<gate::Stated> stated,
-                                 const MakeImplementation<Operands...>& reference,
-                                 const RenewOperands<Operands...>& renew) {
-  Roster<Operands...> roster{.options = options, .check = check, .first = operands, .renew = renew};
-  roster.result.name = name;
-  roster.add_rows(plan);
+[[nodiscard]] inline Result run_session(timing::Clock& clock, const ComparisonPlan& plan, const Options& options) {
+  Roster roster{.options = options, .check = plan.check, .first = *plan.operands, .renew = plan.renew};
+  roster.result.name = plan.name;
+  roster.add_rows(plan.implementations);
   try {
-    run_stages(clock, roster, stated, reference);
+    run_stages(clock, roster, plan.stated, plan.reference);
   } catch (...) {
     const Failure failure = current_failure();
     if (!failure.out_of_memory) throw;

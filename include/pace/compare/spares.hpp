@@ -21,8 +21,7 @@ inline constexpr double most_calls_on_gpu_spares = 16;
 /// After the first calls, which show what the baseline does. If it writes to operands, each call of a sample gets a copy
 /// of its own, restored before the sample; if it draws random numbers, the generators are reset before the sample. None
 /// of that is timed. Says in the result's notes what is done.
-template <class... Operands>
-void start_every_call_alike(Roster<Operands...>& roster) {
+inline void start_every_call_alike(Roster& roster) {
   auto& operands = roster.operands;
   operands.random = roster.expected.random;
   operands.seed = roster.options.seed;
@@ -39,8 +38,8 @@ void start_every_call_alike(Roster<Operands...>& roster) {
   operands.spare_tensors.resize(operands.sets.size());
   for (std::size_t set = 0; set < operands.sets.size(); ++set)
     for (std::int64_t call = 1; call < most; ++call) {
-      operands.spares[set].push_back(clone_operands(roster.first));
-      operands.spare_tensors[set].push_back(tensors_in(operands.spares[set].back()));
+      operands.spares[set].push_back(roster.first.clone());
+      operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
     }
   std::string which;
   for (const std::size_t each : operands.mutated) which += (which.empty() ? "" : ", ") + std::to_string(each);

@@ -11,8 +11,7 @@
 namespace pace::detail {
 
 /// Until the deadline of the whole program; infinite without one.
-template <timing::Clock C>
-[[nodiscard]] Nanoseconds time_left(C& clock) {
+[[nodiscard]] inline Nanoseconds time_left(timing::Clock& clock) {
   const auto& deadline = run_context().deadline;
   return deadline ? deadline->time - clock.now() : Nanoseconds(std::numeric_limits<double>::infinity());
 }

@@ -9,15 +9,14 @@
 #include <vector>
 
 #include "pace/timing/clock.hpp"
-#include "pace/timing/sampling.hpp"
-#include "pace/timing/tells_figures.hpp"
+#include "pace/timing/subject.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/controls.hpp"
 #include "pace/compare/machine_watch.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/core/conditions.hpp"
-#include "pace/core/view.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/timing/calibrate.hpp"
 #include "pace/timing/rounds.hpp"
@@ -29,7 +28,7 @@ namespace pace::detail {
 
 /// What speaks against the figures, in one text; empty if nothing does. `timed` are the rows that were, the baseline's
 /// at the place `baseline` among them.
-[[nodiscard]] std::string note_disturbances(auto& result, View<std::size_t> timed, std::size_t baseline,
+[[nodiscard]] std::string note_disturbances(auto& result, std::span<const std::size_t> timed, std::size_t baseline,
                                             double tolerated) {
   auto& found = result.conditions.disturbances;
   const auto own = sides_that_disturb(result.conditions, baseline, tolerated);
@@ -59,6 +58,33 @@ namespace pace::detail {
 /// four times that is allowed for.
 inline constexpr double gpu_placement = 0.002;
 
+/// With nothing expected, the budget is spent; it is, too, where the figures are wanted as well as the verdict, and then
+/// what is past it is for the verdict alone.
+class StopWhenDecided final : public timing::StoppingRule {
+ public:
+  StopWhenDecided(std::vector<gate::Panel>& panels, std::size_t implementations, std::int64_t iterations,
+                  std::size_t fewest_cycles, const Options& options)
+      : panels_(panels), implementations_(implementations), iterations_(iterations), fewest_cycles_(fewest_cycles),
+        options_(options) {}
+
+  [[nodiscard]] bool enough(const timing::Rounds& so_far) override {
+    bool decided = !panels_.empty();
+    for (auto& panel : panels_) {
+      panel.add_cycle(so_far.samples, so_far.rounds - implementations_, implementations_, iterations_);
+      decided = decided && panel.decided();
+    }
+    return decided && (options_.stop == StopPolicy::decided ||
+                       (so_far.elapsed >= options_.budget && so_far.rounds < fewest_cycles_ * implementations_));
+  }
+
+ private:
+  std::vector<gate::Panel>& panels_;
+  std::size_t implementations_;
+  std::int64_t iterations_;
+  std::size_t fewest_cycles_;
+  const Options& options_;
+};
+
 /// How the samples in the roster's rows came about.
 struct TimedHow {
   /// Consecutive samples that make up one crossover cycle; 0: there are none, for no time was left.
@@ -71,20 +97,19 @@ struct TimedHow {
 
 /// Times whoever is running, until what was stated is decided or the budget is spent; the samples go to their rows.
 /// If no time was left, nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
-template <timing::Clock C, class... Operands>
-[[nodiscard]] TimedHow time_all(C& clock, Roster<Operands...>& roster, Auditor<C, Operands...>& auditor,
-                                View<gate::Stated> stated) {
+[[nodiscard]] inline TimedHow time_all(timing::Clock& clock, Roster& roster, Auditor& auditor,
+                                std::span<const gate::Stated> stated) {
   auditor.begin();
-  std::vector<timing::Operation> operations;
-  for (const std::size_t index : roster.running) operations.push_back(roster.implementations[index]->operation());
-  const std::size_t count = operations.size();
+  std::vector<timing::Subject*> subjects;
+  for (const std::size_t index : roster.running) subjects.push_back(roster.implementations[index].get());
+  const std::size_t count = subjects.size();
   // Whoever does something once for each address (captures a graph, picks an algorithm) does it before a sample is timed,
   // or captured, on copies that it has not seen.
   if (!roster.operands.spares.empty())
-    for (const auto& operation : operations)
+    for (auto* subject : subjects)
       for (std::size_t set = 0; set < roster.operands.sets.size(); ++set) {
-        operation.prepare(operation.state, set);
-        operation.run(operation.state, set, roster.options.max_iterations);
+        subject->prepare(set);
+        subject->run(set, roster.options.max_iterations);
       }
 
   // What is left of the program's time is for the rounds before it is for the warm-up.
@@ -93,7 +118,7 @@ template <timing::Clock C, class... Operands>
   options.warm_up = options.warm_up_iterations ? longest_warm_up : std::min(options.warm_up, longest_warm_up);
   std::vector<Nanoseconds> estimates;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto warmed = timing::warm_up(clock, operations[i], i % roster.operands.sets.size(), options);
+    const auto warmed = timing::warm_up(clock, *subjects[i], i % roster.operands.sets.size(), options);
     roster.row(roster.running[i]).warm_up_iterations = warmed.iterations;
     roster.row(roster.running[i]).warmed_up = warmed.settled;
     if (options.warm_up_iterations && warmed.iterations < *options.warm_up_iterations)
@@ -105,17 +130,17 @@ template <timing::Clock C, class... Operands>
     // As above.
     const auto sets = roster.operands.sets.size();
     if (warmed.estimate * static_cast<double>(sets) > std::min(roster.options.warm_up, longest_warm_up)) continue;
-    for (std::size_t set = 1; set < sets; ++set) (void)timing::take_sample(clock, operations[i], (i + set) % sets, 1);
+    for (std::size_t set = 1; set < sets; ++set) (void)timing::take_sample(clock, *subjects[i], (i + set) % sets, 1);
   }
 
-  if constexpr (timing::KnowsWarmUp<C>) clock.warmed_up();
+  clock.warmed_up();
 
   const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, count - 1);
-  if constexpr (timing::TellsFigures<C>)
+  if (clock.modes() != nullptr)
     for (const std::size_t index : roster.running) roster.row(index).context.allowance = gpu_placement;
   roster.phases.clear();
-  if (operations.front().phases != nullptr)
-    for (const auto& name : operations.front().phases->names()) roster.phases.push_back({.name = name});
+  if (const auto* phases = subjects.front()->phases())
+    for (const auto& name : phases->names()) roster.phases.push_back({.name = name});
   const auto rates = gate::share_among_phases(stated, gate::Rates{roster.options.alpha, roster.options.beta});
   // Of the whole, and of each phase.
   std::vector<gate::Panel> panels;
@@ -138,7 +163,7 @@ template <timing::Clock C, class... Operands>
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   // So that a budget holds the fewest cycles an interval, or a verdict, needs.
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
-  const auto calibration = timing::calibrate(clock, operations, estimates,
+  const auto calibration = timing::calibrate(clock, subjects, estimates,
                                               roster.operands.sets.size(), longest, options);
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   roster.result.iterations = calibration.iterations;
@@ -147,34 +172,22 @@ template <timing::Clock C, class... Operands>
                                   "one takes so much longer; a larger budget would allow longer ones.");
 
   timing::Schedule schedule(count, roster.options.operands, roster.options.seed);
-  MachineWatch<C> watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count), count);
-  std::optional<Controls<C>> controls;
+  MachineWatch watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count), count);
+  std::optional<Controls> controls;
   if (options.controls)
-    controls.emplace(clock, roster.implementations[roster.baseline]->operation(),
+    controls.emplace(clock, *roster.implementations[roster.baseline],
                      roster.operands.sets.size(), calibration.iterations, options);
   const auto spent_between_rounds = [&] { return auditor.took() + (controls ? controls->took() : Nanoseconds{}); };
   const auto cycle_of = [&](const timing::Rounds& so_far) {
     return (so_far.elapsed - spent_between_rounds()) *
            (static_cast<double>(count) / static_cast<double>(so_far.rounds));
   };
-  // With nothing expected, the budget is spent; it is, too, where the figures are wanted as well as the verdict, and then
-  // what is past it is for the verdict alone.
-  const auto enough = [&](const timing::Rounds& so_far) {
-    auditor.end_cycle();
-    auditor.audit_sometimes(so_far, calibration.iterations);
-    if (controls) controls->cycle_ended(so_far.elapsed);
-    watch.add_cycle(so_far.elapsed);
-    bool decided = !panels.empty();
-    for (auto& panel : panels) {
-      panel.add_cycle(so_far.samples, so_far.rounds - count, count, calibration.iterations);
-      decided = decided && panel.decided();
-    }
-    return decided && (roster.options.stop == StopPolicy::decided ||
-                       (so_far.elapsed >= options.budget && so_far.rounds < fewest_cycles * count));
-  };
-  auto rounds = timing::run_rounds(clock, operations, calibration.iterations,
-                                    schedule, fewest_cycles, options, enough,
-                                    [&](std::size_t round) { auditor.start_round(round); }, watch);
+  std::vector<timing::RoundObserver*> observers{&auditor};
+  if (controls) observers.push_back(&*controls);
+  observers.push_back(&watch);
+  StopWhenDecided decided(panels, count, calibration.iterations, fewest_cycles, options);
+  auto rounds = timing::run_rounds(clock, subjects, calibration.iterations, schedule, fewest_cycles, options, observers,
+                                   &decided);
   roster.result.conditions = watch.finish();
   roster.result.rounds = rounds.rounds;
   roster.result.stop_reason = rounds.stop_reason;

@@ -51,8 +51,7 @@ template <class Tensor>
 
 /// One call on pristine operands, with poisoned memory for whatever it allocates. Returned by value: what a later call
 /// overwrites must not change it.
-template <class... Operands>
-[[nodiscard]] c10::IValue checked_call(Implementation<Operands...>& implementation, OperandSets<Operands...>& operands,
+[[nodiscard]] inline c10::IValue checked_call(Implementation& implementation, OperandSets& operands,
                                        std::size_t set, std::uint64_t seed) {
   operands.restore_all(set);
   reset_random_state(seed);
@@ -61,8 +60,7 @@ template <class... Operands>
 }
 
 /// Runs the baseline once and takes down its outputs and which operands it writes to.
-template <class... Operands>
-[[nodiscard]] Expected expect(Implementation<Operands...>& baseline, OperandSets<Operands...>& operands,
+[[nodiscard]] inline Expected expect(Implementation& baseline, OperandSets& operands,
                               std::uint64_t seed) {
   Expected expected;
   reset_random_state(seed);
@@ -88,9 +86,8 @@ struct Verification {
 
 /// Compares an output with what was expected, and the operands of set `set` as well if one is given: after many
 /// timed calls of several implementations it would be unknown which one changed an operand.
-template <class... Operands>
-[[nodiscard]] Verification verify(const Expected& expected, const c10::IValue& output,
-                                  const OperandSets<Operands...>& operands, std::optional<std::size_t> set,
+[[nodiscard]] inline Verification verify(const Expected& expected, const c10::IValue& output,
+                                  const OperandSets& operands, std::optional<std::size_t> set,
                                   const check::CheckOptions& options) {
   Verification verification;
   if (options.method == check::CheckOptions::Method::none) return verification;

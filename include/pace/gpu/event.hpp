@@ -16,7 +16,7 @@
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/timing/phases.hpp"
-#include "pace/timing/sampling.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/gpu/stream_blocker.hpp"
 #include "pace/gpu/wait.hpp"
 
@@ -37,14 +37,13 @@ struct EventClockOptions {
 /// Reports what the device took from the start of the first call to the end of the last one, gaps included, on the
 /// stream that is current when the sample starts.
 template <Device D>
-class EventClock {
+class EventClock final : public timing::Clock {
  public:
   explicit EventClock(D& device, EventClockOptions options = {})
       : device_(device), options_(options), pair_(device) {}
 
   /// Never blocks the stream: nothing is known of `body`.
-  template <class Body>
-  Nanoseconds time(Body&& body) {
+  Nanoseconds time(FunctionRef<void()> body) override {
     const auto stream = device_.current_stream();
     device_.record(pair_.start.get(), stream);
     body();
@@ -54,36 +53,35 @@ class EventClock {
   }
 
   /// From now on samples may be queued behind a block.
-  void warmed_up() { warm_ = true; }
+  void warmed_up() override { warm_ = true; }
 
   /// A batch that cannot be queued in time is released, and the sample is taken again, from its preparation on, with
   /// batches of half the size; an operation of which not even one call can be queued is no longer blocked.
-  template <timing::TimedOperation O>
-  Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
+  Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     // A step with phases is longer than a stream's queue, and what the host makes of it is a part of it.
-    if (!warm_ || !options_.block || timing::phases_of(operation) != nullptr) {
-      if (timing::phases_of(operation) != nullptr) {
-        timing::lead_in(operation, operands);
+    if (!warm_ || !options_.block || subject.phases() != nullptr) {
+      if (subject.phases() != nullptr) {
+        timing::lead_in(subject, operands);
         // Or the host would have a start.
         device_.synchronise();
       } else {
-        timing::prepare(operation, operands);
+        subject.prepare(operands);
       }
-      return unblocked(operation, operands, iterations);
+      return unblocked(subject, operands, iterations);
     }
-    std::int64_t& batch = batches_.try_emplace(operation.state, options_.batch).first->second;
+    std::int64_t& batch = batches_.try_emplace(subject.identity(), options_.batch).first->second;
     while (true) {
-      timing::prepare(operation, operands);
-      if (const auto total = try_sample(operation, operands, iterations, batch)) return *total;
+      subject.prepare(operands);
+      if (const auto total = try_sample(subject, operands, iterations, batch)) return *total;
       ++time_outs_;
       batch /= 2;
     }
   }
 
-  [[nodiscard]] Nanoseconds now() const { return device_.now(); }
+  [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
 
   /// The least that two events in a row are apart, of 20 tries; measured once.
-  [[nodiscard]] Nanoseconds resolution() {
+  [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() > 0) return resolution_;
     Nanoseconds least = Nanoseconds::max();
     for (int attempt = 0; attempt < 20; ++attempt)
@@ -92,7 +90,7 @@ class EventClock {
     return resolution_ = least == Nanoseconds::max() ? Nanoseconds(500) : least;
   }
 
-  [[nodiscard]] std::string name() const { return "event"; }
+  [[nodiscard]] std::string name() const override { return "event"; }
 
   /// Batches that were not queued in time, so far.
   [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }
@@ -130,10 +128,9 @@ class EventClock {
     std::vector<std::size_t> which_;
   };
 
-  template <class O>
-  Nanoseconds unblocked(const O& operation, std::size_t operands, std::int64_t iterations) {
-    const auto run = [&] { operation.run(operation.state, operands, iterations); };
-    timing::Phases* const phases = timing::phases_of(operation);
+  Nanoseconds unblocked(timing::Subject& subject, std::size_t operands, std::int64_t iterations) {
+    const auto run = [&] { subject.run(operands, iterations); };
+    timing::Phases* const phases = subject.phases();
     if (phases == nullptr) return time(run);
     EventLaps laps(device_, lap_pairs_, *phases);
     phases->reset();
@@ -142,17 +139,16 @@ class EventClock {
     return phases->total();
   }
 
-  template <class O>
-  std::optional<Nanoseconds> try_sample(const O& operation, std::size_t operands, std::int64_t iterations,
+  std::optional<Nanoseconds> try_sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations,
                                         std::int64_t batch) {
-    if (batch == 0) return unblocked(operation, operands, iterations);
+    if (batch == 0) return unblocked(subject, operands, iterations);
     if (!blocker_) blocker_.emplace(device_, options_.time_out);
     Nanoseconds total{};
     for (std::int64_t done = 0; done < iterations; done += batch) {
       const auto stream = device_.current_stream();
       Block<D> block(*blocker_, stream);
       device_.record(pair_.start.get(), stream);
-      operation.run(operation.state, operands, std::min(batch, iterations - done));
+      subject.run(operands, std::min(batch, iterations - done));
       device_.record(pair_.stop.get(), stream);
       const bool in_time = block.end();
       wait_for(device_, pair_.stop.get(), options_.longest);

@@ -17,7 +17,7 @@
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/timing/phases.hpp"
-#include "pace/timing/sampling.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/gpu/stream_blocker.hpp"
 #include "pace/gpu/synchronised_wall.hpp"
 #include "pace/gpu/wait.hpp"
@@ -48,37 +48,34 @@ struct GraphClockOptions {
 /// launched for each sample. Not to be used before the operation has run once: calls are captured after one of them
 /// has run on another stream than the current one, where libraries make their workspaces.
 template <Device D>
-class GraphClock {
+class GraphClock final : public timing::Clock {
  public:
   explicit GraphClock(D& device, GraphClockOptions options = {})
       : device_(device), options_(options), stream_(device.capture_stream()), done_(own_event(device)) {}
 
   /// Captures `body` and launches it once: expensive, for single use.
-  template <class Body>
-  Nanoseconds time(Body&& body) {
+  Nanoseconds time(FunctionRef<void()> body) override {
     device_.synchronise();
     Graphed once(device_, 1);
     once.graph.emplace(capture_calls(once, 1, [&](std::int64_t, std::int64_t) { body(); }));
     return *launch(once);
   }
 
-  template <timing::TimedOperation O>
-  Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
-    return sample(operation, std::span<const std::size_t>(&operands, 1), iterations);
+  Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
+    return sample(subject, std::span<const std::size_t>(&operands, 1), iterations);
   }
 
   /// The calls take turns on `sets`: enough of them, and each finds its operands driven out by the others.
-  template <timing::TimedOperation O>
-  Nanoseconds sample(const O& operation, std::span<const std::size_t> sets, std::int64_t iterations) {
+  Nanoseconds sample(timing::Subject& subject, std::span<const std::size_t> sets, std::int64_t iterations) {
     const std::int64_t calls = std::min(iterations, options_.calls);
-    Graphed& graphed = graphed_for(operation, sets, calls);
-    timing::Phases* const phases = timing::phases_of(operation);
+    Graphed& graphed = graphed_for(subject, sets, calls);
+    timing::Phases* const phases = subject.phases();
     if (phases != nullptr) phases->reset();
     Nanoseconds total{};
     std::int64_t done = 0;
     while (done < iterations) {
-      for (const std::size_t set : sets) timing::prepare(operation, set);
-      if constexpr (timing::KeepsOutput<O>) operation.put_back_output(operation.state, graphed.output);
+      for (const std::size_t set : sets) subject.prepare(set);
+      subject.put_back_output(graphed.output);
       const auto took = launch(graphed);
       if (!took) continue;
       total += *took;
@@ -106,23 +103,23 @@ class GraphClock {
     pool_.reset();
   }
 
-  [[nodiscard]] Nanoseconds now() const { return device_.now(); }
+  [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
   /// What an empty pair of events in a graph reads; measured once.
-  [[nodiscard]] Nanoseconds resolution() {
+  [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() > 0) return resolution_;
     device_.synchronise();
     Graphed empty(device_, 1);
     empty.graph.emplace(capture_calls(empty, 1, [](std::int64_t, std::int64_t) {}));
     return resolution_ = detail::least_empty([&] { return launch(empty).value_or(Nanoseconds{}); });
   }
-  [[nodiscard]] std::string name() const { return options_.cold ? "cold" : "graph"; }
+  [[nodiscard]] std::string name() const override { return options_.cold ? "cold" : "graph"; }
 
  private:
   struct Graphed {
     Graphed(D& device, std::size_t pairs_wanted) {
       for (std::size_t i = 0; i < pairs_wanted; ++i) pairs.emplace_back(device);
     }
-    const void* state = nullptr;
+    const void* identity = nullptr;
     std::vector<std::size_t> sets;
     std::int64_t calls = 1;
     std::vector<EventPair<D>> pairs;
@@ -163,10 +160,9 @@ class GraphClock {
     const std::size_t before_;
   };
 
-  template <class O>
-  Graphed& graphed_for(const O& operation, std::span<const std::size_t> sets, std::int64_t calls) {
+  Graphed& graphed_for(timing::Subject& subject, std::span<const std::size_t> sets, std::int64_t calls) {
     auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const Graphed& each) {
-      return each.state == operation.state && std::ranges::equal(each.sets, sets) && each.calls == calls;
+      return each.identity == subject.identity() && std::ranges::equal(each.sets, sets) && each.calls == calls;
     });
     if (found != graphs_.end()) {
       kernels_per_call_ = kernels_of(*found);
@@ -174,33 +170,33 @@ class GraphClock {
     }
     // Counts change while they are being calibrated; a graph of another one is of no more use.
     graphs_.remove_if([&](const Graphed& each) {
-      return each.state == operation.state && std::ranges::equal(each.sets, sets);
+      return each.identity == subject.identity() && std::ranges::equal(each.sets, sets);
     });
     while (graphs_.size() >= std::max<std::size_t>(1, options_.kept)) graphs_.pop_front();
-    timing::Phases* const phases = timing::phases_of(operation);
+    timing::Phases* const phases = subject.phases();
     Graphed fresh(device_, phases != nullptr ? 0 : options_.cold ? static_cast<std::size_t>(calls) : 1);
-    fresh.state = operation.state;
+    fresh.identity = subject.identity();
     fresh.sets.assign(sets.begin(), sets.end());
     fresh.calls = calls;
     device_.synchronise();
     {
       const OnStream<D> on(device_, stream_);
       for (const std::size_t set : sets) {
-        timing::prepare(operation, set);
-        operation.run(operation.state, set, 1);
+        subject.prepare(set);
+        subject.run(set, 1);
       }
       device_.synchronise(stream_);
-      for (const std::size_t set : sets) timing::prepare(operation, set);
+      for (const std::size_t set : sets) subject.prepare(set);
       device_.synchronise(stream_);
     }
     const auto run = [&](std::int64_t first, std::int64_t count) {
-      if (sets.size() == 1) return operation.run(operation.state, sets[0], count);
+      if (sets.size() == 1) return subject.run(sets[0], count);
       for (std::int64_t i = first; i < first + count; ++i)
-        operation.run(operation.state, sets[static_cast<std::size_t>(i) % sets.size()], 1);
+        subject.run(sets[static_cast<std::size_t>(i) % sets.size()], 1);
     };
     fresh.graph.emplace(phases != nullptr ? capture_phases(fresh, *phases, [&] { run(0, calls); })
                                           : capture_calls(fresh, calls, run));
-    if constexpr (timing::KeepsOutput<O>) fresh.output = operation.keep_output(operation.state);
+    fresh.output = subject.keep_output();
     static_cast<void>(launch(fresh));
     kernels_per_call_ = kernels_of(fresh);
     return graphs_.emplace_back(std::move(fresh));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pace/gpu/activity.hpp"
-#include "pace/timing/sampling.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::gpu {
@@ -34,7 +34,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// `short_kernel` is an operation of exactly one kernel of a few microseconds that fills the device and writes some
+/// `short_kernel` is a subject of exactly one kernel of a few microseconds that fills the device and writes some
 /// megabytes: a kernel that others follow must drain and make its writes visible first, which one that does next to
 /// nothing shows little of (0.05 us instead of 0.35 us on the H200). Its time by `clock` less its time by `profiler`,
 /// both cold or both hot, is what the
@@ -42,8 +42,8 @@ namespace detail {
 /// to, also what it adds to every further kernel. The two take turns, `rounds` times, `calls` calls a sample, after one
 /// each that does not count, each after the same rest: a device that has just been idle has another clock than one that
 /// has not.
-template <class C, class Profiler, timing::TimedOperation O>
-[[nodiscard]] Overhead measure_overhead(C& clock, Profiler& profiler, const O& short_kernel, std::size_t rounds = 9,
+[[nodiscard]] inline Overhead measure_overhead(timing::Clock& clock, timing::Clock& profiler,
+                                                timing::Subject& short_kernel, std::size_t rounds = 9,
                                         std::int64_t calls = 128) {
   constexpr auto rest = std::chrono::milliseconds(5);
   std::vector<Nanoseconds> by_clock, itself;

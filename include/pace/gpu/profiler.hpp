@@ -12,7 +12,7 @@
 #include "pace/gpu/activity.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/gpu/owned.hpp"
-#include "pace/timing/sampling.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::gpu {
 
@@ -26,24 +26,22 @@ struct ProfilerClockOptions {
 /// Counts kernels, copies and fills on all streams, and no gaps between them: the shortest honest time. A sample takes
 /// milliseconds more than what it times, so it is for checking other clocks, and for few samples.
 template <TracesActivities D>
-class ProfilerClock {
+class ProfilerClock final : public timing::Clock {
  public:
   explicit ProfilerClock(D& device, ProfilerClockOptions options = {}) : device_(device), options_(options) {}
 
   /// 0 if the device did nothing. Hot, whatever the options say.
-  template <class Body>
-  Nanoseconds time(Body&& body) {
+  Nanoseconds time(FunctionRef<void()> body) override {
     last_ = trace(device_, body);
     return busy_time(last_);
   }
 
   /// Cold: throws Error unless all calls do equally much, since nothing else shows where one ends.
-  template <timing::TimedOperation O>
-  Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
-    if (timing::phases_of(operation) != nullptr)
+  Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
+    if (subject.phases() != nullptr)
       throw Refused("the profiler's clock does not tell the phases of an iteration apart; expected another clock");
-    timing::prepare(operation, operands);
-    if (!options_.cold) return time([&] { operation.run(operation.state, operands, iterations); });
+    subject.prepare(operands);
+    if (!options_.cold) return time([&] { subject.run(operands, iterations); });
     const auto stream = device_.current_stream();
     if (!cache_) {
       const double bytes = options_.flush * static_cast<double>(device_.l2_bytes());
@@ -54,7 +52,7 @@ class ProfilerClock {
     const auto all = trace(device_, [&] {
       for (std::int64_t i = 0; i < iterations; ++i) {
         device_.evict(cache_->get(), stream);
-        operation.run(operation.state, operands, 1);
+        subject.run(operands, 1);
       }
     });
     const auto calls = static_cast<std::size_t>(iterations);
@@ -71,10 +69,10 @@ class ProfilerClock {
   /// What the last sample was made of, in order of start.
   [[nodiscard]] std::span<const Activity> last() const { return last_; }
 
-  [[nodiscard]] Nanoseconds now() const { return device_.now(); }
+  [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
   /// CUPTI's time stamps step by 32 ns on the H200.
-  [[nodiscard]] Nanoseconds resolution() const { return Nanoseconds(32); }
-  [[nodiscard]] std::string name() const { return options_.cold ? "profiler, cold" : "profiler"; }
+  [[nodiscard]] Nanoseconds resolution() const override { return Nanoseconds(32); }
+  [[nodiscard]] std::string name() const override { return options_.cold ? "profiler, cold" : "profiler"; }
 
  private:
   D& device_;

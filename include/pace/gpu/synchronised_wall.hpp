@@ -9,7 +9,7 @@
 
 #include "pace/timing/clock.hpp"
 #include "pace/gpu/device.hpp"
-#include "pace/timing/sampling.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::gpu {
 
@@ -28,30 +28,29 @@ template <class Time>
 
 /// Waits for every stream of the device, so that no work escapes it; and counts what the host does.
 template <Device D>
-class SynchronisedWallClock {
+class SynchronisedWallClock final : public timing::Clock {
  public:
   explicit SynchronisedWallClock(D& device) : device_(device) {}
 
-  template <class Body>
-  Nanoseconds time(Body&& body) {
+  Nanoseconds time(FunctionRef<void()> body) override {
     device_.synchronise();
     const Nanoseconds start = device_.now();
     body();
     device_.synchronise();
     return device_.now() - start;
   }
-  [[nodiscard]] Nanoseconds now() const { return device_.now(); }
-  [[nodiscard]] Nanoseconds resolution() {
+  [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
+  [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() == 0) resolution_ = detail::least_empty([&] { return time([] {}); });
     return resolution_;
   }
-  [[nodiscard]] std::string name() const { return "wall"; }
+  [[nodiscard]] std::string name() const override { return "wall"; }
 
-  void begin_lap() {
+  void begin_lap() override {
     device_.synchronise();
     lap_ = device_.now();
   }
-  [[nodiscard]] Nanoseconds end_lap() {
+  [[nodiscard]] Nanoseconds end_lap() override {
     device_.synchronise();
     return device_.now() - lap_;
   }
@@ -63,7 +62,7 @@ class SynchronisedWallClock {
 
 /// What a call costs the host until it returns: preparing and launching, not the work itself.
 template <Device D>
-class HostClock {
+class HostClock final : public timing::Clock {
  public:
   /// Calls between two waits for the device. A full queue, of about a thousand launches, would make the host wait for
   /// the device, and a call may be many launches.
@@ -72,8 +71,7 @@ class HostClock {
   explicit HostClock(D& device) : device_(device) {}
 
   /// Starts with nothing queued. `body` should queue little.
-  template <class Body>
-  Nanoseconds time(Body&& body) {
+  Nanoseconds time(FunctionRef<void()> body) override {
     device_.synchronise();
     const Nanoseconds start = device_.now();
     body();
@@ -81,28 +79,27 @@ class HostClock {
     device_.synchronise();
     return took;
   }
-  template <timing::TimedOperation O>
-  Nanoseconds sample(const O& operation, std::size_t operands, std::int64_t iterations) {
-    if (timing::phases_of(operation) != nullptr) return timing::sample_plainly(*this, operation, operands, iterations);
-    timing::prepare(operation, operands);
+  Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
+    if (subject.phases() != nullptr) return sample_plainly(subject, operands, iterations);
+    subject.prepare(operands);
     Nanoseconds total{};
     for (std::int64_t done = 0; done < iterations; done += batch)
-      total += time([&] { operation.run(operation.state, operands, std::min(batch, iterations - done)); });
+      total += time([&] { subject.run(operands, std::min(batch, iterations - done)); });
     return total;
   }
-  [[nodiscard]] Nanoseconds now() const { return device_.now(); }
-  [[nodiscard]] Nanoseconds resolution() {
+  [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
+  [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() == 0) resolution_ = detail::least_empty([&] { return time([] {}); });
     return resolution_;
   }
-  [[nodiscard]] std::string name() const { return "host"; }
+  [[nodiscard]] std::string name() const override { return "host"; }
 
   /// Each phase starts with nothing queued.
-  void begin_lap() {
+  void begin_lap() override {
     device_.synchronise();
     lap_ = device_.now();
   }
-  [[nodiscard]] Nanoseconds end_lap() { return device_.now() - lap_; }
+  [[nodiscard]] Nanoseconds end_lap() override { return device_.now() - lap_; }
 
  private:
   D& device_;

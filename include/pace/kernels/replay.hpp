@@ -16,7 +16,7 @@
 #include "pace/gpu/profiler.hpp"
 #include "pace/core/units.hpp"
 #include "pace/kernels/kernel.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::kernel {
 
@@ -54,15 +54,18 @@ namespace detail {
   return summary_of(std::move(samples));
 }
 
-/// Something that can be queued, as an operation of the clocks.
-[[nodiscard]] inline timing::Operation operation_of(std::function<void()>& launch) {
-  return {&launch,
-          [](void* state, std::size_t, std::int64_t launches) {
-            const auto& queue = *static_cast<std::function<void()>*>(state);
-            for (std::int64_t i = 0; i < launches; ++i) queue();
-          },
-          nullptr};
-}
+/// Something that can be queued, as a subject of the clocks. Those of one function are the same subject.
+class Launched final : public timing::Subject {
+ public:
+  explicit Launched(std::function<void()>& launch) : launch_(launch) {}
+  void run(std::size_t /*operands*/, std::int64_t launches) override {
+    for (std::int64_t i = 0; i < launches; ++i) launch_();
+  }
+  [[nodiscard]] const void* identity() const override { return &launch_; }
+
+ private:
+  std::function<void()>& launch_;
+};
 
 }  // namespace detail
 
@@ -77,10 +80,10 @@ class Replayer {
   /// `short_kernel` as for gpu::measure_overhead. Takes about a third of a second.
   void calibrate(std::function<void()> short_kernel) {
     short_kernel_ = std::move(short_kernel);
-    const auto operation = detail::operation_of(short_kernel_);
-    in_hot_ = gpu::measure_overhead(hot_, profiler_, operation).per_kernel;
+    detail::Launched launched(short_kernel_);
+    in_hot_ = gpu::measure_overhead(hot_, profiler_, launched).per_kernel;
     if (options_.cold_launches > 0)
-      in_cold_ = gpu::measure_overhead(cold_, cold_profiler_, operation, 9, 12).per_call;
+      in_cold_ = gpu::measure_overhead(cold_, cold_profiler_, launched, 9, 12).per_call;
     calibrate_profiled();
     forget();
   }
@@ -192,7 +195,8 @@ class Replayer {
 
   /// With the gap behind it.
   [[nodiscard]] Nanoseconds hot_sample(std::function<void()>& launch, std::int64_t launches) {
-    return hot_.sample(detail::operation_of(launch), 0, launches) / static_cast<double>(launches);
+    detail::Launched launched(launch);
+    return hot_.sample(launched, 0, launches) / static_cast<double>(launches);
   }
 
   [[nodiscard]] std::int64_t launches_of_a_sample(std::function<void()>& launch) {
@@ -212,9 +216,9 @@ class Replayer {
 
   /// With what the pair of events adds.
   [[nodiscard]] std::vector<Nanoseconds> cold_samples(std::function<void()>& launch) {
-    const auto operation = detail::operation_of(launch);
+    detail::Launched launched(launch);
     // The graph comes to the device with the first.
-    for (int sample = 0; sample < 2; ++sample) static_cast<void>(cold_.sample(operation, 0, options_.cold_launches));
+    for (int sample = 0; sample < 2; ++sample) static_cast<void>(cold_.sample(launched, 0, options_.cold_launches));
     return {cold_.last_times().begin(), cold_.last_times().end()};
   }
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "pace/timing/clock.hpp"
 #include "pace/core/options.hpp"
-#include "pace/core/view.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/timing/warm_up.hpp"
 
 namespace pace::timing {
@@ -25,10 +25,9 @@ struct Calibration {
 /// different ones spread the fixed cost of a sample differently and so favour one side. Believed only when two
 /// consecutive readings reach the target: one preempted reading would end the search too early. Never so large that
 /// the slowest implementation's sample takes more than `longest`, nor above `options.max_iterations`. `estimates` are times per iteration, one per
-/// operation, from their warm-up. Operation i runs on operand set i modulo `operand_sets`.
-template <timing::Clock C>
-[[nodiscard]] Calibration calibrate(C& clock, View<Operation> operations,
-                                    View<Nanoseconds> estimates, std::size_t operand_sets,
+/// subject, from their warm-up. Operation i runs on operand set i modulo `operand_sets`.
+[[nodiscard]] inline Calibration calibrate(Clock& clock, std::span<Subject* const> subjects,
+                                    std::span<const Nanoseconds> estimates, std::size_t operand_sets,
                                     Nanoseconds longest, const Options& options) {
   const Nanoseconds target = shortest_sample(clock, options);
   const Nanoseconds slowest = *std::max_element(estimates.begin(), estimates.end());
@@ -46,8 +45,8 @@ template <timing::Clock C>
   while (readings_in_a_row < 2) {
     result.iterations = static_cast<std::int64_t>(count);
     Nanoseconds shortest = Nanoseconds::max();
-    for (std::size_t i = 0; i < operations.size(); ++i)
-      shortest = std::min(shortest, take_sample(clock, operations[i], i % operand_sets, result.iterations));
+    for (std::size_t i = 0; i < subjects.size(); ++i)
+      shortest = std::min(shortest, take_sample(clock, *subjects[i], i % operand_sets, result.iterations));
     if (shortest >= target) {
       ++readings_in_a_row;
       continue;

@@ -1,8 +1,5 @@
-// GpuReading: what a GPU's driver reports at one moment, for a clock that can ask.
+// GpuReading: what a GPU's driver reports at one moment, as a clock that can ask returns it.
 #pragma once
-
-#include <concepts>
-#include <optional>
 
 namespace pace::timing {
 
@@ -12,12 +9,6 @@ struct GpuReading {
   double watts = 0;
   bool slowed = false;         ///< by heat or by the hardware
   bool power_limited = false;  ///< held at its power limit
-};
-
-/// Asked between cycles only: the driver takes up to a millisecond to answer.
-template <class C>
-concept WatchesGpu = requires(C& clock) {
-  { clock.look_at_gpu() } -> std::same_as<std::optional<GpuReading>>;
 };
 
 }  // namespace pace::timing

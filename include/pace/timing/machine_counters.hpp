@@ -12,7 +12,6 @@
 #include <string>
 
 #include "pace/core/conditions.hpp"
-#include "pace/core/later.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/units.hpp"
 
@@ -24,10 +23,6 @@ struct ThreadCounters {
   /// Times that it was put aside, and that it stepped aside itself.
   std::int64_t involuntary_switches = 0, voluntary_switches = 0;
 };
-
-/// A clock that can also say whether the thread that measures runs.
-template <class C>
-concept CountsThread = requires(C& clock) { ThreadCounters(clock.thread_counters()); };
 
 /// At one moment. Only differences mean something. What cannot be read is absent.
 struct MachineCounters {
@@ -43,10 +38,6 @@ struct MachineCounters {
   std::optional<Nanoseconds> raw = {}, slept = {};
 };
 
-/// A clock that can also say what the machine does.
-template <class C>
-concept CountsMachine = requires(C& clock) { MachineCounters(clock.counters()); };
-
 namespace detail {
 
 [[nodiscard]] inline std::optional<Nanoseconds> read_clock(clockid_t id) {
@@ -60,7 +51,7 @@ namespace detail {
 }
 
 /// Into total_ticks, idle_ticks and steal_ticks, from a file like /proc/stat.
-void read_ticks(const std::string& file, auto& counters) {
+inline void read_ticks(const std::string& file, MachineCounters& counters) {
   std::FILE* const stat = std::fopen(file.c_str(), "r");
   if (stat == nullptr) return;
   double user, nice, system, idle, disk, hard, soft, steal;
@@ -95,9 +86,8 @@ template <class T>
 }
 
 /// Files are read under `root`, which is "" but for tests. Takes some 30 us; call it outside of what is timed.
-template <class Counters = MachineCounters>
-[[nodiscard]] Counters read_machine_counters(const std::string& root = "") {
-  Counters counters;
+[[nodiscard]] inline MachineCounters read_machine_counters(const std::string& root = "") {
+  MachineCounters counters;
   detail::read_ticks(root + "/proc/stat", counters);
   if (const long per_second = ::sysconf(_SC_CLK_TCK); per_second > 0)
     counters.tick = Nanoseconds(1e9 / static_cast<double>(per_second));
@@ -129,8 +119,7 @@ struct TimedCounters {
 };
 
 /// What happened between two readings. Cycles and disturbances are for the caller to fill in.
-template <class Reading = TimedCounters>
-[[nodiscard]] Conditions conditions_between(const Later<Reading>& first, const Later<Reading>& last) {
+[[nodiscard]] inline Conditions conditions_between(const TimedCounters& first, const TimedCounters& last) {
   using detail::difference;
   const auto& before = first.counters;
   const auto& after = last.counters;

@@ -1,7 +1,6 @@
 // Phases: parts of one iteration that are timed apart, and what lies between them, which is not timed.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -65,33 +64,6 @@ class Phases {
   std::vector<std::string> names_;
   std::vector<Nanoseconds> times_;
   Lapper* lapper_ = nullptr;
-};
-
-/// A clock that times parts of what a host does otherwise than by its `now()`.
-template <class C>
-concept TimesLaps = requires(C& clock) {
-  clock.begin_lap();
-  { clock.end_lap() } -> std::same_as<Nanoseconds>;
-};
-
-/// What a plain clock hears phases with.
-template <class C>
-class PlainLaps final : public Lapper {
- public:
-  PlainLaps(C& clock, Phases& phases) : clock_(clock), phases_(phases) {}
-  void begin(std::size_t) override {
-    if constexpr (TimesLaps<C>) clock_.begin_lap();
-    else start_ = clock_.now();
-  }
-  void end(std::size_t phase) override {
-    if constexpr (TimesLaps<C>) phases_.add(phase, clock_.end_lap());
-    else phases_.add(phase, clock_.now() - start_);
-  }
-
- private:
-  C& clock_;
-  Phases& phases_;
-  Nanoseconds start_{};
 };
 
 }  // namespace pace::timing

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pace/timing/clock.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
-#include "pace/core/view.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/timing/schedule.hpp"
 
 namespace pace::timing {
@@ -24,38 +24,44 @@ struct Rounds {
   Nanoseconds elapsed{};
 };
 
-/// Stops only when the time is spent.
-struct SpendTheBudget {
-  bool operator()(const Rounds&) const { return false; }
+/// Learns what happens in the rounds. None of it is timed; the time that it takes passes by the clock.
+class RoundObserver {
+ public:
+  RoundObserver() = default;
+  RoundObserver(const RoundObserver&) = delete;
+  RoundObserver& operator=(const RoundObserver&) = delete;
+  virtual ~RoundObserver() = default;
+  virtual void round_started(std::size_t /*round*/) {}
+  /// Around each sample and what prepares it.
+  virtual void sample_started() {}
+  virtual void sample_ended(std::size_t /*implementation*/) {}
+  virtual void cycle_ended(const Rounds& /*so_far*/) {}
 };
 
-/// All rounds start from what the last one left.
-struct StartNothing {
-  void operator()(std::size_t) const {}
+/// Decides after each cycle whether there are samples enough: the place of a sequential test.
+class StoppingRule {
+ public:
+  StoppingRule() = default;
+  StoppingRule(const StoppingRule&) = delete;
+  StoppingRule& operator=(const StoppingRule&) = delete;
+  virtual ~StoppingRule() = default;
+  [[nodiscard]] virtual bool enough(const Rounds& so_far) = 0;
 };
 
-/// Single samples are not watched.
-struct WatchNothing {
-  void begin_sample() const {}
-  void end_sample(std::size_t) const {}
-};
-
-/// Samples every implementation once a round, in the order of `schedule`, until the first of: `enough(rounds)` says
-/// so, `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is spent),
+/// Samples every subject once a round, in the order of `schedule`, until the first of: `rule` has enough,
+/// `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is spent),
 /// `options.max_rounds`. Decides between cycles only, so that every cycle is balanced. At least one cycle. Between
-/// the first sample and the last nothing is allocated here. Either all operations have phases, or none: the same ones.
-/// `enough` is where a sequential test goes. `start_round(round)` is called before each round, untimed;
-/// `watch.begin_sample()` and `watch.end_sample(implementation)` around each sample and what prepares it.
-template <timing::Clock C, class Enough = SpendTheBudget, class Start = StartNothing, class Watch = WatchNothing>
-[[nodiscard]] Rounds run_rounds(C& clock, View<Operation> operations, std::int64_t iterations,
-                                Schedule& schedule, std::size_t fewest_cycles, const Options& options,
-                                Enough&& enough = {}, Start&& start_round = {}, Watch&& watch = {}) {
+/// the first sample and the last nothing is allocated here. Either all subjects have phases, or none: the same ones.
+/// Observers are called in order, before the rule, which may be null: then the time is spent.
+[[nodiscard]] inline Rounds run_rounds(Clock& clock, std::span<Subject* const> subjects, std::int64_t iterations,
+                                       Schedule& schedule, std::size_t fewest_cycles, const Options& options,
+                                       std::span<RoundObserver* const> observers = {}, StoppingRule* rule = nullptr) {
   const std::size_t per_cycle = schedule.rounds_per_cycle();
   const std::size_t most = std::max(per_cycle, options.max_rounds / per_cycle * per_cycle);
   Rounds result;
-  const timing::Phases* const some = operations[0].phases;
+  const Phases* const some = subjects[0]->phases();
   const std::size_t phases = some == nullptr ? 0 : some->names().size();
-  result.samples.resize((1 + phases) * operations.size());
+  result.samples.resize((1 + phases) * subjects.size());
   for (auto& samples : result.samples) samples.resize(most);
 
   const double scale = 1 / static_cast<double>(iterations);
@@ -65,18 +71,20 @@ template <timing::Clock C, class Enough = SpendTheBudget, class Start = StartNot
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const Turn turn = turns[i];
       const std::size_t round = result.rounds + i / per_cycle;
-      if (i % per_cycle == 0) start_round(round);
-      const Operation& operation = operations[turn.implementation];
-      watch.begin_sample();
-      result.samples[turn.implementation][round] = scale * take_sample(clock, operation, turn.operands, iterations);
-      watch.end_sample(turn.implementation);
+      if (i % per_cycle == 0)
+        for (auto* each : observers) each->round_started(round);
+      Subject& subject = *subjects[turn.implementation];
+      for (auto* each : observers) each->sample_started();
+      result.samples[turn.implementation][round] = scale * take_sample(clock, subject, turn.operands, iterations);
+      for (auto* each : observers) each->sample_ended(turn.implementation);
       for (std::size_t phase = 0; phase < phases; ++phase)
-        result.samples[(1 + phase) * operations.size() + turn.implementation][round] =
-            scale * operation.phases->times()[phase];
+        result.samples[(1 + phase) * subjects.size() + turn.implementation][round] =
+            scale * subject.phases()->times()[phase];
     }
     result.rounds += per_cycle;
     result.elapsed = clock.now() - start;
-    if (enough(std::as_const(result))) result.stop_reason = StopReason::rule;
+    for (auto* each : observers) each->cycle_ended(result);
+    if (rule != nullptr && rule->enough(result)) result.stop_reason = StopReason::rule;
     else if (result.elapsed >= (cycle < fewest_cycles ? options.hard_limit : options.budget))
       result.stop_reason = StopReason::budget;
     else if (result.rounds >= most) result.stop_reason = StopReason::max_rounds;

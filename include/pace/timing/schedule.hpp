@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "pace/core/options.hpp"
 #include "pace/core/random.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::timing {
 
@@ -42,7 +42,7 @@ class Schedule {
   [[nodiscard]] std::size_t rounds_per_cycle() const { return count_; }
 
   /// The turns of the next cycle: round after round, k turns each. Valid until the next call; allocates nothing.
-  [[nodiscard]] View<Turn> next_cycle() {
+  [[nodiscard]] std::span<const Turn> next_cycle() {
     shuffle(labels_);
     shuffle(owners_);
     shuffle(shifts_);

@@ -9,7 +9,7 @@
 
 #include "pace/timing/clock.hpp"
 #include "pace/core/options.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::timing {
 
@@ -22,22 +22,20 @@ struct WarmUp {
 };
 
 /// Shortest block worth comparing with the next one.
-template <timing::Clock C>
-[[nodiscard]] Nanoseconds shortest_sample(C& clock, const Options& options) {
+[[nodiscard]] inline Nanoseconds shortest_sample(Clock& clock, const Options& options) {
   return std::max(options.min_sample, options.resolutions_per_sample * clock.resolution());
 }
 
 namespace detail {
 
 /// `options.warm_up_iterations` samples of one iteration each, fewer if `options.warm_up` is spent before. At least one.
-template <timing::Clock C>
-[[nodiscard]] WarmUp warm_up_by_count(C& clock, const Operation& operation, std::size_t operands, const Options& options) {
+[[nodiscard]] inline WarmUp warm_up_by_count(Clock& clock, Subject& subject, std::size_t operands, const Options& options) {
   const Nanoseconds deadline = clock.now() + options.warm_up;
   const std::int64_t wanted = std::max<std::int64_t>(1, *options.warm_up_iterations);
   WarmUp result;
   Nanoseconds previous{};
   do {
-    const Nanoseconds took = take_sample(clock, operation, operands, 1);
+    const Nanoseconds took = take_sample(clock, subject, operands, 1);
     ++result.iterations;
     result.estimate = result.iterations == 1 ? took : std::min(result.estimate, took);
     const auto [fast, slow] = std::minmax(previous, took);
@@ -52,9 +50,8 @@ template <timing::Clock C>
 /// Runs blocks of iterations, each at least `shortest_sample` long or of `options.max_iterations`, until two in a row differ by at most
 /// `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent. At least one block.
 /// With `options.warm_up_iterations` it runs so many iterations instead, or fewer where `options.warm_up` is spent before.
-template <timing::Clock C>
-[[nodiscard]] WarmUp warm_up(C& clock, const Operation& operation, std::size_t operands, const Options& options) {
-  if (options.warm_up_iterations) return detail::warm_up_by_count(clock, operation, operands, options);
+[[nodiscard]] inline WarmUp warm_up(Clock& clock, Subject& subject, std::size_t operands, const Options& options) {
+  if (options.warm_up_iterations) return detail::warm_up_by_count(clock, subject, operands, options);
   const Nanoseconds shortest = shortest_sample(clock, options);
   const Nanoseconds deadline = clock.now() + options.warm_up;
   const std::int64_t most = options.max_iterations > 0 ? options.max_iterations : std::numeric_limits<std::int64_t>::max();
@@ -62,7 +59,7 @@ template <timing::Clock C>
   std::int64_t block = 1;
   Nanoseconds previous{};
   do {
-    const Nanoseconds took = take_sample(clock, operation, operands, block);
+    const Nanoseconds took = take_sample(clock, subject, operands, block);
     result.iterations += block;
     const Nanoseconds each = took / static_cast<double>(block);
     if (took < shortest && block < most) {

@@ -23,25 +23,47 @@
 #include "pace/compare/captured_output.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/output_copy.hpp"
-#include "pace/compare/phases.hpp"
+#include "pace/compare/callable.hpp"
+#include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/training/step.hpp"
 
 namespace pace::detail {
 
+/// A TrainingStep or an UpdatingStep of any operands. An empty update is none.
+struct AnyTrainingStep {
+  std::function<c10::IValue(OperandSet&)> forward;
+  std::vector<at::Tensor> parameters;
+  std::function<c10::IValue(const c10::IValue& output)> backward_setup;
+  std::function<void(const c10::IValue& prepared)> backward;
+  std::function<c10::IValue(const c10::IValue& output)> answer;
+  std::function<std::vector<at::Tensor>()> gradients;
+  std::function<void()> update;
+};
+
+template <class... Operands>
+[[nodiscard]] AnyTrainingStep any_step(const TrainingStep<Operands...>& step) {
+  return {.forward = [forward = step.forward](OperandSet& operands) {
+            return std::apply(forward, static_cast<TypedOperands<Operands...>&>(operands).values);
+          },
+          .parameters = step.parameters,
+          .backward_setup = step.backward_setup,
+          .backward = step.backward,
+          .answer = step.answer,
+          .gradients = step.gradients,
+          .update = {}};
+}
+
 /// A call is a whole step; it returns the pair of the answer and all gradients. In timed iterations forward and backward
 /// (and the update, where there is one) are phases; freeing what the last step left, zeroing its gradients and preparing the backward happen between them.
-template <class... Operands>
-class TrainingImplementation final : public Implementation<Operands...> {
+class TrainingImplementation final : public Implementation {
  public:
-  TrainingImplementation(TrainingStep<Operands...> step, const OperandSets<Operands...>& operands)
-      : step_(std::move(step)), operands_(operands), phases_(training_phases()) {}
-  TrainingImplementation(UpdatingStep<Operands...> step, const OperandSets<Operands...>& operands)
-      : step_(std::move(step)), update_(std::move(step.update)), operands_(operands), phases_(updating_phases()) {}
+  TrainingImplementation(AnyTrainingStep step, const OperandSets& operands)
+      : step_(std::move(step)), operands_(operands), phases_(step_.update ? updating_phases() : training_phases()) {}
 
   c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
-    activity()->running(static_cast<std::int64_t>(this->index));
+    activity()->running(static_cast<std::int64_t>(index));
     iterate(set);
     if (returned) returned();
     return take_output();
@@ -64,10 +86,6 @@ class TrainingImplementation final : public Implementation<Operands...> {
     return answer;
   }
 
-  timing::Operation operation() override {
-    return {this, &run, &prepare, &keep_output, &put_back_output, &finish, &failed, &phases_};
-  }
-
   void expect_outputs_like(const c10::IValue& answer) override {
     // Gradients have memory that stays; the first element is what forward returned.
     fresh_outputs_.clear();
@@ -76,6 +94,55 @@ class TrainingImplementation final : public Implementation<Operands...> {
         fresh_outputs_.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
   }
 
+  void run(std::size_t set, std::int64_t iterations) override {
+    try {
+      for (std::int64_t i = 0; i < iterations; ++i) iterate(set);
+    } catch (...) {
+      failed();
+    }
+  }
+
+  void prepare(std::size_t set) override {
+    activity()->running(static_cast<std::int64_t>(index));
+    forget();
+    operands_.restore(set);
+    if (operands_.random) reset_random_state(operands_.seed);
+    check::poison_free_memory(fresh_outputs_);
+  }
+
+  /// What a captured step answered, without the graph of its calls.
+  std::shared_ptr<void> keep_output() override {
+    c10::IValue output = detached(output_);
+    forget();
+    return std::make_shared<CapturedOutput>(std::move(output));
+  }
+
+  void put_back_output(const std::shared_ptr<void>& output) override {
+    auto& captured = *static_cast<CapturedOutput*>(output.get());
+    output_ = captured.value();
+    const at::NoGradGuard values_alone;
+    captured.poison();
+    // A replay that does nothing must not pass with the gradients of an earlier one either.
+    for (const auto& parameter : step_.parameters)
+      if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
+  }
+
+  /// The gradients stay: the parameters that they belong to are the step's own.
+  void finish() override {
+    if (output_.isNone()) return;
+    try {
+      prepared_ = {};
+      output_ = copy_.copy(detached(std::exchange(output_, {})),
+                           [&](const auto& tensor) { return operands_.aliases(tensor); });
+    } catch (...) {
+      failed();
+    }
+  }
+
+  void failed() override { throw ImplementationThrew{index, current_failure()}; }
+
+  [[nodiscard]] timing::Phases* phases() override { return &phases_; }
+
  private:
   void forget() {
     prepared_ = {};
@@ -83,73 +150,20 @@ class TrainingImplementation final : public Implementation<Operands...> {
   }
 
   void iterate(std::size_t set) {
-    auto& operands = const_cast<std::tuple<Operands...>&>(operands_.sets[set]);
     forget();
     zero_gradients(step_.parameters);
     const at::AutoGradMode with_gradients(static_cast<bool>(step_.backward));
     phases_.begin(0);
-    output_ = std::apply(step_.forward, operands);
+    output_ = step_.forward(*operands_.sets[set]);
     phases_.end(0);
     prepared_ = step_.backward && step_.backward_setup ? step_.backward_setup(output_) : output_;
     phases_.begin(1);
     if (step_.backward) step_.backward(prepared_);
     phases_.end(1);
-    if (!update_) return;
+    if (!step_.update) return;
     phases_.begin(2);
-    update_();
+    step_.update();
     phases_.end(2);
-  }
-
-  static TrainingImplementation& self_of(void* state) { return *static_cast<TrainingImplementation*>(state); }
-
-  static void run(void* state, std::size_t set, std::int64_t iterations) {
-    auto& self = self_of(state);
-    try {
-      for (std::int64_t i = 0; i < iterations; ++i) self.iterate(set);
-    } catch (...) {
-      throw ImplementationThrew{self.index, current_failure()};
-    }
-  }
-
-  static void prepare(void* state, std::size_t set) {
-    auto& self = self_of(state);
-    activity()->running(static_cast<std::int64_t>(self.index));
-    self.forget();
-    self.operands_.restore(set);
-    if (self.operands_.random) reset_random_state(self.operands_.seed);
-    check::poison_free_memory(self.fresh_outputs_);
-  }
-
-  /// What a captured step answered, without the graph of its calls.
-  static std::shared_ptr<void> keep_output(void* state) {
-    auto& self = self_of(state);
-    c10::IValue output = detached(self.output_);
-    self.forget();
-    return std::make_shared<CapturedOutput>(std::move(output));
-  }
-
-  static void put_back_output(void* state, const std::shared_ptr<void>& output) {
-    auto& self = self_of(state);
-    auto& captured = *static_cast<CapturedOutput*>(output.get());
-    self.output_ = captured.value();
-    const at::NoGradGuard values_alone;
-    captured.poison();
-    // A replay that does nothing must not pass with the gradients of an earlier one either.
-    for (const auto& parameter : self.step_.parameters)
-      if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
-  }
-
-  /// The gradients stay: the parameters that they belong to are the step's own.
-  static void finish(void* state) {
-    auto& self = self_of(state);
-    if (self.output_.isNone()) return;
-    try {
-      self.prepared_ = {};
-      self.output_ = self.copy_.copy(detached(std::exchange(self.output_, {})),
-                                     [&](const auto& tensor) { return self.operands_.aliases(tensor); });
-    } catch (...) {
-      failed(state);
-    }
   }
 
   /// The same values in the same structure, which hold no graph.
@@ -169,11 +183,8 @@ class TrainingImplementation final : public Implementation<Operands...> {
     return value;
   }
 
-  static void failed(void* state) { throw ImplementationThrew{self_of(state).index, current_failure()}; }
-
-  TrainingStep<Operands...> step_;
-  std::function<void()> update_;
-  const OperandSets<Operands...>& operands_;
+  AnyTrainingStep step_;
+  const OperandSets& operands_;
   timing::Phases phases_;
   /// What the last step answered, until its sample is finished; from then on a copy of it.
   c10::IValue output_, prepared_;
@@ -184,7 +195,11 @@ class TrainingImplementation final : public Implementation<Operands...> {
 template <class Own, class... Operands>
   requires std::is_base_of_v<TrainingStep<Operands...>, Own>
 struct ImplementationOf<Own, Operands...> {
-  using type = TrainingImplementation<Operands...>;
+  [[nodiscard]] static std::unique_ptr<Implementation> make(const Own& step, const OperandSets& operands) {
+    AnyTrainingStep any = any_step<Operands...>(step);
+    if constexpr (std::is_base_of_v<UpdatingStep<Operands...>, Own>) any.update = step.update;
+    return std::make_unique<TrainingImplementation>(std::move(any), operands);
+  }
   static std::vector<std::string> phases() {
     return std::is_base_of_v<UpdatingStep<Operands...>, Own> ? updating_phases() : training_phases();
   }

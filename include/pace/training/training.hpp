@@ -12,6 +12,8 @@
 //   CHECK_THAT(result.in_phase("backward")["fused"], pace::SpeedupAtLeast(1.2));
 #pragma once
 
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,7 +21,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/check/ivalue.hpp"
-#include "pace/compare/phases.hpp"
+#include "pace/compare/callable.hpp"
 #include "pace/training/gradient.hpp"
 #include "pace/training/implementation.hpp"
 #include "pace/training/step.hpp"
@@ -56,7 +58,9 @@ namespace detail {
 
 template <class F, class... Operands>
 struct ImplementationOf<TrainingOf<F>, Operands...> {
-  using type = TrainingImplementation<Operands...>;
+  [[nodiscard]] static std::unique_ptr<Implementation> make(const TrainingOf<F>& step, const OperandSets& operands) {
+    return std::make_unique<TrainingImplementation>(any_step<Operands...>(step), operands);
+  }
   static std::vector<std::string> phases() { return training_phases(); }
 };
 

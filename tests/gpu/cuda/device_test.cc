@@ -24,7 +24,7 @@
 #include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/cuda/memory.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
-#include "pace/timing/operation.hpp"
+#include "pace/timing/subject.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
 #include "tests/gpu/cuda/scale.hpp"
 
@@ -83,7 +83,7 @@ TEST_CASE("a call that waits for the device behind a block is released and no lo
   calls.call();
   pace::gpu::EventClock clock(device, {.time_out = 5ms, .batch = 2});
   clock.warmed_up();
-  CHECK(clock.sample(calls.operation(), 0, 4).count() > 0);
+  CHECK(clock.sample(calls, 0, 4).count() > 0);
   CHECK(clock.batch_of(&calls) == 0);
   CHECK(calls.prepared == 3);
 }
@@ -259,7 +259,7 @@ TEST_CASE("a user's own kernel is timed") {
     testing::scale(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), 3, x.numel(), device.current_stream());
   }};
   pace::gpu::GraphClock clock(device);
-  CHECK(clock.sample(calls.operation(), 0, 100).count() > 0);
+  CHECK(clock.sample(calls, 0, 100).count() > 0);
   CHECK(clock.kernels_per_call() == 1);
   CHECK(at::equal(y, at::mul(x, 3)));
 }

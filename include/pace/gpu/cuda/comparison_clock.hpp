@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <any>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -36,20 +38,18 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
         cache_settings_(read_cache_settings(device)) {}
 
   /// `NVIDIA H200`.
-  [[nodiscard]] std::string device_name() const { return device_.name(); }
+  [[nodiscard]] std::string device_name() const override { return device_.name(); }
 
   /// In bytes.
-  [[nodiscard]] std::int64_t available_memory() const { return cuda::available_memory(device_.index()); }
+  [[nodiscard]] std::optional<std::int64_t> available_memory() const override { return cuda::available_memory(device_.index()); }
 
   /// Of one call of `call`, which returns what lives on after it.
-  template <class F>
-  [[nodiscard]] DeviceMemory memory_of(F&& call) {
+  [[nodiscard]] std::optional<DeviceMemory> memory_of(FunctionRef<std::any()> call) override {
     return measure_memory(device_, call);
   }
 
   /// By the profiler. None unless two calls count the same.
-  template <class F>
-  [[nodiscard]] std::optional<DeviceCounts> device_counts_of(F&& call) {
+  [[nodiscard]] std::optional<DeviceCounts> device_counts_of(FunctionRef<void()> call) override {
     // Starting and stopping a recording makes calls of its own.
     const DeviceCounts nothing = recorded([] {});
     const auto count = [&] {
@@ -72,8 +72,7 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
 
   /// What is wrong if work of `call` gets away from the stream that is timed, or it changes the cache for others. For about a tenth of a second at most,
   /// or four calls.
-  template <class F>
-  [[nodiscard]] std::optional<std::string> find_escape(F&& call) {
+  [[nodiscard]] std::optional<std::string> find_escape(FunctionRef<void()> call) override {
     device_.synchronise();
     const Nanoseconds start = device_.now();
     call();
@@ -88,14 +87,14 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
   }
 
   /// Puts the current stream back when it goes.
-  [[nodiscard]] auto keep_stream() {
-    return gpu::OnStream<CudaDevice>(device_, device_.current_stream());
+  [[nodiscard]] std::shared_ptr<void> keep_stream() override {
+    return std::make_shared<gpu::OnStream<CudaDevice>>(device_, device_.current_stream());
   }
 
   /// Says how near a row comes to what this GPU was measured to do (see MachineLimits; measured once a process), by its
   /// cold time if it has one, and that no verdict may rest on what is beyond.
   /// False if there was no memory to measure that.
-  [[nodiscard]] bool hold_against_limits(ImplementationResult& row) {
+  [[nodiscard]] bool hold_against_limits(ImplementationResult& row) override {
     const MachineLimits* const known = limits();
     if (known == nullptr) return false;
     const MachineLimits& limits = *known;
@@ -114,7 +113,7 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
   }
 
   /// None without NVML.
-  [[nodiscard]] std::optional<timing::GpuReading> look_at_gpu() const {
+  [[nodiscard]] std::optional<timing::GpuReading> look_at_gpu() const override {
     if (!nvml_) return std::nullopt;
     const GpuState state = nvml_->state();
     timing::GpuReading reading;

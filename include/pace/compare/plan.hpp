@@ -1,0 +1,76 @@
+// ComparisonPlan: everything that a user said of one comparison, before it runs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <c10/core/Device.h>
+
+#include "pace/check/check_options.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/core/config.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/gate/count_expectation.hpp"
+#include "pace/gate/expectation.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// Null if there is none.
+using MakeImplementation = std::function<std::unique_ptr<Implementation>(const OperandSets&)>;
+
+/// Writes other values into operands; null if rounds keep theirs.
+using RenewOperands = std::function<void(OperandSet&)>;
+
+/// An implementation as the user named it.
+struct Planned {
+  std::string name;
+  bool is_baseline = false;
+  /// Null if refused.
+  MakeImplementation make;
+  std::string refusal;
+  /// How an earlier process of this run has seen one that was refused end, if it has.
+  Outcome outcome = Outcome::refused;
+};
+
+struct ComparisonPlan {
+  std::string name;
+  /// What the operands are, in words of the user's; empty: the operands describe themselves.
+  std::string inputs = {};
+  /// As the user gave them. Copies of a plan share them: no implementation ever gets hold of them.
+  std::shared_ptr<const OperandSet> operands;
+  std::vector<Planned> implementations = {};
+  MakeImplementation reference = {};
+  RenewOperands renew = {};
+  /// The parts of each iteration that are timed apart; empty: iterations are timed as a whole.
+  std::vector<std::string> phases = {};
+  std::vector<gate::Stated> stated = {};
+  std::vector<StatedCount> counted = {};
+  Options options = run_context().options;
+  check::CheckOptions check = {};
+  /// Of one iteration.
+  std::optional<double> bytes = {}, flops = {};
+  std::optional<at::Device> device = {};
+  std::vector<std::string> notes = {};
+
+  /// Adds an implementation with iterations of these phases. Throws Error if those before it have others.
+  void add(Planned implementation, std::vector<std::string> of_phases);
+};
+
+/// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. Throws Error if the
+/// plan is ill-formed. Times by the wall clock, or by the clocks of the GPU that the operands lie on.
+[[nodiscard]] Result run_plan(ComparisonPlan& plan);
+/// The same by `clock`.
+[[nodiscard]] Result run_plan(ComparisonPlan& plan, timing::Clock& clock);
+
+}  // namespace pace::detail
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/compare/plan-inl.hpp"
+#endif

@@ -1,0 +1,18 @@
+// How pace is built: every header includes its definitions, or a library has them compiled.
+//
+// By default (PACE_HEADER_ONLY) x.hpp includes x-inl.hpp, whose functions are inline. Where PACE_COMPILED is defined, as
+// by Bazel's @pace//:pace, x.hpp declares alone, and the library that defines PACE_COMPILED has compiled x-inl.hpp once.
+#pragma once
+
+#if defined(PACE_COMPILED) && defined(PACE_HEADER_ONLY)
+#error "PACE_COMPILED and PACE_HEADER_ONLY exclude each other"
+#endif
+
+#ifdef PACE_COMPILED
+#define PACE_INLINE
+#else
+#ifndef PACE_HEADER_ONLY
+#define PACE_HEADER_ONLY
+#endif
+#define PACE_INLINE inline
+#endif
