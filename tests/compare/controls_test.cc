@@ -36,7 +36,7 @@ TEST_CASE("controls: without noise, the same is the same, and added calls are fo
   Controls controls(clock, baseline, 2, 100, Options{});
   for (int cycle = 0; cycle < 400; ++cycle) {
     clock.advance(Nanoseconds(1e6));
-    controls.cycle_ended(clock.now());
+    controls.cycle_ended({.elapsed = clock.now()});
   }
   const auto found = controls.summarize(1e-3, 0.95);
   REQUIRE(found.size() == 2);
@@ -59,10 +59,10 @@ TEST_CASE("controls: they take a tenth of the time, and one added call where the
   Nanoseconds start = clock.now();
   for (int cycle = 0; cycle < 1000; ++cycle) {
     clock.advance(Nanoseconds(4000));
-    controls.cycle_ended(clock.now() - start);
+    controls.cycle_ended({.elapsed = clock.now() - start});
   }
   const double share = controls.took() / (clock.now() - start);
-  CHECK(share <= Controls<FakeClock>::share);
+  CHECK(share <= Controls::share);
   CHECK(share > 0.08);
   // Both controls, in each: two of one call; two of one, two of two.
   REQUIRE_FALSE(calls.empty());

@@ -13,22 +13,16 @@ using namespace pace::timing;
 using namespace std::chrono_literals;
 using testing::FakeDevice;
 using testing::FakeSubject;
-using Operation = FakeSubject::Operation;
 using Log = std::vector<std::string>;
 
-static_assert(Clock<EventClock<FakeDevice>> && KnowsWarmUp<EventClock<FakeDevice>>);
-static_assert(Clock<GraphClock<FakeDevice>> && SamplesOperations<GraphClock<FakeDevice>, pace::timing::Operation>);
 
 namespace {
 
-// An operation whose output can be taken out and put back.
-struct KeepingOperation : Operation {
-  static std::shared_ptr<void> keep_output(void* state) {
-    return std::make_shared<int>(static_cast<FakeSubject*>(state)->output);
-  }
-  static void put_back_output(void* state, const std::shared_ptr<void>& output) {
-    static_cast<FakeSubject*>(state)->output = *std::static_pointer_cast<int>(output);
-  }
+// A subject whose output can be taken out and put back.
+struct KeepingSubject final : FakeSubject {
+  using FakeSubject::FakeSubject;
+  std::shared_ptr<void> keep_output() override { return std::make_shared<int>(output); }
+  void put_back_output(const std::shared_ptr<void>& kept) override { output = *std::static_pointer_cast<int>(kept); }
 };
 
 }  // namespace
@@ -99,7 +93,7 @@ TEST_CASE("a kernel that never ends is named after the limit") {
   CHECK_THROWS_AS(graph.time([&] { graphed.hang(); }), NeverEnded);
 }
 
-TEST_CASE("a graph is captured once for an operation, its operands and a number of calls") {
+TEST_CASE("a graph is captured once for a subject, its operands and a number of calls") {
   FakeDevice device;
   device.launch_cost = 5us;
   device.log_only = {"begin_capture", "launch", "destroy graph", "abandon_capture"};
@@ -206,14 +200,13 @@ TEST_CASE("cold: what is marked as persisting has no place while it is timed, an
 
 TEST_CASE("the output of a capture is there again after every replay") {
   FakeDevice device;
-  FakeSubject subject{device};
-  const KeepingOperation operation{subject};
+  KeepingSubject subject{device};
   GraphClock clock(device);
-  static_cast<void>(clock.sample(operation, 0, 3));
+  static_cast<void>(clock.sample(subject, 0, 3));
   CHECK(subject.output == 4);  // one run before the capture, three in it
-  static_cast<void>(clock.sample(operation, 1, 3));
+  static_cast<void>(clock.sample(subject, 1, 3));
   CHECK(subject.output == 8);
-  static_cast<void>(clock.sample(operation, 0, 3));
+  static_cast<void>(clock.sample(subject, 0, 3));
   CHECK(subject.output == 4);
 }
 

@@ -14,10 +14,7 @@ using namespace pace::timing;
 using namespace std::chrono_literals;
 using testing::FakeDevice;
 using testing::FakeSubject;
-using Operation = FakeSubject::Operation;
 
-static_assert(Clock<SynchronisedWallClock<FakeDevice>> && Clock<HostClock<FakeDevice>>);
-static_assert(Clock<ProfilerClock<FakeDevice>>);
 
 TEST_CASE("resolutions are what empty samples read, or a floor where that is nothing") {
   FakeDevice device;
@@ -34,7 +31,7 @@ TEST_CASE("the wall clock waits for the whole device, the host clock times what 
   SynchronisedWallClock wall(device);
   HostClock host(device);
   // Reading the fake's clock takes 1 ns.
-  CHECK(wall.time([&] { subject.run(&subject, 0, 4); }) == 13us + 1ns);
+  CHECK(wall.time([&] { subject.run(0, 4); }) == 13us + 1ns);
   CHECK(host.sample(subject, 0, 4) == 4us + 1ns);
   // In batches of 32, with nothing queued before each.
   CHECK(host.sample(subject, 0, 64) == 64us + 2ns);
@@ -68,15 +65,12 @@ TEST_CASE("the profiler's cold sample leaves the flushes out, and refuses calls 
   CHECK(clock.sample(subject, 0, 4) == 12us);
   CHECK(clock.last().size() == 4);
   CHECK(device.buffer_bytes == std::vector<std::size_t>{3000});
-  struct Uneven {
-    void* state;
-    void (*run)(void*, std::size_t, std::int64_t);
-    void (*prepare)(void*, std::size_t) = nullptr;
-  };
-  const Uneven uneven{&subject, [](void* state, std::size_t, std::int64_t) {
-    auto& self = *static_cast<FakeSubject*>(state);
-    if (++self.runs % 2 == 0) self.device.work(1us);
-  }};
+  struct Uneven final : FakeSubject {
+    using FakeSubject::FakeSubject;
+    void run(std::size_t /*set*/, std::int64_t /*iterations*/) override {
+      if (++runs % 2 == 0) device.work(1us);
+    }
+  } uneven(device);
   CHECK_THROWS_AS(clock.sample(uneven, 0, 3), Error);
 }
 
@@ -84,10 +78,14 @@ TEST_CASE("what a clock adds is what it reads beyond the profiler, per call and 
   FakeDevice device;
   FakeSubject nothing{device, 1us};
   ProfilerClock profiler(device);
-  struct Slow {
-    Nanoseconds sample(const Operation&, std::size_t, std::int64_t iterations) {
+  struct Slow final : pace::timing::Clock {
+    Nanoseconds time(FunctionRef<void()> /*body*/) override { return {}; }
+    Nanoseconds sample(pace::timing::Subject& /*subject*/, std::size_t /*operands*/, std::int64_t iterations) override {
       return 1400ns * static_cast<double>(iterations);
     }
+    [[nodiscard]] Nanoseconds now() const override { return {}; }
+    [[nodiscard]] Nanoseconds resolution() override { return 1ns; }
+    [[nodiscard]] std::string name() const override { return "slow"; }
   } slow;
   const Overhead overhead = measure_overhead(slow, profiler, nothing, 3, 8);
   CHECK(overhead.per_call == 400ns);

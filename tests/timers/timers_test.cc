@@ -27,7 +27,6 @@ using Catch::Matchers::WithinAbs;
 using pace::testing::FakeDevice;
 using pace::testing::FakeSubject;
 
-static_assert(Clock<TimerClock<FakeDevice>>);
 
 namespace {
 

@@ -22,33 +22,28 @@ using testing::FakeDevice;
 namespace {
 
 /// An iteration: 3 us of forward, 100 us of something, 7 us of backward, of which the host waits for `waits`.
-struct Step {
+struct Step final : pace::timing::Subject {
+  explicit Step(FakeDevice& on, bool fails = false) : device(on), throws(fails) {}
+
   FakeDevice& device;
-  bool throws = false;
-  Phases phases{{"forward", "backward"}};
+  bool throws;
+  Phases parts{{"forward", "backward"}};
   int iterations = 0;
 
-  static void run(void* state, std::size_t, std::int64_t iterations) {
-    auto& self = *static_cast<Step*>(state);
-    for (std::int64_t i = 0; i < iterations; ++i) {
-      ++self.iterations;
-      self.phases.begin(0);
-      self.device.work(3us);
-      self.phases.end(0);
-      self.device.work(100us);
-      if (self.throws) throw std::runtime_error("between");
-      self.phases.begin(1);
-      self.device.work(7us);
-      self.phases.end(1);
+  void run(std::size_t /*operands*/, std::int64_t calls) override {
+    for (std::int64_t i = 0; i < calls; ++i) {
+      ++iterations;
+      parts.begin(0);
+      device.work(3us);
+      parts.end(0);
+      device.work(100us);
+      if (throws) throw std::runtime_error("between");
+      parts.begin(1);
+      device.work(7us);
+      parts.end(1);
     }
   }
-  pace::timing::Operation operation() {
-    pace::timing::Operation operation;
-    operation.state = this;
-    operation.run = &run;
-    operation.phases = &phases;
-    return operation;
-  }
+  [[nodiscard]] Phases* phases() override { return &parts; }
 };
 
 using Times = std::vector<Nanoseconds>;
@@ -62,12 +57,12 @@ TEST_CASE("events around each phase, in the stream as the host comes to them, ne
   clock.warmed_up();
   // After the step that leads in, which is not timed, nothing is queued; a launch takes the host 1 us.
   CHECK(clock.sample(step, 0, 5) == 51us);
-  CHECK(step.phases.times() == Times{16us, 35us});
+  CHECK(step.parts.times() == Times{16us, 35us});
   CHECK(step.iterations == 6);
   // Now the device waits for the host at every launch, in backward from the end of what is not timed.
   device.launch_cost = 200us;
   CHECK(clock.sample(step, 0, 1) == 310us);
-  CHECK(step.phases.times() == Times{203us, 107us});
+  CHECK(step.parts.times() == Times{203us, 107us});
   CHECK(device.blocks == 0);
 }
 
@@ -79,11 +74,11 @@ TEST_CASE("event nodes around each phase in a graph; a cold one empties the cach
       GraphClock clock(device, {.cold = cold, .calls = 2});
       // Three launches of two steps, of which five count.
       CHECK(clock.sample(step, 0, 5) == 50us);
-      CHECK(step.phases.times() == Times{15us, 35us});
+      CHECK(step.parts.times() == Times{15us, 35us});
       CHECK(clock.kernels_per_call() == 3);
       // The same graph again.
       CHECK(clock.sample(step, 0, 2) == 20us);
-      CHECK(step.phases.times() == Times{6us, 14us});
+      CHECK(step.parts.times() == Times{6us, 14us});
     }
     CHECK(device.live == 0);
   }
@@ -97,10 +92,10 @@ TEST_CASE("the host's phases each start with nothing queued; the wall clock's en
   clock.select(ClockChoice::host);
   // Reading the fake clock takes 1 ns.
   CHECK(clock.sample(step, 0, 3) == 3 * (4us + 2ns));
-  CHECK(step.phases.times() == Times{3 * (2us + 1ns), 3 * (2us + 1ns)});
+  CHECK(step.parts.times() == Times{3 * (2us + 1ns), 3 * (2us + 1ns)});
   clock.select(ClockChoice::wall);
   CHECK(clock.sample(step, 0, 1) == 14us + 2ns);
-  CHECK(step.phases.times() == Times{5us + 1ns, 9us + 1ns});
+  CHECK(step.parts.times() == Times{5us + 1ns, 9us + 1ns});
   clock.select(ClockChoice::profiler);
   CHECK_THROWS_AS(clock.sample(step, 0, 1), Refused);
 }
@@ -111,6 +106,6 @@ TEST_CASE("a step that throws is not listened to any more") {
   EventClock clock(device);
   CHECK_THROWS_AS(clock.sample(step, 0, 1), std::runtime_error);
   const auto steps = device.steps;
-  CHECK_THROWS_AS(Step::run(&step, 0, 1), std::runtime_error);
+  CHECK_THROWS_AS(step.run(0, 1), std::runtime_error);
   CHECK(device.steps == steps + 2);  // the two kernels, no events
 }

@@ -84,13 +84,16 @@ TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(1); });
   const std::array<Subject*, 2> operations{&a, &a};
   Schedule schedule(2, OperandPolicy::crossover, 1);
-  std::vector<std::size_t> asked;
-  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, budget(1e9), [&](const Rounds& so_far) {
-    asked.push_back(so_far.rounds);
-    return so_far.rounds == 6;
-  });
+  struct AfterSix final : pace::timing::StoppingRule {
+    std::vector<std::size_t> asked;
+    bool enough(const Rounds& so_far) override {
+      asked.push_back(so_far.rounds);
+      return so_far.rounds == 6;
+    }
+  } rule;
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, budget(1e9), {}, &rule);
   CHECK(rounds.stop_reason == StopReason::rule);
-  CHECK(asked == std::vector<std::size_t>{2, 4, 6});
+  CHECK(rule.asked == std::vector<std::size_t>{2, 4, 6});
 }
 
 TEST_CASE("each round starts with what is to be done before it, untimed") {
@@ -101,15 +104,21 @@ TEST_CASE("each round starts with what is to be done before it, untimed") {
   Schedule schedule(2, OperandPolicy::crossover, 1);
   Options options = budget(1e9);
   options.max_rounds = 4;
-  std::vector<std::size_t> started, calls;
-  const auto rounds =
-      pace::timing::run_rounds(clock, operations, 1, schedule, 1, options, pace::timing::SpendTheBudget(), [&](std::size_t round) {
-        started.push_back(round);
-        calls.push_back(log.size());
-        clock.advance(Nanoseconds(1000));
-      });
-  CHECK(started == std::vector<std::size_t>{0, 1, 2, 3});
-  CHECK(calls == std::vector<std::size_t>{0, 2, 4, 6});
+  struct Observer final : pace::timing::RoundObserver {
+    Observer(FakeClock& by, const std::vector<Call>& of) : clock(by), log(of) {}
+    FakeClock& clock;
+    const std::vector<Call>& log;
+    std::vector<std::size_t> started, calls;
+    void round_started(std::size_t round) override {
+      started.push_back(round);
+      calls.push_back(log.size());
+      clock.advance(Nanoseconds(1000));
+    }
+  } observer(clock, log);
+  const std::array<pace::timing::RoundObserver*, 1> observers{&observer};
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, options, observers);
+  CHECK(observer.started == std::vector<std::size_t>{0, 1, 2, 3});
+  CHECK(observer.calls == std::vector<std::size_t>{0, 2, 4, 6});
   for (const auto sample : rounds.samples[1]) CHECK_THAT(sample.count(), WithinAbs(5, 1e-9));
 }
 

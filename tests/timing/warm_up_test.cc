@@ -25,20 +25,19 @@ Options short_samples() {
 TEST_CASE("warm-up ends when two consecutive blocks agree") {
   FakeClock clock;
   // Four calls at 500 ns, as cold caches would have it, then 100 ns for good: the blocks are 1, 3, 3, 12, 12 calls.
-  std::int64_t calls = 0;
-  struct State {
-    FakeClock* clock;
-    std::int64_t* calls;
-  } state{&clock, &calls};
-  const pace::timing::Operation operation{&state, [](void* raw, std::size_t, std::int64_t iterations) {
-    auto& s = *static_cast<State*>(raw);
-    for (std::int64_t i = 0; i < iterations; ++i) s.clock->advance(Nanoseconds((*s.calls)++ < 4 ? 500 : 100));
-  }};
-  const auto result = pace::timing::warm_up(clock, operation, 0, short_samples());
+  struct Cooling final : pace::timing::Subject {
+    explicit Cooling(FakeClock& by) : clock(by) {}
+    FakeClock& clock;
+    std::int64_t calls = 0;
+    void run(std::size_t /*operands*/, std::int64_t iterations) override {
+      for (std::int64_t i = 0; i < iterations; ++i) clock.advance(Nanoseconds(calls++ < 4 ? 500 : 100));
+    }
+  } subject(clock);
+  const auto result = pace::timing::warm_up(clock, subject, 0, short_samples());
   CHECK(result.settled);
   CHECK(result.estimate == Nanoseconds(100));
-  CHECK(result.iterations == calls);
-  CHECK(calls == 31);
+  CHECK(result.iterations == subject.calls);
+  CHECK(subject.calls == 31);
 }
 
 TEST_CASE("the estimate is that of the fastest block, not of the last") {

@@ -18,6 +18,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/gate/count_expectation.hpp"
 #include "pace/gate/expectation.hpp"
+#include "pace/gate/panel.hpp"
 #include "pace/timing/clock.hpp"
 
 namespace pace::detail {
@@ -33,8 +34,8 @@ struct Planned {
   std::string name;
   bool is_baseline = false;
   /// Null if refused.
-  MakeImplementation make;
-  std::string refusal;
+  MakeImplementation make = {};
+  std::string refusal = {};
   /// How an earlier process of this run has seen one that was refused end, if it has.
   Outcome outcome = Outcome::refused;
 };

@@ -71,7 +71,7 @@ class ProfilerClock final : public timing::Clock {
 
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
   /// CUPTI's time stamps step by 32 ns on the H200.
-  [[nodiscard]] Nanoseconds resolution() const override { return Nanoseconds(32); }
+  [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(32); }
   [[nodiscard]] std::string name() const override { return options_.cold ? "profiler, cold" : "profiler"; }
 
  private:

@@ -25,9 +25,6 @@ class ModeClock;
 /// One virtual call a sample. What only some clocks can do has a default that does nothing.
 class Clock {
  public:
-  Clock() = default;
-  Clock(const Clock&) = delete;
-  Clock& operator=(const Clock&) = delete;
   virtual ~Clock() = default;
 
   /// Runs `body` once. Returns how long that took on the device that this clock watches.
@@ -61,6 +58,10 @@ class Clock {
   [[nodiscard]] virtual ModeClock* modes() { return nullptr; }
 
  protected:
+  Clock() = default;
+  Clock(const Clock&) = default;
+  Clock& operator=(const Clock&) = default;
+
   /// A sample by time(), or by laps where iterations have phases.
   Nanoseconds sample_plainly(Subject& subject, std::size_t operands, std::int64_t iterations);
 

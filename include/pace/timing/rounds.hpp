@@ -18,7 +18,7 @@ namespace pace::timing {
 struct Rounds {
   /// samples[implementation][round]: time per iteration. Where these have phases, theirs follow those of the whole:
   /// samples[(1 + phase) * implementations + implementation][round].
-  std::vector<std::vector<Nanoseconds>> samples;
+  std::vector<std::vector<Nanoseconds>> samples = {};
   std::size_t rounds = 0;
   StopReason stop_reason = StopReason::not_started;
   Nanoseconds elapsed{};

@@ -12,9 +12,6 @@ namespace pace::timing {
 /// One virtual call a sample, none an iteration.
 class Subject {
  public:
-  Subject() = default;
-  Subject(const Subject&) = delete;
-  Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
 
   /// Timed: `iterations` calls of the user's code on operand set `operands`.
@@ -42,6 +39,11 @@ class Subject {
 
   /// Runs with equal identities are the same code, of which a clock keeps one graph.
   [[nodiscard]] virtual const void* identity() const { return this; }
+
+ protected:
+  Subject() = default;
+  Subject(const Subject&) = default;
+  Subject& operator=(const Subject&) = default;
 };
 
 }  // namespace pace::timing

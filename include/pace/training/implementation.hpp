@@ -43,7 +43,7 @@ struct AnyTrainingStep {
 };
 
 template <class... Operands>
-[[nodiscard]] AnyTrainingStep any_step(const TrainingStep<Operands...>& step) {
+[[nodiscard]] AnyTrainingStep any_step(const std::type_identity_t<TrainingStep<Operands...>>& step) {
   return {.forward = [forward = step.forward](OperandSet& operands) {
             return std::apply(forward, static_cast<TypedOperands<Operands...>&>(operands).values);
           },

@@ -37,16 +37,14 @@ using testing::on_gpu;
 namespace {
 
 template <class F>
-struct Calls {
+struct Calls final : timing::Subject {
+  explicit Calls(F called) : call(std::move(called)) {}
   F call;
   int prepared = 0;
-  pace::timing::Operation operation() {
-    return {this,
-            [](void* state, std::size_t, std::int64_t n) {
-              for (std::int64_t i = 0; i < n; ++i) static_cast<Calls*>(state)->call();
-            },
-            [](void* state, std::size_t) { ++static_cast<Calls*>(state)->prepared; }};
+  void run(std::size_t /*operands*/, std::int64_t n) override {
+    for (std::int64_t i = 0; i < n; ++i) call();
   }
+  void prepare(std::size_t /*operands*/) override { ++prepared; }
 };
 
 }  // namespace
