@@ -18,7 +18,6 @@
 #include "pace/core/run_context.hpp"
 #include "pace/gate/count_expectation.hpp"
 #include "pace/gate/expectation.hpp"
-#include "pace/gate/panel.hpp"
 #include "pace/timing/clock.hpp"
 
 namespace pace::detail {

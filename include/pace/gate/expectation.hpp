@@ -177,4 +177,15 @@ class WithinBudget : public Expectation {
   }
 };
 
+namespace gate {
+
+/// An expectation, and the candidate that it was stated for; empty: every candidate. `phase`: of each iteration, empty:
+/// the whole.
+struct Stated {
+  std::string candidate;
+  Expectation expectation;
+  std::string phase = {};
+};
+
+}  // namespace gate
 }  // namespace pace

@@ -22,14 +22,6 @@
 
 namespace pace::gate {
 
-/// An expectation, and the candidate that it was stated for; empty: every candidate. `phase`: of each iteration, empty:
-/// the whole.
-struct Stated {
-  std::string candidate;
-  Expectation expectation;
-  std::string phase = {};
-};
-
 /// Rates at which `count` demands are judged so that wrong verdicts of either kind have the given probability for all
 /// together: Holm's procedure, on each side. Demands with a rate of their own stand outside. `demand(i)` gives a
 /// Demand, `p_above(i)` and `p_below(i)` its p-values. No allocation.
