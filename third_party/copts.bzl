@@ -9,3 +9,6 @@ LANGUAGE = ["-std=c++20", "--param=ggc-min-heapsize=1048576"]
 SURROUNDINGS_ANYWHERE = LANGUAGE + ["-O1"]
 
 SURROUNDINGS = SURROUNDINGS_ANYWHERE + ["-Wall", "-Wextra", "-Werror"]
+
+# What the library compiles once: it calls the measured code, but is no part of it.
+COMPILED = LANGUAGE + ["-O2"]

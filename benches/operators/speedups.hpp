@@ -5,12 +5,12 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::benches::operators {
 
@@ -25,7 +25,7 @@ namespace detail {
 
 /// As NumPy and torch.quantile compute it. stats::quantile is the same but for rounding: they interpolate from the
 /// nearer neighbour, which the last digit of a number that is printed in full shows. `sorted` holds one value at least.
-[[nodiscard]] inline double interpolated(View<double> sorted, double q) {
+[[nodiscard]] inline double interpolated(std::span<const double> sorted, double q) {
   const double rank = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(rank);
   const double fraction = rank - static_cast<double>(below);

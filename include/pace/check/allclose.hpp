@@ -13,7 +13,6 @@
 #include "pace/check/chunks.hpp"
 #include "pace/check/on_device.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -184,8 +183,7 @@ template <class Element, class Compare>
 /// exact integers for integers, by modulus for finite complex numbers). An infinity is close only to the same
 /// infinity, a NaN to nothing, or with `equal_nan` to a NaN, whatever the tolerances. The types may differ; the shapes
 /// may not (Error). Sparse tensors are expanded. Memory beside the tensors: some MiB, on a GPU some hundred.
-template <class Tensor = at::Tensor>
-[[nodiscard]] Closeness allclose(const Later<Tensor>& expected, const Later<Tensor>& actual, double rtol, double atol,
+[[nodiscard]] inline Closeness allclose(const at::Tensor& expected, const at::Tensor& actual, double rtol, double atol,
                                  bool equal_nan) {
   const c10::NoGradGuard no_grad;
   const auto e = detail::strided(expected), a = detail::strided(actual);

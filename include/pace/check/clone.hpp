@@ -9,7 +9,6 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/restore.hpp"
-#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -103,8 +102,7 @@ class Clones {
 /// A copy of a whole structure, every tensor as by clone_input. A tensor that occurs twice occurs twice in the copy,
 /// and tensors that overlap in memory overlap in the copy; what is not a tensor, list, tuple or dict is shared. A named
 /// tuple loses its names.
-template <class Value = c10::IValue>
-[[nodiscard]] c10::IValue clone_ivalue(const Later<Value>& value) {
+[[nodiscard]] inline c10::IValue clone_ivalue(const c10::IValue& value) {
   const c10::NoGradGuard no_grad;
   return detail::with_clones(value, detail::Clones(value));
 }

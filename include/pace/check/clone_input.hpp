@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "pace/check/raw_memory.hpp"
-#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -79,8 +78,7 @@ void copy_autograd(const auto& tensor, at::Tensor& clone, const CloneOne& clone_
 /// A copy of `tensor` with its sizes, strides (overlapping and gapped ones too), dtype and device, and its address
 /// modulo 64. Leaf tensors keep requires_grad and a copy of their gradient; others come back detached. The gaps of a
 /// strided view are copied with it, so the copy takes the view's whole extent. Sparse tensors are cloned as they are.
-template <class Tensor = at::Tensor>
-[[nodiscard]] at::Tensor clone_input(const Later<Tensor>& tensor) {
+[[nodiscard]] inline at::Tensor clone_input(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   const c10::NoGradGuard no_grad;
   auto clone = detail::is_plain(tensor)

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/later.hpp"
 
 namespace pace {
 
@@ -188,8 +187,7 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   }
 }
 
-template <class Value = c10::IValue>
-[[nodiscard]] std::vector<at::Tensor> tensors_of(const Later<Value>& value) {
+[[nodiscard]] inline std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
   std::vector<at::Tensor> tensors;
   for_each_tensor(value, [&](const auto& tensor) { tensors.push_back(tensor); });
   return tensors;

@@ -13,7 +13,6 @@
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
-#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -170,9 +169,8 @@ class OutputMatcher {
 ///   output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.000124)
 /// Throws Error for options that make no sense, and for Method::float64_reference without a reference of the same
 /// structure; the reference is looked at by no other method.
-template <class Value = c10::IValue>
-[[nodiscard]] Match outputs_match(const Later<Value>& expected, const Later<Value>& actual,
-                                  const CheckOptions& options = {}, const Later<Value>* float64_reference = nullptr) {
+[[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
+                                  const CheckOptions& options = {}, const c10::IValue* float64_reference = nullptr) {
   validate(options);
   if (options.method == CheckOptions::Method::none) return {};
   const bool by_reference = options.method == CheckOptions::Method::float64_reference;

@@ -3,13 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pace/check/allocator_hook.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison_pattern.hpp"
-#include "pace/core/later.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::check {
 
@@ -34,8 +33,7 @@ class PoisonedAllocations {
 /// Leaves poison in the memory that the next allocations will probably get: for every tensor in `like` a block of
 /// the same size on the same device is allocated, poisoned and freed. A hint, since no allocator promises to reuse
 /// (glibc returns large blocks to the system, and then the next one is zero). Costs about one write of that memory.
-template <class Value = c10::IValue>
-void poison_free_memory(const Later<Value>& like) {
+inline void poison_free_memory(const c10::IValue& like) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> blocks;  // all at once, or they would be one block again and again
   for_each_tensor(like, [&](const auto& tensor) {
@@ -52,7 +50,7 @@ struct FreeBlock {
 };
 
 /// The same for memory of known sizes, when there is no tensor to go by.
-inline void poison_free_memory(View<FreeBlock> free_blocks) {
+inline void poison_free_memory(std::span<const FreeBlock> free_blocks) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> blocks;
   for (const auto& [bytes, device] : free_blocks) poison_(blocks.emplace_back(detail::empty_bytes(bytes, device)));

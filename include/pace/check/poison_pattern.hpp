@@ -8,7 +8,6 @@
 
 #include "pace/check/chunks.hpp"
 #include "pace/check/raw_memory.hpp"
-#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -62,8 +61,7 @@ inline void poison_memory(void* data, std::size_t bytes) {
 /// Overwrites every element of `tensor` with poison, on any device, without changing its address, its autograd
 /// history or its version. Only its own elements: the gaps of a strided view belong to other tensors. Nothing happens
 /// to tensors without plain memory (sparse, undefined, meta, empty).
-template <class Tensor = at::Tensor>
-void poison_(Later<Tensor>& tensor) {
+inline void poison_(at::Tensor& tensor) {
   if (!detail::has_plain_memory(tensor)) return;
   const c10::NoGradGuard no_grad;
   if (tensor.is_cpu() && tensor.is_non_overlapping_and_dense()) {

@@ -10,7 +10,6 @@
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
-#include "pace/core/later.hpp"
 
 namespace pace::check {
 
@@ -18,8 +17,7 @@ namespace pace::check {
 /// version does not advance (a graph that saved it stays usable); a sparse tensor gets new indices and values instead.
 /// Works for overlapping strides; the gaps of a view are not touched. A leaf's gradient gets the pristine one's
 /// values, or goes if there was none. Throws Error if `to` has another shape, stride, dtype or layout than `from`.
-template <class Tensor = at::Tensor>
-void restore_tensor(const Later<Tensor>& from, const Later<Tensor>& to) {
+inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
   if (!from.defined() && !to.defined()) return;
   if (!from.defined() || !to.defined()) throw Error("restore: one of the two tensors is undefined");
   if (from.is_same(to)) return;
@@ -50,8 +48,7 @@ void restore_tensor(const Later<Tensor>& from, const Later<Tensor>& to) {
 
 /// restore_tensor for every tensor of two values of one structure, such as a value and its clone_ivalue. What is not
 /// a tensor stays as it is. Throws Error if the structures differ.
-template <class Value = c10::IValue>
-void restore(const Later<Value>& from, const Later<Value>& to) {
+inline void restore(const c10::IValue& from, const c10::IValue& to) {
   const auto tensors = tensors_of(from), targets = tensors_of(to);
   if (tensors.size() != targets.size()) {
     throw Error("restore: expected " + std::to_string(tensors.size()) + " tensors, found " +

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/later.hpp"
 
 namespace pace::check::detail {
 
@@ -111,8 +110,7 @@ template <class Real>
 }
 
 /// `tensor`, `list`, `int`, `none`, ...: what kind of value this is. An undefined tensor is `none`.
-template <class Value = c10::IValue>
-[[nodiscard]] std::string kind_text(const Later<Value>& value) {
+[[nodiscard]] inline std::string kind_text(const c10::IValue& value) {
   if (value.isTensor()) return value.toTensor().defined() ? "tensor" : "none";
   if (value.isNone()) return "none";
   if (value.isTuple()) return "tuple";
@@ -128,8 +126,7 @@ template <class Value = c10::IValue>
 }
 
 /// A value that is neither tensor nor container, as it would be typed: 3, 0.5, true, "text", None, cpu.
-template <class Value = c10::IValue>
-[[nodiscard]] std::string scalar_text(const Later<Value>& value) {
+[[nodiscard]] inline std::string scalar_text(const c10::IValue& value) {
   if (value.isNone()) return "None";
   if (value.isBool()) return value.toBool() ? "true" : "false";
   if (value.isInt()) return std::to_string(value.toInt());

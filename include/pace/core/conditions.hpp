@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/core/later.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace {
@@ -95,8 +94,7 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 /// more than `share` of the time, and in those of all other sides together for less. Work of other processes falls on all
 /// sides alike, except that a side with more threads meets more of it; so the result is empty where the time of other
 /// processes accounts for half of the waiting. `baseline` is the position of the baseline, which is never among them.
-template <class Seen = Conditions>
-[[nodiscard]] std::vector<std::size_t> sides_that_disturb(const Later<Seen>& conditions, std::size_t baseline,
+[[nodiscard]] inline std::vector<std::size_t> sides_that_disturb(const Conditions& conditions, std::size_t baseline,
                                                           double share) {
   std::vector<std::size_t> own;
   Nanoseconds waited{}, rest_waited{}, rest_sampled{};
@@ -118,8 +116,7 @@ template <class Seen = Conditions>
 
 /// What of `conditions` speaks against the figures. `share` is the most that steal, waiting and throttling may each
 /// take (see Options::disturbance). `charged`: implementations made the thread wait themselves, and the others did not.
-template <class Seen = Conditions>
-[[nodiscard]] std::vector<std::string> find_disturbances(const Later<Seen>& conditions, Nanoseconds elapsed,
+[[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
                                                          double share, bool charged = false) {
   std::vector<std::string> found;
   const auto beyond = [&](const std::optional<double>& value, double limit, const char* what, const char* who) {

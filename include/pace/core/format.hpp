@@ -2,18 +2,18 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
-#include "pace/core/math.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace {
 
 /// `value` with `digits` significant digits, never in exponent notation: 0.00123, 12.3, 4560.
 [[nodiscard]] inline std::string format_significant(double value, int digits = 3) {
-  if (!math::isfinite(value)) return math::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-  const int magnitude = value == 0 ? 0 : static_cast<int>(math::floor(math::log10(math::abs(value))));
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
   const int decimals = magnitude >= digits ? 0 : digits - 1 - magnitude;
   std::array<char, 400> text;
   const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals < 0 ? 0 : decimals, value);
@@ -22,7 +22,7 @@ namespace pace {
 
 /// `value` with `decimals` digits after the point, as printf has it, but that NaN has no sign.
 [[nodiscard]] inline std::string format_fixed(double value, int decimals) {
-  if (math::isnan(value)) return "nan";
+  if (std::isnan(value)) return "nan";
   std::array<char, 400> text;  // the largest double has 309 digits before the point
   const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
   return {text.data(), static_cast<std::size_t>(length)};
@@ -36,7 +36,7 @@ struct TimeUnit {
 
 /// The largest of ns, us, ms, s in which `time` is at least 1.
 [[nodiscard]] inline TimeUnit unit_for(Nanoseconds time) {
-  const double magnitude = math::abs(time.count());
+  const double magnitude = std::abs(time.count());
   if (magnitude < 1e3) return {"ns", 1};
   if (magnitude < 1e6) return {"us", 1e3};
   if (magnitude < 1e9) return {"ms", 1e6};

@@ -1,12 +1,12 @@
 // How much memory is left on this machine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <optional>
 
-#include "pace/core/algorithm.hpp"
 
 namespace pace {
 

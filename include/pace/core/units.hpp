@@ -1,12 +1,7 @@
 // Units: time as a type of its own, and intervals around an estimate.
 #pragma once
 
-// Durations alone: all of <chrono> would be half of what a Torch-free header of pace costs to compile.
-#if __has_include(<bits/chrono.h>)
-#include <bits/chrono.h>
-#else
 #include <chrono>
-#endif
 
 namespace pace {
 

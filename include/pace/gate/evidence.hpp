@@ -1,18 +1,17 @@
 // Evidence: what the figures of one implementation say about one demand.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "pace/core/algorithm.hpp"
-#include "pace/core/later.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
-#include "pace/core/view.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/stats/betting.hpp"
 #include "pace/stats/cycle.hpp"
@@ -36,7 +35,7 @@ inline constexpr Nanoseconds slow_side = std::chrono::milliseconds(100);
 /// time per iteration (ln of nanoseconds, mean over `rounds` samples), `log_ratio` the observation.
 [[nodiscard]] inline Nanoseconds longer_side(double log_time, double log_ratio, std::size_t rounds,
                                              std::int64_t iterations) {
-  return Nanoseconds(math::exp(log_time + std::max(log_ratio, 0.0)) * static_cast<double>(rounds) *
+  return Nanoseconds(std::exp(log_time + std::max(log_ratio, 0.0)) * static_cast<double>(rounds) *
                      static_cast<double>(iterations));
 }
 
@@ -56,9 +55,8 @@ struct Evidence {
 
 /// The observations that `demand` is about, in the order of cycles. `reference` is the row of the implementation that
 /// the demand names, where that is not the baseline.
-template <class Row = ImplementationResult>
-[[nodiscard]] std::vector<double> observe(const Demand& demand, const Later<Row>& row,
-                                          const Later<Row>* reference = nullptr) {
+[[nodiscard]] inline std::vector<double> observe(const Demand& demand, const ImplementationResult& row,
+                                          const ImplementationResult* reference = nullptr) {
   const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
   if (demand.quantity == Quantity::speedup)
     return reference == nullptr ? row.log_ratios : stats::paired_log_ratios(reference->samples, row.samples, cycle);
@@ -69,8 +67,7 @@ template <class Row = ImplementationResult>
 
 /// What the longer side of each observation was timed for (see longer_side); empty where that is not known, and for
 /// times, which are compared with nothing.
-template <class Row = ImplementationResult>
-[[nodiscard]] std::vector<Nanoseconds> longer_sides(const Demand& demand, const Later<Row>& row,
+[[nodiscard]] inline std::vector<Nanoseconds> longer_sides(const Demand& demand, const ImplementationResult& row,
                                                     const std::vector<double>& observations) {
   const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
   if (demand.quantity != Quantity::speedup || row.context.iterations <= 0) return {};
@@ -85,7 +82,7 @@ template <class Row = ImplementationResult>
 
 /// A pure function of the numbers, in the order in which they were observed. `sides`: as longer_sides() has them; empty:
 /// not known, so that no observation is slow.
-[[nodiscard]] Evidence weigh(View<double> observations, const auto& demand, View<Nanoseconds> sides = {}) {
+[[nodiscard]] Evidence weigh(std::span<const double> observations, const auto& demand, std::span<const Nanoseconds> sides = {}) {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
@@ -103,7 +100,7 @@ template <class Row = ImplementationResult>
     // Of so few, the standard deviation that the test itself goes by.
     evidence.centre = mean;
     if (observations.size() > 1)
-      evidence.deviation = math::sqrt(squares / static_cast<double>(observations.size() - 1));
+      evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
     evidence.p_above = test.p_above();
     evidence.p_below = test.p_below();
   } else if (demand.method == Method::fixed_size) {
@@ -133,7 +130,7 @@ template <class Row = ImplementationResult>
 
 /// Thresholds that the same evidence would neither have passed nor failed at these levels, so that the verdict can be
 /// read off the interval. Infinite ends where there are too few observations.
-[[nodiscard]] Interval<double> undecided_thresholds(View<double> observations, const auto& demand, double pass_level,
+[[nodiscard]] Interval<double> undecided_thresholds(std::span<const double> observations, const auto& demand, double pass_level,
                                                     double fail_level) {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
   if (demand.method == Method::sequential) {

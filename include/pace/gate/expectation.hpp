@@ -1,19 +1,18 @@
 // Expectations: what a gate demands of one implementation. Judged on proof, never on a point estimate.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pace/core/config.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/judgement_hook.hpp"
-#include "pace/core/later.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
-#include "pace/gate/judge.hpp"
 #include "pace/gate/matcher.hpp"
 
 namespace pace {
@@ -91,24 +90,15 @@ class Expectation : public gate::Matchable<Expectation> {
   /// The verdict on what several processes found, one number each, such as the median of its log ratios in the order
   /// in which they ended. `row` gives the name and the error rates. For margins as small as what differs from process
   /// to process, which no number of rounds in one of them shows.
-  template <class Row = ImplementationResult>
-  [[nodiscard]] Judgement judge_replicates(const Later<Row>& row, const std::vector<double>& centres) const {
-    auto demand = demand_.with(row.context.allowance);
-    demand.method = gate::Method::replicates;
-    return gate::judge_observations(demand, row.name, row.context, centres, gate::weigh(centres, demand),
-                                    {row.context.alpha, row.context.beta});
-  }
+  [[nodiscard]] Judgement judge_replicates(const ImplementationResult& row, const std::vector<double>& centres) const;
 
   [[nodiscard]] std::string describe() const { return demand_.describe(); }
-  template <class Row = ImplementationResult>
-  [[nodiscard]] Judgement judge(const Later<Row>& row) const {
-    return gate::judge_row(demand_.with(row.context.allowance), row, nullptr, {row.context.alpha, row.context.beta});
-  }
+  [[nodiscard]] Judgement judge(const ImplementationResult& row) const;
   [[nodiscard]] const gate::Demand& demand() const { return demand_; }
 
  protected:
   [[nodiscard]] static double factor(double factor, const char* who, const char* example) {
-    if (!(factor > 0 && math::isfinite(factor)))
+    if (!(factor > 0 && std::isfinite(factor)))
       throw Error(std::string(who) + ": the factor must be above 0, such as " + example);
     return factor;
   }
@@ -127,7 +117,7 @@ class SpeedupAtLeast : public Expectation {
  public:
   /// Throws Error unless factor > 0.
   explicit SpeedupAtLeast(double factor)
-      : Expectation({.threshold = math::log(Expectation::factor(factor, "SpeedupAtLeast", "1.20")), .limit = factor}) {}
+      : Expectation({.threshold = std::log(Expectation::factor(factor, "SpeedupAtLeast", "1.20")), .limit = factor}) {}
 };
 
 /// A guard: the implementation takes at most `factor` times as long as the baseline. Fails only when the contrary is
@@ -138,7 +128,7 @@ class NoSlowerThan : public Expectation {
   /// Throws Error unless factor > 0.
   explicit NoSlowerThan(double factor)
       : Expectation({.burden = gate::Burden::guard,
-                     .threshold = -math::log(Expectation::factor(factor, "NoSlowerThan", "1.02")),
+                     .threshold = -std::log(Expectation::factor(factor, "NoSlowerThan", "1.02")),
                      .limit = factor}) {}
 };
 
@@ -148,7 +138,7 @@ class FasterThan : public Expectation {
  public:
   /// Throws Error if the name is empty or factor is not above 0.
   explicit FasterThan(std::string name, double factor = 1)
-      : Expectation({.threshold = math::log(Expectation::factor(factor, "FasterThan", "1.05")),
+      : Expectation({.threshold = std::log(Expectation::factor(factor, "FasterThan", "1.05")),
                      .limit = factor,
                      .reference = named(std::move(name))}) {}
 
@@ -167,12 +157,12 @@ class WithinBudget : public Expectation {
   /// Throws Error unless time > 0.
   explicit WithinBudget(Nanoseconds time)
       : Expectation({.quantity = gate::Quantity::time,
-                     .threshold = -math::log(above_zero(time)),
+                     .threshold = -std::log(above_zero(time)),
                      .limit = time.count()}) {}
 
  private:
   [[nodiscard]] static double above_zero(Nanoseconds time) {
-    if (!(time.count() > 0 && math::isfinite(time.count()))) throw Error("WithinBudget: the time must be above 0");
+    if (!(time.count() > 0 && std::isfinite(time.count()))) throw Error("WithinBudget: the time must be above 0");
     return time.count();
   }
 };
@@ -189,3 +179,7 @@ struct Stated {
 
 }  // namespace gate
 }  // namespace pace
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/gate/expectation-inl.hpp"
+#endif

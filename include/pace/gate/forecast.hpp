@@ -1,13 +1,13 @@
 // Forecast: how much longer an open question would have to be measured.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numbers>
 #include <string>
 
-#include "pace/core/algorithm.hpp"
 #include "pace/core/format.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/gate/demand.hpp"
@@ -32,18 +32,18 @@ struct Forecast {
   const double so_far = static_cast<double>(evidence.observations), base = std::max(so_far, 12.0);
   const bool by_sign = demand.assumption() == stats::Assumption::median || demand.method == Method::fixed_size;
   // The sign of an observation is worth 2/pi of a normal one.
-  const double deviation = evidence.deviation * (by_sign ? math::sqrt(std::numbers::pi / 2) : 1);
+  const double deviation = evidence.deviation * (by_sign ? std::sqrt(std::numbers::pi / 2) : 1);
   const double needed = demand.method == Method::replicates
                             ? stats::replicates_to_reject(effect, deviation, level)
                             : std::max(stats::observations_to_reject(effect, deviation, level),
                                        static_cast<double>(fewest_for_verdict(level)));
   // It may have been unlucky so far: the evidence that is missing must come at the same rate.
   const double p_value = effect > 0 ? evidence.p_above : evidence.p_below;
-  const double missing = needed * std::clamp(math::log(p_value / level) / math::log(1 / level), 0.05, 1.0);
+  const double missing = needed * std::clamp(std::log(p_value / level) / std::log(1 / level), 0.05, 1.0);
   Forecast result;
-  result.more = math::ceil(std::max(needed - so_far, missing));
+  result.more = std::ceil(std::max(needed - so_far, missing));
   result.hopeless = !(needed <= 100 * base);
-  result.within_reach = math::expm1(stats::effect_within_reach(10 * base, deviation, level));
+  result.within_reach = std::expm1(stats::effect_within_reach(10 * base, deviation, level));
   return result;
 }
 
@@ -57,8 +57,8 @@ struct Forecast {
            format_significant(100 * forecast.within_reach, 2) + " %";
   // Rounded up to two digits; the rest would be pretence.
   const auto whole = [](double value) {
-    const double unit = math::pow(10.0, std::max(0.0, math::floor(math::log10(std::max(value, 1.0))) - 1));
-    return std::to_string(static_cast<long long>(math::ceil(value / unit) * unit));
+    const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::max(value, 1.0))) - 1));
+    return std::to_string(static_cast<long long>(std::ceil(value / unit) * unit));
   };
   const std::string start = "At today's noise, about ";
   if (by_process) return start + whole(forecast.more) + " more processes would settle it";

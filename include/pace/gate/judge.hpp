@@ -1,13 +1,12 @@
 // Judge: from the figures of one implementation to a verdict, with the reason in words.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "pace/core/format.hpp"
-#include "pace/core/later.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
@@ -17,8 +16,7 @@
 namespace pace::gate {
 
 /// Whether the judgement needs no figures, since nothing was measured, so nothing can be said; then it is `judgement`.
-template <class Row = ImplementationResult>
-[[nodiscard]] bool judge_without_figures(const Demand& demand, const Later<Row>& row, const Later<Row>* reference,
+[[nodiscard]] inline bool judge_without_figures(const Demand& demand, const ImplementationResult& row, const ImplementationResult* reference,
                                          Judgement& judgement) {
   judgement = {.expectation = demand.describe()};
   const std::string own = '\'' + row.name + '\'';
@@ -85,27 +83,27 @@ struct Figures {
 
 [[nodiscard]] Figures figures_of(const auto& demand, double centre, const Interval<double>& interval) {
   Figures figures;
-  figures.bounded = math::isfinite(interval.low) && math::isfinite(interval.high);
+  figures.bounded = std::isfinite(interval.low) && std::isfinite(interval.high);
   if (demand.quantity == Quantity::time) {
-    figures.centre = "takes " + format_time(Nanoseconds(math::exp(-centre)));
+    figures.centre = "takes " + format_time(Nanoseconds(std::exp(-centre)));
     figures.interval = format_interval(Interval<Nanoseconds>{
-        Nanoseconds(math::exp(-interval.high)), Nanoseconds(math::exp(-interval.low)), interval.confidence});
+        Nanoseconds(std::exp(-interval.high)), Nanoseconds(std::exp(-interval.low)), interval.confidence});
     return figures;
   }
   const bool guard = demand.burden == Burden::guard;
-  const double low = math::exp(guard ? -interval.high : interval.low);
-  const double high = math::exp(guard ? -interval.low : interval.high);
+  const double low = std::exp(guard ? -interval.high : interval.low);
+  const double high = std::exp(guard ? -interval.low : interval.high);
   // As many digits as it takes to tell the ends from the limit, and from each other.
   int digits = 3;
   const auto text = [&](double factor) { return format_significant(factor, digits) + 'x'; };
   const auto alike = [&](double one, double other) {
-    return math::abs(one - other) > 1e-5 * other && text(one) == text(other);
+    return std::abs(one - other) > 1e-5 * other && text(one) == text(other);
   };
   while (figures.bounded && digits < 6 && (alike(low, high) || alike(low, demand.limit) || alike(high, demand.limit)))
     ++digits;
   figures.interval = '[' + text(low) + ", " + text(high) + ']';
-  figures.centre = guard ? "takes " + text(math::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
-                         : "is " + text(math::exp(centre)) + " as fast as " + demand.reference_text();
+  figures.centre = guard ? "takes " + text(std::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
+                         : "is " + text(std::exp(centre)) + " as fast as " + demand.reference_text();
   return figures;
 }
 
@@ -190,12 +188,12 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   std::optional<Interval<double>> interval;
   double centre = 0;
   if (time && row.time && row.time->interval) {
-    centre = -math::log(row.time->median.count());
-    interval.emplace() = {-math::log(row.time->interval->high.count()), -math::log(row.time->interval->low.count()),
+    centre = -std::log(row.time->median.count());
+    interval.emplace() = {-std::log(row.time->interval->high.count()), -std::log(row.time->interval->low.count()),
                 row.time->interval->confidence};
   } else if (!time && row.speedup && row.speedup->interval) {
-    centre = math::log(row.speedup->median);
-    interval.emplace() = {math::log(row.speedup->interval->low), math::log(row.speedup->interval->high),
+    centre = std::log(row.speedup->median);
+    interval.emplace() = {std::log(row.speedup->interval->low), std::log(row.speedup->interval->high),
                 row.speedup->interval->confidence};
   }
   if (!interval) {
@@ -262,8 +260,7 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
 
 /// The same from a row of a result. `reference` is the row of the implementation that the demand names, where it is not
 /// the baseline. A row that holds a summary but no samples is judged on the summary's interval.
-template <class Row = ImplementationResult>
-[[nodiscard]] Judgement judge_row(const Demand& demand, const Later<Row>& row, const Later<Row>* reference,
+[[nodiscard]] inline Judgement judge_row(const Demand& demand, const ImplementationResult& row, const ImplementationResult* reference,
                                   const Rates& rates) {
   if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);

@@ -1,17 +1,16 @@
 // Panel: all demands of a comparison, watched cycle by cycle, and judged together in the end.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "pace/core/later.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
-#include "pace/core/view.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/expectation.hpp"
@@ -63,10 +62,10 @@ class PanelOf {
 
   /// `samples[i]` are times per iteration of implementation i, each of a sample of `iterations`; those of `rounds` rounds
   /// from `first` on are new.
-  void add_cycle(View<std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds,
+  void add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds,
                  std::int64_t iterations) {
     const auto cycle_of = [&](std::size_t i) {
-      return View<Nanoseconds>(samples[i]).subview(first, rounds);
+      return std::span<const Nanoseconds>(samples[i]).subspan(first, rounds);
     };
     for (auto& each : watched_) {
       if (each.demand.quantity == Quantity::time) {
@@ -75,7 +74,7 @@ class PanelOf {
       }
       const double ratio = stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own));
       // Where it is not as large as that, its length does not matter, which costs as many logarithms again.
-      const bool slow = math::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
+      const bool slow = std::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
                         longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
       each.test.add(ratio, slow);
     }
@@ -124,7 +123,7 @@ using Panel = PanelOf<stats::SequentialTest>;
 /// A panel for whatever was stated of one phase, or of the whole, for implementations that are timed: `timed` are their
 /// rows in `result`, in the order in which samples will be given, from position `first` on. What needs one that is not
 /// timed is left out, since no cycle can decide it.
-[[nodiscard]] Panel watch_all(const auto& result, View<std::size_t> timed, View<Stated> stated, const Rates& family,
+[[nodiscard]] Panel watch_all(const auto& result, std::span<const std::size_t> timed, std::span<const Stated> stated, const Rates& family,
                               const std::string& phase = {}, std::size_t first = 0) {
   Panel panel(family);
   const auto row = [&](std::size_t position) -> const ImplementationResult& {
@@ -156,8 +155,7 @@ using Panel = PanelOf<stats::SequentialTest>;
 
 /// Judges every row by what was stated for it in the result's phase, into ImplementationResult::judgements, with the error rates `family` for
 /// all verdicts of the result together. Rows without figures take no share of them, as they take none of a Panel's.
-template <class Outcomes = Result>
-void judge_all(Later<Outcomes>& result, View<Stated> stated, const Rates& family) {
+inline void judge_all(Result& result, std::span<const Stated> stated, const Rates& family) {
   /// A demand on a row with figures; its judgement, which stands at `place` in the row, waits for the others.
   struct Case {
     ImplementationResult* row;

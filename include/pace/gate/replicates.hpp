@@ -1,14 +1,14 @@
 // Replicates: what several processes found about the same gates, judged together.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "pace/core/algorithm.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
@@ -47,7 +47,7 @@ class Replicates {
     for (const auto& finding : findings) {
       const std::size_t i = index_of(finding);
       if (std::exchange(last_process_[i], processes_) == processes_) continue;
-      if (math::isfinite(finding.centre)) gates_[i].centres.push_back(finding.centre);
+      if (std::isfinite(finding.centre)) gates_[i].centres.push_back(finding.centre);
       judge(gates_[i]);
     }
   }
@@ -83,7 +83,7 @@ class Replicates {
   static void judge(ReplicatedGate& gate) {
     const auto& demanded = gate.first.demanded;
     Demand demand{.burden = demanded.guard ? Burden::guard : Burden::claim,
-                  .threshold = (demanded.guard ? -1 : 1) * math::log(demanded.limit),
+                  .threshold = (demanded.guard ? -1 : 1) * std::log(demanded.limit),
                   .limit = demanded.limit,
                   .when_undecided = demanded.closes_when_undecided ? WhenUndecided::close
                                     : demanded.guard               ? WhenUndecided::by_burden

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "pace/core/output_file.hpp"
-#include "pace/core/view.hpp"
 #include "pace/report/csv_row.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/sink.hpp"
@@ -47,7 +47,7 @@ class CsvSink final : public Sink {
  public:
   /// Opens the file, which begins with the header; what it held stays until the first result, or finish(). Throws Error.
   /// `earlier`: see JsonSink.
-  explicit CsvSink(std::string path, View<Result> earlier = {})
+  explicit CsvSink(std::string path, std::span<const Result> earlier = {})
       : file_(std::move(path), !earlier.empty()), keeps_earlier_(!earlier.empty()) {
     file_.begin_with(header());
     for (const auto& result : earlier) append(result);

@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "pace/core/output_file.hpp"
-#include "pace/core/view.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/sink.hpp"
 
@@ -216,7 +216,7 @@ class JsonSink final : public Sink {
   /// Opens the file. Its document has no results at first; what the file held stays until the first one, or finish().
   /// `more` are further keys of the document. Throws Error.
   JsonSink(std::string path, const Environment& environment, const Json& more = Json::object(),
-           View<Result> earlier = {})
+           std::span<const Result> earlier = {})
       : file_(std::move(path), !earlier.empty()), keeps_earlier_(!earlier.empty()) {
     std::string head = "{\n\"schema_version\": " + std::to_string(json_schema_version) +
                        ",\n\"environment\": " + text_of(to_json(environment));

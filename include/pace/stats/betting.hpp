@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
-#include "pace/core/math.hpp"
 
 namespace pace::stats {
 
@@ -45,7 +45,7 @@ class Wealth {
 
   /// `score` must not be NaN; beyond +-2, nothing is gained.
   void bet(double score) {
-    double odds = math::exp(-2 * smallest_stake * score);
+    double odds = std::exp(-2 * smallest_stake * score);
     double total = 0;
     for (auto& own : money_) {
       total += own *= 2 / (1 + odds);
@@ -54,10 +54,10 @@ class Wealth {
     // Before a thousand wins in a row overflow, or as many losses become too slow to compute with.
     if (total > 1e100 || total < 1e-100) {
       for (auto& own : money_) own /= total;
-      log_scale_ += math::log(total);
+      log_scale_ += std::log(total);
       total = 1;
     }
-    log_now_ = log_scale_ + math::log(total);
+    log_now_ = log_scale_ + std::log(total);
     if (log_now_ > log_most_) log_most_ = log_now_;
   }
 
@@ -66,7 +66,7 @@ class Wealth {
   /// ln of the most it ever was; at least 0, what it started with.
   [[nodiscard]] double log_most() const { return log_most_; }
   /// Holds at every moment: at most 1.
-  [[nodiscard]] double p_value() const { return math::exp(-log_most_); }
+  [[nodiscard]] double p_value() const { return std::exp(-log_most_); }
 
  private:
   std::array<double, players> money_{};

@@ -1,13 +1,13 @@
 // Exact interval of a median by order statistics: no assumption on the distribution but independence.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 #include "pace/core/error.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/units.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
@@ -21,22 +21,22 @@ namespace pace::stats {
   const double count = static_cast<double>(n);
   // ln P(X = 0); further terms by the recurrence P(X = i + 1) = P(X = i) (n - i) / (i + 1). In logarithms, since 2^-n
   // underflows from n = 1075 on.
-  double log_probability = -count * math::log(2.0);
+  double log_probability = -count * std::log(2.0);
   double cumulative = 0;
   std::size_t rank = 0;
   for (std::size_t i = 0; 2 * i < n; ++i) {
-    cumulative += math::exp(log_probability);
+    cumulative += std::exp(log_probability);
     if (cumulative > tail) break;
     rank = i + 1;
     const double index = static_cast<double>(i);
-    log_probability += math::log((count - index) / (index + 1));
+    log_probability += std::log((count - index) / (index + 1));
   }
   if (rank == 0) return std::nullopt;
   return rank;
 }
 
 /// Interval of the median of ascending `sorted` with at least the confidence asked for; none if there are too few.
-[[nodiscard]] inline std::optional<Interval<double>> median_interval(View<double> sorted,
+[[nodiscard]] inline std::optional<Interval<double>> median_interval(std::span<const double> sorted,
                                                                      double confidence) {
   const auto rank = median_interval_rank(sorted.size(), confidence);
   if (!rank) return std::nullopt;

@@ -1,10 +1,10 @@
 // Several intervals that shall hold, or verdicts that shall be right, all at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 
-#include "pace/core/algorithm.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
@@ -36,7 +36,7 @@ template <class CountAtMost>
   }
 }
 
-[[nodiscard]] inline double holm_level(View<double> p_values, double alpha) {
+[[nodiscard]] inline double holm_level(std::span<const double> p_values, double alpha) {
   return holm_level(p_values.size(), alpha, [&](double level) {
     std::size_t count = 0;
     for (const double p : p_values) count += p <= level;

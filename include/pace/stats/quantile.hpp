@@ -1,18 +1,18 @@
 // Quantiles of sorted samples.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <span>
 
 #include "pace/core/error.hpp"
-#include "pace/core/math.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
 /// Quantile `q` in [0, 1] of ascending `sorted`, by linear interpolation between the two nearest ranks: type 7 of
 /// Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996), and the default of NumPy and torch.quantile.
 /// Throws Error on an empty sample or q outside [0, 1].
-[[nodiscard]] inline double quantile(View<double> sorted, double q) {
+[[nodiscard]] inline double quantile(std::span<const double> sorted, double q) {
   if (sorted.empty()) throw Error("quantile: the sample is empty");
   if (!(q >= 0 && q <= 1)) throw Error("quantile: q must lie in [0, 1]");
   const double rank = q * static_cast<double>(sorted.size() - 1);
@@ -24,10 +24,10 @@ namespace pace::stats {
 }
 
 /// Mean of the two middle elements (the usual median). Throws Error on an empty sample.
-[[nodiscard]] inline double median(View<double> sorted) { return quantile(sorted, 0.5); }
+[[nodiscard]] inline double median(std::span<const double> sorted) { return quantile(sorted, 0.5); }
 
 /// The lower of the two middle elements: `torch.median`. Throws Error on an empty sample.
-[[nodiscard]] inline double median_lower(View<double> sorted) {
+[[nodiscard]] inline double median_lower(std::span<const double> sorted) {
   if (sorted.empty()) throw Error("median_lower: the sample is empty");
   return sorted[(sorted.size() - 1) / 2];
 }

@@ -1,11 +1,11 @@
 // RecentSpread: how much observations vary, known after each of them, whatever they vary about.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
-#include "pace/core/algorithm.hpp"
-#include "pace/core/math.hpp"
 
 namespace pace::stats {
 
@@ -19,7 +19,7 @@ class RecentSpread {
 
   void add(double observation) {
     if (count_++ > 0) {
-      const double difference = math::abs(observation - last_);
+      const double difference = std::abs(observation - last_);
       if (size_ == window) {
         double* oldest = std::lower_bound(sorted_.data(), sorted_.data() + size_, in_order_[next_]);
         std::copy(oldest + 1, sorted_.data() + size_, oldest);

@@ -1,15 +1,15 @@
 // ReplicateTest: is the centre above a threshold, judged by a few processes that each measured it once?
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <span>
 
-#include "pace/core/algorithm.hpp"
 #include "pace/core/error.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/units.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
@@ -20,12 +20,12 @@ namespace pace::stats {
 [[nodiscard]] inline double log_t_likelihood_ratio(double u, std::size_t n, double effect) {
   const double count = static_cast<double>(n), tilt = effect * u;
   const auto exponent = [&](double r) {
-    return (n > 1 ? (count - 1) * math::log(r) : 0) - r * r / 2 + tilt * r;
+    return (n > 1 ? (count - 1) * std::log(r) : 0) - r * r / 2 + tilt * r;
   };
   // ln of the integrand is concave: nine deviations below the peak, and as many units or an exponential tail of forty
   // deviations above it, hold all but 1e-16.
-  const double peak = (tilt + math::sqrt(tilt * tilt + 4 * (count - 1))) / 2;
-  const double deviation = n > 1 ? 1 / math::sqrt((count - 1) / (peak * peak) + 1) : 1;
+  const double peak = (tilt + std::sqrt(tilt * tilt + 4 * (count - 1))) / 2;
+  const double deviation = n > 1 ? 1 / std::sqrt((count - 1) / (peak * peak) + 1) : 1;
   const double top = peak > 0 ? exponent(peak) : 0;
   const double from = std::max(0.0, peak - 9 * deviation), to = peak + std::min(9.0, 40 * deviation);
   // Simpson's rule, with at least eight steps a deviation.
@@ -35,10 +35,10 @@ namespace pace::stats {
   for (int i = 0; i <= steps; ++i) {
     const double r = from + i * width;
     const double weight = i == 0 || i == steps ? 1 : i % 2 == 1 ? 4 : 2;
-    if (r > 0 || n == 1) sum += weight * math::exp(exponent(r) - top);
+    if (r > 0 || n == 1) sum += weight * std::exp(exponent(r) - top);
   }
-  const double log_without_effect = math::lgamma(count / 2) + (count / 2 - 1) * math::log(2.0);
-  return top + math::log(sum * width / 3) - count * effect * effect / 2 - log_without_effect;
+  const double log_without_effect = std::lgamma(count / 2) + (count / 2 - 1) * std::log(2.0);
+  return top + std::log(sum * width / 3) - count * effect * effect / 2 - log_without_effect;
 }
 
 /// A sequential one-sided t-test on replicates: one number per process, such as its median log ratio, so that what
@@ -63,7 +63,7 @@ class ReplicateTest {
   explicit ReplicateTest(double threshold) : threshold_(threshold) {}
 
   void add(double replicate) {
-    if (!math::isfinite(replicate)) return;
+    if (!std::isfinite(replicate)) return;
     const double deviation = replicate - threshold_;
     ++replicates_;
     sum_ += deviation;
@@ -74,19 +74,19 @@ class ReplicateTest {
 
   [[nodiscard]] std::size_t replicates() const { return replicates_; }
   /// P-values, at every moment, of "the mean is at or below the threshold" and of "at or above".
-  [[nodiscard]] double p_above() const { return math::exp(-log_most_above_); }
-  [[nodiscard]] double p_below() const { return math::exp(-log_most_below_); }
+  [[nodiscard]] double p_above() const { return std::exp(-log_most_above_); }
+  [[nodiscard]] double p_below() const { return std::exp(-log_most_below_); }
 
   /// ln of the evidence now that the mean lies above (`side` 1) or below (-1) the threshold.
   [[nodiscard]] double log_evidence(double side) const {
     if (!(squares_ > 0)) return 0;  // nothing seen, or nothing but the threshold itself
     std::array<double, effects.size()> logs{};
     for (std::size_t i = 0; i < effects.size(); ++i)
-      logs[i] = log_t_likelihood_ratio(side * sum_ / math::sqrt(squares_), replicates_, effects[i]);
+      logs[i] = log_t_likelihood_ratio(side * sum_ / std::sqrt(squares_), replicates_, effects[i]);
     const double top = *std::max_element(logs.begin(), logs.end());
     double sum = 0;
-    for (const double each : logs) sum += math::exp(each - top);
-    return top + math::log(sum / static_cast<double>(effects.size()));
+    for (const double each : logs) sum += std::exp(each - top);
+    return top + std::log(sum / static_cast<double>(effects.size()));
   }
 
  private:
@@ -98,14 +98,14 @@ class ReplicateTest {
 
 /// Thresholds that ReplicateTest has not rejected on either side; infinite ends while there are too few replicates. See
 /// confidence_sequence. Throws Error unless both alphas are above 0 and add up to less than 1.
-[[nodiscard]] inline Interval<double> replicate_interval(View<double> replicates, double alpha_low,
+[[nodiscard]] inline Interval<double> replicate_interval(std::span<const double> replicates, double alpha_low,
                                                          double alpha_high) {
   if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))
     throw Error("replicate_interval: both alphas must be above 0 and add up to less than 1");
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double least = infinity, most = -infinity;
   for (const double each : replicates) {
-    if (!math::isfinite(each)) continue;
+    if (!std::isfinite(each)) continue;
     least = std::min(least, each);
     most = std::max(most, each);
   }
@@ -116,7 +116,7 @@ class ReplicateTest {
     return (side > 0 ? test.p_above() : test.p_below()) <= alpha;
   };
   // From far enough away the replicates look alike, and evidence is as strong as so many can give.
-  const double far = 1000 * (most - least) + 1e-9 * (math::abs(least) + math::abs(most)) + 1e-12;
+  const double far = 1000 * (most - least) + 1e-9 * (std::abs(least) + std::abs(most)) + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - far : most + far, kept = side > 0 ? most : least;
     if (!rejected_at(rejected, side, alpha)) return -side * infinity;

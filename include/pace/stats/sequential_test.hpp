@@ -1,15 +1,15 @@
 // SequentialTest: is the centre above a threshold, below it, or can nobody tell yet?
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
-#include "pace/core/algorithm.hpp"
 #include "pace/core/error.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/units.hpp"
-#include "pace/core/view.hpp"
 #include "pace/stats/betting.hpp"
 #include "pace/stats/recent_spread.hpp"
 
@@ -91,7 +91,7 @@ class SequentialTest {
 
   /// What is not finite says nothing and is left out. `slow`: it took long enough for a LargeDeviationBet.
   void add(double observation, bool slow = false) {
-    if (!math::isfinite(observation)) return;
+    if (!std::isfinite(observation)) return;
     ++observations_;
     const double deviation = observation - threshold_, spread = spread_.value();
     above_.bet(score(deviation, spread, assumption_));
@@ -135,7 +135,7 @@ class SequentialTest {
 };
 
 /// Feeds all observations, in the order in which they were made.
-[[nodiscard]] inline SequentialTest sequential_test(View<double> observations, double threshold,
+[[nodiscard]] inline SequentialTest sequential_test(std::span<const double> observations, double threshold,
                                                     Assumption assumption = Assumption::symmetry) {
   SequentialTest test(threshold, assumption);
   for (const double observation : observations) test.add(observation);
@@ -145,7 +145,7 @@ class SequentialTest {
 namespace detail {
 
 /// Whether a test of "at or below `threshold`" ever rejected at `alpha`. `side` -1 turns everything upside down.
-[[nodiscard]] inline bool ever_rejected(View<double> observations, View<double> spreads, double threshold, double side,
+[[nodiscard]] inline bool ever_rejected(std::span<const double> observations, std::span<const double> spreads, double threshold, double side,
                                         double alpha, Assumption assumption) {
   Wealth wealth;
   for (std::size_t i = 0; i < observations.size(); ++i) {
@@ -163,7 +163,7 @@ namespace detail {
 /// centre that stays put, so it does not matter that the data decided when to stop: a confidence sequence (Darling and
 /// Robbins, 1967). Wealth falls as the threshold rises, so bisection finds the ends. Throws Error unless both alphas
 /// are above 0 and add up to less than 1.
-[[nodiscard]] inline Interval<double> confidence_sequence(View<double> observations, double alpha_low,
+[[nodiscard]] inline Interval<double> confidence_sequence(std::span<const double> observations, double alpha_low,
                                                           double alpha_high,
                                                           Assumption assumption = Assumption::symmetry) {
   if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))
@@ -175,7 +175,7 @@ namespace detail {
   spreads.reserve(observations.size());
   double least = infinity, most = -infinity, widest = 0;
   for (const double observation : observations) {
-    if (!math::isfinite(observation)) continue;
+    if (!std::isfinite(observation)) continue;
     known.push_back(observation);
     spreads.push_back(spread.value());
     widest = std::max(widest, spread.value());
@@ -184,7 +184,7 @@ namespace detail {
     spread.add(observation);
   }
   // Where every score is the largest that there is, there is no stronger evidence.
-  const double margin = 2 * largest_score * widest + math::abs(least) * 1e-9 + 1e-12;
+  const double margin = 2 * largest_score * widest + std::abs(least) * 1e-9 + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;
     const auto rejects = [&](double threshold) {

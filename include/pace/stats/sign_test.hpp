@@ -1,10 +1,10 @@
 // The sign test, for samples whose size was fixed before anybody looked.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <span>
 
-#include "pace/core/math.hpp"
-#include "pace/core/view.hpp"
 
 namespace pace::stats {
 
@@ -15,8 +15,8 @@ namespace pace::stats {
   // From the far end, where terms are smallest: ln C(n, i) - n ln 2.
   for (std::size_t i = n + 1; i-- > successes;) {
     const double index = static_cast<double>(i);
-    sum += math::exp(math::lgamma(count + 1) - math::lgamma(index + 1) - math::lgamma(count - index + 1) -
-                    count * math::log(2.0));
+    sum += std::exp(std::lgamma(count + 1) - std::lgamma(index + 1) - std::lgamma(count - index + 1) -
+                    count * std::log(2.0));
   }
   return sum < 1 ? sum : 1;
 }
@@ -28,10 +28,10 @@ struct SignTest {
 
 /// Exact for independent observations whatever their distribution (Conover, "Practical Nonparametric Statistics", 3.4),
 /// but only if their number did not depend on them. Not for a sample that grows until it looks good.
-[[nodiscard]] inline SignTest sign_test(View<double> observations, double threshold) {
+[[nodiscard]] inline SignTest sign_test(std::span<const double> observations, double threshold) {
   std::size_t above = 0, below = 0, all = 0;
   for (const double observation : observations) {
-    if (math::isnan(observation)) continue;
+    if (std::isnan(observation)) continue;
     ++all;
     above += observation > threshold;
     below += observation < threshold;

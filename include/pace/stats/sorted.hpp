@@ -1,9 +1,9 @@
 // Numbers in ascending order. The only std::sort of the library: each other one would be compiled anew in every test.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
-#include "pace/core/algorithm.hpp"
 
 namespace pace::stats {
 

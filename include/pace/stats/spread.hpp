@@ -1,11 +1,11 @@
 // Spread of a sample, robust against outliers.
 #pragma once
 
+#include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "pace/core/math.hpp"
-#include "pace/core/view.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"
 
@@ -13,11 +13,11 @@ namespace pace::stats {
 
 /// Median absolute deviation from the median of `ascending` numbers, times 1.4826 so that it estimates the standard
 /// deviation of normal data (Rousseeuw and Croux, 1993). Same unit as the sample. Throws Error on an empty sample.
-[[nodiscard]] inline double median_absolute_deviation(View<double> ascending) {
+[[nodiscard]] inline double median_absolute_deviation(std::span<const double> ascending) {
   const double centre = median(ascending);
   std::vector<double> deviations;
   deviations.reserve(ascending.size());
-  for (const double value : ascending) deviations.push_back(math::abs(value - centre));
+  for (const double value : ascending) deviations.push_back(std::abs(value - centre));
   return 1.4826 * median(sorted(std::move(deviations)));
 }
 

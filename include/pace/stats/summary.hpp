@@ -1,14 +1,14 @@
 // Summaries of the samples of one implementation, alone and paired with the baseline.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "pace/core/algorithm.hpp"
-#include "pace/core/math.hpp"
 #include "pace/core/result.hpp"
-#include "pace/core/view.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/quantile.hpp"
@@ -19,7 +19,7 @@
 namespace pace::stats {
 
 /// Quantiles, interval and spread of times per iteration. Throws Error on an empty sample.
-[[nodiscard]] inline TimeSummary summarize_times(View<Nanoseconds> samples, double confidence) {
+[[nodiscard]] inline TimeSummary summarize_times(std::span<const Nanoseconds> samples, double confidence) {
   std::vector<double> times;
   times.reserve(samples.size());
   for (const auto sample : samples) times.push_back(sample.count());
@@ -39,30 +39,30 @@ namespace pace::stats {
 }
 
 /// Speed-up from log ratios: quantiles 0.2, 0.5, 0.8 and the interval of the median. Throws Error on an empty sample.
-[[nodiscard]] inline SpeedupSummary summarize_speedup(View<double> log_ratios, double confidence) {
+[[nodiscard]] inline SpeedupSummary summarize_speedup(std::span<const double> log_ratios, double confidence) {
   const auto ascending = sorted({log_ratios.begin(), log_ratios.end()});
 
   SpeedupSummary summary;
   summary.observations = ascending.size();
   summary.ties = static_cast<std::size_t>(std::count(ascending.begin(), ascending.end(), 0.0));
-  summary.q20 = math::exp(quantile(ascending, 0.2));
-  summary.median = math::exp(median(ascending));
-  summary.q80 = math::exp(quantile(ascending, 0.8));
+  summary.q20 = std::exp(quantile(ascending, 0.2));
+  summary.median = std::exp(median(ascending));
+  summary.q80 = std::exp(quantile(ascending, 0.8));
   if (const auto interval = median_interval(ascending, confidence))
-    summary.interval.emplace() = {math::exp(interval->low), math::exp(interval->high), confidence};
+    summary.interval.emplace() = {std::exp(interval->low), std::exp(interval->high), confidence};
   return summary;
 }
 
 /// The same, with an interval that also holds if the data decided when to stop (see confidence_sequence); wider, and
 /// absent while there are too few observations for both its ends, or when the centre moved so much that none fits all.
-[[nodiscard]] inline SpeedupSummary summarize_watched_speedup(View<double> log_ratios, double confidence) {
+[[nodiscard]] inline SpeedupSummary summarize_watched_speedup(std::span<const double> log_ratios, double confidence) {
   SpeedupSummary summary = summarize_speedup(log_ratios, confidence);
   const double tail = (1 - confidence) / 2;
   const auto interval = confidence_sequence(log_ratios, tail, tail);
   summary.anytime = true;
   summary.interval.reset();
-  if (math::isfinite(interval.low) && math::isfinite(interval.high) && interval.low <= interval.high)
-    summary.interval.emplace() = {math::exp(interval.low), math::exp(interval.high), confidence};
+  if (std::isfinite(interval.low) && std::isfinite(interval.high) && interval.low <= interval.high)
+    summary.interval.emplace() = {std::exp(interval.low), std::exp(interval.high), confidence};
   return summary;
 }
 
