@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/config.hpp"
 
 namespace pace {
 
@@ -187,11 +188,12 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   }
 }
 
-[[nodiscard]] inline std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
-  std::vector<at::Tensor> tensors;
-  for_each_tensor(value, [&](const auto& tensor) { tensors.push_back(tensor); });
-  return tensors;
-}
+/// The tensors that for_each_tensor() visits.
+[[nodiscard]] std::vector<at::Tensor> tensors_of(const c10::IValue& value);
 
 }  // namespace check
 }  // namespace pace
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/check/ivalue-inl.hpp"
+#endif

@@ -1,7 +1,6 @@
 // CallableImplementation: a user's callable, prepared for checking and for the timed loop.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,17 +13,11 @@
 #include <variant>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/ivalue.hpp"
-#include "pace/check/poison.hpp"
-#include "pace/compare/captured_output.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
-#include "pace/compare/output_copy.hpp"
-#include "pace/compare/random_state.hpp"
-#include "pace/core/activity.hpp"
 #include "pace/timing/do_not_optimize.hpp"
 
 namespace pace::detail {
@@ -38,11 +31,11 @@ class CallableImplementation final : public Implementation {
 
  public:
   CallableImplementation(F function, const OperandSets& operands)
-      : function_(std::move(function)), operands_(operands) {}
+      : Implementation(operands), function_(std::move(function)) {}
 
   c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
-    auto& operands = values(operands_.sets[set]);
-    activity()->running(static_cast<std::int64_t>(index));
+    auto& operands = values(this->operands().sets[set]);
+    announce();
     if constexpr (returns_nothing) {
       std::apply(function_, operands);
       if (returned) returned();
@@ -65,25 +58,14 @@ class CallableImplementation final : public Implementation {
     }
   }
 
-  void expect_outputs_like(const c10::IValue& output) override {
-    // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the
-    // allocator.
-    fresh_outputs_.clear();
-    for (const auto& tensor : check::tensors_of(output)) {
-      if (tensor.layout() != at::kStrided || !tensor.has_storage()) continue;
-      if (operands_.aliases(tensor)) continue;
-      fresh_outputs_.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
-    }
-  }
-
   void run(std::size_t set, std::int64_t iterations) override {
-    auto& operands = values(operands_.sets[set]);
+    auto& operands = values(this->operands().sets[set]);
     try {
-      if (operands_.spares.empty()) {
+      if (this->operands().spares.empty()) {
         repeat(iterations, [&]() -> auto& { return operands; });
         return;
       }
-      auto& spares = operands_.spares[set];
+      auto& spares = this->operands().spares[set];
       repeat(iterations, [&]() -> auto& {
         const std::size_t turn = calls_since_prepared_++ % (spares.size() + 1);
         return turn == 0 ? operands : values(spares[turn - 1]);
@@ -94,32 +76,26 @@ class CallableImplementation final : public Implementation {
   }
 
   void prepare(std::size_t set) override {
-    activity()->running(static_cast<std::int64_t>(index));
     last_.reset();
     copied_ = {};
     replayed_ = {};
     calls_since_prepared_ = 0;
-    operands_.restore(set);
-    if (operands_.random) reset_random_state(operands_.seed);
-    check::poison_free_memory(fresh_outputs_);
+    start(set);
   }
 
   std::shared_ptr<void> keep_output() override {
-    if (!last_) return nullptr;
     if constexpr (returns_nothing) {
       return nullptr;
     } else {
+      if (!last_) return nullptr;
       c10::IValue output = check::to_ivalue(std::move(*last_));
       last_.reset();
-      return std::make_shared<CapturedOutput>(std::move(output));
+      return captured(std::move(output));
     }
   }
 
   void put_back_output(const std::shared_ptr<void>& output) override {
-    if (!output) return;
-    auto& captured = *static_cast<CapturedOutput*>(output.get());
-    replayed_ = captured.value();
-    captured.poison();
+    if (output) replayed_ = replayed(output);
   }
 
   void finish() override {
@@ -128,14 +104,12 @@ class CallableImplementation final : public Implementation {
       try {
         const c10::IValue output = last_ ? check::to_ivalue(std::move(*last_)) : std::exchange(replayed_, {});
         last_.reset();
-        copied_ = copy_.copy(output, [&](const auto& tensor) { return operands_.aliases(tensor); });
+        copied_ = copy_of(output);
       } catch (...) {
         failed();
       }
     }
   }
-
-  void failed() override { throw ImplementationThrew{index, current_failure()}; }
 
  private:
   [[nodiscard]] static std::tuple<Operands...>& values(const std::unique_ptr<OperandSet>& set) {
@@ -162,15 +136,11 @@ class CallableImplementation final : public Implementation {
   }
 
   F function_;
-  const OperandSets& operands_;
   /// What the last call returned, until its sample is finished; from then on a copy of it.
   std::optional<Kept> last_;
   c10::IValue copied_;
-  OutputCopy copy_;
   /// What a replayed call returned, in memory of its graph.
   c10::IValue replayed_;
-  /// One for each output tensor whose memory the allocator provides.
-  std::vector<check::FreeBlock> fresh_outputs_;
   std::size_t calls_since_prepared_ = 0;
 };
 

@@ -1,35 +1,18 @@
-// Implementation: a user's callable, prepared for checking and for the timed loop.
+// Implementation: what is compared, as checks and clocks see it, whatever the user's callable is.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <new>
-#include <optional>
 #include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/check/ivalue.hpp"
-#include "pace/check/out_of_memory.hpp"
-#include "pace/check/poison.hpp"
-#include "pace/check/restore.hpp"
-#include "pace/compare/captured_output.hpp"
 #include "pace/compare/operands.hpp"
-#include "pace/compare/output_copy.hpp"
-#include "pace/compare/random_state.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/error.hpp"
-#include "pace/timing/do_not_optimize.hpp"
+#include "pace/core/config.hpp"
 #include "pace/timing/subject.hpp"
 
 namespace pace::detail {
@@ -52,30 +35,16 @@ struct OperandSets {
   bool random = false;
   std::uint64_t seed = 0;
 
-  [[nodiscard]] bool may_change(std::size_t operand) const {
-    return std::find(mutated.begin(), mutated.end(), operand) != mutated.end();
-  }
+  /// Whether the baseline writes to the operand tensor.
+  [[nodiscard]] bool may_change(std::size_t operand) const;
   /// Whether a tensor shares memory with an operand.
-  [[nodiscard]] bool aliases(const at::Tensor& tensor) const {
-    const auto in = [&](const auto& set) {
-      return std::any_of(set.begin(), set.end(), [&](const auto& operand) { return operand.is_alias_of(tensor); });
-    };
-    return std::any_of(tensors.begin(), tensors.end(), in) ||
-           std::any_of(spare_tensors.begin(), spare_tensors.end(), [&](const auto& spares) {
-             return std::any_of(spares.begin(), spares.end(), in);
-           });
-  }
+  [[nodiscard]] bool aliases(const at::Tensor& tensor) const;
   /// What calls find in all sets at present, whatever they write.
   [[nodiscard]] const std::vector<at::Tensor>& values() const { return renewed.empty() ? pristine : renewed; }
-  void restore(std::size_t set) const {
-    for (const std::size_t i : mutated) check::restore_tensor(values()[i], tensors[set][i]);
-    if (spares.empty()) return;
-    for (const auto& spare : spare_tensors[set])
-      for (const std::size_t i : mutated) check::restore_tensor(values()[i], spare[i]);
-  }
-  void restore_all(std::size_t set) const {
-    for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], tensors[set][i]);
-  }
+  /// Gives the operands of a set, and its spares, what the baseline changed of values().
+  void restore(std::size_t set) const;
+  /// Gives the operands of a set their first values.
+  void restore_all(std::size_t set) const;
 };
 
 /// An exception, in words, and what it says of the device.
@@ -99,40 +68,16 @@ struct ImplementationWrong {
 };
 
 /// The message of the exception being handled.
-[[nodiscard]] inline std::string current_message() {
-  try {
-    throw;
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an exception that is no std::exception";
-  }
-}
+[[nodiscard]] std::string current_message();
 
 /// What the exception being handled says.
-[[nodiscard]] inline Failure current_failure() {
-  try {
-    throw;
-  } catch (const ImplementationThrew& thrown) {
-    return thrown.failure;
-  } catch (const DeviceMissing& error) {
-    return {error.what(), Failure::Device::missing};
-  } catch (const DeviceLost& error) {
-    return {error.what(), Failure::Device::lost};
-  } catch (const std::bad_alloc&) {
-    return {.message = "memory ran out (std::bad_alloc)", .out_of_memory = true};
-  } catch (const std::exception& error) {
-    return {.message = current_message(), .out_of_memory = check::means_out_of_memory(error)};
-  } catch (...) {
-    return {.message = current_message()};
-  }
-}
+[[nodiscard]] Failure current_failure();
 
-/// A callable of the user as a comparison sees it: called once to be checked, and sampled as a Subject.
+/// A callable of the user: called once to be checked, and sampled as a Subject. What a type of callables adds is how it is
+/// called and where its output is.
 class Implementation : public timing::Subject {
  public:
+  ~Implementation() override;
   /// Among those of the comparison.
   std::size_t index = 0;
   /// One call on operand set `set`; what it returned. `returned` is called when it has, before that is converted.
@@ -141,7 +86,33 @@ class Implementation : public timing::Subject {
   /// What the last timed call returned; gives it up.
   virtual c10::IValue take_output() = 0;
   /// The outputs of later calls look like this one: memory of their sizes is poisoned before each sample.
-  virtual void expect_outputs_like(const c10::IValue& output) = 0;
+  virtual void expect_outputs_like(const c10::IValue& output);
+
+  /// Throws ImplementationThrew with what the exception being handled says.
+  void failed() override;
+
+ protected:
+  explicit Implementation(const OperandSets& operands);
+
+  [[nodiscard]] const OperandSets& operands() const { return operands_; }
+  /// Announces the call, restores the operands of the set and the generators, and poisons the memory that outputs will
+  /// get.
+  void start(std::size_t set);
+  void announce() const;
+  /// The output in memory that is reserved for copies of it.
+  [[nodiscard]] c10::IValue copy_of(const c10::IValue& output);
+  /// What keep_output() returns for an output, and back: the output, poisoned.
+  [[nodiscard]] static std::shared_ptr<void> captured(c10::IValue output);
+  [[nodiscard]] static c10::IValue replayed(const std::shared_ptr<void>& captured);
+
+ private:
+  struct Memory;
+  const OperandSets& operands_;
+  std::unique_ptr<Memory> memory_;
 };
 
 }  // namespace pace::detail
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/compare/implementation-inl.hpp"
+#endif

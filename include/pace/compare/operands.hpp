@@ -15,8 +15,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/core/config.hpp"
 
 namespace pace {
 
@@ -31,7 +31,7 @@ struct OperandTraits {
 template <>
 struct OperandTraits<at::Tensor> {
   /// Equal values, strides and alignment phase, in memory of its own.
-  static at::Tensor clone(const at::Tensor& value) { return value.defined() ? check::clone_input(value) : value; }
+  static at::Tensor clone(const at::Tensor& value);
   static void collect(const at::Tensor& value, std::vector<at::Tensor>& tensors) {
     if (value.defined()) tensors.push_back(value);
   }
@@ -39,7 +39,7 @@ struct OperandTraits<at::Tensor> {
 
 template <>
 struct OperandTraits<c10::IValue> {
-  static c10::IValue clone(const c10::IValue& value) { return check::clone_ivalue(value); }
+  static c10::IValue clone(const c10::IValue& value);
   static void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
     for (auto& tensor : check::tensors_of(value)) tensors.push_back(std::move(tensor));
   }
@@ -70,15 +70,8 @@ struct OperandTraits<std::optional<T>> {
 
 namespace detail {
 
-[[nodiscard]] inline std::string describe_tensor(const at::Tensor& tensor) {
-  if (!tensor.defined()) return "no tensor";
-  std::ostringstream text;
-  text << c10::toString(tensor.scalar_type()) << tensor.sizes();
-  if (tensor.layout() != at::kStrided) text << ' ' << tensor.layout();
-  else if (!tensor.is_contiguous()) text << " with strides " << tensor.strides();
-  if (!tensor.is_cpu()) text << " on " << at::Device(tensor.device().type()).str();
-  return text.str();
-}
+/// `Float[16, 1024]`, `Half[4, 8] with strides [1, 4] on cuda`: type and layout, not the values.
+[[nodiscard]] std::string describe_tensor(const at::Tensor& tensor);
 
 /// A number is itself, and so is an IValue without tensors; anything else is the tensors in it.
 template <class T>
@@ -147,11 +140,11 @@ class TypedOperands final : public OperandSet {
   std::tuple<Operands...> values;
 };
 
-[[nodiscard]] inline double bytes_of(const std::vector<at::Tensor>& tensors) {
-  double bytes = 0;
-  for (const auto& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
-  return bytes;
-}
+[[nodiscard]] double bytes_of(const std::vector<at::Tensor>& tensors);
 
 }  // namespace detail
 }  // namespace pace
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/compare/operands-inl.hpp"
+#endif

@@ -20,13 +20,9 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison.hpp"
 #include "pace/timing/phases.hpp"
-#include "pace/compare/captured_output.hpp"
 #include "pace/compare/implementation.hpp"
-#include "pace/compare/output_copy.hpp"
 #include "pace/compare/callable.hpp"
 #include "pace/compare/operands.hpp"
-#include "pace/compare/random_state.hpp"
-#include "pace/core/activity.hpp"
 #include "pace/training/step.hpp"
 
 namespace pace::detail {
@@ -60,10 +56,10 @@ template <class... Operands>
 class TrainingImplementation final : public Implementation {
  public:
   TrainingImplementation(AnyTrainingStep step, const OperandSets& operands)
-      : step_(std::move(step)), operands_(operands), phases_(step_.update ? updating_phases() : training_phases()) {}
+      : Implementation(operands), step_(std::move(step)), phases_(step_.update ? updating_phases() : training_phases()) {}
 
   c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
-    activity()->running(static_cast<std::int64_t>(index));
+    announce();
     iterate(set);
     if (returned) returned();
     return take_output();
@@ -88,10 +84,7 @@ class TrainingImplementation final : public Implementation {
 
   void expect_outputs_like(const c10::IValue& answer) override {
     // Gradients have memory that stays; the first element is what forward returned.
-    fresh_outputs_.clear();
-    for (const auto& tensor : check::tensors_of(answer.toTupleRef().elements()[0]))
-      if (tensor.layout() == at::kStrided && tensor.has_storage() && !operands_.aliases(tensor))
-        fresh_outputs_.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
+    Implementation::expect_outputs_like(answer.toTupleRef().elements()[0]);
   }
 
   void run(std::size_t set, std::int64_t iterations) override {
@@ -103,25 +96,20 @@ class TrainingImplementation final : public Implementation {
   }
 
   void prepare(std::size_t set) override {
-    activity()->running(static_cast<std::int64_t>(index));
     forget();
-    operands_.restore(set);
-    if (operands_.random) reset_random_state(operands_.seed);
-    check::poison_free_memory(fresh_outputs_);
+    start(set);
   }
 
   /// What a captured step answered, without the graph of its calls.
   std::shared_ptr<void> keep_output() override {
     c10::IValue output = detached(output_);
     forget();
-    return std::make_shared<CapturedOutput>(std::move(output));
+    return captured(std::move(output));
   }
 
   void put_back_output(const std::shared_ptr<void>& output) override {
-    auto& captured = *static_cast<CapturedOutput*>(output.get());
-    output_ = captured.value();
     const at::NoGradGuard values_alone;
-    captured.poison();
+    output_ = replayed(output);
     // A replay that does nothing must not pass with the gradients of an earlier one either.
     for (const auto& parameter : step_.parameters)
       if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
@@ -132,14 +120,11 @@ class TrainingImplementation final : public Implementation {
     if (output_.isNone()) return;
     try {
       prepared_ = {};
-      output_ = copy_.copy(detached(std::exchange(output_, {})),
-                           [&](const auto& tensor) { return operands_.aliases(tensor); });
+      output_ = copy_of(detached(std::exchange(output_, {})));
     } catch (...) {
       failed();
     }
   }
-
-  void failed() override { throw ImplementationThrew{index, current_failure()}; }
 
   [[nodiscard]] timing::Phases* phases() override { return &phases_; }
 
@@ -154,7 +139,7 @@ class TrainingImplementation final : public Implementation {
     zero_gradients(step_.parameters);
     const at::AutoGradMode with_gradients(static_cast<bool>(step_.backward));
     phases_.begin(0);
-    output_ = step_.forward(*operands_.sets[set]);
+    output_ = step_.forward(*operands().sets[set]);
     phases_.end(0);
     prepared_ = step_.backward && step_.backward_setup ? step_.backward_setup(output_) : output_;
     phases_.begin(1);
@@ -184,12 +169,9 @@ class TrainingImplementation final : public Implementation {
   }
 
   AnyTrainingStep step_;
-  const OperandSets& operands_;
   timing::Phases phases_;
   /// What the last step answered, until its sample is finished; from then on a copy of it.
   c10::IValue output_, prepared_;
-  OutputCopy copy_;
-  std::vector<check::FreeBlock> fresh_outputs_;
 };
 
 template <class Own, class... Operands>

@@ -1,0 +1,128 @@
+// What all implementations have in common.
+#pragma once
+
+#include "pace/compare/implementation.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <c10/util/Exception.h>
+
+#include "pace/check/ivalue.hpp"
+#include "pace/check/out_of_memory.hpp"
+#include "pace/check/poison.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/compare/captured_output.hpp"
+#include "pace/compare/output_copy.hpp"
+#include "pace/compare/random_state.hpp"
+#include "pace/core/activity.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::detail {
+
+PACE_INLINE bool OperandSets::may_change(std::size_t operand) const {
+  return std::find(mutated.begin(), mutated.end(), operand) != mutated.end();
+}
+
+PACE_INLINE bool OperandSets::aliases(const at::Tensor& tensor) const {
+  const auto in = [&](const auto& set) {
+    return std::any_of(set.begin(), set.end(), [&](const auto& operand) { return operand.is_alias_of(tensor); });
+  };
+  return std::any_of(tensors.begin(), tensors.end(), in) ||
+         std::any_of(spare_tensors.begin(), spare_tensors.end(),
+                     [&](const auto& spares) { return std::any_of(spares.begin(), spares.end(), in); });
+}
+
+PACE_INLINE void OperandSets::restore(std::size_t set) const {
+  for (const std::size_t i : mutated) check::restore_tensor(values()[i], tensors[set][i]);
+  if (spares.empty()) return;
+  for (const auto& spare : spare_tensors[set])
+    for (const std::size_t i : mutated) check::restore_tensor(values()[i], spare[i]);
+}
+
+PACE_INLINE void OperandSets::restore_all(std::size_t set) const {
+  for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], tensors[set][i]);
+}
+
+PACE_INLINE std::string current_message() {
+  try {
+    throw;
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+PACE_INLINE Failure current_failure() {
+  try {
+    throw;
+  } catch (const ImplementationThrew& thrown) {
+    return thrown.failure;
+  } catch (const DeviceMissing& error) {
+    return {error.what(), Failure::Device::missing};
+  } catch (const DeviceLost& error) {
+    return {error.what(), Failure::Device::lost};
+  } catch (const std::bad_alloc&) {
+    return {.message = "memory ran out (std::bad_alloc)", .out_of_memory = true};
+  } catch (const std::exception& error) {
+    return {.message = current_message(), .out_of_memory = check::means_out_of_memory(error)};
+  } catch (...) {
+    return {.message = current_message()};
+  }
+}
+
+struct Implementation::Memory {
+  OutputCopy copy;
+  /// One for each output tensor whose memory the allocator provides.
+  std::vector<check::FreeBlock> fresh_outputs;
+};
+
+PACE_INLINE Implementation::Implementation(const OperandSets& operands)
+    : operands_(operands), memory_(std::make_unique<Memory>()) {}
+
+PACE_INLINE Implementation::~Implementation() = default;
+
+PACE_INLINE void Implementation::expect_outputs_like(const c10::IValue& output) {
+  // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the allocator.
+  memory_->fresh_outputs.clear();
+  for (const auto& tensor : check::tensors_of(output))
+    if (tensor.layout() == at::kStrided && tensor.has_storage() && !operands_.aliases(tensor))
+      memory_->fresh_outputs.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
+}
+
+PACE_INLINE void Implementation::failed() { throw ImplementationThrew{index, current_failure()}; }
+
+PACE_INLINE void Implementation::announce() const { activity()->running(static_cast<std::int64_t>(index)); }
+
+PACE_INLINE void Implementation::start(std::size_t set) {
+  announce();
+  operands_.restore(set);
+  if (operands_.random) reset_random_state(operands_.seed);
+  check::poison_free_memory(memory_->fresh_outputs);
+}
+
+PACE_INLINE c10::IValue Implementation::copy_of(const c10::IValue& output) {
+  return memory_->copy.copy(output, [&](const auto& tensor) { return operands_.aliases(tensor); });
+}
+
+PACE_INLINE std::shared_ptr<void> Implementation::captured(c10::IValue output) {
+  return std::make_shared<CapturedOutput>(std::move(output));
+}
+
+PACE_INLINE c10::IValue Implementation::replayed(const std::shared_ptr<void>& captured) {
+  auto& output = *static_cast<CapturedOutput*>(captured.get());
+  c10::IValue value = output.value();
+  output.poison();
+  return value;
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,43 @@
+// Copies of tensors and values, and their descriptions.
+#pragma once
+
+#include "pace/compare/operands.hpp"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <c10/core/ScalarType.h>
+#include <c10/util/ArrayRef.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/check/clone_input.hpp"
+
+namespace pace {
+
+PACE_INLINE at::Tensor OperandTraits<at::Tensor>::clone(const at::Tensor& value) {
+  return value.defined() ? check::clone_input(value) : value;
+}
+
+PACE_INLINE c10::IValue OperandTraits<c10::IValue>::clone(const c10::IValue& value) { return check::clone_ivalue(value); }
+
+namespace detail {
+
+PACE_INLINE std::string describe_tensor(const at::Tensor& tensor) {
+  if (!tensor.defined()) return "no tensor";
+  std::ostringstream text;
+  text << c10::toString(tensor.scalar_type()) << tensor.sizes();
+  if (tensor.layout() != at::kStrided) text << ' ' << tensor.layout();
+  else if (!tensor.is_contiguous()) text << " with strides " << tensor.strides();
+  if (!tensor.is_cpu()) text << " on " << at::Device(tensor.device().type()).str();
+  return text.str();
+}
+
+PACE_INLINE double bytes_of(const std::vector<at::Tensor>& tensors) {
+  double bytes = 0;
+  for (const auto& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
+  return bytes;
+}
+
+}  // namespace detail
+}  // namespace pace
