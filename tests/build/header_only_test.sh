@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# pace without Bazel: a copy of include/, one command line of g++, and a test that runs.
+#
+#   header_only_test.sh TORCH_FOLDER     from the root of the tree or of the runfiles
+set -euo pipefail
+torch=$1
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/header_only.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/mine"
+cp -rL include "$work/mine/include"
+cd "$work/mine"
+cat >relu_test.cc <<'CODE'
+#include <ATen/ops/randn.h>
+#include <ATen/ops/relu.h>
+#include <catch2/catch_test_macros.hpp>
+#include <pace/catch2.hpp>
+#include <pace/pace.hpp>
+
+at::Tensor relu(const at::Tensor& x) { return at::relu(x); }
+
+TEST_CASE("relu is relu") {
+  const auto result = pace::compare("relu", at::randn({64, 64}))
+                          .baseline("one", relu)
+                          .candidate("other", relu)
+                          .expect(pace::NoSlowerThan(10))
+                          .run();
+  CHECK_THAT(result, pace::AsExpected());
+}
+CODE
+# A second file of the same program: what headers define must not be defined twice.
+printf '#include <pace/pace.hpp>\n#include <pace/catch2.hpp>\n' >other.cc
+
+# The command line that docs/ show, in two parts: each file is compiled, and both are linked.
+compile=(g++ -std=c++20 -O2 -Iinclude -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include")
+"${compile[@]}" -c relu_test.cc &
+"${compile[@]}" -O0 -c other.cc
+wait $!
+g++ relu_test.o other.o -o relu_test -L"$torch/lib" -Wl,-rpath,"$torch/lib" -ltorch_cpu -lc10 -lCatch2Main -lCatch2
+./relu_test
