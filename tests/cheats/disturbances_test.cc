@@ -19,6 +19,7 @@
 #include <c10/core/GradMode.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include "pace/compare/surroundings.hpp"
 #include "tests/cheats/rejected.hpp"
 
 /// A result that is not there yet: converting it, which is not timed, waits for it.
