@@ -52,7 +52,7 @@ struct Scene {
   pace::benches::aot::PackageOptions options = pace::benches::aot::definition_package_options();
 };
 
-TEST_CASE("a definition is compiled once for inference and once for training", "[subject]") {
+TEST_CASE("a definition is compiled once for inference and once for training", "[aot]") {
   Scene scene;
   const auto traced = pace::benches::aot::trace(pace::test::mlp());
   DefinitionStore store(scene.options);
@@ -67,7 +67,7 @@ TEST_CASE("a definition is compiled once for inference and once for training", "
   REQUIRE(store.find(traced, PackageKind::inference) != package);
 }
 
-TEST_CASE("the manifest holds how the compiler shall differentiate", "[subject]") {
+TEST_CASE("the manifest holds how the compiler shall differentiate", "[aot]") {
   Scene scene;
   const auto traced = pace::benches::aot::trace(pace::test::odd());
   DefinitionStore store(scene.options);
@@ -90,7 +90,7 @@ TEST_CASE("the manifest holds how the compiler shall differentiate", "[subject]"
   REQUIRE(inference["differentiated"] == nlohmann::json::array());
 }
 
-TEST_CASE("the key of a definition changes with whatever its code depends on", "[subject]") {
+TEST_CASE("the key of a definition changes with whatever its code depends on", "[aot]") {
   Scene scene;
   const DefinitionStore store(scene.options);
   const auto key = [&](const pace::benches::aot::Definition& definition) {
@@ -122,7 +122,7 @@ TEST_CASE("the key of a definition changes with whatever its code depends on", "
   REQUIRE(mlp != DefinitionStore(scene.options).key(pace::benches::aot::trace(pace::test::mlp()), PackageKind::training));
 }
 
-TEST_CASE("packages of definitions can be build outputs", "[subject]") {
+TEST_CASE("packages of definitions can be build outputs", "[aot]") {
   Scene scene;
   const auto traced = pace::benches::aot::trace(pace::test::mlp());
   const std::vector<PackageRequest> requests = {{&traced, PackageKind::training}};
@@ -135,7 +135,7 @@ TEST_CASE("packages of definitions can be build outputs", "[subject]") {
                ContainsSubstring("no Python with torch"));
 }
 
-TEST_CASE("many definitions are compiled at once, and those that cannot be traced hold up no other", "[subject]") {
+TEST_CASE("many definitions are compiled at once, and those that cannot be traced hold up no other", "[aot]") {
   Scene scene;
   auto untraceable = pace::test::mlp();
   untraceable.forward = [](const auto& p, const auto& x) { return pace::test::Tensors{p[0] * x[0].sum().item()}; };
@@ -153,7 +153,7 @@ TEST_CASE("many definitions are compiled at once, and those that cannot be trace
       fs::exists(scene.folder / "out" / (store.key(pace::benches::aot::trace(definitions[0]), PackageKind::training) + ".pt2")));
 }
 
-TEST_CASE("a definition that cannot be compiled says why", "[subject]") {
+TEST_CASE("a definition that cannot be compiled says why", "[aot]") {
   Scene scene;
   ::setenv("FAKE_MODE", "fail", 1);
   const auto traced = pace::benches::aot::trace(pace::test::mlp());
@@ -162,7 +162,7 @@ TEST_CASE("a definition that cannot be compiled says why", "[subject]") {
   REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::InferencePackage::open(store, traced); }), ContainsSubstring("made to fail"));
 }
 
-TEST_CASE("a package without a layout is compiled anew once, then refused", "[subject]") {
+TEST_CASE("a package without a layout is compiled anew once, then refused", "[aot]") {
   Scene scene;
   const auto traced = pace::benches::aot::trace(pace::test::mlp());
   DefinitionStore store(scene.options);

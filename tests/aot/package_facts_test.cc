@@ -71,7 +71,7 @@ constexpr const char* good = R"({
     {"name": "cpp_fused_mul_1", "kind": "cpp"}
   ]})";
 
-TEST_CASE("facts are read from beside the package, or from the file itself", "[subject]") {
+TEST_CASE("facts are read from beside the package, or from the file itself", "[aot]") {
   const Beside beside(good);
   for (const auto& path : {beside.package(), beside.file()}) {
     const auto facts = pace::benches::aot::read_package_facts(path);
@@ -103,7 +103,7 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[s
 constexpr const char* configuration = R"({"config": {"XBLOCK": 1024, "num_warps": 4}, "printed": "XBLOCK: 1024", "file": "net.cubins/a-0.cubin", "symbol":
   "a", "grid": [7, 2, 1], "warps": 4, "shared_bytes": 64, "chosen": true})";
 
-TEST_CASE("configurations of a kernel, whose files are found from the package's folder", "[subject]") {
+TEST_CASE("configurations of a kernel, whose files are found from the package's folder", "[aot]") {
   const Beside beside(with_kernel(R"({"name": "a", "kind": "triton", "configurations": [)" + std::string(configuration) + "]}"));
   const auto facts = pace::benches::aot::read_package_facts(beside.package());
   REQUIRE(facts);
@@ -119,7 +119,7 @@ TEST_CASE("configurations of a kernel, whose files are found from the package's 
   CHECK(read.chosen);
 }
 
-TEST_CASE("where nothing is kept there is nothing", "[subject]") {
+TEST_CASE("where nothing is kept there is nothing", "[aot]") {
   CHECK_FALSE(pace::benches::aot::read_package_facts("/no/such/model.pt2"));
   const Beside others(R"({"architectures": ["GPT2"]})");
   CHECK_FALSE(pace::benches::aot::read_package_facts(others.package()));
@@ -130,7 +130,7 @@ TEST_CASE("where nothing is kept there is nothing", "[subject]") {
   CHECK(facts->problem == "Inductor has changed");
 }
 
-TEST_CASE("of several models the one that is asked for, or the only one", "[subject]") {
+TEST_CASE("of several models the one that is asked for, or the only one", "[aot]") {
   const std::string forward = R"("forward": )" + std::string(good);
   const std::string backward = R"("backward": {"inputs": [], "kernels": []})";
   const Beside one(R"({"models": {)" + forward + "}}"), two(R"({"models": {)" + forward + ", " + backward + "}}");
@@ -146,7 +146,7 @@ TEST_CASE("of several models the one that is asked for, or the only one", "[subj
              EndsWith("models.model.kernels[0].name: expected a text, found no such field"));
 }
 
-TEST_CASE("a broken file is named, with the field and what was expected", "[subject]") {
+TEST_CASE("a broken file is named, with the field and what was expected", "[aot]") {
   CHECK_THAT(why(""), EndsWith("expected JSON, as pace writes it beside a package"));
   CHECK_THAT(why("{\"kernels\": ["), ContainsSubstring("expected JSON"));
   CHECK_THAT(why("{\"inputs\": " + std::string(200000, '[') + std::string(200000, ']') + "}"),
@@ -220,7 +220,7 @@ class Ranges {
   at::CallbackHandle handle_;
 };
 
-TEST_CASE("a package announces the kernels that were recorded of it, in their order", "[subject][aot_inductor]") {
+TEST_CASE("a package announces the kernels that were recorded of it, in their order", "[aot][aot_inductor]") {
   const Scratch folder;
   auto options = pace::benches::aot::definition_package_options();
   options.cache = folder.path;

@@ -11,7 +11,7 @@ namespace {
 using pace::benches::aot::rand_strided;
 using pace::benches::aot::reset_rng_state;
 
-TEST_CASE("rand_strided: normal floats, zeros for all else, strides as asked for", "[subject]") {
+TEST_CASE("rand_strided: normal floats, zeros for all else, strides as asked for", "[aot]") {
   reset_rng_state();
   const auto x = rand_strided({64, 32}, {1, 64});
   CHECK(x.strides() == at::IntArrayRef({1, 64}));
@@ -31,7 +31,7 @@ TEST_CASE("rand_strided: normal floats, zeros for all else, strides as asked for
   CHECK(rand_strided({5}, {0}).storage().nbytes() == sizeof(float));
 }
 
-TEST_CASE("rand_strided names what does not fit", "[subject]") {
+TEST_CASE("rand_strided names what does not fit", "[aot]") {
   CHECK_THROWS_AS(rand_strided({2, 3}, {1}), pace::InputError);
   CHECK_THROWS_AS(rand_strided({2}, {-1}), pace::InputError);
 }

@@ -41,7 +41,7 @@ Definition layer(double factor = 2.5) {
           }};
 }
 
-TEST_CASE("a traced definition computes the same from other operands", "[subject][traced]") {
+TEST_CASE("a traced definition computes the same from other operands", "[aot][traced]") {
   const auto traced = trace(layer());
   REQUIRE(traced.outputs == 2);
   REQUIRE(traced.parameters.size() == 2);
@@ -57,7 +57,7 @@ TEST_CASE("a traced definition computes the same from other operands", "[subject
   REQUIRE(at::allclose(outputs[1].toTensor(), expected[1]));
 }
 
-TEST_CASE("equal definitions give equal bytes, others do not", "[subject][traced]") {
+TEST_CASE("equal definitions give equal bytes, others do not", "[aot][traced]") {
   const auto script = trace(layer()).script;
   REQUIRE(script == trace(layer()).script);
   REQUIRE(script != trace(layer(2.5000000000000004)).script);
@@ -70,7 +70,7 @@ TEST_CASE("equal definitions give equal bytes, others do not", "[subject][traced
   REQUIRE(with(at::ones({3})) != with(at::zeros({3})));
 }
 
-TEST_CASE("tracing leaves inputs as they were", "[subject][traced]") {
+TEST_CASE("tracing leaves inputs as they were", "[aot][traced]") {
   const auto mean = at::zeros({4}), variance = at::ones({4});
   const Definition definition{.name = "norm",
                               .parameters = {parameter({4}), parameter({4})},
@@ -85,7 +85,7 @@ TEST_CASE("tracing leaves inputs as they were", "[subject][traced]") {
   REQUIRE_FALSE(at::allclose(mean, at::zeros({4})));
 }
 
-TEST_CASE("operands may be reached otherwise than through the arguments", "[subject][traced]") {
+TEST_CASE("operands may be reached otherwise than through the arguments", "[aot][traced]") {
   auto definition = layer();
   const auto weight = definition.parameters[0], bias = definition.parameters[1];
   definition.forward = [weight, bias](const Tensors&, const Tensors& x) { return Tensors{at::linear(x[0], weight, bias)}; };
@@ -96,7 +96,7 @@ TEST_CASE("operands may be reached otherwise than through the arguments", "[subj
   REQUIRE(at::allclose(output, at::linear(definition.inputs[0], w, b)));
 }
 
-TEST_CASE("what cannot be traced is refused with the reason", "[subject][traced]") {
+TEST_CASE("what cannot be traced is refused with the reason", "[aot][traced]") {
   auto definition = layer();
   const auto reason = [&] { return why([&] { (void)trace(definition); }); };
   definition.forward = [](const Tensors& p, const Tensors& x) {
@@ -118,7 +118,7 @@ TEST_CASE("what cannot be traced is refused with the reason", "[subject][traced]
   REQUIRE_NOTHROW(trace(layer()));
 }
 
-TEST_CASE("a module may ask whether two of its operands are one", "[subject][traced]") {
+TEST_CASE("a module may ask whether two of its operands are one", "[aot][traced]") {
   auto definition = layer();
   definition.forward = [](const Tensors& p, const Tensors& x) {
     return Tensors{at::linear(x[0], p[0]), x[0].equal(x[0]) ? p[1] : p[0]};
@@ -126,7 +126,7 @@ TEST_CASE("a module may ask whether two of its operands are one", "[subject][tra
   REQUIRE(trace(definition).outputs == 2);
 }
 
-TEST_CASE("definitions that contradict themselves", "[subject][traced]") {
+TEST_CASE("definitions that contradict themselves", "[aot][traced]") {
   auto definition = layer();
   const auto reason = [&] { return why([&] { (void)trace(definition); }); };
   definition.differentiated = {2};
@@ -143,7 +143,7 @@ TEST_CASE("definitions that contradict themselves", "[subject][traced]") {
   REQUIRE_THAT(reason(), ContainsSubstring("undefined tensor"));
 }
 
-TEST_CASE("what compiled code takes: one size, or any batch", "[subject]") {
+TEST_CASE("what compiled code takes: one size, or any batch", "[aot]") {
   using pace::benches::aot::TensorMetadata;
   auto of = TensorMetadata::of(at::ones({4, 3}));
   CHECK(of.fits(at::zeros({4, 3})));

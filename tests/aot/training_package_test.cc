@@ -118,7 +118,7 @@ void require_steps_add_up(const Definition& definition, pace::benches::aot::Trai
   REQUIRE_THAT(why([&] { (void)step.forward(number); }), ContainsSubstring("takes tensors, found Double"));
 }
 
-TEST_CASE("the state of random numbers may be where LibTorch keeps it", "[subject][training]") {
+TEST_CASE("the state of random numbers may be where LibTorch keeps it", "[aot][training]") {
   const auto on_gpu = [](at::ScalarType type, std::vector<std::int64_t> sizes) {
     return pace::benches::aot::TensorMetadata{type, at::Device(at::kCUDA, 0), sizes, std::vector<std::int64_t>(sizes.size(), 1)};
   };
@@ -131,7 +131,7 @@ TEST_CASE("the state of random numbers may be where LibTorch keeps it", "[subjec
   CHECK_FALSE(pace::benches::aot::detail::is_random_state(on_gpu(at::kLong, {}), at::Tensor()));
 }
 
-TEST_CASE("compiled forwards and backwards do what autograd does", "[subject][training]") {
+TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][training]") {
   const Scratch folder;
   auto options = pace::benches::aot::definition_package_options();
   options.cache = folder.path;

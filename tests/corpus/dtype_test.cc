@@ -9,6 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 using namespace pace::corpus;
+using namespace pace::inputs;
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include "tests/support/scratch.hpp"
 
 using namespace pace::corpus;
+using namespace pace::inputs;
 
 namespace {
 

@@ -10,7 +10,8 @@
 #include "pace/gpu/synchronised_wall.hpp"
 #include "tests/gpu/fake_device.hpp"
 
-using namespace pace::clock;
+using namespace pace::gpu;
+using namespace pace::timing;
 using namespace std::chrono_literals;
 using pace::testing::FakeDevice;
 using pace::testing::FakeSubject;
@@ -41,8 +42,8 @@ std::size_t fail_each_step(Use&& use) {
   }
 }
 
-const compatible::DoBench short_bench{
-    .warm_up = compatible::Milliseconds(0.01), .repeat = compatible::Milliseconds(0.02), .flush_bytes = 64};
+const pace::benches::timers::DoBench short_bench{
+    .warm_up = pace::benches::timers::Milliseconds(0.01), .repeat = pace::benches::timers::Milliseconds(0.02), .flush_bytes = 64};
 
 }  // namespace
 
@@ -90,11 +91,11 @@ TEST_CASE("profiler, wall and host clock") {
 TEST_CASE("compatible timers") {
   CHECK(fail_each_step([](FakeDevice& device, FakeSubject&) {
           const auto call = [&] { device.work(1us); };
-          static_cast<void>(compatible::do_bench(device, call, short_bench));
-          static_cast<void>(compatible::do_bench_using_profiling(device, call, short_bench));
-          static_cast<void>(compatible::do_bench_cudagraph(device, call, {.repeat = compatible::Milliseconds(0.005)}));
-          static_cast<void>(compatible::inductor_benchmark(device, call, {.memory_warm_up = 2, .calls = 2}));
-          static_cast<void>(compatible::inductor_benchmark_graph(device, call, {.memory_warm_up = 2, .calls = 2}));
-          static_cast<void>(compatible::profiler_benchmark(device, call, {.memory_warm_up = 2, .calls = 2}));
+          static_cast<void>(pace::benches::timers::do_bench(device, call, short_bench));
+          static_cast<void>(pace::benches::timers::do_bench_using_profiling(device, call, short_bench));
+          static_cast<void>(pace::benches::timers::do_bench_cudagraph(device, call, {.repeat = pace::benches::timers::Milliseconds(0.005)}));
+          static_cast<void>(pace::benches::timers::inductor_benchmark(device, call, {.memory_warm_up = 2, .calls = 2}));
+          static_cast<void>(pace::benches::timers::inductor_benchmark_graph(device, call, {.memory_warm_up = 2, .calls = 2}));
+          static_cast<void>(pace::benches::timers::profiler_benchmark(device, call, {.memory_warm_up = 2, .calls = 2}));
         }) >= 100);
 }

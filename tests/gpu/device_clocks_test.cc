@@ -8,11 +8,11 @@
 #include "tests/gpu/fake_device.hpp"
 
 using namespace pace;
-using namespace pace::clock;
+using namespace pace::gpu;
+using namespace pace::timing;
 using namespace std::chrono_literals;
 using testing::FakeDevice;
 using testing::FakeSubject;
-using Operation = FakeSubject::Operation;
 using Log = std::vector<std::string>;
 
 static_assert(Clock<EventClock<FakeDevice>> && KnowsWarmUp<EventClock<FakeDevice>>);
@@ -21,7 +21,7 @@ static_assert(Clock<GraphClock<FakeDevice>> && SamplesOperations<GraphClock<Fake
 namespace {
 
 // An operation whose output can be taken out and put back.
-struct KeepingOperation : Operation {
+struct KeepingOperation : FakeSubject::Operation {
   static std::shared_ptr<void> keep_output(void* state) {
     return std::make_shared<int>(static_cast<FakeSubject*>(state)->output);
   }

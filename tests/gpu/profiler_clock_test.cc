@@ -9,7 +9,8 @@
 #include "tests/gpu/fake_device.hpp"
 
 using namespace pace;
-using namespace pace::clock;
+using namespace pace::gpu;
+using namespace pace::timing;
 using namespace std::chrono_literals;
 using testing::FakeDevice;
 using testing::FakeSubject;

@@ -19,6 +19,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace pace::corpus;
+using namespace pace::inputs;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {

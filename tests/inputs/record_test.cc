@@ -28,6 +28,7 @@
 #include "tests/support/scratch.hpp"
 
 using namespace pace::corpus;
+using namespace pace::inputs;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {

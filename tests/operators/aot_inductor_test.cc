@@ -51,7 +51,7 @@ std::vector<at::Tensor> copies(const OperatorCall& call) {
   return tensors;
 }
 
-TEST_CASE("packages give what the operator gives", "[subject][aot_inductor]") {
+TEST_CASE("packages give what the operator gives", "[aot][aot_inductor]") {
   const c10::InferenceMode inference;
   const Scratch folder;
   pace::benches::aot::PackageOptions options;
@@ -116,7 +116,7 @@ TEST_CASE("packages give what the operator gives", "[subject][aot_inductor]") {
   CHECK_THAT(why([&] { (void)reader.prepare(calls[0]); }), ContainsSubstring("no Python with torch"));
 }
 
-TEST_CASE("what a package cannot return is refused without compiling", "[subject]") {
+TEST_CASE("what a package cannot return is refused without compiling", "[aot]") {
   pace::benches::aot::PackageOptions options;
   options.python = "/no/such/python";
   AotInductorBackend backend(options);

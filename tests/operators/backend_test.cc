@@ -32,7 +32,7 @@ using pace::test::random;
 using pace::test::why;
 using Tensors = std::vector<at::Tensor>;
 
-TEST_CASE("back ends are found by name", "[subject]") {
+TEST_CASE("back ends are found by name", "[aot]") {
   auto registry = BackendRegistry::with_defaults({});
   CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "static_runtime", "aot_inductor", "cuda_graph", "torchscript_cuda_graph",
                                                       "aot_inductor_cuda_graph"});
@@ -46,7 +46,7 @@ TEST_CASE("back ends are found by name", "[subject]") {
   CHECK_THROWS_AS(registry.find(""), pace::InputError);
 }
 
-TEST_CASE("devices are named in full when they are not known, or not there", "[subject]") {
+TEST_CASE("devices are named in full when they are not known, or not there", "[aot]") {
   using pace::benches::aot::parse_device;
   CHECK(parse_device("cpu") == at::Device(at::kCPU));
   CHECK_THAT(why([] { (void)parse_device("tpu"); }),
@@ -57,7 +57,7 @@ TEST_CASE("devices are named in full when they are not known, or not there", "[s
   CHECK(pace::benches::aot::device_model(at::kCPU) == "");
 }
 
-TEST_CASE("a CUDA graph is refused what is not on a GPU", "[subject]") {
+TEST_CASE("a CUDA graph is refused what is not on a GPU", "[aot]") {
   auto registry = BackendRegistry::with_defaults({});
   const auto call = OperatorCall::bind("aten.sub.Tensor", inputs({random({3}), random({3})}));
   for (const char* name : {"cuda_graph", "torchscript_cuda_graph", "aot_inductor_cuda_graph"})
@@ -65,7 +65,7 @@ TEST_CASE("a CUDA graph is refused what is not on a GPU", "[subject]") {
                ContainsSubstring("the operands of aten.sub.Tensor are not on one"));
 }
 
-TEST_CASE("a CUDA graph takes as long to compile as what is captured", "[subject]") {
+TEST_CASE("a CUDA graph takes as long to compile as what is captured", "[aot]") {
   class Compiler final : public pace::benches::operators::Backend {
    public:
     std::string name() const override { return "compiler"; }
@@ -78,7 +78,7 @@ TEST_CASE("a CUDA graph takes as long to compile as what is captured", "[subject
   CHECK(pace::benches::operators::CudaGraphBackend("graph", eager).compile_seconds(call) == std::nullopt);
 }
 
-TEST_CASE("eager runs the operator, and refuses one without a kernel", "[subject]") {
+TEST_CASE("eager runs the operator, and refuses one without a kernel", "[aot]") {
   const auto x = random({3}), y = random({3});
   const auto call = OperatorCall::bind("aten.sub.Tensor", inputs({x, y}));
   const auto executable = EagerBackend().prepare(call);
@@ -91,7 +91,7 @@ TEST_CASE("eager runs the operator, and refuses one without a kernel", "[subject
              ContainsSubstring("aten.cudnn_convolution_relu.default has no kernel for cpu"));
 }
 
-TEST_CASE("results that do not fit in memory are refused before they are made", "[subject]") {
+TEST_CASE("results that do not fit in memory are refused before they are made", "[aot]") {
   const auto x = random({1, 1});
   const std::int64_t much = std::int64_t{1} << 22;  // squared, 64 TiB of floats
   const auto call = OperatorCall::bind("aten.repeat.default", inputs({x, list({much, much})}));
@@ -102,7 +102,7 @@ TEST_CASE("results that do not fit in memory are refused before they are made", 
   CHECK(pace::benches::operators::output_bytes(OperatorCall::bind("aten.relu_.default", inputs({x}))) == 0);
 }
 
-TEST_CASE("a user's functor runs in the operator's place", "[subject]") {
+TEST_CASE("a user's functor runs in the operator's place", "[aot]") {
   const auto x = random({3}), y = random({3});
   const auto add = OperatorCall::bind("aten.add.Tensor", inputs({x, y}, {{"alpha", 3}}));
   FunctorBackend mine("mine");

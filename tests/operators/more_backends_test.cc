@@ -27,7 +27,7 @@ using pace::benches::operators::OperatorCall;
 using pace::test::inputs;
 using pace::test::random;
 
-TEST_CASE("an implementation that a source file registers is a back end of every registry", "[subject]") {
+TEST_CASE("an implementation that a source file registers is a back end of every registry", "[operators]") {
   for (int i = 0; i < 2; ++i) {
     const auto registry = BackendRegistry::with_defaults({});
     const auto call = OperatorCall::bind("aten.add.Tensor", inputs({random({8}), random({8})}));
@@ -40,7 +40,7 @@ TEST_CASE("an implementation that a source file registers is a back end of every
   }
 }
 
-TEST_CASE("Static Runtime computes what eager does, several returns included", "[subject]") {
+TEST_CASE("Static Runtime computes what eager does, several returns included", "[operators]") {
   const auto registry = BackendRegistry::with_defaults({});
   auto& backend = registry.find("static_runtime");
   const auto call = OperatorCall::bind("aten.add.Tensor", inputs({random({8}), random({8})}));
@@ -61,7 +61,7 @@ TEST_CASE("Static Runtime computes what eager does, several returns included", "
                     ContainsSubstring("writes to its inputs"));
 }
 
-TEST_CASE("a configuration of Inductor is a back end, and one that this build lacks refuses by name", "[subject]") {
+TEST_CASE("a configuration of Inductor is a back end, and one that this build lacks refuses by name", "[operators]") {
   const auto registry = BackendRegistry::with_defaults({.inductor_configs = {"halide", "no_simd", "a=1,b=x,c=false"}});
   const auto call = OperatorCall::bind("aten.relu.default", inputs({random({8})}));
   CHECK_THROWS_AS(registry.find("aot_inductor[halide]").prepare(call), pace::Refused);
@@ -78,15 +78,15 @@ TEST_CASE("a configuration of Inductor is a back end, and one that this build la
   CHECK_THROWS_AS(BackendRegistry::with_defaults({.inductor_configs = {"simd", "simd"}}), pace::InputError);
 }
 
-TEST_CASE("random operators are Inductor's own", "[subject]") {
+TEST_CASE("random operators are Inductor's own", "[operators]") {
   const auto registry = BackendRegistry::with_defaults({});
   CHECK_THROWS_WITH(
       registry.find("aot_inductor").prepare(OperatorCall::bind("aten.bernoulli.default", inputs({random({8}).abs().clamp(0, 1)}))),
       ContainsSubstring("Inductor draws random numbers of its own"));
 }
 
-TEST_CASE("TorchScript's fuser is what was asked for", "[subject]") {
-  using namespace pace::subject;
+TEST_CASE("TorchScript's fuser is what was asked for", "[operators]") {
+  using namespace pace::benches::aot;
   const bool fuses = torch::jit::tensorExprFuserEnabled(), on_cpu = torch::jit::canFuseOnCPU(),
              on_gpu = torch::jit::canFuseOnGPU();
   use_fuser(parse_fuser("default"));

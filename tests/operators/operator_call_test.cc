@@ -42,7 +42,7 @@ std::string why(const std::string& name, const pace::inputs::Inputs& given, cons
   return "nothing was thrown";
 }
 
-TEST_CASE("an operator is found by its recorded name", "[subject]") {
+TEST_CASE("an operator is found by its recorded name", "[aot]") {
   const auto x = random({2, 3});
   const auto call = OperatorCall::bind("aten.relu.default", inputs({x}));
   CHECK(call.name() == "aten.relu.default");
@@ -50,7 +50,7 @@ TEST_CASE("an operator is found by its recorded name", "[subject]") {
   CHECK(at::equal(run(call), x.clamp_min(0)));
 }
 
-TEST_CASE("an unknown operator is refused with likely spellings", "[subject]") {
+TEST_CASE("an unknown operator is refused with likely spellings", "[aot]") {
   const auto given = inputs({random({2})});
   CHECK_THAT(why<pace::Refused>("aten.relu.Tensor", given), ContainsSubstring("no operator 'aten.relu.Tensor'") &&
                                                                  ContainsSubstring("aten.relu.default"));
@@ -63,7 +63,7 @@ TEST_CASE("an unknown operator is refused with likely spellings", "[subject]") {
   CHECK_THAT(why<pace::Refused>("..", given), ContainsSubstring("no operator '..'"));
 }
 
-TEST_CASE("an operator that is gone runs under the name that it has now", "[subject]") {
+TEST_CASE("an operator that is gone runs under the name that it has now", "[aot]") {
   const auto present = [](const std::string& name, const pace::inputs::Inputs& given) {
     const auto call = OperatorCall::bind(name, given);
     return std::pair(call.name(), run(call));
@@ -96,7 +96,7 @@ TEST_CASE("an operator that is gone runs under the name that it has now", "[subj
              ContainsSubstring("aten.upsample_bilinear2d_backward.default"));
 }
 
-TEST_CASE("a call that changes the shape of its argument finds the recorded one each time", "[subject]") {
+TEST_CASE("a call that changes the shape of its argument finds the recorded one each time", "[aot]") {
   const auto x = random({2, 3});
   const auto call = OperatorCall::bind("aten.unsqueeze_.default", inputs({x, 0}));
   CHECK(call.reshapes_input());
@@ -111,7 +111,7 @@ TEST_CASE("a call that changes the shape of its argument finds the recorded one 
   CHECK_FALSE(OperatorCall::bind("aten.relu_.default", inputs({x})).reshapes_input());
 }
 
-TEST_CASE("a call draws random numbers unless its arguments say that it does not", "[subject]") {
+TEST_CASE("a call draws random numbers unless its arguments say that it does not", "[aot]") {
   const auto draws = [](const std::string& name, const pace::inputs::Inputs& given) {
     return pace::benches::operators::draws_random_numbers(OperatorCall::bind(name, given));
   };
@@ -124,7 +124,7 @@ TEST_CASE("a call draws random numbers unless its arguments say that it does not
   CHECK_FALSE(draws("aten.relu.default", inputs({x})));
 }
 
-TEST_CASE("arguments that do not fit are told with operator, argument and type", "[subject]") {
+TEST_CASE("arguments that do not fit are told with operator, argument and type", "[aot]") {
   const auto x = random({2, 3});
   CHECK_THAT(why<pace::InputError>("aten.add.Tensor", inputs({x})),
              ContainsSubstring("aten.add.Tensor is missing argument 'other', expected Tensor"));
@@ -148,7 +148,7 @@ TEST_CASE("arguments that do not fit are told with operator, argument and type",
              ContainsSubstring("model.txt:12:9: aten.relu.default"));
 }
 
-TEST_CASE("keyword arguments are merged and defaults filled in", "[subject]") {
+TEST_CASE("keyword arguments are merged and defaults filled in", "[aot]") {
   const auto x = random({4}), y = random({4});
   CHECK(at::equal(run(OperatorCall::bind("aten.add.Tensor", inputs({x, y}))), x.add(y)));
   CHECK(at::equal(run(OperatorCall::bind("aten.add.Tensor", inputs({x, y}, {{"alpha", 2}}))), x.add(y, 2)));
@@ -157,7 +157,7 @@ TEST_CASE("keyword arguments are merged and defaults filled in", "[subject]") {
   CHECK(call.tensors()[0].is_same(y));  // numbered in the order given, not in the schema's
 }
 
-TEST_CASE("each kind of parameter takes what was recorded for it", "[subject]") {
+TEST_CASE("each kind of parameter takes what was recorded for it", "[aot]") {
   const auto x = random({2, 3});
 
   SECTION("a number where a Tensor is asked for does not promote the type") {
@@ -253,7 +253,7 @@ TEST_CASE("each kind of parameter takes what was recorded for it", "[subject]") 
   }
 }
 
-TEST_CASE("other tensors run in the place of those that were bound", "[subject]") {
+TEST_CASE("other tensors run in the place of those that were bound", "[aot]") {
   const auto x = random({4}), y = random({4}), a = random({4}), b = random({4});
   const auto call = OperatorCall::bind("aten.sub.Tensor", inputs({x, y}));
   CHECK(at::equal(call.run({a, b}).toTensor(), a.sub(b)));
@@ -270,7 +270,7 @@ TEST_CASE("other tensors run in the place of those that were bound", "[subject]"
   CHECK_THROWS_AS(cat.with_tensors({a}), pace::Error);
 }
 
-TEST_CASE("results have the operator's form", "[subject]") {
+TEST_CASE("results have the operator's form", "[aot]") {
   const auto x = random({2, 6});
   const auto norm = OperatorCall::bind("aten.native_layer_norm.default",
                                        inputs({x, list({6}), c10::IValue(), c10::IValue(), 1e-5}));
@@ -281,7 +281,7 @@ TEST_CASE("results have the operator's form", "[subject]") {
   CHECK(split.run(split.tensors()).toTensorVector().size() == 3);
 }
 
-TEST_CASE("a call knows which tensors it writes to", "[subject]") {
+TEST_CASE("a call knows which tensors it writes to", "[aot]") {
   const auto x = random({2, 3, 4}), y = random({2, 3, 4}), c = random({3});
   using Positions = std::vector<std::size_t>;
   CHECK_FALSE(OperatorCall::bind("aten.add.Tensor", inputs({x, y})).mutates_inputs());
@@ -298,7 +298,7 @@ TEST_CASE("a call knows which tensors it writes to", "[subject]") {
   CHECK_FALSE(norm(false).mutates_inputs());
 }
 
-TEST_CASE("constants are read by name", "[subject]") {
+TEST_CASE("constants are read by name", "[aot]") {
   const auto x = random({2});
   const auto call = OperatorCall::bind("aten.add.Tensor", inputs({x, x}, {{"alpha", 3}}));
   CHECK(call.constant("alpha").toInt() == 3);
@@ -306,7 +306,7 @@ TEST_CASE("constants are read by name", "[subject]") {
   CHECK_THROWS_AS(call.constant("beta"), pace::Error);
 }
 
-TEST_CASE("a signature holds metadata and constants, and not values", "[subject]") {
+TEST_CASE("a signature holds metadata and constants, and not values", "[aot]") {
   const auto sum = [](const at::Tensor& x, const c10::IValue& dims, bool keep) {
     return OperatorCall::bind("aten.sum.dim_IntList", inputs({x, dims, keep})).signature();
   };

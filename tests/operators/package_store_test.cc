@@ -81,7 +81,7 @@ OperatorCall relu(std::int64_t size) {
   return OperatorCall::bind("aten.relu.default", inputs({random({size})}));
 }
 
-TEST_CASE("a package is compiled once, and found from then on", "[subject]") {
+TEST_CASE("a package is compiled once, and found from then on", "[aot]") {
   Scene scene;
   const auto call = relu(3);
   PackageStore store(scene.options());
@@ -97,7 +97,7 @@ TEST_CASE("a package is compiled once, and found from then on", "[subject]") {
     CHECK(fs::is_empty(kept.path()));
 }
 
-TEST_CASE("the store that compiled a package knows how long that took, and no other", "[subject]") {
+TEST_CASE("the store that compiled a package knows how long that took, and no other", "[aot]") {
   Scene scene;
   PackageStore store(scene.options());
   CHECK(store.compile_seconds(relu(3)) == std::nullopt);
@@ -110,7 +110,7 @@ TEST_CASE("the store that compiled a package knows how long that took, and no ot
   CHECK(store.compile_seconds(relu(4)) == std::nullopt);
 }
 
-TEST_CASE("many cases are compiled in one process, and only those that are missing", "[subject]") {
+TEST_CASE("many cases are compiled in one process, and only those that are missing", "[aot]") {
   Scene scene;
   PackageStore store(scene.options());
   const auto a = relu(1), b = relu(2), c = relu(3);
@@ -128,7 +128,7 @@ TEST_CASE("many cases are compiled in one process, and only those that are missi
   CHECK(scene.count("case") == 4);
 }
 
-TEST_CASE("the manifest holds all that the compiler needs", "[subject]") {
+TEST_CASE("the manifest holds all that the compiler needs", "[aot]") {
   Scene scene;
   auto options = scene.options();
   options.inductor = {{"max_autotune", "true"}, {"cpp.simdlen", "256"}};
@@ -151,7 +151,7 @@ TEST_CASE("the manifest holds all that the compiler needs", "[subject]") {
   CHECK(described["tensors"].at(1)["dtype"] == "float16");
 }
 
-TEST_CASE("the key changes with whatever the code depends on", "[subject]") {
+TEST_CASE("the key changes with whatever the code depends on", "[aot]") {
   Scene scene;
   auto other = scene.options();
   other.inductor = {{"max_autotune", "true"}};
@@ -172,7 +172,7 @@ TEST_CASE("the key changes with whatever the code depends on", "[subject]") {
   at::set_num_threads(threads);
 }
 
-TEST_CASE("the key changes with the compiler, Inductor's environment and LibTorch's variant", "[subject]") {
+TEST_CASE("the key changes with the compiler, Inductor's environment and LibTorch's variant", "[aot]") {
   Scene scene;
   const PackageStore store(scene.options());
   const auto key = [&] { return store.key(relu(3)); };
@@ -209,7 +209,7 @@ TEST_CASE("the key changes with the compiler, Inductor's environment and LibTorc
   CHECK_THAT(pace::benches::aot::detail::toolchain(), ContainsSubstring(at::show_config()));
 }
 
-TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried again", "[subject]") {
+TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried again", "[aot]") {
   Scene scene;
   Scene::mode("fail");
   const auto call = relu(3);
@@ -223,7 +223,7 @@ TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried aga
   CHECK_NOTHROW(store.find(call));
 }
 
-TEST_CASE("a failure is believed for a day", "[subject]") {
+TEST_CASE("a failure is believed for a day", "[aot]") {
   Scene scene;
   Scene::mode("fail");
   const auto call = relu(3);
@@ -245,7 +245,7 @@ TEST_CASE("a failure is believed for a day", "[subject]") {
   }
 }
 
-TEST_CASE("a failure that a build output records does not hide a package that was compiled since", "[subject]") {
+TEST_CASE("a failure that a build output records does not hide a package that was compiled since", "[aot]") {
   Scene scene;
   Scene::mode("transient");
   const auto call = relu(3);
@@ -260,7 +260,7 @@ TEST_CASE("a failure that a build output records does not hide a package that wa
   CHECK(store.find(call) == package);
 }
 
-TEST_CASE("a compiler that hangs is ended, and the reason names the way to allow more time", "[subject]") {
+TEST_CASE("a compiler that hangs is ended, and the reason names the way to allow more time", "[aot]") {
   Scene scene;
   Scene::mode("hang");
   auto options = scene.options();
@@ -271,7 +271,7 @@ TEST_CASE("a compiler that hangs is ended, and the reason names the way to allow
              ContainsSubstring("hung: it printed nothing for 200 ms") && ContainsSubstring("PACE_COMPILE_TIMEOUT"));
 }
 
-TEST_CASE("a compiler that prints for ever, and gets nowhere, is ended", "[subject]") {
+TEST_CASE("a compiler that prints for ever, and gets nowhere, is ended", "[aot]") {
   Scene scene;
   Scene::mode("chatter");
   auto options = scene.options();
@@ -285,7 +285,7 @@ TEST_CASE("a compiler that prints for ever, and gets nowhere, is ended", "[subje
                  ContainsSubstring("PACE_COMPILE_TIMEOUT"));
 }
 
-TEST_CASE("PACE_COMPILE_TIMEOUT allows a case longer", "[subject]") {
+TEST_CASE("PACE_COMPILE_TIMEOUT allows a case longer", "[aot]") {
   using pace::benches::aot::compile_timeout;
   ::unsetenv("PACE_COMPILE_TIMEOUT");
   CHECK(compile_timeout(240) == 240);
@@ -300,7 +300,7 @@ TEST_CASE("PACE_COMPILE_TIMEOUT allows a case longer", "[subject]") {
   ::unsetenv("PACE_COMPILE_TIMEOUT");
 }
 
-TEST_CASE("packages in a folder where others can put some are not used", "[subject]") {
+TEST_CASE("packages in a folder where others can put some are not used", "[aot]") {
   Scene scene;
   const auto call = relu(3);
   (void)PackageStore(scene.options()).find(call);
@@ -317,7 +317,7 @@ TEST_CASE("packages in a folder where others can put some are not used", "[subje
   CHECK(scene.count("run") == 1);
 }
 
-TEST_CASE("what failed in passing is tried again, once a process", "[subject]") {
+TEST_CASE("what failed in passing is tried again, once a process", "[aot]") {
   Scene scene;
   Scene::mode("transient");
   const auto call = relu(3);
@@ -329,7 +329,7 @@ TEST_CASE("what failed in passing is tried again, once a process", "[subject]") 
   CHECK_NOTHROW(PackageStore(scene.options()).find(call));
 }
 
-TEST_CASE("a package that was cut short, or has a broken record, is compiled again", "[subject]") {
+TEST_CASE("a package that was cut short, or has a broken record, is compiled again", "[aot]") {
   Scene scene;
   const auto call = relu(3);
   PackageStore store(scene.options());
@@ -345,7 +345,7 @@ TEST_CASE("a package that was cut short, or has a broken record, is compiled aga
   CHECK(scene.count("run") == 7);
 }
 
-TEST_CASE("a package that does not load can be discarded once", "[subject]") {
+TEST_CASE("a package that does not load can be discarded once", "[aot]") {
   Scene scene;
   const auto call = relu(3);
   PackageStore store(scene.options());
@@ -356,7 +356,7 @@ TEST_CASE("a package that does not load can be discarded once", "[subject]") {
   CHECK_FALSE(store.discard(call));
 }
 
-TEST_CASE("a compiler that dies is told with its last words, and not called again", "[subject]") {
+TEST_CASE("a compiler that dies is told with its last words, and not called again", "[aot]") {
   Scene scene;
   Scene::mode("crash");
   const auto call = relu(3);
@@ -371,7 +371,7 @@ TEST_CASE("a compiler that dies is told with its last words, and not called agai
   CHECK_THAT(why<pace::Refused>([&] { (void)store.find(another); }), ContainsSubstring("left no package for aten.relu.default"));
 }
 
-TEST_CASE("without Python, packages made before are used, and others refused", "[subject]") {
+TEST_CASE("without Python, packages made before are used, and others refused", "[aot]") {
   Scene scene;
   const auto call = relu(3), other = relu(4);
   const OperatorCall* const calls[] = {&call};
@@ -393,7 +393,7 @@ TEST_CASE("without Python, packages made before are used, and others refused", "
              ContainsSubstring("cannot run /no/such/python: No such file or directory"));
 }
 
-TEST_CASE("a cache that cannot be written to", "[subject]") {
+TEST_CASE("a cache that cannot be written to", "[aot]") {
   Scene scene;
   const auto call = relu(3);
   auto options = scene.options();
@@ -407,7 +407,7 @@ TEST_CASE("a cache that cannot be written to", "[subject]") {
   CHECK(fs::exists(scene.folder / "out" / (PackageStore(options).key(call) + ".pt2")));
 }
 
-TEST_CASE("where the cache is", "[subject]") {
+TEST_CASE("where the cache is", "[aot]") {
   for (const char* name : {"PACE_PACKAGE_CACHE", "PACE_HOME", "XDG_CACHE_HOME", "HOME"}) ::unsetenv(name);
   using pace::benches::aot::default_package_cache;
   CHECK(default_package_cache() == fs::temp_directory_path() / ("pace-" + std::to_string(::geteuid())) / "packages");
@@ -427,7 +427,7 @@ TEST_CASE("where the cache is", "[subject]") {
   }
 }
 
-TEST_CASE("another program's output comes line by line, with how it ended", "[subject]") {
+TEST_CASE("another program's output comes line by line, with how it ended", "[aot]") {
   std::vector<std::string> lines;
   const auto collect = [&](std::string_view line) { lines.emplace_back(line); };
   const auto good = pace::detail::run_process({"sh", "-c", "cat; echo one; echo two >&2; printf three"}, collect);

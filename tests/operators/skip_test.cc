@@ -13,7 +13,7 @@ using pace::benches::operators::skip_operator;
 const auto everything = [](std::string_view) { return true; };
 const auto nothing = [](std::string_view) { return false; };
 
-TEST_CASE("operators whose inputs cannot be made are skipped, with a message", "[subject]") {
+TEST_CASE("operators whose inputs cannot be made are skipped, with a message", "[aot]") {
   for (const std::string name : {"aten.gather.default", "aten.nll_loss_forward.default", "aten.index.Tensor",
                                  "aten.index_put.default", "aten.index_select.default", "aten.scatter_add.default",
                                  "aten.scatter_.src", "aten.masked_fill_.Scalar"}) {
@@ -27,7 +27,7 @@ TEST_CASE("operators whose inputs cannot be made are skipped, with a message", "
   }
 }
 
-TEST_CASE("the rules apply in order", "[subject]") {
+TEST_CASE("the rules apply in order", "[aot]") {
   CHECK(skip_operator("aten.index.Tensor", nothing).message == "Skipping aten.index.Tensor, input generator nyi");
   CHECK(skip_operator("aten._unsafe_view.default", nothing).message ==
         "Skipping aten._unsafe_view.default, non compute operator");
@@ -36,7 +36,7 @@ TEST_CASE("the rules apply in order", "[subject]") {
         "Skipping aten.convolution.default, no inductor impl");
 }
 
-TEST_CASE("convolutions are skipped silently", "[subject]") {
+TEST_CASE("convolutions are skipped silently", "[aot]") {
   for (const std::string name : {"aten.convolution.default", "aten.convolution_backward.default"}) {
     const auto decision = skip_operator(name, everything);
     CHECK(decision.skip);
@@ -44,7 +44,7 @@ TEST_CASE("convolutions are skipped silently", "[subject]") {
   }
 }
 
-TEST_CASE("an operator needs a kernel in this LibTorch", "[subject]") {
+TEST_CASE("an operator needs a kernel in this LibTorch", "[aot]") {
   for (const std::string name : {"aten.add.Tensor", "aten._softmax.default", "aten.add_.Tensor", "aten.split.Tensor",
                                  "aten.upsample_nearest2d.vec", "aten.new_zeros.default", "aten.copy_.default",
                                  "aten._sparse_coo_tensor_with_dims_and_tensors.default"}) {

@@ -89,7 +89,7 @@ std::vector<Case> cases() {
   };
 }
 
-TEST_CASE("TorchScript gives what the operator gives, run again and again", "[subject]") {
+TEST_CASE("TorchScript gives what the operator gives, run again and again", "[aot]") {
   const c10::InferenceMode inference;
   for (const auto& [name, given] : cases()) {
     CAPTURE(name);
@@ -103,7 +103,7 @@ TEST_CASE("TorchScript gives what the operator gives, run again and again", "[su
   }
 }
 
-TEST_CASE("a call that changes the shape of its argument finds the recorded one each time", "[subject]") {
+TEST_CASE("a call that changes the shape of its argument finds the recorded one each time", "[aot]") {
   const c10::InferenceMode inference;
   const auto x = random({2, 3});
   const auto call = OperatorCall::bind("aten.unsqueeze_.default", inputs({x, 0}));
@@ -114,7 +114,7 @@ TEST_CASE("a call that changes the shape of its argument finds the recorded one 
   }
 }
 
-TEST_CASE("a saved module gives the same", "[subject]") {
+TEST_CASE("a saved module gives the same", "[aot]") {
   const c10::InferenceMode inference;
   const auto path = std::filesystem::temp_directory_path() / "pace_torchscript_test.pt";
   for (const auto& [name, given] : cases()) {

@@ -73,7 +73,7 @@ std::string why(const std::string& name, const pace::inputs::Inputs& given) {
   return "nothing was thrown";
 }
 
-TEST_CASE("indices along a dimension", "[subject]") {
+TEST_CASE("indices along a dimension", "[aot]") {
   const auto index = indices({7, 5});
   (void)run("aten.gather.default", inputs({random({7, 9}), 1, index}));
   CHECK(within(index, 9));
@@ -94,7 +94,7 @@ TEST_CASE("indices along a dimension", "[subject]") {
   CHECK(within(expanded, 9));
 }
 
-TEST_CASE("lists of indices, with holes and masks", "[subject]") {
+TEST_CASE("lists of indices, with holes and masks", "[aot]") {
   const auto rows = indices({3}), columns = indices({3});
   (void)run("aten.index_put_.default", inputs({random({5, 2, 4}), list({rows, c10::IValue(), columns}), random({3, 2}),
                                                false}));
@@ -109,7 +109,7 @@ TEST_CASE("lists of indices, with holes and masks", "[subject]") {
   CHECK(within(many, 5));
 }
 
-TEST_CASE("classes, rows, elements and coordinates", "[subject]") {
+TEST_CASE("classes, rows, elements and coordinates", "[aot]") {
   const auto classes = indices({4}), rows = indices({2, 3}), elements = indices({6}), coordinates = indices({2, 5});
   (void)run("aten.nll_loss_forward.default", inputs({random({4, 3}), classes, c10::IValue(), 1, -100}));
   CHECK(within(classes, 3));
@@ -124,7 +124,7 @@ TEST_CASE("classes, rows, elements and coordinates", "[subject]") {
   CHECK(within(coordinates[1], 8));
 }
 
-TEST_CASE("bags of an embedding", "[subject]") {
+TEST_CASE("bags of an embedding", "[aot]") {
   const auto rows = indices({7}), begins = indices({3});
   (void)run("aten._embedding_bag.default", inputs({random({5, 2}), rows, begins}));
   CHECK(within(rows, 5));
@@ -141,7 +141,7 @@ TEST_CASE("bags of an embedding", "[subject]") {
              ContainsSubstring("indices and no bags"));
 }
 
-TEST_CASE("the indices of a pooling's backward come from its forward", "[subject]") {
+TEST_CASE("the indices of a pooling's backward come from its forward", "[aot]") {
   const auto x = random({2, 3, 6, 6}).contiguous(at::MemoryFormat::ChannelsLast);
   const auto expected = std::get<1>(at::max_pool2d_with_indices(x, {3, 3}, {2, 2}, {1, 1}));
   const auto given = indices({2, 3, 3, 3});
@@ -158,7 +158,7 @@ TEST_CASE("the indices of a pooling's backward come from its forward", "[subject
              ContainsSubstring("shape [2, 3, 3, 3]") && ContainsSubstring("[2, 3, 5, 5]"));
 }
 
-TEST_CASE("what cannot be made valid is refused, with the reason", "[subject]") {
+TEST_CASE("what cannot be made valid is refused, with the reason", "[aot]") {
   CHECK_THAT(why("aten.gather.default", inputs({random({0, 3}), 0, indices({2, 3})})),
              ContainsSubstring("cannot run aten.gather.default: it indexes a dimension of size 0"));
   CHECK_THAT(why("aten.index.Tensor", inputs({random({3}), list({indices({2}), indices({2})})})),
@@ -171,14 +171,14 @@ TEST_CASE("what cannot be made valid is refused, with the reason", "[subject]") 
              ContainsSubstring("memory of its own argument"));
 }
 
-TEST_CASE("a call that computes nothing says so", "[subject]") {
+TEST_CASE("a call that computes nothing says so", "[aot]") {
   for (const char* name : {"aten.new_empty.default", "aten.new_empty_strided.default", "aten.empty_like.default",
                            "aten.empty.memory_format", "aten.empty_permuted.default"})
     CHECK(pace::benches::operators::result_is_uninitialised(name));
   CHECK_FALSE(pace::benches::operators::result_is_uninitialised("aten.new_zeros.default"));
 }
 
-TEST_CASE("where sequences begin and groups end", "[subject]") {
+TEST_CASE("where sequences begin and groups end", "[aot]") {
   using Integers = std::vector<std::int64_t>;
   // 10 queries and 7 keys in 3 sequences behind one another, of 4 queries and 3 keys at most.
   const auto q = indices({4}, at::kInt), k = indices({4}, at::kInt), used = indices({3}, at::kInt);
@@ -219,7 +219,7 @@ TEST_CASE("where sequences begin and groups end", "[subject]") {
   CHECK(values(compressed) == Integers{0, 2, 3, 5, 6});
 }
 
-TEST_CASE("integers that are not known to be data are refused, in other libraries always", "[subject]") {
+TEST_CASE("integers that are not known to be data are refused, in other libraries always", "[aot]") {
   // A boundary, a length, a position; each by its name.
   CHECK_THAT(why("aten._nested_view_from_jagged.default",
                  inputs({random({4, 2}), indices({3}), random({1})})),
@@ -238,7 +238,7 @@ TEST_CASE("integers that are not known to be data are refused, in other librarie
   CHECK(why("pace_test.paged.default", inputs({random({4}), random({2})})) == "nothing was thrown");
 }
 
-TEST_CASE("indices alone are made valid where values are to stay", "[subject]") {
+TEST_CASE("indices alone are made valid where values are to stay", "[aot]") {
   const auto output = random({3, 7}).mul(9), before = output.clone();
   const auto call = OperatorCall::bind("aten._softmax_backward_data.default",
                                        inputs({random({3, 7}), output, -1, static_cast<std::int64_t>(at::kFloat)}));
@@ -252,7 +252,7 @@ TEST_CASE("indices alone are made valid where values are to stay", "[subject]") 
   CHECK(within(rows, 7));
 }
 
-TEST_CASE("bags of an embedding's backward, and classes between blanks", "[subject]") {
+TEST_CASE("bags of an embedding's backward, and classes between blanks", "[aot]") {
   const auto rows = indices({7}), bag_of = indices({7}), sizes = indices({3}), largest = indices({3, 2});
   (void)run("aten._embedding_bag_dense_backward.default",
             inputs({random({3, 2}), rows, bag_of, sizes, largest, 5, false, 0, c10::IValue()}));
@@ -271,7 +271,7 @@ TEST_CASE("bags of an embedding's backward, and classes between blanks", "[subje
   CHECK(losses.toTupleRef().elements()[0].toTensor().isfinite().all().item<bool>());
 }
 
-TEST_CASE("what a forward saves for its backward comes from there", "[subject]") {
+TEST_CASE("what a forward saves for its backward comes from there", "[aot]") {
   const auto x = random({4, 6, 5}), weight = random({5}), grad = random({4, 6, 5});
   const auto mean = random({4, 6, 1}), rstd = random({4, 6, 1});
   const auto full = list({true, true, true});
@@ -315,7 +315,7 @@ TEST_CASE("what a forward saves for its backward comes from there", "[subject]")
   CHECK(at::allclose(out, at::scaled_dot_product_attention(query, query, query), 1e-4, 1e-5));
 }
 
-TEST_CASE("probabilities, positions in an image, and integers that divide", "[subject]") {
+TEST_CASE("probabilities, positions in an image, and integers that divide", "[aot]") {
   const auto chances = at::linspace(-8.99, 8.99, 12);
   const auto drawn = run("aten.bernoulli.default", inputs({chances})).toTensor();
   CHECK(chances.ge(0).all().item<bool>());
@@ -346,7 +346,7 @@ TEST_CASE("probabilities, positions in an image, and integers that divide", "[su
   CHECK(at::equal(output, same));
 }
 
-TEST_CASE("other calls keep their values", "[subject]") {
+TEST_CASE("other calls keep their values", "[aot]") {
   const auto x = indices({3}), before = x.clone();
   (void)run("aten.add.Tensor", inputs({x, x}));
   CHECK(at::equal(x, before));
@@ -356,7 +356,7 @@ TEST_CASE("other calls keep their values", "[subject]") {
   CHECK(at::equal(target, same));
 }
 
-TEST_CASE("memory is asked for before it is taken", "[subject]") {
+TEST_CASE("memory is asked for before it is taken", "[aot]") {
   constexpr std::int64_t gib = std::int64_t{1} << 30;
   CHECK_NOTHROW(pace::benches::operators::require_memory(18 * gib, "the inputs", 20 * gib));
   CHECK_NOTHROW(pace::benches::operators::require_memory(100 * gib, "the inputs", std::nullopt));

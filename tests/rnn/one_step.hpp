@@ -29,8 +29,8 @@ inline void flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) 
 }
 
 /// The gradients are zeroed before, and stay as they are afterwards; those of the result are copies.
-inline StepResult one_step(rnn::ModelDef& model) {
-  rnn::Step& step = model.step;
+inline StepResult one_step(benches::rnn::ModelDef& model) {
+  benches::rnn::Step& step = model.step;
   for (at::Tensor& parameter : step.parameters) parameter.mutable_grad() = at::Tensor();
   StepResult result;
   const c10::IValue output = step.forward(model.inputs);
@@ -43,12 +43,12 @@ inline StepResult one_step(rnn::ModelDef& model) {
 }
 
 /// Sequences of 6 in batches of 3.
-inline rnn::Sizes small(std::int64_t layers = 1, std::int64_t hidden = 6) {
+inline benches::rnn::Sizes small(std::int64_t layers = 1, std::int64_t hidden = 6) {
   return {.sequence = 6, .layers = layers, .input = 4, .hidden = hidden, .batch = 3, .seed = 17};
 }
 
 /// The gradient that the model goes back with.
-inline at::Tensor start_of(rnn::ModelDef& model) {
+inline at::Tensor start_of(benches::rnn::ModelDef& model) {
   const c10::IValue prepared = model.step.backward_setup(model.step.forward(model.inputs));
   return prepared.toTupleRef().elements()[1].toTensor();
 }
@@ -65,7 +65,7 @@ inline c10::IValue value_in_float64(const c10::IValue& value) {
 
 /// The model with the same numbers in float64. What rounding makes of a recurrence depends on the processor (a layer
 /// norm of six values may divide by nearly nothing); in float64 it stays far below what any mistake does.
-inline rnn::ModelDef in_float64(rnn::ModelDef model) {
+inline benches::rnn::ModelDef in_float64(benches::rnn::ModelDef model) {
   for (at::Tensor& parameter : model.step.parameters) parameter.set_data(parameter.detach().to(at::kDouble));
   for (c10::IValue& input : model.inputs) input = detail::value_in_float64(input);
   return model;

@@ -19,7 +19,8 @@
 #include "benches/timers/timer_clock.hpp"
 #include "tests/gpu/fake_device.hpp"
 
-using namespace pace::clock;
+using namespace pace::gpu;
+using namespace pace::timing;
 using namespace pace::benches::timers;
 using namespace std::chrono_literals;
 using Catch::Matchers::WithinAbs;
