@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a workspace of what README.md shows, word for word, and builds and tests it. Its results name its commit, another
-# commit builds nothing anew, and what its rules do not take is refused.
+# Makes a workspace of what README.md and docs/*.md show, word for word, and builds and tests it. Its results name its commit,
+# another commit builds nothing anew, and what its rules do not take is refused.
 #
 #   tests/build/readme_workspace.sh [BAZEL_ARGUMENT...]     such as --disk_cache=FOLDER
 set -uo pipefail
@@ -20,10 +20,10 @@ problems=()
 problem() { problems+=("$1"); printf '%s\n%s\n' "$output" "$1"; }
 succeeds() { ((code == 0)) || problem "$1: exit code $code"; }
 
-# block 'LANGUAGE FILE' [N]: the contents of README.md's N-th block that begins so.
+# block 'LANGUAGE FILE': the contents of the first block of README.md and docs/*.md that begins so.
 block() {
-  awk -v start="\`\`\`$1" -v number="${2:-1}" \
-    '$0 == start { inside = ++count == number; next } /^```/ { inside = 0 } inside' README.md
+  awk -v start="\`\`\`$1" \
+    'FNR == 1 { inside = 0 } $0 == start { inside = ++count == 1; next } /^```/ { inside = 0 } inside' README.md docs/*.md
 }
 
 mkdir "$mine"
@@ -31,9 +31,9 @@ ln -s "$pace" "$scratch/pace"
 block 'python WORKSPACE' >"$mine/WORKSPACE"
 block 'ini .bazelrc' >"$mine/.bazelrc"
 block 'python BUILD' >"$mine/BUILD"
-block cpp 1 >"$mine/layer_norm_test.cc"
+block 'cpp tests/embedding/layer_norm_test.cc' >"$mine/layer_norm_test.cc"
 for file in WORKSPACE .bazelrc BUILD layer_norm_test.cc; do
-  [[ -s $mine/$file ]] || { output= problem "README.md has no block for $file"; exit 1; }
+  [[ -s $mine/$file ]] || { output= problem "no page has a block for $file"; exit 1; }
 done
 cp tests/embedding/my_layer_norm.{hpp,cc} "$mine"
 commit() {
@@ -71,4 +71,4 @@ output=$(bazel query //...); code=$?
   problem "flaky = True: no message that says why"
 
 ((${#problems[@]} == 0)) || { printf 'FAILED: %s\n' "${problems[@]}" >&2; exit 1; }
-echo "the workspace that README.md shows builds, passes, and knows its commit"
+echo "the workspace that the documentation shows builds, passes, and knows its commit"

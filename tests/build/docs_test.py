@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Looks up in the tree what the documentation names: links and their anchors, paths, Bazel targets, options, variables and C++ names.
+
+    tests/build/docs_test.py        prints `page:line: what is not there`, a line each, and ends with 1 if there is any
+"""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Plans, and histories, name what is not there.
+LINKS_ALONE = {"docs/architecture.md", "CHANGELOG.md"}
+# Options of Bazel and of Catch2; those with an underscore are Bazel's.
+OTHERS_OPTIONS = {"--config", "--jobs", "--list-tests", "--reporter"}
+# PyTorch's programs, after which pace's are made.
+OTHERS_FILES = {"operatorbench.py", "torchbench.py"}
+SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()
+
+
+def tracked():
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
+    return [name for name in names if os.path.isfile(os.path.join(ROOT, name))]
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def anchors_of(text):
+    found, fenced = set(), False
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        if not fenced and line.startswith("#"):
+            found.add(re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower()).replace(" ", "-"))
+    return found
+
+
+class Tree:
+    def __init__(self):
+        self.files = set(tracked())
+        code = [name for name in self.files if not name.endswith((".md", ".svg")) and name != "tests/build/docs_test.py"]
+        self.code = "\n".join(read(name) for name in code)
+        self.words = set(re.findall(r"\w+", self.code))
+        self.options = set(re.findall(r"--[a-z0-9][\w-]*", self.code))
+
+    def has_path(self, path):
+        path = path.rstrip("/")
+        places = [path, "include/" + path, "include/pace/" + path]
+        return any(place in self.files or os.path.isdir(os.path.join(ROOT, place)) for place in places) or any(
+            name.endswith("/" + path) for name in self.files)
+
+    def has_target(self, label):
+        package, _, target = label.split("//", 1)[1].partition(":")
+        if package.endswith("..."):
+            return os.path.isdir(os.path.join(ROOT, package[:-3]))
+        build = (package + "/BUILD").lstrip("/")
+        if build not in self.files:
+            return False
+        text = re.sub(r"[/:]", "_", read(build))
+        name = re.sub(r"[/:]", "_", target or package.rsplit("/", 1)[-1])
+        parts = {name, re.sub(r"_test$", "", name)}
+        return name == "all" or any('"%s' % part in text or '%s"' % part in text for part in parts)
+
+
+def problems_of_link(page, target):
+    if re.match(r"https?:|mailto:", target):
+        return None
+    path, _, anchor = target.partition("#")
+    file = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+    if not os.path.exists(os.path.join(ROOT, file)):
+        return "link to a file that is not there: " + target
+    if anchor and anchor not in anchors_of(read(file)):
+        return "link to a heading that is not there: " + target
+    return None
+
+
+def problems_of_code(tree, code):
+    """What of a piece of inline code is not in the tree."""
+    for word in code.split():
+        word = word.strip("(),;\"'")
+        label = re.fullmatch(r"(?:@pace)?//[\w./-]*(?::[\w./-]+)?", word)
+        option = re.match(r"--[a-z0-9][\w-]*", word)
+        if label and word != "//..." and not tree.has_target(word):
+            yield "no Bazel target " + word
+        elif option and "_" not in option[0] and option[0] not in OTHERS_OPTIONS and option[0] not in tree.options:
+            yield "no option " + option[0]
+        elif re.fullmatch(r"(?!/|~)[\w.-]+(/[\w.-]+)*\.(%s)" % "|".join(SUFFIXES), word) and not re.search(r"[A-Z]{3,}(?!\w*\.md)", word):
+            if not tree.has_path(word) and word not in OTHERS_FILES and not word.startswith(("model.", "recorded/")):
+                yield "no file " + word
+        elif re.match(r"PACE_[A-Z_]+", word):
+            if re.match(r"PACE_[A-Z_]+", word)[0] not in tree.words:
+                yield "no variable or macro " + word
+        elif re.match(r"(?:pace|timing|gpu|check|report|runner|gate|stats)::", word):
+            name = re.findall(r"\w+", word.split("(")[0].split("<")[0])[-1]
+            if name not in tree.words:
+                yield "no name " + word
+
+
+def main():
+    tree = Tree()
+    found = []
+    for page in sorted(name for name in tree.files if re.fullmatch(r"[A-Z]+\.md|docs/[\w-]+\.md", name)):
+        fenced = False
+        for number, line in enumerate(read(page).splitlines(), 1):
+            if line.startswith("```"):
+                fenced = not fenced
+            if fenced or line.startswith("```"):
+                continue
+            bad = [problems_of_link(page, target) for target in re.findall(r"\]\(([^)\s]+)\)", line)]
+            if page not in LINKS_ALONE:
+                for code in re.findall(r"`([^`]+)`", line):
+                    bad.extend(problems_of_code(tree, code))
+            found.extend("%s:%d: %s" % (page, number, problem) for problem in bad if problem)
+    print("\n".join(found) or "what the documentation names is there")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
