@@ -21,7 +21,7 @@ RULES = [
     (re.compile(r"\bdear\b", re.I), "'dear'; expected costly, or the quantity"),
     (re.compile(r"\blikewise\b", re.I), "'likewise'; expected what is meant"),
     (re.compile(r"\bdo(es)? not do\b(?! (any|that|this|so|it|what)\b)"), "'does not do'; expected \"invalid value 'x'; expected ...\""),
-    (re.compile(r"(?<![\w$}.])/(work|tmp/s)/"), "a path of one machine"),
+    (re.compile(r"(?<![\w$}.])/work/"), "a path of one machine"),
 ]
 # A sentence that begins with "Of" and has none of these is a fragment.
 VERBS = re.compile(

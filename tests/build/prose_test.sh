@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
-# Every comment, message and page keeps the rule of prose (CONTRIBUTING.md); prose.py beside this says how it looks for it.
+# Comments, messages and pages keep the rule of prose (CONTRIBUTING.md); prose.py beside this says how it looks for it.
 #
-#   tests/build/prose_test.sh [--by-folder]
+#   tests/build/prose_test.sh [--by-folder] [PATH...]     all files, or those that match a path as git ls-files takes it
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-git ls-files --cached --others --exclude-standard | python3 tests/build/prose.py "$@"
+options=()
+if [[ ${1:-} == --by-folder ]]; then
+  options=(--by-folder)
+  shift
+fi
+git ls-files --cached --others --exclude-standard -- "$@" | python3 tests/build/prose.py "${options[@]}"
