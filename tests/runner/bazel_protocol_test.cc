@@ -108,7 +108,8 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: load closes no guard and passes no 
         "machine\nloaded: The hypervisor gave others 50 %. loaded: The clock\\njumped.\n");
   CHECK_THAT(folder.read("warnings"), ContainsSubstring("loaded: no verdict: The hypervisor gave others 50 %.\n"));
   for (const auto& suite : xml_in(folder).children)
-    for (const auto* test : suite.all("testcase")) CHECK(test->all("failure").empty());
+    for (const auto* test : suite.all("testcase"))
+      for (const auto* failure : test->all("failure")) FAIL_CHECK(failure->attributes.at("message"));
   const auto claims = run("'claims under load'", variables);
   CHECK(claims.code == 42);
   CHECK_THAT(claims.out, ContainsSubstring("on which no verdict may rest"));

@@ -4,9 +4,12 @@
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
+using Catch::Matchers::StartsWith;
 using pace::Outcome;
 using pace::Verdict;
 using pace::RunAccount;
@@ -48,12 +51,12 @@ TEST_CASE("a guard that is stated and then asked again counts once, in each comp
     account.add(row, open_guard);
   }
   CHECK(ending(account).code == 43);
-  CHECK(ending(account).said.starts_with("pace: 2 guards were let through undecided"));
+  CHECK_THAT(ending(account).said, StartsWith("pace: 2 guards were let through undecided"));
   auto other = open_guard;
   other.expectation = "time of at most 1.10x";
   account.add(row, other);
   account.add(result.implementations[0], open_guard);
-  CHECK(ending(account).said.starts_with("pace: 4 guards were let through undecided"));
+  CHECK_THAT(ending(account).said, StartsWith("pace: 4 guards were let through undecided"));
   CHECK(ending(account, true).code == 0);
 }
 
@@ -117,7 +120,7 @@ TEST_CASE("rows of a program without comparisons count as they are") {
   account.add_row(true, true);
   account.add_row(true, true);
   CHECK(ending(account).code == 43);
-  CHECK(ending(account).said.starts_with("pace: 2 guards were"));
+  CHECK_THAT(ending(account).said, StartsWith("pace: 2 guards were"));
 }
 
 }  // namespace
