@@ -164,7 +164,9 @@ TEST_CASE("clocks and figures of a GPU are known for what they are") {
   const auto for_gpu = [](Given given) { return Parsed(std::move(given)).session.for_gpu; };
   REQUIRE(for_gpu({"--clock", "graph"}) == Given{"--clock graph"});
   REQUIRE(for_gpu({"--figures", "0"}) == Given{"--figures"});
-  for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}).empty());
+  REQUIRE(Parsed({"--figures", "0"}).session.measuring.asks_for_figures);
+  REQUIRE_FALSE(Parsed({}).session.measuring.asks_for_figures);
+  for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}) == Given{});
   pace::runner::SessionOptions session;
   pace::runner::refuse_options_for_gpu(session, "why");
   session.for_gpu = {"--clock graph"};

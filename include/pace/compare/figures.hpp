@@ -70,6 +70,18 @@ void select_gate_figure(C& clock, Roster<Operands...>& roster) {
   roster.result.clock_resolution = clock.resolution();
 }
 
+/// Options that have no effect where calls are not on a GPU become notes. They are no error, since other comparisons of
+/// the same program may be of calls on one.
+template <class... Operands>
+void note_options_for_gpu(Roster<Operands...>& roster) {
+  const auto note = [&](const std::string& option) {
+    roster.result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
+                                  roster.result.clock + " clock.");
+  };
+  if (is_for_gpu(roster.options.clock)) note(std::string("--clock ") + to_string(roster.options.clock));
+  if (roster.options.asks_for_figures) note("--figures");
+}
+
 /// Times whoever can be timed in the selected way, and adds the figure to everybody's row.
 template <timing::TellsFigures C, class... Operands>
 void add_figure(C& clock, Roster<Operands...>& roster) {

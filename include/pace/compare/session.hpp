@@ -66,6 +66,7 @@ void run_stages(C& clock, Roster<Operands...>& roster, View<gate::Stated> stated
   if (roster.renew) roster.result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   roster.result.clock = clock.name();
   roster.result.clock_resolution = clock.resolution();
+  if constexpr (!timing::TellsFigures<C>) note_options_for_gpu(roster);
   roster.result.confidence = options.confidence;
   roster.result.seed = options.seed;
   if constexpr (requires { clock.available_memory(); }) roster.copy_operands(clock.available_memory());
