@@ -108,7 +108,7 @@ TEST_CASE("four figures of the same calls; the gate's is the graph's") {
   CHECK(on.device.blocks > 0);
 }
 
-TEST_CASE("a tenth of a per cent, which may be where outputs lie, fails no guard; one per cent does") {
+TEST_CASE("a tenth of a per cent, which may be capture and placement, fails no guard; one per cent does") {
   for (const auto& [time, verdict] : {std::pair(3003.0, pace::Verdict::passed), std::pair(3030.0, pace::Verdict::failed)}) {
     OnDevice on;
     auto options = few_rounds();

@@ -54,9 +54,10 @@ namespace pace::detail {
   return text;
 }
 
-/// On a GPU a graph's outputs stay where they were captured, so that they do not change hands between the sides as
-/// operands do. Identical kernels differed by up to 0.046 % in 500 comparisons on an H200, of which a GPU proves 0.01 %;
-/// four times that is allowed for.
+/// On a GPU, how the calls of a side are captured and where memory lies are random effects that are drawn once for a whole
+/// comparison: rounds do not average them out, although operands change hands and all graphs of a clock, captured in one
+/// pool, write their outputs to the same memory. Identical kernels differed by up to 0.046 % in 500 comparisons on an H200,
+/// of which a GPU proves 0.01 %; four times that is allowed for.
 inline constexpr double gpu_placement = 0.002;
 
 /// How the samples in the roster's rows came about.
