@@ -138,7 +138,7 @@ class Auditor {
   }
 
  private:
-  /// Of the rounds' time, for audits; half as much again after them for each candidate.
+  /// Audits take this share of the rounds' time, and half as much again after them for each candidate.
   static constexpr double audit_share = 0.05;
 
   C& clock_;

@@ -283,7 +283,7 @@ class Comparison {
   std::vector<detail::Planned<Operands...>> plan_;
   detail::MakeImplementation<Operands...> reference_;
   detail::RenewOperands<Operands...> renew_;
-  /// Of each iteration; empty: they are timed as a whole.
+  /// The phases of each iteration; empty: iterations are timed as a whole.
   std::vector<std::string> phases_;
   std::vector<gate::Stated> stated_;
   std::vector<StatedCount> counted_;

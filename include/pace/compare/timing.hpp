@@ -118,7 +118,7 @@ template <timing::Clock C, class... Operands>
   if (operations.front().phases != nullptr)
     for (const auto& name : operations.front().phases->names()) roster.phases.push_back({.name = name});
   const auto rates = gate::share_among_phases(stated, gate::Rates{roster.options.alpha, roster.options.beta});
-  // Of the whole, and of each phase.
+  // The whole has a panel, and each phase has one.
   std::vector<gate::Panel> panels;
   for (std::size_t part = 0; part <= roster.phases.size(); ++part) {
     const std::string phase = part == 0 ? "" : roster.phases[part - 1].name;

@@ -29,7 +29,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Of bad options, of files that cannot be written, and of results that got lost. Catch2's own codes are 2 (no test
+/// Bad options, files that cannot be written and results that got lost end with it. Catch2's own codes are 2 (no test
 /// ran), 3 (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
 inline constexpr int exit_error = 1;
 

@@ -40,7 +40,8 @@ enum class ClockChoice {
   wall,      ///< the host's clock, until the device is done
 };
 
-/// Of one comparison: the storage for all of them is allocated before the first, eight bytes and more for each.
+/// At most so many make one comparison: the storage for all of them is allocated before the first, eight bytes and more
+/// for each.
 inline constexpr std::size_t most_rounds = 10'000'000;
 
 struct Options {

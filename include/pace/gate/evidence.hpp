@@ -100,7 +100,7 @@ template <class Row = ImplementationResult>
       test.add(each);
       squares += (each - mean) * (each - mean);
     }
-    // Of so few, the standard deviation that the test itself goes by.
+    // So few are described by the standard deviation that the test itself goes by.
     evidence.centre = mean;
     if (observations.size() > 1)
       evidence.deviation = math::sqrt(squares / static_cast<double>(observations.size() - 1));

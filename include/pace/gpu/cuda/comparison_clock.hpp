@@ -41,7 +41,7 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
   /// In bytes.
   [[nodiscard]] std::int64_t available_memory() const { return cuda::available_memory(device_.index()); }
 
-  /// Of one call of `call`, which returns what lives on after it.
+  /// The memory that one call of `call` takes, which returns what lives on after it.
   template <class F>
   [[nodiscard]] DeviceMemory memory_of(F&& call) {
     return measure_memory(device_, call);
