@@ -195,7 +195,7 @@ class CudaDevice {
 };
 
 static_assert(gpu::Device<CudaDevice> && gpu::TracesActivities<CudaDevice>);
-// Without them nothing would say so: a candidate that makes the thread wait would not be charged for it any more.
+// Losing these would be silent: a candidate that makes the thread wait would not be charged for it any more.
 static_assert(timing::CountsMachine<CudaDevice> && timing::CountsThread<CudaDevice>);
 
 }  // namespace pace::cuda
