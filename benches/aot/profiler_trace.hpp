@@ -4,6 +4,8 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -15,6 +17,7 @@
 #include <c10/util/Exception.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/folders.hpp"
 
 namespace pace::benches::aot {
 
@@ -63,23 +66,46 @@ class ProfilerTrace {
     }
   }
 
-  /// Ends the recording and writes it, into a folder that exists; once. What was recorded is the result. Throws Error
-  /// naming the file if it cannot be written.
+  /// Ends the recording and writes it, into a folder that exists; once. What was recorded is the result. A file or a link
+  /// of that name is replaced at once, when all is written. Throws Error naming the file if it cannot be written.
   std::unique_ptr<torch::autograd::profiler::ProfilerResult> save(const std::filesystem::path& path) {
     if (!recording_) throw Error("the trace " + path.string() + " was saved already; expected one save()");
     wait_for_gpus();  // what is still queued there belongs to it
     recording_ = false;
     auto result = torch::autograd::profiler::disableProfiler();
-    result->save(path.string());
-    // The profiler logs what goes wrong instead of reporting it.
     std::error_code missing;
-    if (std::filesystem::file_size(path, missing) == 0 || missing)
-      throw Error("the trace '" + path.string() + "' cannot be written; expected a folder with room for it");
+    const auto there = std::filesystem::symlink_status(path, missing);
+    if (exists(there) && !is_regular_file(there) && !is_symlink(there)) refuse(path, "the name of a regular file");
+    // The profiler first writes beside the name that it is given, into whatever is there: a pipe, or where a link leads.
+    const OwnFolder own(path);
+    const std::filesystem::path written = own.path / "trace";
+    result->save(written.string());
+    // It logs what goes wrong instead of reporting it.
+    if (std::filesystem::file_size(written, missing) == 0 || missing || std::rename(written.c_str(), path.c_str()) != 0)
+      refuse(path, "a folder with room for it");
     return result;
   }
 
  private:
   using Activity = torch::profiler::impl::ActivityType;
+
+  [[noreturn]] static void refuse(const std::filesystem::path& path, const std::string& expected) {
+    throw Error("the trace '" + path.string() + "' cannot be written; expected " + expected);
+  }
+
+  /// A folder beside `file`, which goes with this object.
+  struct OwnFolder {
+    explicit OwnFolder(const std::filesystem::path& file) : path(file) {
+      std::string name = file.string() + ".XXXXXX";
+      if (::mkdtemp(name.data()) == nullptr) refuse(file, "a folder with room for it");
+      path = name;
+    }
+    OwnFolder(const OwnFolder&) = delete;
+    OwnFolder& operator=(const OwnFolder&) = delete;
+    ~OwnFolder() { pace::detail::remove_tree(path); }
+
+    std::filesystem::path path;
+  };
 
   static void wait_for_gpus() {
     const auto& cuda = at::detail::getCUDAHooks();

@@ -80,7 +80,7 @@ struct TrainingLayout {
   return layout;
 }
 
-/// Of a package for any batch, which batches that are: `batch` in its layout, where a null is no bound. Throws as
+/// The batches that a package for any batch takes: `batch` in its layout, where a null is no bound. Throws as
 /// read_layout.
 [[nodiscard]] inline TensorMetadata::Range read_batch(std::filesystem::path package) {
   const auto json = read_training_record(std::move(package)).at("layout").at("batch");

@@ -173,7 +173,7 @@ class ConfigReader {
   std::string file_;
   const std::set<std::string, std::less<>>& models_;
   const Warn& warn_;
-  /// Of all lists so far.
+  /// The elements of all lists so far.
   std::size_t elements_ = 0;
   bool any_known_ = false;
 };

@@ -21,7 +21,7 @@
 
 namespace pace::benches::models {
 
-/// Of which size a model is made: as it was published, or with fewer layers and channels and smaller inputs, for a CPU.
+/// A model is made in the size that was published, or with fewer layers and channels and smaller inputs, for a CPU.
 enum class ModelSize { published, small };
 
 /// What a model is made for. It is made on the CPU, in float32; whoever asked for it moves and casts it.
@@ -64,7 +64,7 @@ struct ModelEntry {
   std::string family;
   /// Batch sizes where nobody asks for another one.
   std::int64_t training_batch = 1, inference_batch = 1;
-  /// Of the published size, as its authors or the common implementation count them; none: not published.
+  /// The parameters of the published size, as its authors or the common implementation count them; none: not published.
   std::optional<std::int64_t> published_parameters = {};
   std::function<Model(const ModelRequest&)> make;
 };

@@ -29,7 +29,7 @@ struct Catch::StringMaker<pace::ImplementationResult> {
   }
 };
 
-/// Likewise for a whole comparison.
+/// The same of a whole comparison.
 template <>
 struct Catch::StringMaker<pace::Result> {
   static std::string convert(const pace::Result& result) {

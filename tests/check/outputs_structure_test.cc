@@ -22,6 +22,7 @@ namespace {
 
 std::string message(const c10::IValue& expected, const c10::IValue& actual, const CheckOptions& options = {}) {
   const Match match = outputs_match(expected, actual, options);
+  INFO(match.message);
   CHECK(match.correct == match.message.empty());
   return match.message;
 }

@@ -4,20 +4,24 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/gpu/figures.hpp"
 #include "tests/gpu/fake_device.hpp"
+#include "tests/support/fake_clock.hpp"
 
 namespace {
 
 using Catch::Matchers::AnyMatch;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::IsEmpty;
 using Catch::Matchers::WithinRel;
 using pace::ClockChoice;
 using pace::Nanoseconds;
@@ -104,7 +108,7 @@ TEST_CASE("four figures of the same calls; the gate's is the graph's") {
   CHECK(on.device.blocks > 0);
 }
 
-TEST_CASE("a tenth of a per cent, which may be where outputs lie, fails no guard; one per cent does") {
+TEST_CASE("a tenth of a per cent, which may be capture and placement, fails no guard; one per cent does") {
   for (const auto& [time, verdict] : {std::pair(3003.0, pace::Verdict::passed), std::pair(3030.0, pace::Verdict::failed)}) {
     OnDevice on;
     auto options = few_rounds();
@@ -178,6 +182,31 @@ TEST_CASE("a clock asked for by name: what cannot be timed by it is refused") {
   CHECK_THAT(result["b"].message, ContainsSubstring("cannot be timed by the cold clock"));
   CHECK_THAT(result["c"].speedup->median, WithinRel(2.0, 1e-9));
   REQUIRE(result["c"].figures.size() == 1);  // its own; no others were asked for
+}
+
+TEST_CASE("options that are for calls on a GPU have no effect on others, and notes say so") {
+  const std::string elsewhere = " has no effect here: it is for calls on a GPU, and these are timed by the fake clock.";
+  const auto notes_of = [](const pace::Options& options, auto& clock, auto call) {
+    return pace::Comparison<>("a").options(options).baseline("a", call).candidate("b", call).run(clock).notes;
+  };
+  const auto elsewhere_notes = [&](const pace::Options& options) {
+    pace::test::FakeClock clock;
+    return notes_of(options, clock, [&] { clock.advance(Nanoseconds(1000)); });
+  };
+  using Notes = std::vector<std::string>;
+  auto options = few_rounds();
+  CHECK_THAT(elsewhere_notes(options), IsEmpty());
+  for (const auto clock : {ClockChoice::cold, ClockChoice::graph}) {
+    options.clock = clock;
+    CHECK(elsewhere_notes(options) == Notes{std::string("--clock ") + pace::to_string(clock) + elsewhere});
+  }
+  options.asks_for_figures = true;
+  CHECK(elsewhere_notes(options) == Notes{"--clock graph" + elsewhere, "--figures" + elsewhere});
+  OnDevice on;
+  CHECK_THAT(notes_of(options, on.clock, on.taking(3000)), IsEmpty());
+  options.clock = ClockChoice::wall;
+  options.asks_for_figures = false;
+  CHECK_THAT(elsewhere_notes(options), IsEmpty());
 }
 
 TEST_CASE("a clock asked for by name that no implementation can be timed by: all are refused, and that is all") {

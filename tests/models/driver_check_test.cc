@@ -68,8 +68,8 @@ TEST_CASE("accuracy: worse and better both fail, unless the model is flaky") {
             (scratch / "e.csv") + "\n");
   const auto better = compare("accuracy", "name,accuracy\nb,pass\n", expected);
   CHECK(better.code == 1);
-  CHECK(better.out.find("IMPROVED: accuracy=pass, expected=fail_accuracy\n\n1 models have a better accuracy status:") !=
-        std::string::npos);
+  CHECK_THAT(better.out, ContainsSubstring("IMPROVED: accuracy=pass, expected=fail_accuracy\n\n"
+                                           "1 models have a better accuracy status:"));
   // Another way to fail is not better.
   const auto other = compare("accuracy", "name,accuracy\nc,OOM\nnew,OOM\n", expected);
   CHECK(other.code == 1);

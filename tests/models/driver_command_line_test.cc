@@ -275,7 +275,7 @@ TEST_CASE("without any it is torchbench's, on AOTInductor") {
   CHECK(line.settings.iterations == 2);
   CHECK(line.settings.precision == Precision::as_made);
   CHECK(line.timeout == 2000);
-  CHECK(line.selection.filters.empty());
+  CHECK(line.selection.filters == Strings{});
   CHECK(line.packages == Packages::kept);
   CHECK_FALSE(line.memory_limit.has_value());
 }

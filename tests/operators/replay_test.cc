@@ -277,4 +277,21 @@ TEST_CASE("a guard on speed is judged for every candidate") {
   CHECK(result["bad"].judgements.at(0).verdict == pace::Verdict::failed);
 }
 
+TEST_CASE("an operator whose speed is only reported has no guard on speed") {
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([64], f32),), {})\n"
+      "Operator: aten.abs.default\n"
+      "cnt: 1, ((T([64], f32),), {})\n");
+  operators::ReplayOptions options;
+  options.backends = "eager,good";
+  options.no_slower_than = 1e9;
+  options.reported = {"aten.relu.default"};
+  for (const auto& result : fixture.run(options)) {
+    CAPTURE(result.name);
+    CHECK(result["good"].time);
+    CHECK(result["good"].judgements.size() == (result.name == "aten.relu.default[0]" ? 0 : 1));
+  }
+}
+
 }  // namespace

@@ -1,5 +1,7 @@
 // What reaches a terminal, whatever stands in names and messages.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <csignal>
 #include <iostream>
@@ -12,6 +14,7 @@
 
 #include "pace/report/program_output.hpp"
 
+using Catch::Matchers::StartsWith;
 using pace::report::printable;
 using pace::report::printable_lines;
 
@@ -97,10 +100,11 @@ TEST_CASE("what did not arrive is no success") {
   std::stringbuf out;
   CHECK(code_of(&out, 0) == 0);
   CHECK(code_of(&full, 0, /*prints=*/false) == 0);
-  CHECK(err.str().empty());
+  CHECK(err.str() == "");
   CHECK(code_of(&full, 0) == 2);
   CHECK(code_of(&full, 42) == 42);
-  CHECK(err.str().starts_with("program: not all that was printed could be written: the standard output is closed or full\n"));
+  CHECK_THAT(err.str(),
+             StartsWith("program: not all that was printed could be written: the standard output is closed or full\n"));
 }
 
 TEST_CASE("while a program's output lives, its standard streams are filtered, and a closed pipe is an error") {

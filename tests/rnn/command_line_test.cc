@@ -131,12 +131,12 @@ TEST_CASE("options without effect are refused, those that others give an effect 
   const std::string nothing = "nothing was thrown";
   REQUIRE(why({"--group=rnns", "--rnns=py"}) == nothing);
   REQUIRE(why({"--print-json=oss", "--sep=x"}) == "--sep has no meaning here: --print-json prints no table");
-  REQUIRE(why({"--cuda-pointwise-block-size=1"}).starts_with("--cuda-pointwise-block-size has no meaning here: "));
+  REQUIRE_THAT(why({"--cuda-pointwise-block-size=1"}), StartsWith("--cuda-pointwise-block-size has no meaning here: "));
   REQUIRE(why({"--cuda-pointwise-block-size=1"}, true) == nothing);
-  REQUIRE(why({"--packages=a"}).starts_with("--packages has no meaning here: "));
+  REQUIRE_THAT(why({"--packages=a"}), StartsWith("--packages has no meaning here: "));
   REQUIRE(why({"--packages=a", "--rnns=py_aot_inductor"}) == nothing);
   REQUIRE(why({"--packages=a", "--baseline-runner=py_aot_inductor"}) == nothing);
-  REQUIRE(why({"--group=rnns", "--images=2"}).starts_with("--images has no meaning here: "));
+  REQUIRE_THAT(why({"--group=rnns", "--images=2"}), StartsWith("--images has no meaning here: "));
   REQUIRE(why({"--images=2"}) == nothing);
   for (const std::string option : {"--fuser=old", "--executor=legacy", "--cuda-pointwise-loop-level=1",
                                    "--cuda-pointwise-block-count=1", "--cuda-pointwise-block-size=1"}) {
@@ -164,7 +164,9 @@ TEST_CASE("clocks and figures of a GPU are known for what they are") {
   const auto for_gpu = [](Given given) { return Parsed(std::move(given)).session.for_gpu; };
   REQUIRE(for_gpu({"--clock", "graph"}) == Given{"--clock graph"});
   REQUIRE(for_gpu({"--figures", "0"}) == Given{"--figures"});
-  for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}).empty());
+  REQUIRE(Parsed({"--figures", "0"}).session.measuring.asks_for_figures);
+  REQUIRE_FALSE(Parsed({}).session.measuring.asks_for_figures);
+  for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}) == Given{});
   pace::runner::SessionOptions session;
   pace::runner::refuse_options_for_gpu(session, "why");
   session.for_gpu = {"--clock graph"};
@@ -182,7 +184,7 @@ TEST_CASE("--print-json means oss if nothing follows") {
 }
 
 TEST_CASE("separators that Catch2's parser would lose") {
-  REQUIRE(parse({"--sep", ""}).sep.empty());
+  REQUIRE(parse({"--sep", ""}).sep == "");
   REQUIRE(parse({"--sep", "|"}).sep == "|");
   REQUIRE(parse({"--sep=:"}).sep == ":");
 }

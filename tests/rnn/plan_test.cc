@@ -75,8 +75,8 @@ TEST_CASE("a baseline that nothing is compared with is refused") {
 TEST_CASE("cuDNN's runners need a GPU, but not in fastrnns' own loop") {
   for (const char* const name : {"cudnn", "cudnn_dropout", "vl_cudnn"}) {
     Sizes of = sizes(1, "cpu");
-    REQUIRE(pace::test::why<pace::Refused>([&] { check(find_planned(name), of); }).find("runs on a GPU only") !=
-            std::string::npos);
+    REQUIRE_THAT(pace::test::why<pace::Refused>([&] { check(find_planned(name), of); }),
+                 Catch::Matchers::ContainsSubstring("runs on a GPU only"));
     of.cudnn_anywhere = true;
     REQUIRE_NOTHROW(check(find_planned(name), of));
     of.sequence = 3, of.input = 4, of.hidden = 5, of.batch = 2;

@@ -4,9 +4,12 @@
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
+using Catch::Matchers::StartsWith;
 using pace::Outcome;
 using pace::Verdict;
 using pace::RunAccount;
@@ -48,12 +51,12 @@ TEST_CASE("a guard that is stated and then asked again counts once, in each comp
     account.add(row, open_guard);
   }
   CHECK(ending(account).code == 43);
-  CHECK(ending(account).said.starts_with("pace: 2 guards were let through undecided"));
+  CHECK_THAT(ending(account).said, StartsWith("pace: 2 guards were let through undecided"));
   auto other = open_guard;
   other.expectation = "time of at most 1.10x";
   account.add(row, other);
   account.add(result.implementations[0], open_guard);
-  CHECK(ending(account).said.starts_with("pace: 4 guards were let through undecided"));
+  CHECK_THAT(ending(account).said, StartsWith("pace: 4 guards were let through undecided"));
   CHECK(ending(account, true).code == 0);
 }
 
@@ -112,12 +115,53 @@ TEST_CASE("tests that are skipped after something was measured do not say that n
   CHECK(nothing.str() == "pace: every test was skipped; nothing was measured (exit code 4; 0 with --allow-unmeasured on)\n");
 }
 
+TEST_CASE("a run fails for reasons of the machine where nothing else is open and nothing has failed") {
+  const pace::Judgement open_claim{.expectation = "speed-up of at least 1.50x", .verdict = Verdict::undecided};
+  auto disturbed = comparison("disturbed");
+  auto& row = disturbed.implementations[1];
+  row.context.disturbance = "The hypervisor gave others 50 %.";
+  row.judgements.push_back(open_claim);
+  RunAccount loaded;
+  loaded.add(disturbed);
+  CHECK(loaded.is_for_machine(42, 1));
+  loaded.add(row, open_guard);  // which fails no assertion
+  CHECK_FALSE(loaded.is_for_machine(42, 2));  // one is of the test's own
+  CHECK_FALSE(loaded.is_for_machine(3, 0));
+  RunAccount open = loaded, unreached = loaded, failed = loaded, crashed = loaded, lost = loaded;
+  open.add(comparison("other").implementations[1], open_guard);
+  CHECK_FALSE(open.is_for_machine(42, 1));
+  CHECK_FALSE(open.is_for_machine(43, 0));
+  unreached.add(comparison("late", Outcome::unreached));
+  CHECK(loaded.is_for_machine(43, 0));
+  CHECK_FALSE(unreached.is_for_machine(43, 0));
+  failed.add(row, {.expectation = "time of at most 1.02x", .verdict = Verdict::failed});
+  CHECK_FALSE(failed.is_for_machine(42, 1));
+  crashed.add(comparison("other", Outcome::crashed));
+  CHECK_FALSE(crashed.is_for_machine(42, 1));
+  auto without = comparison("other");
+  without.lost_device = "an illegal address";
+  lost.add(without);
+  CHECK_FALSE(lost.is_for_machine(42, 1));
+}
+
+TEST_CASE("a device that is not there is a reason of the machine's, a refusal is not") {
+  for (const bool is_missing : {true, false}) {
+    auto result = comparison("on a device", Outcome::refused);
+    if (is_missing) result.missing_device = "there is none";
+    RunAccount account;
+    account.add(result);
+    account.add(result.implementations[1], {.expectation = "time of at most 1.02x"});
+    CHECK(account.is_for_machine(42, 1) == is_missing);
+    CHECK(account.is_for_machine(4, 0));
+  }
+}
+
 TEST_CASE("rows of a program without comparisons count as they are") {
   RunAccount account;
   account.add_row(true, true);
   account.add_row(true, true);
   CHECK(ending(account).code == 43);
-  CHECK(ending(account).said.starts_with("pace: 2 guards were"));
+  CHECK_THAT(ending(account).said, StartsWith("pace: 2 guards were"));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using pace::benches::selftest::merge_runs;
 
 /// A file of results as one process leaves it, gone when this goes.
@@ -97,8 +98,10 @@ TEST_CASE("a command line that contradicts itself, or has a limit that means not
     return pace::test::why<pace::Error>(
         [&] { (void)pace::benches::selftest::merge_runs_program(words, [](const std::string& path) { return path; }, out); });
   };
-  CHECK(why({"--no-slower-than", "1.02", "--speedup-at-least", "1.1", "a.json"}).starts_with("--speedup-at-least: is a second limit"));
-  CHECK(why({"--no-slower-than", "1.02", "--no-slower-than", "1.1", "a.json"}).starts_with("--no-slower-than: is a second limit"));
+  CHECK_THAT(why({"--no-slower-than", "1.02", "--speedup-at-least", "1.1", "a.json"}),
+             StartsWith("--speedup-at-least: is a second limit"));
+  CHECK_THAT(why({"--no-slower-than", "1.02", "--no-slower-than", "1.1", "a.json"}),
+             StartsWith("--no-slower-than: is a second limit"));
   for (const char* factor : {"inf", "nan", "1e-320", "-1", "0", "", "1.0x"})
     CHECK(why({"--no-slower-than", factor, "a.json"}) == std::string("--no-slower-than: '") + factor +
                                                              "' does not do; expected a number from 0.001 to 1000000, such as 1.02");

@@ -84,7 +84,7 @@ template <class Eager, class Compiled>
   return timings;
 }
 
-/// Of an even number of values, the mean of the two in the middle, as numpy's. Throws Error for none.
+/// The median of an even number of values is the mean of the two in the middle, as in numpy. Throws Error for none.
 [[nodiscard]] inline double median_of(std::vector<double> values) {
   if (values.empty()) throw Error("median: expected at least one value");
   std::sort(values.begin(), values.end());

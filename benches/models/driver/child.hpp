@@ -51,7 +51,7 @@ struct ChildEnd {
 
 namespace detail {
 
-/// Of a shell, where a program cannot be run.
+/// The code that a shell ends with where a program cannot be run.
 inline constexpr int cannot_run = 127;
 
 /// Between fork and exec, so only what a signal handler may do.

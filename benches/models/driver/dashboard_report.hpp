@@ -53,7 +53,7 @@ namespace detail {
   return warnings.empty() ? "None.\n\n" : markdown(table);
 }
 
-/// Of the runs that are in both folders, and those that are in one.
+/// The changes of the runs that are in both folders, and the runs that are in one.
 [[nodiscard]] inline std::string markdown_of_changes(const std::map<DashboardKey, DashboardFigures>& before,
                                                      const std::map<DashboardKey, DashboardFigures>& after) {
   report::CsvTable table{.header = {"Suite", "Compiler", "Run", "Metric", "Model", "Before", "Now"}};

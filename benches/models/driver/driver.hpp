@@ -43,7 +43,7 @@ struct DriverOptions {
 };
 
 struct DriverOutcome {
-  /// Of this run and, of models that were run before, of the earlier one.
+  /// The rows of this run and, for models that were run before, of the earlier one.
   RowCounts rows;
   /// Models that were run before.
   std::size_t resumed = 0;

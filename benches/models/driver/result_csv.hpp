@@ -29,8 +29,8 @@ using Columns = std::vector<std::pair<std::string, Cell>>;
 
 namespace detail {
 
-/// Of two headers one that has the columns of both: the longer one if it has all of the other, else the first, with
-/// what only the second one has behind it.
+/// A header that has the columns of both: the longer one if it has all of the other, else the first, with what only the
+/// second one has behind it.
 [[nodiscard]] inline std::vector<std::string> merge_headers(std::vector<std::string> first,
                                                             const std::vector<std::string>& second) {
   const auto has = [](const auto& header, const auto& name) { return std::ranges::find(header, name) != header.end(); };

@@ -37,7 +37,7 @@ struct OutputOptions {
   std::string file = {};
   /// Where default names are; empty: here.
   std::string directory = {};
-  /// Of `--inductor` and `--nothing`, which have a name of their own; empty: mode and back end.
+  /// The name that `--inductor` and `--nothing` give the file; empty: mode and back end.
   std::string experiment_file = {};
   /// An older file of results.
   std::string baseline = {};

@@ -2,17 +2,17 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <string>
-#include <system_error>
 
 #include <ATen/core/grad_mode.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
 #include "pace/inputs/record.hpp"
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/outcome.hpp"
+#include "benches/models/run/whole_file.hpp"
 #include "benches/aot/profiler_trace.hpp"
 #include "benches/aot/rand_strided.hpp"
 
@@ -23,12 +23,6 @@
 namespace pace::benches::models {
 
 namespace detail {
-
-inline void make_folder(const std::filesystem::path& folder) {
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  if (problem) throw InputError({folder.string()}, "the folder cannot be made: " + problem.message());
-}
 
 /// A step of the instance from the state that everybody starts from.
 inline void run_once(Iterating& iterating) {
@@ -51,7 +45,7 @@ inline void run_once(Iterating& iterating) {
 inline void trace_iteration(Iterating& iterating, const std::string& backend, const std::string& folder) {
   const auto& instance = iterating.runnable.instance;
   const auto path = trace_path(folder, instance.name(), backend, instance.options.training);
-  detail::make_folder(folder);
+  const NewFolders folders(folder);
   benches::aot::ProfilerTrace trace;
   {
     const benches::aot::TraceRange range(instance.name() + '/' + backend);
@@ -61,14 +55,14 @@ inline void trace_iteration(Iterating& iterating, const std::string& backend, co
 }
 
 /// The allocator's history of one iteration on a GPU, as torch.cuda.memory._dump_snapshot writes it, into
-/// `FOLDER/BACKEND_MODEL.pickle`. Throws Refused on a CPU.
+/// `FOLDER/BACKEND_MODEL.pickle`. Throws Refused on a CPU, Error if the file cannot be written.
 inline void snapshot_memory(Iterating& iterating, const std::string& backend, const std::string& folder) {
   const auto& instance = iterating.runnable.instance;
   if (!instance.options.device.is_cuda())
     throw Refused("memory snapshots are of a GPU's allocator; expected --device cuda, not " +
                   instance.options.device.str());
 #ifdef PACE_CUDA
-  detail::make_folder(folder);
+  const NewFolders folders(folder);
   const auto path = std::filesystem::path(folder) / (backend + '_' + instance.name() + ".pickle");
   torch::cuda::_record_memory_history(std::string("all"));
   try {
@@ -79,10 +73,7 @@ inline void snapshot_memory(Iterating& iterating, const std::string& backend, co
   }
   const std::string snapshot = torch::cuda::_memory_snapshot_pickled();
   torch::cuda::_record_memory_history(std::nullopt);
-  std::ofstream file(path, std::ios::binary);
-  file.write(snapshot.data(), static_cast<std::streamsize>(snapshot.size()));
-  file.close();
-  if (!file) throw Error(path.string() + ": the snapshot cannot be written there");
+  write_whole(path, snapshot);
 #else
   static_cast<void>(backend);
   static_cast<void>(folder);

@@ -27,7 +27,7 @@ struct InstanceOptions {
   ModelSize size = ModelSize::published;
   std::int64_t batch_size = 1;
   c10::Device device = c10::kCPU;
-  /// Of parameters, buffers and inputs, where they are floating; none: as they were made.
+  /// The type that floating parameters, buffers and inputs are cast to; none: as they were made.
   std::optional<at::ScalarType> cast = {};
   /// Around forward and loss.
   std::optional<at::ScalarType> autocast = {};

@@ -35,7 +35,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Of the exception that is being handled.
+/// The failure that the exception being handled amounts to.
 [[nodiscard]] inline Failed current_failed() {
   const auto failure = pace::detail::current_failure();
   Failed failed{.message = detail::telling_line(failure.message),

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <ATen/core/ivalue.h>
@@ -14,7 +12,9 @@
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
 #include "pace/core/read_file.hpp"
+#include "benches/models/run/whole_file.hpp"
 
 namespace pace::benches::models {
 
@@ -24,15 +24,11 @@ namespace pace::benches::models {
   return std::filesystem::path(folder) / (model + '_' + backend + (training ? "_training.pt" : "_inference.pt"));
 }
 
-/// As torch.save has it: PyTorch loads it, too. The folder is made if need be. Throws Error naming the file.
+/// As torch.save has it: PyTorch loads it, too. The folder is made if need be. Throws Error naming the file, or the folder.
 inline void save_outputs(const c10::IValue& outputs, const std::filesystem::path& path) {
-  std::error_code ignored;
-  std::filesystem::create_directories(path.parent_path(), ignored);
-  std::ofstream file(path, std::ios::binary);
   const std::vector<char> bytes = torch::jit::pickle_save(outputs);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw Error(path.string() + ": outputs cannot be written there");
+  const NewFolders folders(path.parent_path());
+  write_whole(path, {bytes.data(), bytes.size()});
 }
 
 /// Throws InputError naming the file where there is none, or it holds something else.

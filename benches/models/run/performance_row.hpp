@@ -26,7 +26,7 @@ struct PerformanceFigures {
   std::optional<Interval<double>> interval = {};
   std::string verdict = "none";
   double spread = 0;
-  /// Of parts of the training step, if they were timed apart.
+  /// The speed-ups of parts of the training step, if they were timed apart.
   double forward_speedup = 0, backward_speedup = 0, update_speedup = 0;
   double compile_seconds = 0, load_seconds = 0;
   double p_value = 1;

@@ -50,7 +50,7 @@ namespace detail {
   return predictions;
 }
 
-/// Of what a training step's forward has returned.
+/// The loss in what a training step's forward has returned.
 [[nodiscard]] inline at::Tensor loss_in(const c10::IValue& output) {
   return (output.isTuple() ? output.toTupleRef().elements().at(0) : output).toTensor();
 }

@@ -235,7 +235,7 @@ class Flow {
     report_->finish(op, progress.times, timer_.now().count() - start + progress.seconds_elsewhere, speaks_);
   }
 
-  /// Of one operator.
+  /// What is known of one operator so far.
   struct Progress {
     SampleTimes times;
     /// What belongs to the operator and passed before its clock was started: compiling, earlier processes.

@@ -1,4 +1,4 @@
-// Auditor: catches, during the rounds and after them, who is right or fast only where it expects to be looked at.
+// Auditor: finds, during the rounds and after them, implementations that are right or fast only where they expect a check.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Auditor final : public timing::RoundObserver {
   Auditor(timing::Clock& clock, Roster& roster, Inspector& inspector)
       : clock_(clock), roster_(roster), inspector_(inspector), values_(roster), random_(roster.options.seed) {}
 
-  /// Before anything is timed; also after rounds that somebody's exception has ended.
+  /// Before anything is timed; also after rounds that an implementation's exception has ended.
   void begin() {
     took_ = renewing_ = {};
     if (!roster_.operands.renewed.empty()) values_.put_back();
@@ -57,8 +57,8 @@ class Auditor final : public timing::RoundObserver {
   }
 
   /// What the last timed call returned must be right as well. Where the call writes to operands or draws random
-  /// numbers, its last sample applied it many times over, and where rounds have values of their own, nobody knows what
-  /// it had to return; one more timed call from the first state stands in for it.
+  /// numbers, its last sample applied it many times over, and where rounds have values of their own, what
+  /// it had to return is unknown; one more timed call from the first state stands in for it.
   void verify_last_outputs() {
     if (!roster_.checks()) return;
     const auto timed = roster_.running;
@@ -88,7 +88,8 @@ class Auditor final : public timing::RoundObserver {
     }
   }
 
-  /// After the rounds. Whether somebody was found who spoilt the others' figures, so that these must be taken again.
+  /// After the rounds. Whether an implementation was found that spoilt the others' figures, so that these must be taken
+  /// again.
   [[nodiscard]] bool inspect_all() {
     if (!roster_.checks()) return false;
     std::string spoilt = inspector_.disturbance();
@@ -109,7 +110,7 @@ class Auditor final : public timing::RoundObserver {
       if (!problem.empty()) roster_.give_up(index, Outcome::wrong, std::move(problem));
     }
     if (spoilt.empty()) return false;
-    if (roster_.running == timed)  // nobody did it again
+    if (roster_.running == timed)  // none did it again
       for (const std::size_t index : timed)
         if (index != roster_.baseline)
           roster_.give_up(index, Outcome::wrong, (timed.size() == 2 ? "" : "it or another candidate: ") + spoilt);
@@ -117,7 +118,7 @@ class Auditor final : public timing::RoundObserver {
   }
 
  private:
-  /// Between cycles, at moments that nobody can foresee, one candidate is called on other values; for at most
+  /// Between cycles, at moments that cannot be foreseen, one candidate is called on other values; for at most
   /// `audit_share` of the time.
   void audit_sometimes(const timing::Rounds& so_far) {
     audited_last_.reset();
@@ -136,7 +137,7 @@ class Auditor final : public timing::RoundObserver {
     longest_ = std::max(longest_, took);
   }
 
-  /// Of the rounds' time, for audits; half as much again after them for each candidate.
+  /// Audits take this share of the rounds' time, and half as much again after them for each candidate.
   static constexpr double audit_share = 0.05;
 
   timing::Clock& clock_;
@@ -144,7 +145,7 @@ class Auditor final : public timing::RoundObserver {
   Inspector& inspector_;
   RoundValues values_;
   SplitMix64 random_;
-  /// Whoever was audited after the last cycle.
+  /// The implementation that was audited after the last cycle.
   std::optional<std::size_t> audited_last_;
   Nanoseconds took_{}, longest_{}, renewing_{};
 };

@@ -75,7 +75,7 @@ class Comparison {
     plan_.check.method = check::CheckOptions::Method::float64_reference;
     return *this;
   }
-  /// Likewise, where the baseline has parameters of its own: `function` computes in float64 what the baseline does, and is
+  /// The same where the baseline has parameters of its own: `function` computes in float64 what the baseline does, and is
   /// called with the operands converted. It is not measured.
   template <class F>
   Comparison& float64_reference(F function) {
@@ -103,12 +103,12 @@ class Comparison {
   Comparison& inputs(std::string inputs) { plan_.inputs = std::move(inputs); return *this; }
   /// Where the calls run, if no operand says so.
   Comparison& device(at::Device device) { plan_.device = device; return *this; }
-  /// A sentence for whoever reads the numbers.
+  /// A sentence that is printed beside the numbers.
   Comparison& note(std::string note) { plan_.notes.push_back(std::move(note)); return *this; }
 
-  /// Checks, measures and judges; tells the result to the listeners of run_context(), and returns it. An
+  /// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. An
   /// implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the comparison
-  /// itself is ill-formed: no baseline or several, a name twice, an expectation for nobody, senseless options.
+  /// itself is ill-formed: no baseline or several, a name twice, an expectation of no implementation, senseless options.
   Result run() { return detail::run_plan(plan_); }
   /// The same by `clock`, such as a test's.
   Result run(timing::Clock& clock) { return detail::run_plan(plan_, clock); }

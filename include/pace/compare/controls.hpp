@@ -36,7 +36,7 @@ namespace pace::detail {
 /// rounds go on.
 class Controls final : public timing::RoundObserver {
  public:
-  /// Of the rounds' time.
+  /// Controls take this share of the rounds' time.
   static constexpr double share = 0.1;
   /// Calls added to a sample of the slowed control, as a share; one at least.
   static constexpr double slowdown = 0.05;

@@ -24,7 +24,7 @@
 
 namespace pace::detail {
 
-/// Who cannot be timed in the way that is selected, and why: one reason for each.
+/// The implementations that cannot be timed in the way that is selected, and why: one reason for each.
 struct Untimeable {
   std::vector<std::size_t> who;
   std::vector<Failure> why;
@@ -44,8 +44,9 @@ struct Untimeable {
   return found;
 }
 
-/// Selects what the gate is about. Automatic: the graph, unless somebody cannot be captured; then nobody is, for all
-/// are timed alike. Where iterations have phases, the stream: who trains launches every step. If asked for by name, those that cannot be timed that way are taken out.
+/// Selects what the gate is about. Automatic: the graph, unless one implementation cannot be captured; then none is, for
+/// all are timed alike. Where iterations have phases, the stream: training launches every step. If asked for by name, those
+/// that cannot be timed that way are taken out.
 inline void select_gate_figure(timing::ModeClock& clock, Roster& roster) {
   const bool automatic = roster.options.clock == ClockChoice::automatic;
   const bool phases = roster.implementations[roster.baseline]->phases() != nullptr;
@@ -67,7 +68,18 @@ inline void select_gate_figure(timing::ModeClock& clock, Roster& roster) {
   roster.result.clock_resolution = clock.resolution();
 }
 
-/// Times whoever can be timed in the selected way, and adds the figure to everybody's row.
+/// Options that have no effect where calls are not on a GPU become notes. They are no error, since other comparisons of
+/// the same program may be of calls on one.
+inline void note_options_for_gpu(Roster& roster) {
+  const auto note = [&](const std::string& option) {
+    roster.result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
+                                  roster.result.clock + " clock.");
+  };
+  if (is_for_gpu(roster.options.clock)) note(std::string("--clock ") + to_string(roster.options.clock));
+  if (roster.options.asks_for_figures) note("--figures");
+}
+
+/// Times the implementations that can be timed in the selected way, and adds the figure to each row.
 inline void add_figure(timing::ModeClock& clock, Roster& roster) {
   const std::string name = clock.name();
   std::vector<std::size_t> able = roster.running;
@@ -95,7 +107,7 @@ inline void add_figure(timing::ModeClock& clock, Roster& roster) {
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
   const auto calibration = timing::calibrate(clock, subjects, estimates,
                                               roster.operands.sets.size(), longest, options);
-  // As many operand sets as whoever takes part, so that they change hands in every cycle.
+  // As many operand sets as implementations take part, so that they change hands in every cycle.
   const auto policy = able.size() == roster.operands.sets.size() ? options.operands : OperandPolicy::shared;
   timing::Schedule schedule(able.size(), policy, options.seed);
   const auto rounds = timing::run_rounds(clock, subjects,
@@ -127,8 +139,8 @@ inline void add_missing_figure(Roster& roster, const std::string& name, const st
   });
 }
 
-/// After the gate's own: cold, hot, graph and host for everybody who is running still. What the gate was about is not
-/// measured again.
+/// After the gate's own: cold, hot, graph and host for each implementation that is running still. What the gate was about
+/// is not measured again.
 inline void add_all_figures(timing::ModeClock& clock, Roster& roster) {
   const ClockChoice of_gate = clock.selected();
   for (const auto figure : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {

@@ -18,7 +18,7 @@
 
 namespace pace::detail {
 
-/// Adds the answer of the baseline, or of who was named for it, on `operands` converted to float64, if such a reference
+/// Adds the answer of the baseline, or of the reference that was named for it, on `operands` converted to float64, if such a reference
 /// is asked for.
 inline void add_reference(Roster& roster, Expected& expected, const OperandSet& operands) {
   if (roster.check.method != check::CheckOptions::Method::float64_reference) return;

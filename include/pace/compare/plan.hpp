@@ -54,7 +54,7 @@ struct ComparisonPlan {
   std::vector<StatedCount> counted = {};
   Options options = run_context().options;
   check::CheckOptions check = {};
-  /// Of one iteration.
+  /// What one iteration moves and computes.
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};
   std::vector<std::string> notes = {};

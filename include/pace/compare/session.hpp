@@ -27,7 +27,7 @@
 
 namespace pace::detail {
 
-/// Times and speed-ups of whoever is running still, from the samples in the rows of `result`.
+/// Adds times and speed-ups of the implementations that are running still, from the samples in the rows of `result`.
 inline void summarize(const Roster& roster, const TimedHow& how, Result& result) {
   const std::size_t candidates = roster.running.empty() ? 0 : roster.running.size() - 1;
   const double each_confidence = stats::simultaneous_confidence(roster.options.confidence, candidates);
@@ -43,7 +43,7 @@ inline void summarize(const Roster& roster, const TimedHow& how, Result& result)
   }
 }
 
-/// Likewise of each phase, in results of their own.
+/// Adds the same of each phase, in results of their own.
 inline void summarize_phases(Roster& roster, const TimedHow& how) {
   for (auto& phase : roster.phases) {
     auto& result = roster.result.phases.emplace_back(result_of_phase(roster.result, phase.name));
@@ -61,6 +61,7 @@ inline void run_stages(timing::Clock& clock, Roster& roster, std::span<const gat
   if (roster.renew) roster.result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   roster.result.clock = clock.name();
   roster.result.clock_resolution = clock.resolution();
+  if (clock.modes() == nullptr) note_options_for_gpu(roster);
   roster.result.confidence = options.confidence;
   roster.result.seed = options.seed;
   timing::ModeClock* const modes = clock.modes();
@@ -86,7 +87,7 @@ inline void run_stages(timing::Clock& clock, Roster& roster, std::span<const gat
       const auto how = time_all(clock, roster, auditor, stated);
       if (how.rounds_per_cycle == 0) break;
       inspector.notice_changes();
-      // On operands that somebody has changed everybody is wrong.
+      // On operands that one implementation has changed, all are wrong.
       if (!inspector.operands_changed()) auditor.verify_last_outputs();
       if (auditor.inspect_all()) continue;
       summarize(roster, how, roster.result);

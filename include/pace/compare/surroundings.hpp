@@ -15,7 +15,7 @@
 #include "pace/check/text.hpp"
 
 namespace at {
-// Of <ATen/Parallel.h> and <ATen/Context.h>, which would cost a second each to include.
+// Declared in <ATen/Parallel.h> and <ATen/Context.h>, which would cost a second each to include.
 TORCH_API int get_num_threads();
 TORCH_API void set_num_threads(int);
 }  // namespace at

@@ -53,9 +53,10 @@ namespace pace::detail {
   return text;
 }
 
-/// On a GPU a graph's outputs stay where they were captured, so that they do not change hands between the sides as
-/// operands do. Identical kernels differed by up to 0.046 % in 500 comparisons on an H200, of which a GPU proves 0.01 %;
-/// four times that is allowed for.
+/// On a GPU, how the calls of a side are captured and where memory lies are random effects that are drawn once for a whole
+/// comparison: rounds do not average them out, although operands change hands and all graphs of a clock, captured in one
+/// pool, write their outputs to the same memory. Identical kernels differed by up to 0.046 % in 500 comparisons on an H200,
+/// of which a GPU proves 0.01 %; four times that is allowed for.
 inline constexpr double gpu_placement = 0.002;
 
 /// With nothing expected, the budget is spent; it is, too, where the figures are wanted as well as the verdict, and then
@@ -91,19 +92,19 @@ struct TimedHow {
   std::size_t rounds_per_cycle = 0;
   /// Whether expectations looked at the figures while they were taken, and may have ended the rounds.
   bool watched = false;
-  /// Who was running then.
+  /// The implementations that were running then.
   std::vector<std::size_t> timed = {};
 };
 
-/// Times whoever is running, until what was stated is decided or the budget is spent; the samples go to their rows.
-/// If no time was left, nobody is running any more. Throws ImplementationThrew and ImplementationWrong.
+/// Times the implementations that are running, until what was stated is decided or the budget is spent; the samples go to
+/// their rows. If no time was left, none is running any more. Throws ImplementationThrew and ImplementationWrong.
 [[nodiscard]] inline TimedHow time_all(timing::Clock& clock, Roster& roster, Auditor& auditor,
                                 std::span<const gate::Stated> stated) {
   auditor.begin();
   std::vector<timing::Subject*> subjects;
   for (const std::size_t index : roster.running) subjects.push_back(roster.implementations[index].get());
   const std::size_t count = subjects.size();
-  // Whoever does something once for each address (captures a graph, picks an algorithm) does it before a sample is timed,
+  // What is done once for each address (capturing a graph, picking an algorithm) is done before a sample is timed,
   // or captured, on copies that it has not seen.
   if (!roster.operands.spares.empty())
     for (auto* subject : subjects)
@@ -142,7 +143,7 @@ struct TimedHow {
   if (const auto* phases = subjects.front()->phases())
     for (const auto& name : phases->names()) roster.phases.push_back({.name = name});
   const auto rates = gate::share_among_phases(stated, gate::Rates{roster.options.alpha, roster.options.beta});
-  // Of the whole, and of each phase.
+  // The whole has a panel, and each phase has one.
   std::vector<gate::Panel> panels;
   for (std::size_t part = 0; part <= roster.phases.size(); ++part) {
     const std::string phase = part == 0 ? "" : roster.phases[part - 1].name;

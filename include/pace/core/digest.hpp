@@ -28,7 +28,7 @@ class Digest {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-/// Of these bytes alone.
+/// The digest of these bytes alone.
 [[nodiscard]] constexpr std::uint64_t digest_of(std::string_view bytes) {
   Digest digest;
   digest.add(bytes);

@@ -29,7 +29,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Of bad options, of files that cannot be written, and of results that got lost. Catch2's own codes are 2 (no test
+/// Bad options, files that cannot be written and results that got lost end with it. Catch2's own codes are 2 (no test
 /// ran), 3 (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
 inline constexpr int exit_error = 1;
 
@@ -47,9 +47,12 @@ class RunAccount {
     has_rows_ = true;
     const std::string name = result.name + '#' + std::to_string(++comparisons_[result.name]);
     lost_ += !result.lost_device.empty();
+    if (!result.missing_device.empty()) without_device_.insert(result.name);
     for (const auto& row : result.implementations) {
       measured_ += row.outcome == Outcome::measured;
       unreached_ += row.outcome == Outcome::unreached;
+      failed_ += at_fault(row.outcome);
+      machines_ += row.outcome == Outcome::refused && !result.missing_device.empty();
       for (const auto& judgement : row.judgements) add(name, row, judgement);
     }
   }
@@ -82,6 +85,16 @@ class RunAccount {
     if (has_rows_) return measured_ == 0 ? nothing("no implementation could be measured") : "";
     return tests_ > 0 && assertions_ == 0 ? nothing("no test made a comparison or an assertion") : "";
   }
+  /// Whether a run ends with `exit_code`, which is not 0, for reasons of the machine alone: nothing has failed, and what
+  /// is open is so since the machine was disturbed or lacks a device. `failed_assertions` is Catch2's count; those that
+  /// no such row or judgement accounts for are about something else.
+  [[nodiscard]] bool is_for_machine(int exit_code, std::uint64_t failed_assertions) const {
+    if (failed_ > 0 || lost_ > 0) return false;
+    if (exit_code == exit_unmeasured) return true;
+    if (open_ > 0) return false;
+    return exit_code == exit_undecided ? unreached_ == 0
+                                       : exit_code == exit_failed && failed_assertions <= machines_;
+  }
   /// Whether nothing was published.
   [[nodiscard]] bool empty() const { return !has_rows_; }
 
@@ -108,14 +121,23 @@ class RunAccount {
  private:
   void add(const std::string& comparison, const ImplementationResult& row, const Judgement& judgement) {
     if (judgement.unresolved) unresolved_.insert(comparison + '\n' + row.name + '\n' + judgement.expectation);
+    if (judgement.acceptable && !judgement.unresolved) return;
+    const bool no_device = row.outcome == Outcome::refused && without_device_.contains(row.context.comparison);
+    if (judgement.verdict == Verdict::failed) ++failed_;
+    else if (no_device || !row.context.disturbance.empty()) machines_ += !judgement.acceptable;
+    else ++open_;
   }
 
   /// How often a comparison of each name was published.
   std::map<std::string, std::size_t> comparisons_;
   /// Guards by comparison, implementation and expectation.
   std::set<std::string> unresolved_;
+  /// Names of comparisons on a device that is not there.
+  std::set<std::string> without_device_;
   bool has_rows_ = false;
   std::size_t measured_ = 0, unreached_ = 0, lost_ = 0, unresolved_rows_ = 0;
+  /// Rows and judgements that failed; that are not acceptable for reasons of the machine; that are open for others.
+  std::size_t failed_ = 0, machines_ = 0, open_ = 0;
   std::uint64_t tests_ = 0, assertions_ = 0;
 };
 

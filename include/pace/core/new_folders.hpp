@@ -19,7 +19,7 @@ namespace pace {
 /// signal that ends the process, where take_back_when_ended() was called.
 class NewFolders {
  public:
-  /// Of an empty path it makes none. Throws InputError if the folder is not there and cannot be made.
+  /// An empty path makes none. Throws InputError if the folder is not there and cannot be made.
   explicit NewFolders(const std::filesystem::path& folder) {
     std::filesystem::path place;
     int reason = 0;

@@ -40,7 +40,8 @@ enum class ClockChoice {
   wall,      ///< the host's clock, until the device is done
 };
 
-/// Of one comparison: the storage for all of them is allocated before the first, eight bytes and more for each.
+/// At most so many make one comparison: the storage for all of them is allocated before the first, eight bytes and more
+/// for each.
 inline constexpr std::size_t most_rounds = 10'000'000;
 
 struct Options {
@@ -109,7 +110,15 @@ struct Options {
 
   /// Time for each further figure of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0 for none.
   double figures = 0.25;
+
+  /// Whether `figures` was asked for, as on a command line: a comparison that has no use for it notes that.
+  bool asks_for_figures = false;
 };
+
+/// Whether only calls on a GPU are timed like that.
+[[nodiscard]] inline bool is_for_gpu(ClockChoice choice) {
+  return choice != ClockChoice::automatic && choice != ClockChoice::wall;
+}
 
 /// Throws Error naming the first option that makes no sense.
 inline void validate(const Options& options) {

@@ -32,7 +32,7 @@ enum class Outcome {
 struct TimeSummary {
   std::size_t samples = 0;
   Nanoseconds min{}, q20{}, median{}, q80{}, max{};
-  /// Of the median, by order statistics; absent when there are too few samples for the confidence asked for.
+  /// The median's, by order statistics; absent when there are too few samples for the confidence asked for.
   std::optional<Interval<Nanoseconds>> interval{};
   /// Scaled median absolute deviation over the median: 0.01 is a spread of 1 %.
   double spread = 0;
@@ -109,7 +109,7 @@ struct FigureSummary {
 struct DeviceCounts {
   /// Kernels that ran; what the host launched (kernels and graphs); waits of the host for the device.
   std::int64_t kernels = 0, launches = 0, synchronisations = 0;
-  /// Of the call captured into a CUDA graph: kernels, copies, fills. Absent if it cannot be captured.
+  /// Nodes of the call captured into a CUDA graph: kernels, copies, fills. Absent if it cannot be captured.
   std::optional<std::int64_t> graph_nodes = {};
 
   [[nodiscard]] bool operator==(const DeviceCounts&) const = default;
@@ -162,7 +162,8 @@ struct ImplementationResult {
 
   /// What one iteration moves and computes, if the user declared it.
   std::optional<double> bytes, flops;
-  /// Of what the machine was measured to move or compute at most, whichever is nearer; on a GPU, where those are known.
+  /// As a share of what the machine was measured to move or compute at most, whichever is nearer; on a GPU, where those
+  /// are known.
   std::optional<double> share_of_peak;
 
   /// Measured, and every expectation let it through.
@@ -197,7 +198,7 @@ enum class StopReason {
 
 struct Result {
   std::string name;
-  /// Of a part of each iteration that was timed apart: its name. Empty: of the whole.
+  /// The name of a part of each iteration that was timed apart. Empty: the result is of the whole.
   std::string phase;
   /// In the order in which they were added; exactly one is the baseline.
   std::vector<ImplementationResult> implementations;

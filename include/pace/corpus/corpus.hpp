@@ -73,7 +73,7 @@ class Corpus {
     return corpus;
   }
 
-  /// Of blocks that are no file's. Operators without samples are left out.
+  /// A corpus of blocks that are no file's. Operators without samples are left out.
   [[nodiscard]] static Corpus from_samples(const std::vector<OperatorSamples>& blocks) {
     Corpus corpus;
     for (const auto& block : blocks)

@@ -125,7 +125,7 @@ struct BytesAllocatedExactly : gate::CountBytes {
   explicit BytesAllocatedExactly(std::int64_t count) : CountBytes(count, true) {}
 };
 
-/// Kernels that one call runs on a GPU, whoever launches them.
+/// Kernels that one call runs on a GPU, by whatever they are launched.
 struct KernelsAtMost : gate::CountKernels {
   explicit KernelsAtMost(std::int64_t limit) : CountKernels(limit, false) {}
 };

@@ -16,10 +16,10 @@ enum class Quantity {
   time,     ///< -ln(own time in nanoseconds)
 };
 
-/// Who must prove something.
+/// Which side needs a proof.
 enum class Burden {
-  claim,  ///< whoever claims: what is not proven does not pass
-  guard,  ///< whoever accuses: what is not proven does not fail
+  claim,  ///< passing does: what is not proven does not pass
+  guard,  ///< failing does: what is not proven does not fail
 };
 
 /// What a verdict of `undecided` does to the gate.
@@ -31,7 +31,7 @@ enum class WhenUndecided {
 
 /// How figures become a verdict.
 enum class Method {
-  sequential,  ///< by betting: holds no matter how often anybody looked, and who decided when to stop
+  sequential,  ///< by betting: holds no matter how often the figures are looked at, and when it stops
   fixed_size,  ///< by the sign test: for data whose amount was fixed beforehand; decides with less of it
   replicates,  ///< by a sequential t-test: each observation is the centre of what one process found
 };
@@ -55,8 +55,8 @@ struct Demand {
   /// Rates of its own, in place of its share of the comparison's.
   std::optional<double> alpha = {}, beta = {};
 
-  /// The same, where identical code may differ by `allowance` (a log ratio): whoever must prove something must prove that
-  /// much more. Times are not compared with anything.
+  /// The same, where identical code may differ by `allowance` (a log ratio): a proof takes that much
+  /// more. Times are not compared with anything.
   [[nodiscard]] Demand with(double allowance) const {
     Demand demand = *this;
     if (quantity == Quantity::speedup) demand.threshold += burden == Burden::claim ? allowance : -allowance;

@@ -97,7 +97,7 @@ struct Evidence {
       test.add(each);
       squares += (each - mean) * (each - mean);
     }
-    // Of so few, the standard deviation that the test itself goes by.
+    // So few are described by the standard deviation that the test itself goes by.
     evidence.centre = mean;
     if (observations.size() > 1)
       evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));

@@ -76,7 +76,7 @@ class Expectation : public gate::Matchable<Expectation> {
     demand_.beta = checked(rate, "beta");
     return *this;
   }
-  /// By default an undecided claim closes the gate, since nobody has proven it, and an undecided guard does not.
+  /// By default an undecided claim closes the gate, since it is not proven, and an undecided guard does not.
   Expectation& when_undecided(gate::WhenUndecided what) {
     demand_.when_undecided = what;
     return *this;

@@ -47,7 +47,7 @@ struct Forecast {
   return result;
 }
 
-/// A sentence for whoever wants to know.
+/// The forecast as a sentence.
 [[nodiscard]] std::string forecast_text(const auto& forecast, const auto& evidence, const auto& demand,
                                         const auto& context) {
   const bool by_process = demand.method == Method::replicates;

@@ -32,7 +32,7 @@ template <class DemandOf, class PAbove, class PBelow>
     sharing_alpha += !demand(i).alpha;
     sharing_beta += !demand(i).beta;
   }
-  // Of a claim, alpha is the rate at which "it does not hold" is rejected wrongly; of a guard, "it holds".
+  // For a claim, alpha is the rate at which "it does not hold" is rejected wrongly; for a guard, "it holds".
   const auto count_at_most = [&](bool alpha_side, double level) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -141,7 +141,7 @@ using Panel = PanelOf<stats::SequentialTest>;
   return panel;
 }
 
-/// Of each phase, and of the whole, that something was stated of: all together err as often as `family`.
+/// The rates of each phase, and of the whole, that something was stated of: all together err as often as `family`.
 [[nodiscard]] Rates share_among_phases(const auto& stated, Rates family) {
   std::size_t parts = 0;
   for (std::size_t i = 0; i < stated.size(); ++i) {

@@ -105,7 +105,7 @@ class Replicates {
   }
 
   std::vector<ReplicatedGate> gates_;
-  /// Of each gate: the process that last found something about it.
+  /// For each gate, the process that last found something about it.
   std::vector<std::size_t> last_process_;
   std::size_t processes_ = 0;
 };

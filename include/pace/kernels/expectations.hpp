@@ -44,7 +44,7 @@ class ReportMatcher : public Matcher {
           .message = std::move(message)};
 }
 
-/// Of all kernels that `report` lists. What holds of those is not known to hold of kernels that it does not list.
+/// Judges all kernels that `report` lists. What holds of those is not known to hold of kernels that it does not list.
 [[nodiscard]] inline Judgement judgement_of(const KernelReport& report, std::string expectation, Verdict verdict,
                                             std::string message) {
   if (verdict == Verdict::passed && report.conditionals > 0)
@@ -81,7 +81,7 @@ class KernelsAtMost : public detail::ReportMatcher<KernelsAtMost> {
  public:
   explicit KernelsAtMost(std::size_t limit) : limit_(limit) {}
   [[nodiscard]] Judgement judge(const KernelReport& report) const {
-    // Of a CPU only those kernels are known that announce themselves.
+    // On a CPU only those kernels are known that announce themselves.
     if (report.by_ranges && report.kernels.empty())
       return detail::judgement("at most " + std::to_string(limit_) + " kernels", Verdict::invalid,
                                "no kernel announced itself");

@@ -109,8 +109,8 @@ class Continuation : public RunContext::Recollection {
     return false;
   }
 
-  /// Of every result, once it is written. Does not return if this one's device is lost: the fresh process begins. Where
-  /// that cannot be, it says so in `out`, and later comparisons on the device are reported as unreached.
+  /// Keeps a result, once it is written. Does not return if this one's device is lost: the fresh process begins. Where
+  /// that cannot be, `out` says so, and later comparisons on the device are reported as unreached.
   void add(const Result& result, std::ostream& out) {
     if (result.recalled) return;  // is in the file
     keep(line_of(result));
@@ -180,7 +180,7 @@ class Continuation : public RunContext::Recollection {
   /// What was not asked for yet.
   std::vector<Result> known_;
   std::vector<Ended> fates_;
-  /// Of everything published so far, recalled or new; below 0 before the first of it.
+  /// The file of everything published so far, recalled or new; below 0 before the first of it.
   int descriptor_ = -1;
   /// Why it cannot be kept; empty: it can.
   std::string trouble_;

@@ -365,7 +365,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   // An option that allows nothing to be measured allows neither of these.
   if ((code == 0 || code == exit_unmeasured) && (sinks.failures() > 0 || complained)) return exit_error;
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
-  if (bazel.infrastructure != nullptr && exit_code != 0) {
+  if (bazel.infrastructure != nullptr && exit_code != 0 &&
+      account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {
     // Bazel knows no skipped tests.
     if (exit_code == exit_unmeasured)
       bazel.infrastructure->tell("tests", account.why_unmeasured(code));

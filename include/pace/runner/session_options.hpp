@@ -258,14 +258,14 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
                    [&options](Text text) {
                      auto& clock = options.measuring.clock;
                      if (!detail::read_clock(text, clock)) return false;
-                     if (clock != ClockChoice::automatic && clock != ClockChoice::wall)
-                       options.for_gpu.push_back("--clock " + text);
+                     if (is_for_gpu(clock)) options.for_gpu.push_back("--clock " + text);
                      return true;
                    });
   parser |= option("--figures", "share",
                    "pace: time for each further figure on a GPU, as a share of the budget; 0: none (defaults to 0.25)",
                    "a number from 0.001 to 10, or 0", [&options](Text text) {
                      auto& share = options.measuring.figures;
+                     options.measuring.asks_for_figures = true;
                      options.for_gpu.emplace_back("--figures");
                      return read_between(text, share, 0.0, 10.0) && (share == 0 || share >= 1e-3);
                    });

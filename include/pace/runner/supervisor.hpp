@@ -67,8 +67,8 @@ inline constexpr int signal_exit = 128;
 inline volatile sig_atomic_t end_wanted = 0;
 inline volatile sig_atomic_t watched_process = 0;
 
-/// Of the supervisor: hands the signal on, for who presses Ctrl-C means all processes, and who sends a signal to one
-/// means the run.
+/// The supervisor's handler hands the signal on: Ctrl-C is meant for all processes, and a signal to one of them for the
+/// run.
 inline void end_run(int number) {
   end_wanted = number;
   if (watched_process > 0) ::kill(static_cast<pid_t>(watched_process), number);
@@ -176,7 +176,7 @@ class Supervisor {
     ::setenv(continuation_variable, ("/proc/self/fd/" + std::to_string(file_)).c_str(), 1);
     if (!memory_limit_) return;
     rlimit limit{};
-    // Of data: reservations that are never touched do not count.
+    // The limit is on data: reservations that are never touched do not count.
     if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
     limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(*memory_limit_));
     ::setrlimit(RLIMIT_DATA, &limit);

@@ -83,7 +83,7 @@ class LargeDeviationBet {
 /// sign, as many as without sharing.
 class SequentialTest {
  public:
-  /// Of the error rate, for observations that are symmetric.
+  /// Shares of the error rate, for observations that are symmetric.
   static constexpr double wealth_share = 0.99, large_deviation_share = 0.01;
 
   explicit SequentialTest(double threshold, Assumption assumption = Assumption::symmetry)

@@ -1,6 +1,7 @@
 // Kernels of captured calls on a GPU: what the driver reports of them, replays, and what is left alone.
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,8 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
+#include "benches/kernels/compat/timer.hpp"
+#include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/kernels/expectations.hpp"
 #include "pace/kernels/kernels.hpp"
@@ -198,13 +201,18 @@ TEST_CASE("a provider that fails on one kernel costs neither it nor the others t
 TEST_CASE("PyTorch's timers time each kernel, too, where they are asked for", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::ones({1 << 20}, on_cuda());
-  const auto time_by = [&](std::optional<pace::kernel::CompatibleTimer> timer) {
+  using pace::benches::kernels::compat::CompatibleTimer;
+  pace::cuda::CudaDevice device(0);
+  const auto time_by = [&](std::optional<CompatibleTimer> timer) {
     auto options = quickly();
-    options.compatible = timer;
+    if (timer)
+      options.compatible = [&device, timer](const std::function<void()>& launch) {
+        return pace::benches::kernels::compat::time_launch(device, *timer, launch);
+      };
     return pace::kernels(options, "relu", [](at::Tensor& x) { return at::relu(x); }, x).kernels.at(0).compatible;
   };
   CHECK_FALSE(time_by(std::nullopt));
-  for (const auto timer : {pace::kernel::CompatibleTimer::do_bench, pace::kernel::CompatibleTimer::inductor}) {
+  for (const auto timer : {CompatibleTimer::do_bench, CompatibleTimer::inductor}) {
     const auto took = time_by(timer);
     REQUIRE(took);
     CHECK(took->count() > 0);

@@ -43,7 +43,7 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
   /// In bytes.
   [[nodiscard]] std::optional<std::int64_t> available_memory() const override { return cuda::available_memory(device_.index()); }
 
-  /// Of one call of `call`, which returns what lives on after it.
+  /// The memory that one call of `call` takes, which returns what lives on after it.
   [[nodiscard]] std::optional<DeviceMemory> memory_of(FunctionRef<std::any()> call) override {
     return measure_memory(device_, call);
   }

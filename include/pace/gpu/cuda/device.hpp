@@ -57,7 +57,7 @@ class CudaDevice {
   void limit_patience(Nanoseconds patience) { patience_ = patience; }
 
   [[nodiscard]] Nanoseconds now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
-  /// Of the host.
+  /// Counters of the host.
   [[nodiscard]] timing::MachineCounters counters() const { return timing::read_machine_counters(); }
   [[nodiscard]] timing::ThreadCounters thread_counters() const { return timing::read_thread_counters(); }
   /// Does not wait: what is still running is no failure.

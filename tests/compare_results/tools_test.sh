@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What judges files of results, as programs: what they print, and where it cannot go.
+#
+#   tools_test.sh COMPARE_RESULTS MERGE_RUNS
+set -uo pipefail
+compare=$1 merge=$2
+work=${TEST_TMPDIR:?}
+source tests/support/program_checks.sh
+unset BUILD_WORKING_DIRECTORY
+clean() { [[ $output$errors != *$'\e'* ]] || complain "an escape character"; }
+
+# result FILE DATE: one process, in which a candidate, whose name has an escape character, is twice as fast.
+result() {
+  cat >"$1" <<EOF
+{"schema_version": 1, "environment": {"hostname": "host", "date_utc": "$2"}, "results": [{"name": "case", "implementations": [
+  {"name": "eager", "baseline": true, "outcome": "measured", "message": "", "checked": true, "max_abs_error": 0,
+   "time": {"median_ns": 2000, "interval": null}, "speedup": null, "samples_ns": [], "log_ratios": []},
+  {"name": "fused\\u001b[2J", "baseline": false, "outcome": "measured", "message": "", "checked": true, "max_abs_error": 0,
+   "time": {"median_ns": 1000, "interval": null}, "speedup": {"median": 2, "interval": null}, "samples_ns": [],
+   "log_ratios": []}]}]}
+EOF
+}
+result "$work/a.json" 2026-11-01T00:00:00Z
+result "$work/b.json" 2026-11-02T00:00:00Z
+
+files="$work/a.json $work/b.json --allow-undecided"
+
+case="no control character reaches a terminal"
+for program in "$compare" "$merge"; do
+  run $files; ends_with 0; prints '\x1b[2J'; clean
+  run $'--\e[2J'; ends_with 2; says '--\x1b[2J'; clean
+done
+
+for words in "$compare --help" "$compare $files" "$merge --help" "$merge $files"; do
+  case="what cannot be printed is no success: $words"
+  lost="not all that was printed could be written"
+  output="" errors=$($words 2>&1 >/dev/full); code=$?; ends_with 2; says "$lost"
+  errors=$($words 2>&1 >&-); code=$?; ends_with 2; says "$lost"
+done
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))
