@@ -145,6 +145,7 @@ class Listening {
   add("--patience", session.patience.value_or(default_patience).count() * 1e-9);
   add("the processor", environment.cpu);
   add("LibTorch", environment.extra.at("libtorch"));
+  add("what LibTorch uses of the processor", environment.extra.at("libtorch_cpu_capability"));
   add("the build", build_id());
   for (const char* key : {"gpu", "gpu_driver"})
     if (const auto found = environment.extra.find(key); found != environment.extra.end()) add(key, found->second);
@@ -341,6 +342,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (table != nullptr && continuation.continues()) table->already_introduced();
   if (options.resume && !continuation.continues()) resume(continuation, options, configuration, errors.get());
   // Before any file is opened for writing: a start that fails leaves what is there.
+  refuse_overwriting(options.baseline, {{"--save-baseline", options.baseline.save},
+                                        {"--json", options.json},
+                                        {"--csv", options.csv},
+                                        {"--junit", options.junit}});
   BaselineGate baseline(options.baseline, options.measuring, environment);
   if (config.prepare) config.prepare(table_stream.get(), errors.get());
   add_files(sinks, options, environment, configuration, earlier_results(continuation, options));
@@ -349,7 +354,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
-  const int code = run_tests(session, account);
+  int code = run_tests(session, account);
   // A run that failed before it found anything leaves the files that it was asked for as they were. Bazel's are of this run.
   const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
   sinks.finish([&](report::Sink& sink) {
@@ -361,6 +366,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     if (complaint.empty()) continue;
     errors.get() << "pace: " << complaint << '\n' << std::flush;
     complained = true;
+  }
+  if (const std::string closed = baseline.closed_gates(); !closed.empty()) {
+    errors.get() << "pace: " << closed << '\n' << std::flush;
+    if (code == 0) code = exit_failed;
   }
   // An option that allows nothing to be measured allows neither of these.
   if ((code == 0 || code == exit_unmeasured) && (sinks.failures() > 0 || complained)) return exit_error;

@@ -56,11 +56,15 @@ class BaselineGate {
     return result;
   }
 
-  /// What makes the program fail; empty: nothing does.
+  /// Why the stored baseline could not be used; empty: it could.
   [[nodiscard]] std::string complaint() const {
     if (!stored_) return "";
     if (!stored_->refusal().empty()) return "cannot compare with the stored baseline: " + stored_->refusal();
     if (!any_) return "nothing was measured that could be compared with the stored baseline";
+    return "";
+  }
+  /// Which of its gates closed; empty: none did.
+  [[nodiscard]] std::string closed_gates() const {
     if (closed_ == 0) return "";
     return std::to_string(closed_) + (closed_ == 1 ? " implementation does" : " implementations do") +
            " not meet what is expected against the stored baseline";
@@ -72,22 +76,28 @@ class BaselineGate {
   bool any_ = false;
 };
 
-/// The sink that writes a file for --baseline; null if none is asked for. Throws Error if it is one that is being
-/// compared with: it would be gone before anybody knew whether the new one is any good.
-[[nodiscard]] inline std::unique_ptr<report::Sink> baseline_sink(const BaselineOptions& options,
-                                                                 const Options& measuring,
-                                                                 const report::Environment& environment) {
-  if (options.save.empty()) return nullptr;
-  const std::string path = output_path(options.save);
+/// Throws Error if an option that writes a file names one that is being compared with: the new figures would have taken its
+/// place before they are known to be any good. `outputs` are options and their files; an empty file is none.
+inline void refuse_overwriting(const BaselineOptions& options,
+                               const std::vector<std::pair<std::string, std::string>>& outputs) {
   // By stat: of std::filesystem, LibTorch's wheels export functions that crash.
   const auto same_file = [](const std::string& one, const std::string& other) {
     struct stat first{}, second{};
     return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
   };
-  for (const auto& each : options.compare_with)
-    if (same_file(user_path(each), path))
-      throw Error("--baseline and --save-baseline name the same file, '" + path + "'; save to another one");
+  for (const auto& [option, path] : outputs)
+    for (const auto& each : options.compare_with)
+      if (!path.empty() && same_file(user_path(each), output_path(path)))
+        throw Error("--baseline and " + option + " name the same file, '" + output_path(path) + "'; save to another one");
+}
+
+/// The sink that writes a file for --baseline; null if none is asked for.
+[[nodiscard]] inline std::unique_ptr<report::Sink> baseline_sink(const BaselineOptions& options,
+                                                                 const Options& measuring,
+                                                                 const report::Environment& environment) {
+  if (options.save.empty()) return nullptr;
+  const std::string path = output_path(options.save);
   const auto seconds = [](Nanoseconds time) { return std::chrono::duration<double>(time).count(); };
   const report::Json more = {
       {"expires_utc", report::format_utc(report::after_days(std::time(nullptr), options.days.value_or(report::default_days)))},
