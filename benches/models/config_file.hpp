@@ -16,6 +16,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
+#include "pace/report/text.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/config_sections.hpp"
 
@@ -51,8 +52,11 @@ class ConfigReader {
     const auto mark = node.Mark();
     return {file_, mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1};
   }
-  [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const { throw InputError(place(node), what); }
-  void warn(const YAML::Node& node, const std::string& what) const { warn_(place(node).to_string() + ": " + what); }
+  [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const { throw InputError(place(node), report::printable(what)); }
+  /// What a file holds may be an escape sequence of the terminal.
+  void warn(const YAML::Node& node, const std::string& what) const {
+    warn_(report::printable(place(node).to_string() + ": " + what));
+  }
 
   [[nodiscard]] static std::string kind(const YAML::Node& node) {
     if (node.IsScalar()) return '\'' + node.Scalar() + '\'';

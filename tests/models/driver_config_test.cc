@@ -139,6 +139,12 @@ TEST_CASE("a file of another kind is none of models") {
   CHECK(Read("version: 3\nskip:\n").warnings.size() == 1);
 }
 
+TEST_CASE("names of a file reach no terminal as escape sequences") {
+  const Read read("skip:\n  all: [a]\n\"\\e[31mred\": 1\n");
+  REQUIRE(read.warnings.size() == 1);
+  CHECK(read.warnings[0].find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("unknown sections and models are warned about, with their lines") {
   const Read read(
       "skip:\n  all:\n    - a\n    - zebra\n  everywhere: [a]\nfaster: 3\nbatch_size:\n  training:\n    horse: 2\n"
