@@ -143,6 +143,52 @@ TEST_CASE("claims under load", "[.]") {
   CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.5));
 }
 
+/// Twice as fast, in fewer cycles than one process needs to prove anything, and in as many processes as prove it.
+pace::Result proven_by_several() {
+  auto result = comparison("few");
+  result.implementations[1].log_ratios = {0.69, 0.7, 0.69};
+  result.implementations[1].speedup.reset();
+  pace::run_context().publish(result);
+  return result;
+}
+TEST_CASE("proven by several processes", "[.]") {
+  CHECK_THAT(proven_by_several()["fused"], pace::SpeedupAtLeast(1.2));
+}
+TEST_CASE("stated and proven by several processes", "[.]") {
+  auto result = comparison("few stated");
+  auto& row = result.implementations[1];
+  row.log_ratios = {0.69, 0.7, 0.69};
+  row.speedup.reset();
+  row.judgements.push_back(pace::SpeedupAtLeast(1.2).judge(row));
+  pace::run_context().publish(result);
+  CHECK_THAT(result, pace::AsExpected());
+}
+TEST_CASE("proven by several processes, beside another failure", "[.]") {
+  const auto result = proven_by_several();
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.2));
+  CHECK(extra_option == "another");
+}
+TEST_CASE("proven by several processes, then throws", "[.]") {
+  const auto result = proven_by_several();
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.2));
+  static_cast<void>(pace::SpeedupAtLeast(1.2).match(result["fused"]));
+  throw pace::Error("thrown");
+}
+TEST_CASE("asked before another failure", "[.]") {
+  const auto result = proven_by_several();
+  const bool met = pace::SpeedupAtLeast(1.2).match(result["fused"]);
+  CHECK(extra_option == (met ? "" : "another"));
+}
+TEST_CASE("proven by several processes, beside what may fail", "[.][!mayfail]") { CHECK(extra_option == "another"); }
+TEST_CASE("let through by name, and proven by no process", "[.]") {
+  const auto result = proven_by_several();
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(0.5).when_undecided(pace::gate::WhenUndecided::let_through));
+}
+TEST_CASE("skips in the first process", "[.]") {
+  if (std::getenv("PACE_REPLICATE_NUMBER") == std::string("1")) SKIP("not yet");
+  CHECK_THAT(proven_by_several()["fused"], pace::SpeedupAtLeast(1.2));
+}
+
 TEST_CASE("asks for a device", "[.]") {
   auto result = comparison("on a device");
   for (auto& row : result.implementations) row.outcome = pace::Outcome::refused;

@@ -544,6 +544,25 @@ TEST_CASE("several processes leave nothing undecided unsaid that one would say")
   }
 }
 
+TEST_CASE("several processes prove a gate together, and hide no other failure") {
+  const std::string processes = " --processes 12";
+  for (const std::string test : {"'proven by several processes'", "'stated and proven by several processes'",
+                                 "'proven by several processes,proven by several processes\\, beside what may fail'"}) {
+    CHECK(run(test).code == 42);
+    const auto program = run(test + processes);
+    INFO(test << '\n' << program.out << program.err);
+    CHECK(program.code == 0);
+  }
+  for (const std::string name : {"proven by several processes\\, beside another failure",
+                                 "proven by several processes\\, then throws", "asked before another failure"}) {
+    const auto program = run('\'' + name + ",measures'" + processes);
+    INFO(name << '\n' << program.out << program.err);
+    CHECK(program.code == 42);
+    CHECK_THAT(program.err, ContainsSubstring("process 1 found what no further process can mend: the test case '") &&
+                                ContainsSubstring("failed, and not by its gates on speed alone"));
+  }
+}
+
 TEST_CASE("an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {
   CHECK(run("skips --allow-unmeasured on --junit /dev/full").code == 1);
   const auto skipped = run("skips --allow-unmeasured on --extra incomplete");

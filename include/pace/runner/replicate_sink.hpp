@@ -58,7 +58,8 @@ struct Left {
   std::vector<gate::Finding> findings;
   std::vector<Reached> rows;
   std::vector<OpenQuestion> open;
-  /// Gates that are closed for a reason other than figures: a wrong implementation, one that threw, a count.
+  /// What failed for a reason other than figures: a wrong implementation, one that threw, a count, an assertion that is no
+  /// gate.
   std::vector<std::string> problems;
   /// Gates that this process alone would have closed for want of figures, or by them.
   std::size_t closed = 0;
@@ -100,6 +101,8 @@ class ReplicateSink final : public report::Sink {
       line({{"problem", '\'' + row.context.comparison + "': " + judgement.message}});
     }
   }
+  /// What closes the run for a reason other than figures.
+  void write_problem(const std::string& problem) { line({{"problem", problem}}); }
   void finish() override { file_.close(); }
 
  private:
