@@ -561,6 +561,14 @@ TEST_CASE("several processes prove a gate together, and hide no other failure") 
     CHECK_THAT(program.err, ContainsSubstring("process 1 found what no further process can mend: the test case '") &&
                                 ContainsSubstring("failed, and not by its gates on speed alone"));
   }
+  // A result that got lost, and an input that was left out, count beside a gate that is open still.
+  const std::string test = "'proven by several processes'";
+  const auto incomplete = run(test + processes + " --extra incomplete");
+  CHECK(incomplete.code == 1);
+  CHECK_THAT(incomplete.err, ContainsSubstring("process 1 ended with exit code 1") && ContainsSubstring("a line was left out"));
+  const Scratch folder;
+  fs::create_symlink("/dev/full", folder / "a-1.csv");
+  CHECK(run(test + processes + " --csv " + folder / "a.csv").code == 1);
 }
 
 TEST_CASE("an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {

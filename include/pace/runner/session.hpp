@@ -395,8 +395,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     errors.get() << "pace: " << complaint << '\n' << std::flush;
     complained = true;
   }
-  // An option that allows nothing to be measured allows neither of these.
-  if ((code == 0 || code == exit_unmeasured) && (sinks.failures() > 0 || complained)) return exit_error;
+  // An option that allows nothing to be measured allows neither of these. To one of several processes a failed test is no
+  // verdict yet: others may prove its gates.
+  const bool is_verdict = code != 0 && code != exit_unmeasured && !(is_replicate() && code == exit_failed);
+  if (!is_verdict && (sinks.failures() > 0 || complained)) return exit_error;
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
   if (bazel.infrastructure != nullptr && exit_code != 0) {
     // Bazel knows no skipped tests.
