@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <streambuf>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -425,7 +426,28 @@ TEST_CASE("reports the signals that it ignores, and those that its supervisor do
   }
 }
 
+/// Hands on what is printed, and gets a signal when a process has ended and the next one is about to be started.
+struct InterruptedBetweenProcesses : std::streambuf {
+  explicit InterruptedBetweenProcesses(std::streambuf* out) : out_(out) {}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    const auto written = out_->sputn(text, size);
+    if (std::string_view(text, static_cast<std::size_t>(size)).find("a fresh process goes on") != std::string_view::npos)
+      ::raise(SIGTERM);
+    return written;
+  }
+  int overflow(int c) override { return out_->sputc(static_cast<char>(c)); }
+  int sync() override { return out_->pubsync(); }
+
+ private:
+  std::streambuf* out_;
+};
+
 int main(int argc, char** argv) {
+  std::streambuf* const own_errors = std::cerr.rdbuf();
+  InterruptedBetweenProcesses interrupted(own_errors);
+  if (std::getenv("INTERRUPTED_BETWEEN_PROCESSES") != nullptr) std::cerr.rdbuf(&interrupted);
   void* const shared =
       ::mmap(nullptr, sizeof *hanging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 1;
@@ -445,5 +467,7 @@ int main(int argc, char** argv) {
   };
   config.complaint = [] { return extra_option == "incomplete" ? "a line was left out" : ""; };
   config.configuration = [] { return pace::runner::Configuration{{"--extra", extra_option}}; };
-  return pace::runner::main(argc, argv, config);
+  const int code = pace::runner::main(argc, argv, config);
+  std::cerr.rdbuf(own_errors);
+  return code;
 }

@@ -77,6 +77,15 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
   }
 }
 
+TEST_CASE("a signal that comes while no process measures ends the run at once") {
+  const auto program = run("crashes" + options, "INTERRUPTED_BETWEEN_PROCESSES=1");
+  INFO(program.out << program.err);
+  CHECK(program.code == 128 + SIGTERM);
+  CHECK_THAT(program.err, ContainsSubstring("a fresh process goes on") && ContainsSubstring("pace: interrupted"));
+  CHECK(count(program.out, "begins culprit") == 1);
+  CHECK(count(program.out, "begins after") == 0);
+}
+
 TEST_CASE("a signal that does not come from an implementation ends the run, and no implementation is blamed for it") {
   const Scratch folder;
   const auto program = run("'hears of a closed pipe'" + options + "--json " + folder / "a.json");
