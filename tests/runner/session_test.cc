@@ -436,9 +436,11 @@ TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") 
 TEST_CASE("a test that calls exit(0) or quick_exit(0) fails the program outside of Bazel, too") {
   const auto test = GENERATE(std::string("'exits early'"), std::string("'quick exits early'"));
   const auto isolation = GENERATE(std::string(" --isolation on"), std::string(" --isolation off"));
-  const auto program = run(test + isolation);
+  const Scratch folder;
+  const auto program = run(test + isolation + " --json " + folder / "a.json" + " --csv " + folder / "a.csv");
   CAPTURE(test, isolation);
   CHECK(program.code == 1);
+  CHECK(fs::is_empty(folder.path));
   CHECK_THAT(program.err, ContainsSubstring("the program was ended, by exit() or quick_exit(), before its tests were "
                                             "through; that is a failure"));
 }
