@@ -573,6 +573,15 @@ TEST_CASE("several processes prove a gate together, and hide no other failure") 
   CHECK(run(test + processes + " --csv " + folder / "a.csv").code == 1);
 }
 
+TEST_CASE("a guard that is let through by name is that to several processes, too") {
+  const std::string test = "'let through by name\\, and proven by no process'";
+  CHECK(run(test).code == 0);
+  const auto program = run(test + " --processes 2");
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("process 2 of at most 2"));
+}
+
 TEST_CASE("an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {
   CHECK(run("skips --allow-unmeasured on --junit /dev/full").code == 1);
   const auto skipped = run("skips --allow-unmeasured on --extra incomplete");

@@ -28,7 +28,7 @@ using report::Json;
           {"expectation", finding.expectation}, {"guard", finding.demanded.guard},
           {"limit", finding.demanded.limit},    {"alpha", finding.demanded.alpha},
           {"beta", finding.demanded.beta},      {"closes", finding.demanded.closes_when_undecided},
-          {"centre", finding.centre}};
+          {"allowed", finding.demanded.allowed_undecided}, {"centre", finding.centre}};
 }
 
 [[nodiscard]] inline gate::Finding finding_of(const Json& json) {
@@ -36,7 +36,7 @@ using report::Json;
           json.at("implementation").get<std::string>(),
           json.at("expectation").get<std::string>(),
           {json.at("guard").get<bool>(), json.at("limit").get<double>(), json.at("alpha").get<double>(),
-           json.at("beta").get<double>(), json.at("closes").get<bool>()},
+           json.at("beta").get<double>(), json.at("closes").get<bool>(), json.at("allowed").get<bool>()},
           // JSON has no NaN.
           json.at("centre").is_null() ? std::nan("") : json.at("centre").get<double>()};
 }
