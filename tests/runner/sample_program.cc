@@ -356,6 +356,16 @@ TEST_CASE("crashes", "[.]") {
 TEST_CASE("leaves", "[.]") {
   compare_around([] { ::_exit(0); });
 }
+TEST_CASE("leaves a process behind", "[.]") {
+  compare_around([] {
+    if (const pid_t left = ::fork(); left == 0) {
+      for (;;) ::pause();
+    } else {
+      std::cout << "leaves " << left << std::endl;
+    }
+    ::_exit(0);
+  });
+}
 TEST_CASE("hangs", "[.]") {
   compare_around(hang);
 }

@@ -125,8 +125,9 @@ class Supervisor {
       held.release();
       const int status = wait_for(child);
       detail::watched_process = 0;
-      // What it was compiling with, say: it did not get to end that itself.
-      if (WIFSIGNALED(status)) orphans.end_all();
+      // What it was compiling with, say. It would take part of the machine from what is measured next, and a copy of the
+      // process holds the locks on the result files.
+      orphans.end_all();
       if (detail::end_wanted != 0) return interrupted();
       const bool at_work = shared_->comparison[0] != '\0';
       if (WIFEXITED(status) && !at_work) {
