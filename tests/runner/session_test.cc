@@ -248,6 +248,13 @@ TEST_CASE("files that an earlier run of more processes has left are not taken fo
   // These are none of a run's, which counts without gaps.
   CHECK(folder.read("a-20.json") == "earlier");
   CHECK(folder.read("b-2.csv") == "earlier");
+  for (const char* name : {"a-1.csv", "a-13.csv", "a-14.csv"}) folder.write(name, "earlier");
+  for (int process = 2; process <= 12; ++process) folder.write("a-" + std::to_string(process) + ".csv", "earlier");
+  const auto later = run("'skips in the first process' --allow-unmeasured on" + options);
+  INFO(later.out << later.err);
+  CHECK(later.code == 0);
+  for (const char* name : {"a-1.csv", "a-1.json", "a-13.csv", "a-14.csv"}) CHECK_FALSE(folder.has(name));
+  CHECK_THAT(folder.read("a-2.csv"), ContainsSubstring("fused"));
   const pace::OutputFile other_run(folder / "a.json");
   const auto refused = run("measures" + options);
   CHECK(refused.code == 1);
