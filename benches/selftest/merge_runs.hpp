@@ -28,7 +28,8 @@ namespace pace::benches::selftest {
   const auto& demand = expectation.demand();
   const gate::Rates defaults;
   const DemandedSpeed demanded{demand.burden == gate::Burden::guard, demand.limit, defaults.alpha, defaults.beta,
-                               demand.closes_when_undecided()};
+                               demand.closes_when_undecided(),
+                               demand.when_undecided == gate::WhenUndecided::let_through};
   std::vector<gate::Finding> findings;
   for (const auto& result : file.results)
     for (const auto& row : result.implementations) {

@@ -53,6 +53,20 @@ TEST_CASE("a guard that the processes do not decide is told apart from one that 
   CHECK_FALSE(passed.gates()[0].judgement.unresolved);
 }
 
+TEST_CASE("a guard that is let through by name leaves nothing unresolved") {
+  Replicates replicates, without_figures;
+  auto named = guard(1.02, 0.95);
+  named.demanded.allowed_undecided = true;
+  replicates.add_process({named});
+  named.centre = std::nan("");
+  without_figures.add_process({named});
+  for (const auto* each : {&replicates, &without_figures}) {
+    CHECK(each->gates()[0].judgement.verdict == Verdict::undecided);
+    CHECK(each->acceptable());
+    CHECK_FALSE(each->gates()[0].judgement.unresolved);
+  }
+}
+
 TEST_CASE("the verdict is that of judge_replicates") {
   const std::vector<double> centres{0.20, 0.25, 0.18, 0.22, 0.21, 0.24};
   Replicates replicates;
@@ -129,6 +143,9 @@ TEST_CASE("a judgement on a speed-up carries what was demanded") {
   REQUIRE(other.speed);
   CHECK_FALSE(other.speed->guard);
   CHECK(other.speed->closes_when_undecided);
+  CHECK_FALSE(judgement.speed->allowed_undecided);
+  expectation.when_undecided(pace::gate::WhenUndecided::let_through);
+  CHECK(expectation.judge(row).speed->allowed_undecided);
   CHECK_FALSE(pace::WithinBudget(pace::Nanoseconds(5)).judge(row).speed);
 }
 

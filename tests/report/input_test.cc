@@ -150,23 +150,27 @@ TEST_CASE("what a pipe brought is there for later processes of a run that keeps 
   REQUIRE(::pipe(ends) == 0);
   REQUIRE(::pipe(others) == 0);
   const std::string first = "/dev/fd/" + std::to_string(ends[0]), second = "/dev/fd/" + std::to_string(others[0]);
-  const std::string long_text(10000, 'x');
+  const std::string long_text(10000, 'x'), second_text("sec\0ond", 7);
   REQUIRE(::write(ends[1], long_text.data(), long_text.size()) == static_cast<ssize_t>(long_text.size()));
-  REQUIRE(::write(others[1], "second", 6) == 6);
+  REQUIRE(::write(others[1], second_text.data(), second_text.size()) == 7);
   ::close(ends[1]);
   ::close(others[1]);
   {
     const Keeping keeping;
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(pace::read_file(second, "text") == "second" && pace::read_file(first, "text") == long_text ? 0 : 7);
+    if (child == 0) ::_exit(pace::read_file(second, "text") == second_text && pace::read_file(first, "text") == long_text ? 0 : 7);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(status == 0);
     pace::keep_pipes();  // as a process does that the first one starts
     for (int time = 0; time < 2; ++time) {
       CHECK(pace::read_file(first, "text") == long_text);
-      CHECK(pace::read_file(second, "text") == "second");
+      CHECK(pace::read_file(second, "text") == second_text);
     }
+    // The first reader had no limits.
+    CHECK_THROWS_WITH(pace::read_file(first, "text", {.most_bytes = 9999}), ContainsSubstring("has more than 9999 bytes"));
+    CHECK_THROWS_WITH(pace::read_file(second, "text", {.text_only = true}), ContainsSubstring("is binary"));
+    CHECK(pace::read_file(first, "text", {.most_bytes = 10000, .text_only = true}) == long_text);
     // A program in between may have closed the file.
     ::setenv(pace::kept_pipes_variable, "0", 1);
     CHECK_THROWS_WITH(pace::read_file(first, "text"), ContainsSubstring("is a pipe that no program writes to"));

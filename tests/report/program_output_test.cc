@@ -8,15 +8,19 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include "pace/core/output_file.hpp"
 #include "pace/report/program_output.hpp"
+#include "tests/support/scratch.hpp"
 
 using Catch::Matchers::StartsWith;
 using pace::report::printable;
 using pace::report::printable_lines;
+using pace::test::Scratch;
 
 namespace {
 
@@ -122,4 +126,19 @@ TEST_CASE("while a program's output lives, its standard streams are filtered, an
   CHECK(std::cout.rdbuf(own) == &out);
   CHECK(out.str() == "evil\\x1b[2J");
   CHECK(std::signal(SIGXFSZ, SIG_DFL) == SIG_IGN);
+}
+
+TEST_CASE("a signal that ends a program with an output takes files without a result back") {
+  const Scratch folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGTERM, SIG_DFL);  // Catch2 has a handler
+    const pace::report::ProgramOutput output;
+    const pace::OutputFile file(folder / "a.json");
+    ::raise(SIGTERM);
+  }
+  int status = 0;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM));
+  CHECK_FALSE(folder.has("a.json"));
 }

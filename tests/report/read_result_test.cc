@@ -88,7 +88,7 @@ Result full() {
   row.device_counts = DeviceCounts{1, 2, 3, 4};
   row.counts = CallCounts{1, 2, 3};
   row.why_uncounted = "two calls differ";
-  row.judgements = {{"expected", Verdict::undecided, true, "a message", DemandedSpeed{true, 1.02, 0.003, 0.004, false}},
+  row.judgements = {{"expected", Verdict::undecided, true, "a message", DemandedSpeed{true, 1.02, 0.003, 0.004, false, true}},
                     {"other", Verdict::failed, false, "no", {}}};
   row.bytes = 14;
   row.flops = 15;
@@ -165,6 +165,7 @@ void same(const Judgement& read, const Judgement& written) {
   CHECK(read.speed->alpha == written.speed->alpha);
   CHECK(read.speed->beta == written.speed->beta);
   CHECK(read.speed->closes_when_undecided == written.speed->closes_when_undecided);
+  CHECK(read.speed->allowed_undecided == written.speed->allowed_undecided);
 }
 
 void same(const GateContext& read, const GateContext& written) {

@@ -386,6 +386,27 @@ TEST_CASE("what a signal ends before its first result leaves files and folders a
   CHECK_FALSE(folder.has("a/b/made.2.new"));
 }
 
+TEST_CASE("a signal empties no file that has just taken the name of another one") {
+  const Scratch folder;
+  CHECK(end_of_process(SIGTERM, [&] {
+          OutputFile file(folder / "a", true);
+          file.append("result");
+          // As where the signal comes within replace().
+          std::filesystem::rename(folder / "a.new", folder / "a");
+          ::raise(SIGTERM);
+        }) == SIGTERM);
+  CHECK(folder.read("a") == "result");
+  CHECK(end_of_process(SIGTERM, [&] {
+          OutputFile file(folder / "b", true);
+          file.append("result");
+          std::filesystem::rename(folder / "b.new", folder / "b");
+          folder.write("b.new", "another's");
+          ::raise(SIGTERM);
+        }) == SIGTERM);
+  CHECK(folder.read("b") == "result");
+  CHECK(folder.read("b.new") == "another's");
+}
+
 TEST_CASE("a signal that is ignored, or has a handler, stays so") {
   CHECK(end_of_process(SIGTERM, [] {
           ::signal(SIGINT, SIG_IGN);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <streambuf>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -141,6 +142,52 @@ TEST_CASE("claims under load", "[.]") {
   for (auto& row : result.implementations) row.context.disturbance = "The hypervisor gave others 50 %.";
   pace::run_context().publish(result);
   CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.5));
+}
+
+/// Twice as fast, in fewer cycles than one process needs to prove anything, and in as many processes as prove it.
+pace::Result proven_by_several() {
+  auto result = comparison("few");
+  result.implementations[1].log_ratios = {0.69, 0.7, 0.69};
+  result.implementations[1].speedup.reset();
+  pace::run_context().publish(result);
+  return result;
+}
+TEST_CASE("proven by several processes", "[.]") {
+  CHECK_THAT(proven_by_several()["fused"], pace::SpeedupAtLeast(1.2));
+}
+TEST_CASE("stated and proven by several processes", "[.]") {
+  auto result = comparison("few stated");
+  auto& row = result.implementations[1];
+  row.log_ratios = {0.69, 0.7, 0.69};
+  row.speedup.reset();
+  row.judgements.push_back(pace::SpeedupAtLeast(1.2).judge(row));
+  pace::run_context().publish(result);
+  CHECK_THAT(result, pace::AsExpected());
+}
+TEST_CASE("proven by several processes, beside another failure", "[.]") {
+  const auto result = proven_by_several();
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.2));
+  CHECK(extra_option == "another");
+}
+TEST_CASE("proven by several processes, then throws", "[.]") {
+  const auto result = proven_by_several();
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.2));
+  static_cast<void>(pace::SpeedupAtLeast(1.2).match(result["fused"]));
+  throw pace::Error("thrown");
+}
+TEST_CASE("asked before another failure", "[.]") {
+  const auto result = proven_by_several();
+  const bool met = pace::SpeedupAtLeast(1.2).match(result["fused"]);
+  CHECK(extra_option == (met ? "" : "another"));
+}
+TEST_CASE("proven by several processes, beside what may fail", "[.][!mayfail]") { CHECK(extra_option == "another"); }
+TEST_CASE("let through by name, and proven by no process", "[.]") {
+  const auto result = proven_by_several();
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(0.5).when_undecided(pace::gate::WhenUndecided::let_through));
+}
+TEST_CASE("skips in the first process", "[.]") {
+  if (std::getenv("PACE_REPLICATE_NUMBER") == std::string("1")) SKIP("not yet");
+  CHECK_THAT(proven_by_several()["fused"], pace::SpeedupAtLeast(1.2));
 }
 
 TEST_CASE("asks for a device", "[.]") {
@@ -309,6 +356,16 @@ TEST_CASE("crashes", "[.]") {
 TEST_CASE("leaves", "[.]") {
   compare_around([] { ::_exit(0); });
 }
+TEST_CASE("leaves a process behind", "[.]") {
+  compare_around([] {
+    if (const pid_t left = ::fork(); left == 0) {
+      for (;;) ::pause();
+    } else {
+      std::cout << "leaves " << left << std::endl;
+    }
+    ::_exit(0);
+  });
+}
 TEST_CASE("hangs", "[.]") {
   compare_around(hang);
 }
@@ -379,7 +436,28 @@ TEST_CASE("reports the signals that it ignores, and those that its supervisor do
   }
 }
 
+/// Hands on what is printed, and gets a signal when a process has ended and the next one is about to be started.
+struct InterruptedBetweenProcesses : std::streambuf {
+  explicit InterruptedBetweenProcesses(std::streambuf* out) : out_(out) {}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    const auto written = out_->sputn(text, size);
+    if (std::string_view(text, static_cast<std::size_t>(size)).find("a fresh process goes on") != std::string_view::npos)
+      ::raise(SIGTERM);
+    return written;
+  }
+  int overflow(int c) override { return out_->sputc(static_cast<char>(c)); }
+  int sync() override { return out_->pubsync(); }
+
+ private:
+  std::streambuf* out_;
+};
+
 int main(int argc, char** argv) {
+  std::streambuf* const own_errors = std::cerr.rdbuf();
+  InterruptedBetweenProcesses interrupted(own_errors);
+  if (std::getenv("INTERRUPTED_BETWEEN_PROCESSES") != nullptr) std::cerr.rdbuf(&interrupted);
   void* const shared =
       ::mmap(nullptr, sizeof *hanging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 1;
@@ -399,5 +477,7 @@ int main(int argc, char** argv) {
   };
   config.complaint = [] { return extra_option == "incomplete" ? "a line was left out" : ""; };
   config.configuration = [] { return pace::runner::Configuration{{"--extra", extra_option}}; };
-  return pace::runner::main(argc, argv, config);
+  const int code = pace::runner::main(argc, argv, config);
+  std::cerr.rdbuf(own_errors);
+  return code;
 }

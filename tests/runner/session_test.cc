@@ -251,6 +251,13 @@ TEST_CASE("files that an earlier run of more processes has left are not taken fo
   // These are none of a run's, which counts without gaps.
   CHECK(folder.read("a-20.json") == "earlier");
   CHECK(folder.read("b-2.csv") == "earlier");
+  for (const char* name : {"a-1.csv", "a-13.csv", "a-14.csv"}) folder.write(name, "earlier");
+  for (int process = 2; process <= 12; ++process) folder.write("a-" + std::to_string(process) + ".csv", "earlier");
+  const auto later = run("'skips in the first process' --allow-unmeasured on" + options);
+  INFO(later.out << later.err);
+  CHECK(later.code == 0);
+  for (const char* name : {"a-1.csv", "a-1.json", "a-13.csv", "a-14.csv"}) CHECK_FALSE(folder.has(name));
+  CHECK_THAT(folder.read("a-2.csv"), ContainsSubstring("fused"));
   const pace::OutputFile other_run(folder / "a.json");
   const auto refused = run("measures" + options);
   CHECK(refused.code == 1);
@@ -439,9 +446,11 @@ TEST_CASE("a test that calls exit(0) leaves the file that makes Bazel fail it") 
 TEST_CASE("a test that calls exit(0) or quick_exit(0) fails the program outside of Bazel, too") {
   const auto test = GENERATE(std::string("'exits early'"), std::string("'quick exits early'"));
   const auto isolation = GENERATE(std::string(" --isolation on"), std::string(" --isolation off"));
-  const auto program = run(test + isolation);
+  const Scratch folder;
+  const auto program = run(test + isolation + " --json " + folder / "a.json" + " --csv " + folder / "a.csv");
   CAPTURE(test, isolation);
   CHECK(program.code == 1);
+  CHECK(fs::is_empty(folder.path));
   CHECK_THAT(program.err, ContainsSubstring("the program was ended, by exit() or quick_exit(), before its tests were "
                                             "through; that is a failure"));
 }
@@ -545,6 +554,42 @@ TEST_CASE("several processes leave nothing undecided unsaid that one would say")
     CHECK(beside.code == 43);
     CHECK_THAT(beside.err, ContainsSubstring("pace: 2 implementations were not reached in time"));
   }
+}
+
+TEST_CASE("several processes prove a gate together, and hide no other failure") {
+  const std::string processes = " --processes 12";
+  for (const std::string test : {"'proven by several processes'", "'stated and proven by several processes'",
+                                 "'proven by several processes,proven by several processes\\, beside what may fail'"}) {
+    CHECK(run(test).code == 42);
+    const auto program = run(test + processes);
+    INFO(test << '\n' << program.out << program.err);
+    CHECK(program.code == 0);
+  }
+  for (const std::string name : {"proven by several processes\\, beside another failure",
+                                 "proven by several processes\\, then throws", "asked before another failure"}) {
+    const auto program = run('\'' + name + ",measures'" + processes);
+    INFO(name << '\n' << program.out << program.err);
+    CHECK(program.code == 42);
+    CHECK_THAT(program.err, ContainsSubstring("process 1 found what no further process can mend: the test case '") &&
+                                ContainsSubstring("failed, and not by its gates on speed alone"));
+  }
+  // A result that got lost, and an input that was left out, count beside a gate that is open still.
+  const std::string test = "'proven by several processes'";
+  const auto incomplete = run(test + processes + " --extra incomplete");
+  CHECK(incomplete.code == 1);
+  CHECK_THAT(incomplete.err, ContainsSubstring("process 1 ended with exit code 1") && ContainsSubstring("a line was left out"));
+  const Scratch folder;
+  fs::create_symlink("/dev/full", folder / "a-1.csv");
+  CHECK(run(test + processes + " --csv " + folder / "a.csv").code == 1);
+}
+
+TEST_CASE("a guard that is let through by name is that to several processes, too") {
+  const std::string test = "'let through by name\\, and proven by no process'";
+  CHECK(run(test).code == 0);
+  const auto program = run(test + " --processes 2");
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("process 2 of at most 2"));
 }
 
 TEST_CASE("an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {

@@ -77,6 +77,29 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
   }
 }
 
+TEST_CASE("what an implementation leaves behind ends before the next process begins, whichever way the last one ended") {
+  const Scratch folder;
+  const auto program = run("'leaves a process behind'" + options + "--json " + folder / "a.json" + " --csv " + folder / "a.csv");
+  INFO(program.out << program.err);
+  CHECK(program.code == 42);
+  CHECK(rows(folder.read("a.json")) == rows_with("crashed"));
+  const std::string before = "\nleaves ";
+  const auto at = program.out.find(before);
+  REQUIRE(at != std::string::npos);
+  const pid_t left = std::atoi(program.out.c_str() + at + before.size());
+  REQUIRE(left > 0);
+  CHECK(::kill(left, SIGKILL) != 0);
+}
+
+TEST_CASE("a signal that comes while no process measures ends the run at once") {
+  const auto program = run("crashes" + options, "INTERRUPTED_BETWEEN_PROCESSES=1");
+  INFO(program.out << program.err);
+  CHECK(program.code == 128 + SIGTERM);
+  CHECK_THAT(program.err, ContainsSubstring("a fresh process goes on") && ContainsSubstring("pace: interrupted"));
+  CHECK(count(program.out, "begins culprit") == 1);
+  CHECK(count(program.out, "begins after") == 0);
+}
+
 TEST_CASE("a signal that does not come from an implementation ends the run, and no implementation is blamed for it") {
   const Scratch folder;
   const auto program = run("'hears of a closed pipe'" + options + "--json " + folder / "a.json");

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "pace/core/unfinished.hpp"
+
 namespace pace::detail {
 
 /// While one lives, std::exit and std::quick_exit end the program with EXIT_FAILURE and a message, whatever code they
@@ -41,6 +43,8 @@ class ExitGuard {
     std::fflush(nullptr);
     std::fprintf(stderr, "pace: the program was ended, by exit() or quick_exit(), %s; that is a failure\n",
                  current().where.c_str());
+    // No destructor does it.
+    take_back_unfinished();
     std::_Exit(EXIT_FAILURE);
   }
 

@@ -1,6 +1,8 @@
 // JudgementHook: where judgements go that are made outside of a comparison, as a matcher makes them.
 #pragma once
 
+#include <cstddef>
+
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 
@@ -16,6 +18,12 @@ struct JudgementHook {
 inline JudgementHook& judgement_hook() {
   static JudgementHook hook;
   return hook;
+}
+
+/// How often a matcher has not been met on account of judgements that are published, and of nothing else.
+inline std::size_t& gates_found_closed() {
+  static std::size_t count = 0;
+  return count;
 }
 
 }  // namespace pace

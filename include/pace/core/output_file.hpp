@@ -232,7 +232,7 @@ class OutputFile {
       if (::unlink(name_beside().c_str()) != 0) fail_beside(std::strerror(errno));
     }
     under_name_ = false;
-    unfinished_ = Unfinished(TakeBack::remove_file, name_beside(), descriptor_.get());
+    unfinished_ = Unfinished(TakeBack::remove_beside, name_beside(), descriptor_.get());
     if (struct stat old {}; guard_ && ::fstat(guard_.get(), &old) == 0)
       static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
   }

@@ -97,10 +97,20 @@ struct ReadOptions {
   if (S_ISDIR(info.st_mode)) fail("is a folder");
   if (S_ISFIFO(info.st_mode) && !options.pipes) fail("is a pipe, not a regular file");
   if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) fail("is neither a regular file nor a pipe");
-  if (S_ISFIFO(info.st_mode))
-    if (auto kept = detail::kept_content(info)) return *std::move(kept);
-  constexpr std::size_t chunk = std::size_t{1} << 18;
   std::string text;
+  const auto check = [&](std::size_t from) {
+    if (options.text_only && text.find('\0', from) != std::string::npos) fail("is binary");
+    if (text.size() > options.most_bytes) fail("has more than " + std::to_string(options.most_bytes) + " bytes");
+  };
+  if (S_ISFIFO(info.st_mode)) {
+    // An earlier reader of it may have had no limits.
+    if (auto kept = detail::kept_content(info)) {
+      text = *std::move(kept);
+      check(0);
+      return text;
+    }
+  }
+  constexpr std::size_t chunk = std::size_t{1} << 18;
   if (S_ISREG(info.st_mode) && static_cast<std::size_t>(info.st_size) <= options.most_bytes)
     text.reserve(static_cast<std::size_t>(info.st_size) + chunk);
   // A named pipe that no program has opened to write looks as if it had ended.
@@ -113,8 +123,7 @@ struct ReadOptions {
     text.resize(size + static_cast<std::size_t>(count > 0 ? count : 0));
     if (count < 0 && reason == EINTR) continue;
     if (count > 0) {
-      if (options.text_only && text.find('\0', size) != std::string::npos) fail("is binary");
-      if (text.size() > options.most_bytes) fail("has more than " + std::to_string(options.most_bytes) + " bytes");
+      check(size);
       continue;
     }
     if (count < 0 && reason != EAGAIN) fail(std::string("cannot be read: ") + std::strerror(reason));

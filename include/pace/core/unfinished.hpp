@@ -17,8 +17,9 @@
 
 namespace pace {
 
-/// How a path is made what it was.
-enum class TakeBack : int { nothing, remove_file, empty_file, remove_folder };
+/// How a path is made what it was. A file that will take the name of another one is removed only under its first name
+/// (`remove_beside`): once it has the other name, it holds results.
+enum class TakeBack : int { nothing, remove_file, empty_file, remove_folder, remove_beside };
 
 namespace detail {
 
@@ -43,14 +44,15 @@ inline std::atomic<pid_t> process_that_ends_first{0};
 }  // namespace detail
 
 /// Undoes the making of a file, open by `descriptor`, or of a folder. A file that another one has taken the name of is
-/// emptied. Does nothing that a handler of signals may not do. Returns whether something was removed.
+/// emptied; one that has no name there any more was removed or has another name, and stays as it is. Does nothing that a handler of signals may not do. Returns whether something was removed.
 inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   if (how == TakeBack::nothing) return false;
   if (how == TakeBack::remove_folder) return ::rmdir(path) == 0;
   struct stat own {}, there {};
-  const bool under_its_name = ::fstat(descriptor, &own) == 0 && ::stat(path, &there) == 0 && own.st_dev == there.st_dev &&
-                              own.st_ino == there.st_ino;
-  if (how == TakeBack::remove_file && under_its_name) return ::unlink(path) == 0;
+  if (::fstat(descriptor, &own) != 0 || ::stat(path, &there) != 0) return false;
+  const bool under_its_name = own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+  if (how != TakeBack::empty_file && under_its_name) return ::unlink(path) == 0;
+  if (how == TakeBack::remove_beside) return false;
   [[maybe_unused]] const int emptied = ::ftruncate(descriptor, 0);
   return false;
 }

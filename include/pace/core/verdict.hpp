@@ -22,6 +22,8 @@ struct DemandedSpeed {
   /// As of gate::Rates.
   double alpha = 1e-3, beta = 1e-2;
   bool closes_when_undecided = true;
+  /// Let through undecided by name (gate::WhenUndecided::let_through).
+  bool allowed_undecided = false;
 };
 
 struct Judgement {

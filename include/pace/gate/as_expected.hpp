@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "pace/core/judgement_hook.hpp"
 #include "pace/core/result.hpp"
 #include "pace/gate/correct.hpp"
 #include "pace/gate/matcher.hpp"
@@ -13,7 +14,11 @@ namespace pace {
 /// Correct, and no judgement closes the gate.
 class AsExpected : public Matcher {
  public:
-  bool match(const Result& result) const { return holds(result); }
+  bool match(const Result& result) const {
+    const bool met = holds(result);
+    if (!met && Correct().holds(result)) ++gates_found_closed();
+    return met;
+  }
   [[nodiscard]] bool holds(const Result& result) const {
     const Correct correct;
     problems_ = correct.holds(result) ? "" : '\n' + correct.toString();

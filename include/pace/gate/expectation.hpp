@@ -28,6 +28,9 @@ class Matchable : public Matcher {
   bool match(const ImplementationResult& result) const {
     static_cast<void>(holds(result));
     publish(result);
+    // Elsewhere nothing is measured that could be judged again.
+    const bool may_be_judged = result.outcome == Outcome::measured || result.outcome == Outcome::unreached;
+    if (!last_.acceptable && may_be_judged) ++gates_found_closed();
     return last_.acceptable;
   }
   [[nodiscard]] bool holds(const ImplementationResult& result) const {

@@ -230,7 +230,8 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   Judgement judgement{.expectation = demand.describe()};
   if (demand.quantity == Quantity::speedup && (demand.reference.empty() || demand.reference == context.baseline))
     judgement.speed = {demand.burden == Burden::guard, demand.limit, demand.alpha.value_or(context.alpha),
-                       demand.beta.value_or(context.beta), demand.closes_when_undecided()};
+                       demand.beta.value_or(context.beta), demand.closes_when_undecided(),
+                       demand.when_undecided == WhenUndecided::let_through};
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
   const auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
   const auto figures = detail::figures_of(demand, evidence.centre, interval);

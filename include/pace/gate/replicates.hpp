@@ -86,8 +86,8 @@ class Replicates {
                   .threshold = (demanded.guard ? -1 : 1) * std::log(demanded.limit),
                   .limit = demanded.limit,
                   .when_undecided = demanded.closes_when_undecided ? WhenUndecided::close
-                                    : demanded.guard               ? WhenUndecided::by_burden
-                                                                   : WhenUndecided::let_through,
+                                    : demanded.allowed_undecided   ? WhenUndecided::let_through
+                                                                   : WhenUndecided::by_burden,
                   .method = Method::replicates};
     if (gate.centres.empty()) {
       gate.judgement = {.expectation = gate.first.expectation,

@@ -86,7 +86,8 @@ template <class T>
                 {"limit", speed->limit},
                 {"alpha", speed->alpha},
                 {"beta", speed->beta},
-                {"closes_when_undecided", speed->closes_when_undecided}};
+                {"closes_when_undecided", speed->closes_when_undecided},
+                {"allowed_undecided", speed->allowed_undecided}};
   return {{"expectation", judgement.expectation},
           {"verdict", to_string(judgement.verdict)},
           {"acceptable", judgement.acceptable},

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "pace/core/unfinished.hpp"
 #include "pace/report/text.hpp"
 #include "pace/report/utf8.hpp"
 
@@ -141,12 +142,14 @@ inline void occupy_closed_streams() {
 /// For the main function of a program. While it lives, std::cout, std::cerr and std::clog let no control characters
 /// through. From now on a write to a pipe that no program reads from, and one beyond the limit on the size of files, fails
 /// with an error: the signals for it would end the process in the middle of a result file. Programs that are started by
-/// pace::detail::spawn have these signals as this process was given them. A standard stream that is closed is like one that is full.
+/// pace::detail::spawn have these signals as this process was given them. A standard stream that is closed is like one that is full. A
+/// signal that ends the program takes files and folders without a result back, as take_back_when_ended() has it.
 class ProgramOutput {
  public:
   ProgramOutput() {
     detail::occupy_closed_streams();
     for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
+    take_back_when_ended();
   }
 
   /// `code`, or `failure` instead of 0 if not all that was printed on the standard output has arrived there, which the

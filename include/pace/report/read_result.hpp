@@ -122,6 +122,7 @@ template <class E>
     read(*speed, "alpha", demanded.alpha);
     read(*speed, "beta", demanded.beta);
     read(*speed, "closes_when_undecided", demanded.closes_when_undecided);
+    read(*speed, "allowed_undecided", demanded.allowed_undecided);
   }
   return judgement;
 }

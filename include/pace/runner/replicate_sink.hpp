@@ -28,7 +28,7 @@ using report::Json;
           {"expectation", finding.expectation}, {"guard", finding.demanded.guard},
           {"limit", finding.demanded.limit},    {"alpha", finding.demanded.alpha},
           {"beta", finding.demanded.beta},      {"closes", finding.demanded.closes_when_undecided},
-          {"centre", finding.centre}};
+          {"allowed", finding.demanded.allowed_undecided}, {"centre", finding.centre}};
 }
 
 [[nodiscard]] inline gate::Finding finding_of(const Json& json) {
@@ -36,7 +36,7 @@ using report::Json;
           json.at("implementation").get<std::string>(),
           json.at("expectation").get<std::string>(),
           {json.at("guard").get<bool>(), json.at("limit").get<double>(), json.at("alpha").get<double>(),
-           json.at("beta").get<double>(), json.at("closes").get<bool>()},
+           json.at("beta").get<double>(), json.at("closes").get<bool>(), json.at("allowed").get<bool>()},
           // JSON has no NaN.
           json.at("centre").is_null() ? std::nan("") : json.at("centre").get<double>()};
 }
@@ -58,7 +58,8 @@ struct Left {
   std::vector<gate::Finding> findings;
   std::vector<Reached> rows;
   std::vector<OpenQuestion> open;
-  /// Gates that are closed for a reason other than figures: a wrong implementation, one that threw, a count.
+  /// What failed for a reason other than figures: a wrong implementation, one that threw, a count, an assertion that is no
+  /// gate.
   std::vector<std::string> problems;
   /// Gates that this process alone would have closed for want of figures, or by them.
   std::size_t closed = 0;
@@ -100,6 +101,8 @@ class ReplicateSink final : public report::Sink {
       line({{"problem", '\'' + row.context.comparison + "': " + judgement.message}});
     }
   }
+  /// What closes the run for a reason other than figures.
+  void write_problem(const std::string& problem) { line({{"problem", problem}}); }
   void finish() override { file_.close(); }
 
  private:

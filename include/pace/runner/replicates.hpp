@@ -61,35 +61,39 @@ struct ReplicateFiles {
 
 namespace detail {
 
-/// The files of numbered processes from `first` on that are there, up to the first number that none has. Not such of other
-/// programs, which need not begin with it.
-[[nodiscard]] inline std::vector<std::string> numbered_files(const ReplicateFiles& files, std::size_t first) {
+/// The files that are there of processes other than `own`: with lower numbers, and with higher ones up to the first that
+/// is not there. Not such of other programs, which need not begin with it.
+[[nodiscard]] inline std::vector<std::string> files_of_others(const ReplicateFiles& files, std::size_t own) {
   std::vector<std::string> found;
   for (const auto& path : files.all()) {
-    for (std::size_t process = first;; ++process) {
+    for (std::size_t process = 1;; ++process) {
+      if (process == own) continue;
       auto file = of_process(path, process);
       struct stat info {};
-      if (::lstat(file.c_str(), &info) != 0 || !(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode))) break;
-      found.push_back(std::move(file));
+      if (::lstat(file.c_str(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode)))
+        found.push_back(std::move(file));
+      else if (process > own)
+        break;
     }
   }
   return found;
 }
 
-/// Removes what an earlier run of more processes left: it would be taken for this run's. Throws Error if it stays.
-inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t first, std::ostream& out) {
-  for (const auto& file : numbered_files(files, first)) {
+/// Removes what an earlier run left under the numbers of processes other than `process`, the first one of this run that
+/// has written its files: it would be taken for this run's. Throws Error if it stays.
+inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t process, std::ostream& out) {
+  for (const auto& file : files_of_others(files, process)) {
     if (::unlink(file.c_str()) != 0)
       throw Error("--processes: cannot remove '" + file + "', which an earlier run has left: " + std::strerror(errno));
     out << "removed " << report::printable(file) << ", which an earlier run has left\n";
   }
 }
 
-/// Changes when one of the files of the first process is written.
-[[nodiscard]] inline std::string state_of_first_files(const ReplicateFiles& files) {
+/// Changes when one of the files of that process is written.
+[[nodiscard]] inline std::string state_of_files(const ReplicateFiles& files, std::size_t process) {
   std::string state;
   for (const auto& path : files.all())
-    if (struct stat info {}; ::stat(of_process(path, 1).c_str(), &info) == 0)
+    if (struct stat info {}; ::stat(of_process(path, process).c_str(), &info) == 0)
       state += std::to_string(info.st_ino) + ' ' + std::to_string(info.st_size) + ' ' +
                std::to_string(info.st_mtim.tv_sec) + '.' + std::to_string(info.st_mtim.tv_nsec) + ' ';
   return state;
@@ -229,7 +233,7 @@ class Rest {
   // Under the names that were given lie locks: another run, or another option, with such a name is refused.
   std::vector<std::unique_ptr<OutputFile>> locks;
   for (const auto& path : files.all()) locks.push_back(std::make_unique<OutputFile>(path));
-  const auto before = detail::state_of_first_files(files);
+  bool has_written = false;
   const auto& deadline = run_context().deadline;
   Nanoseconds longest{};
   for (std::size_t process = 1; process <= most && !replicates.decided(); ++process) {
@@ -242,11 +246,14 @@ class Rest {
     const detail::UnnamedFile found, output;
     const Nanoseconds left_over = deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
     auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
+    const auto before = detail::state_of_files(files, process);
     const int code =
         detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path(), process), output);
-    // Not before: a start that fails leaves what is there.
-    if (process == 1 && detail::state_of_first_files(files) != before)
-      detail::remove_files_of_earlier_run(files, process + 1, out);
+    // Not before: a start that fails, and a process that measures nothing, leave what is there.
+    if (!has_written && detail::state_of_files(files, process) != before) {
+      has_written = true;
+      detail::remove_files_of_earlier_run(files, process, out);
+    }
     const auto complain = [&](const std::string& what) {
       err << "pace: process " << process << ' ' << what << ". What it printed:\n"
           << read_file(output.path(), "what it printed") << std::flush;

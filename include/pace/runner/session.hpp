@@ -3,10 +3,13 @@
 
 #include <ATen/Context.h>
 #include <catch2/catch_session.hpp>
+#include <catch2/catch_test_case_info.hpp>
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -20,6 +23,7 @@
 
 #include "pace/core/activity.hpp"
 #include "pace/core/exit_guard.hpp"
+#include "pace/core/judgement_hook.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/unfinished.hpp"
@@ -256,10 +260,34 @@ class TotalsListener : public Catch::EventListenerBase {
   static inline Catch::Totals totals;
 };
 
+/// Finds test cases in which something else failed than gates whose judgements are published: an assertion that is none, an
+/// exception.
+class OtherFailures : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+  void testCaseStarting(const Catch::TestCaseInfo&) override { failed_gates_ = 0; }
+  void assertionStarting(const Catch::AssertionInfo&) override { closed_before_ = gates_found_closed(); }
+  void assertionEnded(const Catch::AssertionStats& stats) override {
+    const bool closed = std::exchange(closed_before_, gates_found_closed()) != gates_found_closed();
+    failed_gates_ += closed && stats.assertionResult.getResultType() == Catch::ResultWas::ExpressionFailed;
+  }
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    // Those that a tag such as [!mayfail] allows are not among them.
+    if (stats.totals.assertions.failed > failed_gates_)
+      found.push_back("the test case '" + stats.testInfo->name + "' failed, and not by its gates on speed alone");
+  }
+  static inline std::vector<std::string> found;
+
+ private:
+  std::uint64_t failed_gates_ = 0;
+  std::size_t closed_before_ = 0;
+};
+
 inline int run_tests(Catch::Session& session, RunAccount& account) {
   const PrematureExitFile guard;
   const pace::detail::ExitGuard no_exit("before its tests were through");
   const Catch::ListenerRegistrar<TotalsListener> listener("pace");
+  const Catch::ListenerRegistrar<OtherFailures> other_failures("pace, other failures");
   const int code = session.run();
   // Catch2 counts SKIP among the assertions.
   const auto& assertions = TotalsListener::totals.assertions;
@@ -331,8 +359,11 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     table->introduce(environment);
     sinks.add(std::move(made));
   }
+  ReplicateSink* replicate = nullptr;
   if (const auto path = environment_variable(replicate_variable); !path.empty()) {
-    sinks.add(std::make_unique<ReplicateSink>(path));
+    auto made = std::make_unique<ReplicateSink>(path);
+    replicate = made.get();
+    sinks.add(std::move(made));
     // The centre of rounds that end when something looks proven lies a little too far out.
     run_context().options.stop = StopPolicy::budget;
   }
@@ -355,6 +386,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
   int code = run_tests(session, account);
+  if (replicate != nullptr)
+    for (const auto& problem : OtherFailures::found) replicate->write_problem(problem);
   // A run that failed before it found anything leaves the files that it was asked for as they were. Bazel's are of this run.
   const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
   sinks.finish([&](report::Sink& sink) {
@@ -371,8 +404,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     errors.get() << "pace: " << closed << '\n' << std::flush;
     if (code == 0) code = exit_failed;
   }
-  // An option that allows nothing to be measured allows neither of these.
-  if ((code == 0 || code == exit_unmeasured) && (sinks.failures() > 0 || complained)) return exit_error;
+  // An option that allows nothing to be measured allows neither of these. To one of several processes a failed test is no
+  // verdict yet: others may prove its gates.
+  const bool is_verdict = code != 0 && code != exit_unmeasured && !(is_replicate() && code == exit_failed);
+  if (!is_verdict && (sinks.failures() > 0 || complained)) return exit_error;
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
   if (bazel.infrastructure != nullptr && exit_code != 0 &&
       account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {

@@ -115,14 +115,19 @@ class Supervisor {
       shared_->implementation = -1;
       shared_->watched = shared_->finished = false;
       std::fflush(nullptr);
+      // From here until the handler knows the process, and until the process has no handler, a signal waits.
+      const EndSignalsHeld held;
+      if (detail::end_wanted != 0) return interrupted();
       const pid_t child = ::fork();
       if (child == 0) return be_watched(), std::nullopt;
       if (child < 0) return fail(std::string("cannot start a process: ") + std::strerror(errno));
       detail::watched_process = child;
+      held.release();
       const int status = wait_for(child);
       detail::watched_process = 0;
-      // What it was compiling with, say: it did not get to end that itself.
-      if (WIFSIGNALED(status)) orphans.end_all();
+      // What it was compiling with, say. It would take part of the machine from what is measured next, and a copy of the
+      // process holds the locks on the result files.
+      orphans.end_all();
       if (detail::end_wanted != 0) return interrupted();
       const bool at_work = shared_->comparison[0] != '\0';
       if (WIFEXITED(status) && !at_work) {
@@ -145,6 +150,25 @@ class Supervisor {
   }
 
  private:
+  /// Those that end the run wait while it lives, until release() at most.
+  class EndSignalsHeld {
+   public:
+    EndSignalsHeld() {
+      sigset_t all;
+      ::sigemptyset(&all);
+      for (const int number : numbers) ::sigaddset(&all, number);
+      ::sigprocmask(SIG_BLOCK, &all, &before_);
+    }
+    EndSignalsHeld(const EndSignalsHeld&) = delete;
+    ~EndSignalsHeld() { release(); }
+    void release() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+    static constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+   private:
+    sigset_t before_;
+  };
+
   [[nodiscard]] bool prepare(std::string& trouble) {
     file_ = open_unnamed_file(trouble);
     if (file_ < 0) return false;
@@ -154,7 +178,7 @@ class Supervisor {
       return false;
     }
     new (shared_) Activity();
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int number : EndSignalsHeld::numbers) {
       // As under nohup. A background job of a shell script ignores SIGINT, and still is ended by one.
       if (number == SIGHUP && inherited_signals.ignores(number)) continue;
       struct sigaction action {};
