@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/core/inherited_signals.hpp"
 #include "pace/core/orphans.hpp"
 #include "benches/models/driver/interrupts.hpp"
 #include "pace/core/process.hpp"
@@ -56,7 +55,7 @@ inline constexpr int cannot_run = 127;
 
 /// Between fork and exec, so only what a signal handler may do.
 [[noreturn]] inline void become(char* const* argv, const ChildLimits& limits, pid_t parent) {
-  for (const int number : Interrupts::numbers) inherited_signals.restore(number);
+  pace::detail::restore_signals();
   // A group of its own: what it has started ends with it, and the interrupt key reaches its parent alone.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
