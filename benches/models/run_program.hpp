@@ -175,6 +175,7 @@ class Run {
       rows.add(row.result);
       files_->add(row);
     });
+    files_->end();
     return judge(rows);
   }
 
