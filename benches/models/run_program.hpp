@@ -19,12 +19,12 @@
 
 #include "benches/models/command_line.hpp"
 #include "benches/models/world.hpp"
+#include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/read_file.hpp"
 #include "benches/models/config_file.hpp"
 #include "benches/models/driver/batch_sizes.hpp"
-#include "benches/models/driver/digest.hpp"
 #include "benches/models/driver/driver.hpp"
 #include "benches/models/driver/hand_over.hpp"
 #include "benches/models/driver/run_here.hpp"
@@ -84,6 +84,12 @@ inline void require_usable(const CommandLine& line) {
                                       std::pair{"--device-index", !line.device_index.empty()}})
     if (given && !on_gpu)
       throw InputError({}, std::string(option) + ": expected --device cuda, found " + joined(line.devices, ", "));
+}
+
+[[nodiscard]] inline std::string digest_of_text(const std::string& text) {
+  Digest digest;
+  digest.add(text);
+  return digest.text();
 }
 
 /// One run of the program.
