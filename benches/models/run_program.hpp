@@ -21,6 +21,7 @@
 #include "benches/models/world.hpp"
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/kept_pipes.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/read_file.hpp"
 #include "benches/models/config_file.hpp"
@@ -59,12 +60,6 @@ inline void require_usable(const CommandLine& line) {
   namespace fs = std::filesystem;
   const auto& settings = line.settings;
   std::error_code ignored;
-  // The process of each model reads them, too.
-  for (const auto& [option, path] :
-       {std::pair{"--config", line.config_file}, std::pair{"--baseline", line.output.baseline},
-        std::pair{"--batch-size-file", line.batch_size_file}})
-    if (!path.empty() && fs::is_fifo(path, ignored))
-      throw InputError({path}, std::string(option) + ": is a pipe, which can be read only once; expected a regular file");
   for (const auto& path : settings.packages)
     if (!fs::is_directory(path, ignored))
       throw InputError({path}, fs::exists(path, ignored) ? "--packages: is no folder; expected one of packages"
@@ -99,6 +94,8 @@ class Run {
       std::ostream& errors)
       : line_(std::move(line)), world_(world), program_(std::move(program)), words_(std::move(words)), out_(out),
         errors_(errors), context_{line_.settings, line_.configuration} {
+    // The process of each model reads them, too.
+    keep_pipes();
     // Each file is read once, so that its digest is that of what is used.
     if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
       config_ = parse_config(*text, line_.config_file, names_of(world_.models),
