@@ -82,7 +82,7 @@ namespace detail {
   double factor = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), factor);
   if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(factor >= 1e-3 && factor <= 1e6))
-    throw Error(option + ": '" + text + "' does not do; expected a number from 0.001 to 1000000, such as 1.02");
+    throw Error(option + ": invalid value '" + text + "'; expected a number from 0.001 to 1000000, such as 1.02");
   return factor;
 }
 

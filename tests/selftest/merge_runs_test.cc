@@ -128,8 +128,8 @@ TEST_CASE("a command line that contradicts itself, or has a limit that means not
   CHECK(why({"--no-slower-than", "1.02", "--speedup-at-least", "1.1", "a.json"}).starts_with("--speedup-at-least: is a second limit"));
   CHECK(why({"--no-slower-than", "1.02", "--no-slower-than", "1.1", "a.json"}).starts_with("--no-slower-than: is a second limit"));
   for (const char* factor : {"inf", "nan", "1e-320", "-1", "0", "", "1.0x"})
-    CHECK(why({"--no-slower-than", factor, "a.json"}) == std::string("--no-slower-than: '") + factor +
-                                                             "' does not do; expected a number from 0.001 to 1000000, such as 1.02");
+    CHECK(why({"--no-slower-than", factor, "a.json"}) == std::string("--no-slower-than: invalid value '") + factor +
+                                                             "'; expected a number from 0.001 to 1000000, such as 1.02");
   CHECK(why({"--no-slower-than", "1.02"}) == "expected files of results; see --help");
 }
 
