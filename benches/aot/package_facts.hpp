@@ -36,7 +36,7 @@ struct PackageKernel {
     std::string symbol;
     /// Blocks, for the operands that the kernel was tuned with.
     std::array<std::uint32_t, 3> grid{1, 1, 1};
-    /// Of each block, of 32 threads each; and dynamic shared memory in bytes.
+    /// The warps of each block, of 32 threads each, and its dynamic shared memory in bytes.
     std::uint32_t warps = 1, shared_bytes = 0;
     bool chosen = false;
   };
@@ -47,7 +47,7 @@ struct PackageKernel {
   enum class Kind { triton, cpp, external } kind = Kind::triton;
   /// Inductor's word for it: `pointwise`, `persistent_reduction`, ...; empty: it has none.
   std::string category;
-  /// Of the source, Inductor's; what a line of wrapper_benchmark shows the beginning of. Empty for a call of LibTorch.
+  /// Inductor's key of the source, whose beginning a line of wrapper_benchmark shows. Empty for a call of LibTorch.
   std::string key;
   /// That one call must read and write at least; none: Inductor does not know.
   std::optional<double> bytes;
@@ -62,7 +62,7 @@ struct PackageKernel {
   std::vector<Configuration> configurations = {};
 };
 
-/// Of KEY.json beside KEY.pt2, or MODEL.json beside MODEL.pt2.
+/// What KEY.json beside KEY.pt2, or MODEL.json beside MODEL.pt2, holds.
 struct PackageFacts {
   /// What one run is called with, in order. Empty also where that is not known.
   std::vector<TensorMetadata> inputs;

@@ -314,9 +314,9 @@ inline void list_models(const World& world, const Selection& selection, std::ost
 }  // namespace detail
 
 /// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code: 0
-/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the run. The main function
-/// must have a report::ProgramOutput: where a signal tells of what cannot be written, it would end the run, or look like a
-/// crash of the model whose process it hits.
+/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the run.
+/// The main function must have a report::ProgramOutput: without it, output that cannot be written is a signal, which would
+/// end the run, or look like a crash of the model whose process it hits.
 [[nodiscard]] inline int run_program(const std::string& program, const std::vector<std::string>& words,
                                      const World& world, std::ostream& out, std::ostream& errors) {
   try {

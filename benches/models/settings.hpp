@@ -1,4 +1,4 @@
-// Settings: how one model is run, whoever asked for it.
+// Settings: how one model is run.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Settings {
   /// By name: `eager`, `torchscript`, `cuda_graph`, `aot_inductor`; eager is the baseline and need not be named.
   std::vector<std::string> backends = {"aot_inductor"};
   Precision precision = Precision::as_made;
-  /// Of `amp`: `bfloat16` or `float16`.
+  /// The type that `amp` computes in: `bfloat16` or `float16`.
   std::string amp_dtype = "bfloat16";
   bool grad_scaler = false;
   std::string device = "cpu";

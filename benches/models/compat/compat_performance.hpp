@@ -14,7 +14,7 @@
 
 namespace pace::benches::models {
 
-/// Of this process and a device.
+/// The world of this process and a device.
 [[nodiscard]] inline CompatWorld real_world(c10::Device device) {
   return {.now =
               [] {

@@ -19,7 +19,7 @@ class BaselineFile {
  public:
   /// Throws InputError if the file is none, or has no column of names or speed-ups.
   explicit BaselineFile(const std::string& path) : BaselineFile(path, read_file(path, "a CSV file")) {}
-  /// Of the file's `text`.
+  /// The same from the file's `text`.
   BaselineFile(const std::string& path, const std::string& text) : table_(report::parse_csv(text, path)) {
     for (const char* column : {"name", "speedup"}) (void)table_.require_column(column);
   }
@@ -31,7 +31,7 @@ class BaselineFile {
     return false;
   }
 
-  /// The speed-up of a model on the same device and, where the file tells back ends apart, with the same one.
+  /// The speed-up of a model on the same device and, where the file names back ends, with the same one.
   [[nodiscard]] std::optional<double> speedup(const Row& row) const {
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
       if (table_.text(i, "name") != row.name) continue;

@@ -32,7 +32,7 @@ class BatchSizes {
 
   /// Throws InputError, with the line, for what is no size.
   explicit BatchSizes(const std::string& path) : BatchSizes(path, read_file(path, expected)) {}
-  /// Of the file's `text`.
+  /// The same from the file's `text`.
   BatchSizes(std::string path, const std::string& text) : path_(std::move(path)) {
     std::istringstream file(text);
     std::size_t number = 0;

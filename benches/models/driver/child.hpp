@@ -44,13 +44,13 @@ struct ChildLimits {
 struct ChildEnd {
   pace::detail::ExitStatus status = {};
   bool timed_out = false;
-  /// The signal that somebody sent to this process meanwhile.
+  /// The signal that this process has got meanwhile.
   int interrupted = 0;
 };
 
 namespace detail {
 
-/// Of a shell, where a program cannot be run.
+/// The code that a shell ends with where a program cannot be run.
 inline constexpr int cannot_run = 127;
 
 /// Between fork and exec, so only what a signal handler may do.
@@ -74,7 +74,7 @@ inline constexpr int cannot_run = 127;
 }  // namespace detail
 
 /// Runs `arguments` (the first is the program's path), which print where this process does and read nothing. When its
-/// time is over, or somebody interrupts this process, it is killed with all that it has started. Throws Refused if no
+/// time is over, or a signal interrupts this process, it is killed with all that it has started. Throws Refused if no
 /// process can be started.
 [[nodiscard]] inline ChildEnd run_child(const std::vector<std::string>& arguments, const ChildLimits& limits) {
   std::vector<char*> argv;
@@ -86,7 +86,7 @@ inline constexpr int cannot_run = 127;
   const pid_t child = ::fork();
   if (child < 0) throw Refused(std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) detail::become(argv.data(), limits, self);
-  ::setpgid(child, child);  // as the child does: whoever is first
+  ::setpgid(child, child);  // as the child does: either may come first
 
   const double end = limits.now() + limits.timeout;
   const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));

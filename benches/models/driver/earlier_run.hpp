@@ -54,7 +54,7 @@ class EarlierRun {
     return true;
   }
 
-  /// Of the model's rows on these devices.
+  /// The results of the model's rows on these devices.
   [[nodiscard]] std::vector<RowResult> results(const std::string& model, const std::vector<std::string>& devices) const {
     std::vector<RowResult> results;
     for (const auto& device : devices)

@@ -16,7 +16,7 @@ namespace pace::benches::models {
 
 struct HandedOver {
   std::vector<Row> rows;
-  /// Of an InputError: no model can be run like that.
+  /// The message of an InputError: no model can be run like that.
   std::optional<std::string> bad_input;
   /// Not all that the process printed has arrived.
   bool output_lost = false;

@@ -30,7 +30,7 @@ inline void make_folder(const std::filesystem::path& folder) {
   if (problem) throw InputError({folder.string()}, "the folder cannot be made: " + problem.message());
 }
 
-/// A step of the instance from the state that everybody starts from.
+/// A step of the instance from the state that all runs start from.
 inline void run_once(Iterating& iterating) {
   benches::aot::reset_rng_state();
   (void)iterate(iterating, iterating.runnable.instance.model.inputs, false);

@@ -19,7 +19,7 @@
 
 namespace pace::benches::models {
 
-/// Of accuracy runs, where nobody asks for another one.
+/// The batch size of accuracy runs, unless an option asks for another one.
 [[nodiscard]] inline std::int64_t accuracy_batch_size(Suite suite, Mode mode) {
   const bool invariance = mode == Mode::batch_invariance;
   switch (suite) {
@@ -101,7 +101,7 @@ struct RunPlan {
   return row;
 }
 
-/// `performance` as Settings has it, for whoever prints.
+/// `performance` as Settings has it, to be printed.
 [[nodiscard]] inline const char* mode_name(bool train_mode) { return train_mode ? "train" : "eval"; }
 
 }  // namespace pace::benches::models

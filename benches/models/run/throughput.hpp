@@ -21,7 +21,7 @@ struct Throughput {
   /// From the first call to the end of the last.
   double seconds = 0;
 
-  /// Of a call, in milliseconds: total time x callers / iterations.
+  /// A call takes so many milliseconds: total time x callers / iterations.
   [[nodiscard]] double latency_milliseconds() const {
     return seconds * 1000 * static_cast<double>(callers) / static_cast<double>(iterations);
   }

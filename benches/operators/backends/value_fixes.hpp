@@ -138,7 +138,7 @@ using ValueFix = void (*)(const OperatorCall&);
          if (c.schema().overload_name().empty())
            fix_saved(c, "aten::_ctc_loss", {{0, "neg_log_likelihood"}, {1, "log_alpha"}});
        }},
-      // Of scores between -1 and 1: with larger ones nearly all of a row is one element, whose gradient cancels out.
+      // Scores lie between -1 and 1: with larger ones nearly all of a row is one element, whose gradient cancels out.
       {"_softmax_backward_data",
        [](const OperatorCall& c) {
          change(c, "output", [&](const at::Tensor& x) { return at::_softmax(x.div(9), c.constant("dim").toInt(), false); });

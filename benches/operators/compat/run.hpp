@@ -47,7 +47,7 @@
 
 namespace pace::benches::operators::compat {
 
-/// What happened. The originals end well whatever happens, so it is the caller who may want to know.
+/// What happened. The originals end well whatever happens, so this is for the caller alone.
 struct Summary {
   std::size_t operators = 0;   ///< with a line of results
   std::size_t samples = 0;     ///< measured
@@ -235,7 +235,7 @@ class Flow {
     report_->finish(op, progress.times, timer_.now().count() - start + progress.seconds_elsewhere, speaks_);
   }
 
-  /// Of one operator.
+  /// What is known of one operator so far.
   struct Progress {
     SampleTimes times;
     /// What belongs to the operator and passed before its clock was started: compiling, earlier processes.

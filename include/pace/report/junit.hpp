@@ -175,7 +175,7 @@ class JUnitSink final : public Sink {
            count("errors", errors) + count("skipped", skipped) + attribute("time", time) +
            attribute("timestamp", std::string_view(now).substr(0, now.find('Z'))) +
            attribute("hostname", hostname_.empty() ? "localhost" : hostname_) + ">\n<properties>\n" +
-           // Of the first suite only: they would be most of the file.
+           // The first suite alone has properties: they would be most of the file.
            std::exchange(environment_, "") + "</properties>\n" + inside + "<system-out>" + xml_text(text) + "</system-out>\n<system-err></system-err>\n" +
            "</testsuite>\n";
   }

@@ -52,12 +52,12 @@ class CudaDevice {
   }
   CudaDevice(const CudaDevice&) = delete;
 
-  /// How long to wait for anything, at most: what the program has left before somebody kills it.
+  /// How long to wait for anything, at most: the time that the program has left before it is killed.
   [[nodiscard]] Nanoseconds patience() const { return patience_; }
   void limit_patience(Nanoseconds patience) { patience_ = patience; }
 
   [[nodiscard]] Nanoseconds now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
-  /// Of the host.
+  /// Counters of the host.
   [[nodiscard]] timing::MachineCounters counters() const { return timing::read_machine_counters(); }
   [[nodiscard]] timing::ThreadCounters thread_counters() const { return timing::read_thread_counters(); }
   /// Does not wait: what is still running is no failure.
