@@ -3,7 +3,7 @@
 _LIBRARY_FOLDERS = ["/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"]
 
 def _overlay(name):
-    # A Label made here is one of this file's repository; a string would be one of whoever loads us.
+    # A Label made here is one of this file's repository; a string would be one of the repository that loads it.
     return Label("//third_party:overlays/" + name)
 
 def _system_impl(ctx):

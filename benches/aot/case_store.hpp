@@ -62,7 +62,7 @@ class CaseStore {
     PackageCompiler(options_, script_).compile(cases, directory);
   }
 
-  /// Seconds that compiling the package took, as its record tells, if this store did it.
+  /// Seconds that compiling the package took, as its record says, if this store did it.
   [[nodiscard]] std::optional<double> compile_seconds(const std::string& key) const {
     if (!attempted_.contains(key)) return std::nullopt;
     const std::optional<PackageRecord> record = detail::read_record(options_.cache / (key + ".json"));
@@ -117,7 +117,7 @@ class CaseStore {
       if (record->ok) {
         const std::filesystem::path package = place / (key + ".pt2");
         std::error_code missing;
-        // The size tells a package that was cut short; its checksums, on loading, tell one that was damaged.
+        // The size shows a package that was cut short; its checksums, on loading, show one that was damaged.
         if (std::filesystem::file_size(package, missing) == record->package_bytes && !missing) return package;
       } else if (attempted_.contains(key) || (!record->transient && is_recent(*record))) {
         failure = record->reason + " (recorded in " + record_path.string() +

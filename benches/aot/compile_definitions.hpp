@@ -15,7 +15,7 @@ namespace pace::benches::aot {
 /// What is to be compiled. Holds none of the definitions' tensors.
 class DefinitionSet {
  public:
-  /// One that cannot be traced is left out: whoever traces it to open its package hears why.
+  /// One that cannot be traced is left out: tracing it to open its package throws an error that says why.
   void add(const Definition& definition, std::span<const PackageKind> kinds) {
     try {
       wanted_.push_back({trace(definition), {kinds.begin(), kinds.end()}});

@@ -5,8 +5,8 @@ Compiles TorchScript modules into AOTInductor packages, many in one go.
 
 The manifest names an output directory and the cases; each case has a key, a TorchScript file and the metadata of its
 input tensors. For each case this writes KEY.json (a record: status, seconds, route, reason) and, when the status is
-`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py tells of the package. That file
-and share_runtime.py must stand beside this one. Lines of output that start with `pace: ` are for the person who waits.
+`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py records of the package. That file
+and share_runtime.py must stand beside this one. Lines of output that start with `pace: ` are messages of progress.
 
 The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
 expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
@@ -45,7 +45,7 @@ def write_whole(path, text):
 
 def check_vector_code_by_fork(options):
     """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: about
-    two seconds each, in every process. A fork of this process, which has torch already, tells as much at once. And it
+    two seconds each, in every process. A fork of this process, which has torch already, finds out as much at once. And it
     compiles that library for all of them, seconds each, to take the first that works: the rest need no trial, unless a
     width or a capability is asked for by name."""
     import ctypes

@@ -6,9 +6,9 @@ and backward as two models of one package, which exchange saved tensors as PyTor
 
 Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case also
 has `kind` (`inference` or `training`), `parameters` (how many of its tensors, the first, are differentiated by) and
-`differentiated` (the positions of the outputs that gradients come for). An `ok` record also tells the `layout`: how to
+`differentiated` (the positions of the outputs that gradients come for). An `ok` record also holds the `layout`: how to
 call the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
-record_kernels.py tells of each.
+record_kernels.py records of each.
 
 The first line and the last make this file a C++ raw string literal as well, for training_compiler.hpp.
 """

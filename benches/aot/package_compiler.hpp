@@ -155,7 +155,7 @@ class PackageCompiler {
   }
 
   void run_script(const std::filesystem::path& run) const {
-    constexpr std::string_view mark = "pace: ";  // lines for the person who waits; all others are for the post-mortem
+    constexpr std::string_view mark = "pace: ";  // of messages of progress; all other lines are kept for an error
     constexpr std::size_t most_lines = 20, longest_line = 1000;
     // It prints a line after each case, and ends one that takes too long.
     const auto longest_silence = std::chrono::seconds(options_.timeout_seconds) + options_.time_to_say_so;
@@ -182,7 +182,7 @@ class PackageCompiler {
         longest_silence);
     if (status.ok()) return;
     if (status.silent_for) throw hung(status.to_string());
-    // The last line usually is the error; all of them follow, for whoever reads more than the first line.
+    // The last line usually is the error; all of them follow, behind that line.
     std::string message = "compiling packages with " + options_.python + " failed: it " + status.to_string();
     if (!tail.empty()) message += ": " + tail.back();
     for (const std::string& line : tail) message += "\n  " + line;

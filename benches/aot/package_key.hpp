@@ -70,7 +70,7 @@ inline constexpr std::string_view share_script_body =
   return text;
 }
 
-/// One name for everything that the compiled code depends on; 40 hexadecimal digits (SHA-1). `subject` tells what is
+/// One name for everything that the compiled code depends on; 40 hexadecimal digits (SHA-1). `subject` says what is
 /// compiled, in full; `scripts` are all that compile it.
 [[nodiscard]] inline std::string package_key(const std::string& subject, const InductorOptions& options,
                                              const c10::Device& device, const std::string& scripts) {

@@ -64,7 +64,7 @@ class PackageModel {
       : name_(std::move(name)),
         operands_(std::move(operands)),
         from_(from),
-        // Single-threaded: no lock and no event is taken for a second caller, who does not exist here; and only so can
+        // Single-threaded: no lock and no event is taken for a second caller, since there is none here; and only so can
         // a run be captured into a CUDA graph.
         loader_(std::make_unique<torch::inductor::AOTIModelPackageLoader>(
             package, model, /*run_single_threaded=*/true, /*num_runners=*/1,
@@ -77,7 +77,7 @@ class PackageModel {
     return loader_->run(operands);
   }
 
-  /// The same, and frees each operand that nobody else holds when it has been used for the last time.
+  /// The same, and frees each operand that nothing else holds when it has been used for the last time.
   [[nodiscard]] std::vector<at::Tensor> consume(std::vector<at::Tensor> operands) {
     check(operands);
     return loader_->boxed_run(std::move(operands));

@@ -13,7 +13,7 @@
 
 namespace pace::benches::aot {
 
-/// The outcome of compiling one case. The file also tells the operator, its signature, seconds and LibTorch's version.
+/// The outcome of compiling one case. The file also holds the operator, its signature, seconds and LibTorch's version.
 struct PackageRecord {
   bool ok = false;
   /// Why there is no package. Empty when `ok`.

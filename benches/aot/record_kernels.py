@@ -8,7 +8,7 @@ or around anything that makes Inductor compile a graph:
 
     with record_kernels.recorded() as recording:
         ...
-    recording.kernels  # a list, in the order of first calls; None: not known, and `recording.problem` tells why
+    recording.kernels  # a list, in the order of first calls; None: not known, and `recording.problem` says why
 
 MODEL.json, which package_facts.hpp reads, holds an object with
     inputs   of each operand {"sizes", "strides", "dtype", "device"}; null where an operand is no plain tensor
@@ -16,11 +16,11 @@ MODEL.json, which package_facts.hpp reads, holds an object with
         name       as the profiler and the driver tell it; the operator (`aten::addmm`) of a call of LibTorch
         kind       `triton`, `cpp` or `external`
         category   `pointwise`, `reduction`, ..., as wrapper_benchmark.py says of a Triton kernel's source; of C++
-                   whether its nodes reduce, or are a template; null: nobody says
+                   whether its nodes reduce, or are a template; null: not known
         key        of the source, as Inductor's code cache names it; null for a call of LibTorch
         bytes      that one call must read and write, null where that is not known. Triton: Inductor's own estimate.
-                   C++: by the same rules, each buffer as far as it is indexed and at most whole, and not what nobody
-                   else sees; where the index is data, as many elements as there are indices. LibTorch: products and
+                   C++: by the same rules, each buffer as far as it is indexed and at most whole, without what
+                   is used inside alone; where the index is data, as many elements as there are indices. LibTorch: products and
                    convolutions.
         arguments  their names, in order; null for a call of LibTorch
         range      what a package compiled with `cpp.enable_kernel_profile` announces on the CPU, less a `graph_N_`
@@ -213,7 +213,7 @@ def operator_of(node):
 
 
 def range_of(node, operator):
-    """By what the C++ wrapper calls: a function of LibTorch's C interface, or the dispatcher, which tells operators."""
+    """By what the C++ wrapper calls: a function of LibTorch's C interface, or the dispatcher, which is given the operator."""
     from torch._inductor import ir
     from torch._inductor.virtualized import V
 

@@ -95,7 +95,7 @@ struct TrainingLayout {
   return operands;
 }
 
-/// Likewise, with the batches that the package is for.
+/// The same operands, with the batches that the package is for.
 [[nodiscard]] inline std::vector<TensorMetadata> all_operands(const Traced& traced, const std::string& package) {
   auto operands = all_operands(traced);
   std::optional<TensorMetadata::Range> range;
@@ -107,7 +107,7 @@ struct TrainingLayout {
   return operands;
 }
 
-/// Finds or compiles the package, makes a `Package` of its path, and tells what that took.
+/// Finds or compiles the package, makes a `Package` of its path, and keeps how long that took.
 template <class Package>
 [[nodiscard]] Package open_package(DefinitionStore& store, const Traced& traced, PackageKind kind) {
   return load_package([&] { return store.find(traced, kind).string(); }, [&] { return store.discard(traced, kind); },
@@ -184,7 +184,7 @@ class TrainingPackage {
   }
 
   /// `saved`: what a forward returned; moved in, it is freed on the way. `gradients`: one for each differentiated output,
-  /// of the metadata that `expected_gradients` tells (`Error` otherwise). Returns the gradients of the parameters; an
+  /// of the metadata that `expected_gradients` gives (`Error` otherwise). Returns the gradients of the parameters; an
   /// undefined tensor for one that has none. They share memory with nothing.
   [[nodiscard]] std::vector<at::Tensor> backward(std::vector<at::Tensor> saved, const std::vector<at::Tensor>& gradients) {
     saved.insert(saved.end(), gradients.begin(), gradients.end());

@@ -38,7 +38,7 @@ differ, and from five in all on the verdict rests on that. With fewer it rests o
                              processes in all on, and 0.05 with fewer)
   --undecided-fails          an open question closes the gate (exit code 1)
   --allow-undecided          exit code 0, not 43, for a guard that is let through undecided
-  --alpha RATE, --beta RATE  wrong verdicts on the dear side and on the cheap side, per comparison (0.001, 0.01)
+  --alpha RATE, --beta RATE  wrong verdicts on the costly side and on the cheap side, per comparison (0.001, 0.01)
   --allow KEY                this may differ: a key of the environment, such as libtorch, compiler or build_flags, or
                              device, clock or inputs of a comparison
   --help
@@ -93,7 +93,7 @@ using Resolve = std::function<std::string(const std::string&)>;
       double read = 0;
       const auto end = std::from_chars(text.data(), text.data() + text.size(), read);
       if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(read >= least && read <= most))
-        fail(word + ": '" + text + "' does not do; expected a number from " + range);
+        fail(word + ": invalid value '" + text + "'; expected a number from " + range);
       return read;
     };
     const auto factor = [&] {
@@ -132,7 +132,7 @@ using Resolve = std::function<std::string(const std::string&)>;
       line.settings.allowed.push_back(key);
     } else if (word == "--by") {
       const std::string what = only_value();
-      if (what != "time" && what != "speedup") fail("--by: '" + what + "' does not do; expected time or speedup");
+      if (what != "time" && what != "speedup") fail("--by: invalid value '" + what + "'; expected time or speedup");
       line.settings.by_speedup = what == "speedup";
     } else {
       fail("unknown option " + word);

@@ -50,15 +50,15 @@ struct Clocks {
 
 void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
   auto& device = clocks.device;
-  const auto op = subject;
-  for (int i = 0; i < 3; ++i) op.run(op.state, 0, 1);
+  auto& op = subject;
+  for (int i = 0; i < 3; ++i) op.run(0, 1);
   const double estimate = clocks.graph.sample(op, 0, 5).count() / 5;
   const auto calls = static_cast<std::int64_t>(std::clamp(1e6 / estimate, 4.0, 200.0));
   const double us = 1e-3 / static_cast<double>(calls);
   const double kernels = clocks.graph.kernels_per_call();
 
   std::vector<std::function<void()>> turns{
-      [&] { times["CUPTI"].push_back(us * clocks.profiler.time([&] { op.run(op.state, 0, calls); }).count()); },
+      [&] { times["CUPTI"].push_back(us * clocks.profiler.time([&] { op.run(0, calls); }).count()); },
       [&] { times["CUPTI cold"].push_back(1e-3 / 12 * clocks.cold_profiler.sample(op, 0, 12).count()); },
       [&] {
         const Nanoseconds each = clocks.graph.sample(op, 0, calls) / static_cast<double>(calls);
@@ -86,7 +86,7 @@ void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
       turn();
     }
   }
-  const auto call = [&] { op.run(op.state, 0, 1); };
+  const auto call = [&] { op.run(0, 1); };
   using compatible::Statistic;
   const auto add = [&](const char* name, compatible::Milliseconds time) { times[name].push_back(1e3 * time.count()); };
   add("do_bench", compatible::do_bench(device, call, {}, Statistic::median));
@@ -154,7 +154,7 @@ void show_errors(const std::vector<std::pair<std::string, Times>>& all) {
 
 void show_host_cost(Clocks& clocks) {
   Subject subject = add(1 << 20);
-  const auto op = subject;
+  auto& op = subject;
   const auto show = [&](const char* name, auto& clock, std::int64_t calls) {
     static_cast<void>(clock.sample(op, 0, calls));
     constexpr int samples = 200;

@@ -98,7 +98,7 @@ inline void show_coldness(cuda::CudaDevice& device, const cuda::MachineLimits& l
       // Rotating sets come round after four times the L2.
       const auto sets = static_cast<std::size_t>(std::clamp(std::ceil(4 / share), 2.0, 64.0));
       Subject subject = adds ? add(elements, sets) : read_all(elements, sets);
-      const auto op = subject;
+      auto& op = subject;
       std::vector<std::size_t> rotation(sets);
       std::iota(rotation.begin(), rotation.end(), std::size_t{0});
       const auto show = [&](auto&& sample, std::int64_t calls) {
@@ -112,7 +112,7 @@ inline void show_coldness(cuda::CudaDevice& device, const cuda::MachineLimits& l
       if (!adds)
         show([&](std::int64_t calls) {
           return profiler.time([&] {
-            for (std::int64_t i = 0; i < calls; ++i) op.run(op.state, static_cast<std::size_t>(i) % sets, 1);
+            for (std::int64_t i = 0; i < calls; ++i) op.run(static_cast<std::size_t>(i) % sets, 1);
           });
         }, static_cast<std::int64_t>(2 * sets));
       hot.forget();

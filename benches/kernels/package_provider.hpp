@@ -80,7 +80,7 @@ namespace detail {
   return found;
 }
 
-/// Tells what recorded_of finds. What several calls of one operator do not have in common is not told.
+/// Gives what recorded_of finds. What several calls of one operator do not have in common is left out.
 [[nodiscard]] inline kernel::Provider package_provider(benches::aot::PackageFacts facts) {
   return [facts = std::move(facts)](const kernel::Kernel& kernel) -> std::optional<kernel::Knowledge> {
     const auto found = recorded_of(kernel, facts);

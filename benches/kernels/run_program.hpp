@@ -93,7 +93,11 @@ class Bench {
       throw Refused("--cuda-memory-snapshot: " + line_.package + " runs on the CPU; expected a package for a GPU, in a "
                     "program built with --config=cuda");
     if (line_.all_configs) require_configurations();
-    return line_.benchmark_kernels ? list_kernels() : run_whole();
+    const int code = line_.benchmark_kernels ? list_kernels() : run_whole();
+    // Closing reports what a network file system or a quota has not written.
+    for (auto* const file : {csv_.get(), json_.get()})
+      if (file != nullptr) file->close();
+    return code;
   }
 
  private:

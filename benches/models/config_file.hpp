@@ -185,7 +185,7 @@ class ConfigReader {
 }  // namespace detail
 
 /// What a YAML text says. Lists in lists are flattened, so that anchors can stand in them; a section without anything
-/// is an empty one. Sections and models that nobody knows are warned about by their names and lines. Throws InputError
+/// is an empty one. Unknown sections and models are warned about by their names and lines. Throws InputError
 /// with `file` and the line.
 [[nodiscard]] inline Config parse_config(const std::string& text, const std::string& file,
                                          const std::set<std::string, std::less<>>& models, const Warn& warn) {

@@ -24,7 +24,7 @@ namespace pace::benches::models {
 /// A model is made in the size that was published, or with fewer layers and channels and smaller inputs, for a CPU.
 enum class ModelSize { published, small };
 
-/// What a model is made for. It is made on the CPU, in float32; whoever asked for it moves and casts it.
+/// What a model is made for. It is made on the CPU, in float32; the caller moves and casts it.
 struct ModelRequest {
   ModelSize size = ModelSize::published;
   /// First size of its inputs.
@@ -62,7 +62,7 @@ struct ModelEntry {
   Suite suite = Suite::own;
   /// What kind it is, as summaries group it: `cnn`, `transformer`, `recommendation`, ...
   std::string family;
-  /// Batch sizes where nobody asks for another one.
+  /// Batch sizes unless another one is asked for.
   std::int64_t training_batch = 1, inference_batch = 1;
   /// The parameters of the published size, as its authors or the common implementation count them; none: not published.
   std::optional<std::int64_t> published_parameters = {};

@@ -87,8 +87,8 @@ inline void parse_options(const std::string& program, const std::vector<std::str
     add(Opt(Catch::Clara::accept_many,
             [&each](const std::string& text) {
               return each.read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched)
-                                     : ParserResult::runtimeError(std::string(each.names.back()) + ": '" + text +
-                                                                  "' does not do; expected " + each.expected);
+                                     : ParserResult::runtimeError(std::string(each.names.back()) + ": invalid value '" + text +
+                                                                  "'; expected " + each.expected);
             },
             each.hint));
   }

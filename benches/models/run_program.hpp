@@ -19,12 +19,13 @@
 
 #include "benches/models/command_line.hpp"
 #include "benches/models/world.hpp"
+#include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/kept_pipes.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/read_file.hpp"
 #include "benches/models/config_file.hpp"
 #include "benches/models/driver/batch_sizes.hpp"
-#include "benches/models/driver/digest.hpp"
 #include "benches/models/driver/driver.hpp"
 #include "benches/models/driver/hand_over.hpp"
 #include "benches/models/driver/run_here.hpp"
@@ -59,12 +60,6 @@ inline void require_usable(const CommandLine& line) {
   namespace fs = std::filesystem;
   const auto& settings = line.settings;
   std::error_code ignored;
-  // The process of each model reads them, too.
-  for (const auto& [option, path] :
-       {std::pair{"--config", line.config_file}, std::pair{"--baseline", line.output.baseline},
-        std::pair{"--batch-size-file", line.batch_size_file}})
-    if (!path.empty() && fs::is_fifo(path, ignored))
-      throw InputError({path}, std::string(option) + ": is a pipe, which can be read only once; expected a regular file");
   for (const auto& path : settings.packages)
     if (!fs::is_directory(path, ignored))
       throw InputError({path}, fs::exists(path, ignored) ? "--packages: is no folder; expected one of packages"
@@ -86,6 +81,12 @@ inline void require_usable(const CommandLine& line) {
       throw InputError({}, std::string(option) + ": expected --device cuda, found " + joined(line.devices, ", "));
 }
 
+[[nodiscard]] inline std::string digest_of_text(const std::string& text) {
+  Digest digest;
+  digest.add(text);
+  return digest.text();
+}
+
 /// One run of the program.
 class Run {
  public:
@@ -93,6 +94,8 @@ class Run {
       std::ostream& errors)
       : line_(std::move(line)), world_(world), program_(std::move(program)), words_(std::move(words)), out_(out),
         errors_(errors), context_{line_.settings, line_.configuration} {
+    // The process of each model reads them, too.
+    keep_pipes();
     // Each file is read once, so that its digest is that of what is used.
     if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
       config_ = parse_config(*text, line_.config_file, names_of(world_.models),
@@ -175,6 +178,7 @@ class Run {
       rows.add(row.result);
       files_->add(row);
     });
+    files_->end();
     return judge(rows);
   }
 
@@ -310,9 +314,9 @@ inline void list_models(const World& world, const Selection& selection, std::ost
 }  // namespace detail
 
 /// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code: 0
-/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the run. The main function
-/// must have a report::ProgramOutput: where a signal tells of what cannot be written, it would end the run, or look like a
-/// crash of the model whose process it hits.
+/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the run.
+/// The main function must have a report::ProgramOutput: without it, output that cannot be written is a signal, which would
+/// end the run, or look like a crash of the model whose process it hits.
 [[nodiscard]] inline int run_program(const std::string& program, const std::vector<std::string>& words,
                                      const World& world, std::ostream& out, std::ostream& errors) {
   try {

@@ -1,4 +1,4 @@
-// Settings: how one model is run, whoever asked for it.
+// Settings: how one model is run.
 #pragma once
 
 #include <cstdint>

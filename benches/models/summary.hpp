@@ -87,7 +87,7 @@ struct SummaryArguments {
     static const std::set<std::string> dtypes{"as_made", "float32", "float16", "bfloat16", "amp"};
     for (const auto& dtype : to.dtypes)
       if (!dtypes.contains(dtype))
-        fail("--dtypes: '" + dtype + "' does not do; expected as_made, float32, float16, bfloat16 or amp");
+        fail("--dtypes: invalid value '" + dtype + "'; expected as_made, float32, float16, bfloat16 or amp");
     DashboardCommands asked{.extra_args = to.extra_args};
     const auto choose = [](auto& list, const auto& given) {
       if (!given.empty()) list = given;

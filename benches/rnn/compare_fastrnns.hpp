@@ -216,7 +216,7 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
       return 0;
     }
     if (!formats.contains(format))
-      throw InputError({}, "--format: '" + format + "' does not do; expected md, csv, table or json");
+      throw InputError({}, "--format: invalid value '" + format + "'; expected md, csv, table or json");
     if (diff.empty()) throw InputError({}, "expected two files: base.json and diff.json");
     const Times before = read_times(resolve(base), compat), after = read_times(resolve(diff), compat);
     const auto pairs = pair_up(before, after);

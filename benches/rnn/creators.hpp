@@ -8,7 +8,7 @@
 
 namespace pace::benches::rnn {
 
-/// Who executes a loop: C++ itself, or TorchScript's interpreter and fusers.
+/// What executes a loop: C++ itself, or TorchScript's interpreter and fusers.
 enum class Form { plain, scripted };
 
 struct PytorchLstm {

@@ -304,7 +304,7 @@ int main(int argc, char** argv) {
   std::deque<std::string> words;
   auto arguments = pace::benches::rnn::in_one_spelling(argc, argv, words);
   given.assign(words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), words.end());
-  // Whoever asks for JSON gets nothing else there: Catch2's own words go to stderr.
+  // With --print-json the standard output holds JSON alone: Catch2's own words go to stderr.
   const auto is_json = [](const std::string& word) { return word.starts_with("--print-json"); };
   if (std::ranges::any_of(words, is_json)) {
     arguments.pop_back();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -21,8 +22,9 @@
 
 namespace pace::benches::selftest {
 
-/// What one file says of every candidate's speed-up over the baseline of its own run. Throws Error if an
-/// implementation computed something else, or threw: no number of processes mends that.
+/// What one file says of every candidate's speed-up over the baseline of its own run. A candidate that was disturbed or not
+/// reached has a finding without a figure, so that its gate is open only if other processes have figures. Throws Error if an
+/// implementation computed something else, threw, crashed, hung or ran out of memory: no number of processes mends that.
 [[nodiscard]] inline std::vector<gate::Finding> findings_of(const report::ResultsFile& file,
                                                             const Expectation& expectation) {
   const auto& demand = expectation.demand();
@@ -33,13 +35,13 @@ namespace pace::benches::selftest {
   std::vector<gate::Finding> findings;
   for (const auto& result : file.results)
     for (const auto& row : result.implementations) {
-      if (row.outcome == Outcome::wrong || row.outcome == Outcome::threw)
+      if (at_fault(row.outcome))
         throw Error(file.path + ": '" + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " +
                     row.message);
-      // A process that other work disturbed found nothing.
-      if (row.is_baseline || !row.speedup || !row.context.disturbance.empty()) continue;
-      findings.push_back(
-          {result.name, row.name, demand.describe(), demanded, std::log(row.speedup->median)});
+      if (row.is_baseline || row.outcome == Outcome::refused) continue;
+      const bool has_figure = row.speedup && row.context.disturbance.empty();
+      findings.push_back({result.name, row.name, demand.describe(), demanded,
+                          has_figure ? std::log(row.speedup->median) : std::numeric_limits<double>::quiet_NaN()});
     }
   return findings;
 }
@@ -57,7 +59,8 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
       if (files[i].path == added.path) throw Error(path + " is named twice; each file is one process");
     replicates.add_process(findings_of(added, expectation));
   }
-  if (replicates.gates().empty()) throw Error("the files hold no speed-ups to judge");
+  const auto has_no_figure = [](const gate::ReplicatedGate& gate) { return gate.centres.empty(); };
+  if (std::ranges::all_of(replicates.gates(), has_no_figure)) throw Error("the files hold no speed-ups to judge");
   report::print(replicates, out);
   if (!replicates.acceptable()) return benches::compare_results::not_acceptable;
   const auto is_unresolved = [](const gate::ReplicatedGate& gate) { return gate.judgement.unresolved; };
@@ -80,7 +83,7 @@ namespace detail {
   double factor = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), factor);
   if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(factor >= 1e-3 && factor <= 1e6))
-    throw Error(option + ": '" + text + "' does not do; expected a number from 0.001 to 1000000, such as 1.02");
+    throw Error(option + ": invalid value '" + text + "'; expected a number from 0.001 to 1000000, such as 1.02");
   return factor;
 }
 

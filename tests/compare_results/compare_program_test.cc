@@ -143,11 +143,12 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, "/nonexistent.json"}, "/nonexistent.json: cannot be read: No such file");
   check({ok, broken.path()}, broken.path() + ": is no results file");
   check({empty.path(), empty.path()}, "hold no results");
-  check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: 'fast' does not do");
+  check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: invalid value 'fast'");
   check({ok, ok, "--no-slower-than"}, "expected a value after it");
   check({ok, ok, "--alpha=0.7"}, "expected a number from 0.000000001 to 0.49");
   for (const char* number : {"inf", "nan", "1e-320", "0", "-1"})
-    check({ok, ok, "--no-slower-than", number}, "does not do; expected a number from 0.001 to 1000000");
+    check({ok, ok, "--no-slower-than", number},
+          "invalid value '" + std::string(number) + "'; expected a number from 0.001 to 1000000");
   check({ok, ok, "--no-slower-than", "1.1", "--speedup-at-least", "1.2"},
         "--no-slower-than and --speedup-at-least do not go together, since files are compared by one limit");
   check({ok, ok, "--no-slower-than", "1.1", "--no-slower-than=1.2"},

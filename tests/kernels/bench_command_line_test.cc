@@ -56,21 +56,21 @@ TEST_CASE("short and long names, with values behind them or behind a sign") {
 
 TEST_CASE("values that do not do") {
   for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"--times", "0"}, "--times: '0' does not do; expected a whole number from 1 to 1000000"},
-           {{"--repeat", "0"}, "--repeat: '0' does not do; expected a whole number from 1 to 1000000"},
-           {{"--repeat", "many"}, "--repeat: 'many' does not do"},
-           {{"--device", "teapot"}, "--device: 'teapot' does not do; expected cpu, cuda or cuda:NUMBER"},
-           {{"--generation", "old"}, "--generation: 'old' does not do; expected original, 2.6 or new"},
-           {{"--kernel", "("}, "--kernel: '(' does not do; expected a regular expression"},
+           {{"--times", "0"}, "--times: invalid value '0'; expected a whole number from 1 to 1000000"},
+           {{"--repeat", "0"}, "--repeat: invalid value '0'; expected a whole number from 1 to 1000000"},
+           {{"--repeat", "many"}, "--repeat: invalid value 'many'"},
+           {{"--device", "teapot"}, "--device: invalid value 'teapot'; expected cpu, cuda or cuda:NUMBER"},
+           {{"--generation", "old"}, "--generation: invalid value 'old'; expected original, 2.6 or new"},
+           {{"--kernel", "("}, "--kernel: invalid value '('; expected a regular expression"},
            {{"--kernel", std::string(20'000, '(') + std::string(20'000, ')')}, "of at most 256 characters"},
-           {{"--kernel", "(a{8}){8}"}, "--kernel: '(a{8}){8}' does not do"},
+           {{"--kernel", "(a{8}){8}"}, "--kernel: invalid value '(a{8}){8}'"},
            {{"--kernel", "(a)\\1"}, "without back-references"},
-           {{"--threads", "100000"}, "--threads: '100000' does not do; expected a whole number from 1 to "},
-           {{"--times", "2147483647"}, "--times: '2147483647' does not do"},
-           {{"--bandwidth-at-least", "1e-320"}, "--bandwidth-at-least: '1e-320' does not do; expected a number from 0.001 to 1"},
-           {{"--times", "99999999999999999999"}, "--times: '99999999999999999999' does not do"},
-           {{"--bandwidth-at-least", "nan"}, "--bandwidth-at-least: 'nan' does not do"},
-           {{"--bandwidth-at-least", "70"}, "--bandwidth-at-least: '70' does not do"},
+           {{"--threads", "100000"}, "--threads: invalid value '100000'; expected a whole number from 1 to "},
+           {{"--times", "2147483647"}, "--times: invalid value '2147483647'"},
+           {{"--bandwidth-at-least", "1e-320"}, "--bandwidth-at-least: invalid value '1e-320'; expected a number from 0.001 to 1"},
+           {{"--times", "99999999999999999999"}, "--times: invalid value '99999999999999999999'"},
+           {{"--bandwidth-at-least", "nan"}, "--bandwidth-at-least: invalid value 'nan'"},
+           {{"--bandwidth-at-least", "70"}, "--bandwidth-at-least: invalid value '70'"},
            {{"--zebra"}, "--zebra"}}) {
     INFO(words.front());
     CHECK_THROWS_MATCHES(parsed(words), pace::InputError, MessageMatches(ContainsSubstring(message)));

@@ -54,6 +54,8 @@ struct Fakes {
   pace::benches::kernels::OpenPackage package{.device = "cuda"};
   pace::kernel::KernelReport report = report_on_gpu();
   pace::benches::kernels::Profile recorded{};
+  /// A file that is closed behind the bench's back once it is written.
+  std::string closed_behind = {};
   std::string spawn_problem = {}, spawn_prints = {};
   int calls = 0, seeds = 0, waits = 0;
   bool cuda = true, opens = true;
@@ -94,6 +96,7 @@ struct Fakes {
     world.profile = [&](const std::function<void()>& body, const std::string& trace) {
       body();
       std::ofstream(trace) << "{}";
+      if (!closed_behind.empty()) pace::test::close_behind(closed_behind);
       return recorded;
     };
     world.now = [&] { return time; };
@@ -369,6 +372,11 @@ TEST_CASE("results of the whole, for machines") {
   CHECK(nlohmann::json::parse(fakes.folder.read("w.json"))["seconds_per_call"] == 0.002);
   CHECK(fakes.run({"--csv", fakes.folder / "nowhere/w.csv"}) == 1);
   CHECK_THAT(fakes.said(), ContainsSubstring("cannot open") && ContainsSubstring("nowhere/w.csv"));
+  for (const auto& [option, file] : {std::pair{"--csv", csv}, {"--json", json}}) {
+    fakes.closed_behind = file;
+    CHECK(fakes.run({"--profile", option, file}) == 1);
+    CHECK_THAT(fakes.said(), ContainsSubstring("cannot close '" + file + "'"));
+  }
 }
 
 TEST_CASE("what cannot be says so, and is the exit code") {

@@ -30,7 +30,7 @@ prints "passed: at most 4 kernels"
 holds "$work/k.json" '"symbol": "(graph_[0-9]*_)?cpp_fused_0"'
 block -k --kernel addmm; ends_with 0; prints ": 3 kernels"; [[ $output != *cpp_fused* ]] || complain "kernels that do not match"
 block -k --kernels-at-most 2; ends_with 42; says "failed: at most 2 kernels; it has 3"
-block -k --registers-at-most 9; ends_with 42; says "runs on the CPU, where no launch tells of registers"
+block -k --registers-at-most 9; ends_with 42; says "runs on the CPU, where launches have no registers"
 
 case="the original lists Triton's kernels alone, of which there are none on the CPU"
 block -k --compat; ends_with 1; prints "No kernel with benchmark functionality found."
@@ -110,8 +110,8 @@ case="options"
 block -c; ends_with 1; says "--benchmark-all-configs (-c) goes together with --benchmark-kernels (-k)"
 block -c -k; ends_with 1; says "runs on the CPU, where kernels have no configurations"
 block --zebra; ends_with 1; says "--zebra"; says "--benchmark-kernels"
-block --times 0; ends_with 1; says "--times: '0' does not do; expected a whole number from 1 to 1000000"
-block --repeat 0; ends_with 1; says "--repeat: '0' does not do; expected a whole number from 1 to 1000000"
+block --times 0; ends_with 1; says "--times: invalid value '0'; expected a whole number from 1 to 1000000"
+block --repeat 0; ends_with 1; says "--repeat: invalid value '0'; expected a whole number from 1 to 1000000"
 run; ends_with 1; says "expected --package FILE.pt2; --help lists all options"
 run --help; ends_with 0; prints "--ncu-kernel-regex <REGEX>"
 PATH=/nowhere block --ncu; ends_with 1; says 'there is no `ncu` in PATH'
@@ -119,7 +119,7 @@ block --csv "$work/nowhere/k.csv"; ends_with 1; says "nowhere/k.csv"
 block --csv "$work/k.out" --json "$work/./k.out"; ends_with 1; says "--csv and --json name the same file"
 block -k --profile; ends_with 1; says "--profile does not go together with --benchmark-kernels (-k)"
 block -k --output-directory "$work"; ends_with 1; says "--output-directory goes together with --profile"
-run --package "$packages/block.pt2" --threads 100000; ends_with 1; says "--threads: '100000' does not do"
+run --package "$packages/block.pt2" --threads 100000; ends_with 1; says "--threads: invalid value '100000'"
 for out in '>&-' '>/dev/full'; do
   bash -c "'$program' --package '$packages/block.pt2' --threads 1 --times 1 --repeat 1 $out" 2>"$work/err"; code=$?
   errors=$(<"$work/err"); ends_with 1; says "kernels: not all that was printed could be written"

@@ -53,7 +53,7 @@ TEST_CASE("what is not known passes nothing") {
   CHECK_FALSE((!pace::kernel::NoSpills()).match(made));
   CHECK(pace::kernel::NoSpills().judge(made).message == "the driver does not tell what add is");
   made.by_ranges = true;
-  CHECK(pace::kernel::NoSpills().judge(made).message == "add runs on the CPU, where no launch tells of spills");
+  CHECK(pace::kernel::NoSpills().judge(made).message == "add runs on the CPU, where launches have no spills");
   CHECK(pace::kernel::RegistersAtMost(255).judge(made).verdict == Verdict::invalid);
   CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
   CHECK(pace::kernel::NoSpills().judge(KernelReport()).verdict == Verdict::invalid);

@@ -250,10 +250,10 @@ TEST_CASE("what cannot be checked does not pass") {
          (scratch / "fifo.csv") + ": is a pipe that no program writes to; expected a CSV file\n");
   is_bad({"accuracy", "--actual", "a.csv"}, "check accuracy: expected --expected FILE\n");
   is_bad({"perf_csv", "-f", "p.csv"}, "check perf_csv: expected -t THRESHOLD\n");
-  is_bad({"perf_csv", "-f", "p.csv", "-t", "0"}, "--threshold: '0' does not do; expected a number above 0\n");
-  is_bad({"perf_csv", "-f", "p.csv", "-t", "1", "-s", "1.1"}, "--threshold-scale: '1.1' does not do");
+  is_bad({"perf_csv", "-f", "p.csv", "-t", "0"}, "--threshold: invalid value '0'; expected a number above 0\n");
+  is_bad({"perf_csv", "-f", "p.csv", "-t", "1", "-s", "1.1"}, "--threshold-scale: invalid value '1.1'");
   for (const char* threshold : {"nan", "inf", "-1"})
-    is_bad({"perf_csv", "-f", "p.csv", "-t", threshold}, std::string("--threshold: '") + threshold + "' does not do");
+    is_bad({"perf_csv", "-f", "p.csv", "-t", threshold}, std::string("--threshold: invalid value '") + threshold + "'");
   is_bad({"csv", "-f", "/dev/null"}, (scratch / "/dev/null") + ": ");
   is_bad({"csv", "-f", "."}, (scratch / ".") + ": is a folder; expected a CSV file\n");
   (void)scratch.write("a.csv", "name,accuracy,compression_ratio\na,pass,1\n");

@@ -80,6 +80,12 @@ TEST_CASE("it reads nothing, has a limit to its memory, and does not ignore sign
   CHECK(scratch.read("limit") == "65536\n");  // KiB
   const Interrupts interrupts;
   CHECK(shell("kill -TERM $$; sleep 1000").status.signal == SIGTERM);
+  // As ProgramOutput does.
+  for (const auto& [name, number] : {std::pair{"PIPE", SIGPIPE}, {"XFSZ", SIGXFSZ}}) {
+    const auto before = ::signal(number, SIG_IGN);
+    CHECK(shell(std::string("kill -") + name + " $$; exit 0").status.signal == number);
+    ::signal(number, before);
+  }
 }
 
 TEST_CASE("a signal to its parent ends it") {

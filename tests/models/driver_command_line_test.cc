@@ -361,34 +361,34 @@ TEST_CASE("values that will not do") {
   const auto bad = [](const std::string& word, const std::string& message) {
     refuses({"--performance", "--inference", word}, message);
   };
-  bad("--batch-size=0", "--batch-size: '0' does not do; expected a whole number above 0");
-  bad("--batch-size=many", "--batch-size: 'many' does not do");
-  bad("--repeat=0", "--repeat: '0' does not do");
-  bad("--iterations=-1", "--iterations: '-1' does not do");
+  bad("--batch-size=0", "--batch-size: invalid value '0'; expected a whole number above 0");
+  bad("--batch-size=many", "--batch-size: invalid value 'many'");
+  bad("--repeat=0", "--repeat: invalid value '0'");
+  bad("--iterations=-1", "--iterations: invalid value '-1'");
   bad("--suite=tim", "no suite is called 'tim'; expected torchbench, huggingface, timm or own");
-  bad("--amp-dtype=float64", "--amp-dtype: 'float64' does not do; expected bfloat16 or float16");
-  bad("--devices=cpu,,cuda", "--devices: 'cpu,,cuda' does not do");
+  bad("--amp-dtype=float64", "--amp-dtype: invalid value 'float64'; expected bfloat16 or float16");
+  bad("--devices=cpu,,cuda", "--devices: invalid value 'cpu,,cuda'");
   for (const char* device : {"cpu,teapot", "cuda:", "cuda:x", "cuda:0001", "CPU"})
-    bad(std::string("--device=") + device, std::string("--devices: '") + device + "' does not do; expected cpu, cuda");
-  bad("--device-index=first", "--device-index: 'first' does not do");
+    bad(std::string("--device=") + device, std::string("--devices: invalid value '") + device + "'; expected cpu, cuda");
+  bad("--device-index=first", "--device-index: invalid value 'first'");
   CHECK(parse({"--device-index=0,2"}).device_index == "0,2");
   for (const char* factor : {"0", "-1", "nan", "inf"})
-    bad(std::string("--no-slower-than=") + factor, std::string("--no-slower-than: '") + factor + "' does not do");
+    bad(std::string("--no-slower-than=") + factor, std::string("--no-slower-than: invalid value '") + factor + "'");
   for (const char* size : {"-1", "nan", "inf", "1e300"})
-    bad(std::string("--memory-limit=") + size, std::string("--memory-limit: '") + size + "' does not do");
+    bad(std::string("--memory-limit=") + size, std::string("--memory-limit: invalid value '") + size + "'");
   for (const char* option : {"--threads", "--callers"})
     for (const char* count : {"0", "100000"})
-      bad(std::string(option) + '=' + count, std::string(option) + ": '" + count + "' does not do; expected a whole");
+      bad(std::string(option) + '=' + count, std::string(option) + ": invalid value '" + count + "'; expected a whole");
   for (const char* share : {"nan", "inf"})
     for (const char* option : {"--confidence", "--alpha", "--beta", "--disturbance", "--per-process-memory-fraction"})
-      bad(std::string(option) + '=' + share, std::string(option) + ": '" + share + "' does not do");
-  bad("--inductor-config=max_autotune", "--inductor-config: 'max_autotune' does not do; expected key=value");
-  bad("--inductor-compile-mode=reduce-overhead", "--inductor-compile-mode: 'reduce-overhead' does not do");
-  bad("--alpha=0.5", "--alpha: '0.5' does not do; expected a number between 0 and 0.5");
-  bad("--disturbance=0", "--disturbance: '0' does not do");
-  bad("--timeout=0", "--timeout: '0' does not do");
-  bad("--timeout=inf", "--timeout: 'inf' does not do");
-  bad("--per-process-memory-fraction=1.5", "--per-process-memory-fraction: '1.5' does not do");
+      bad(std::string(option) + '=' + share, std::string(option) + ": invalid value '" + share + "'");
+  bad("--inductor-config=max_autotune", "--inductor-config: invalid value 'max_autotune'; expected key=value");
+  bad("--inductor-compile-mode=reduce-overhead", "--inductor-compile-mode: invalid value 'reduce-overhead'");
+  bad("--alpha=0.5", "--alpha: invalid value '0.5'; expected a number between 0 and 0.5");
+  bad("--disturbance=0", "--disturbance: invalid value '0'");
+  bad("--timeout=0", "--timeout: invalid value '0'");
+  bad("--timeout=inf", "--timeout: invalid value 'inf'");
+  bad("--per-process-memory-fraction=1.5", "--per-process-memory-fraction: invalid value '1.5'");
   bad("--only=path:/a/b.py,class:C", "--only=path:... loads Python");
   bad("--frobnicate", "Unrecognised token: --frobnicate");
   bad("stray", "Unrecognised token: stray");

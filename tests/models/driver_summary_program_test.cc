@@ -87,7 +87,7 @@ TEST_CASE("what cannot be summed up") {
   is_bad({"dashboard", ".", "--suites=timm"}, "--suites does not go with 'dashboard'\n");
   is_bad({"commands", "a.csv"}, "summary commands: expected no file, found 'a.csv'\n");
   is_bad({"commands", "--suites=tim"}, "no suite is called 'tim'");
-  is_bad({"commands", "--dtypes=float8"}, "--dtypes: 'float8' does not do; expected as_made");
+  is_bad({"commands", "--dtypes=float8"}, "--dtypes: invalid value 'float8'; expected as_made");
   is_bad({"commands", "--previous=x"}, "--previous does not go with 'commands'\n");
   is_bad({"join", "a.csv"}, "summary join: expected --field COLUMN\n");
   is_bad({"join", "a.csv", "--field", "x"}, (world.scratch / "a.csv") + ": expected a column 'x'");

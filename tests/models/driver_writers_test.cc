@@ -197,6 +197,15 @@ TEST_CASE("one run at a time writes to a file") {
   CHECK(pace::report::read_csv(scratch / "r.csv").rows.size() == 1);
 }
 
+TEST_CASE("what closing the records reports is an error of the run") {
+  const Scratch scratch;
+  ResultFiles files({.file = scratch / "r.csv"}, {}, {});
+  files.claim(EarlierResults::replaced);
+  files.add(fast("a", 2));
+  pace::test::close_behind(scratch / "r.json");
+  CHECK_THROWS_MATCHES(files.end(), pace::Error, MessageMatches(ContainsSubstring("cannot close '" + (scratch / "r.json"))));
+}
+
 TEST_CASE("a run without rows removes no empty file that was there before it") {
   const Scratch scratch;
   (void)scratch.write("there.json", "");

@@ -43,12 +43,12 @@ model --performance --inference -k zebra; ends_with 1; says "no model matches 'z
 model --performance --inference --only zebra; ends_with 1; says "no model is called 'zebra'"
 model --performance --inference --total-partitions 2 --partition-id 2; ends_with 255; says "Invalid partition id"
 model --performance --inference -k dlrm --backend unknown; ends_with 1; says "no back end is called 'unknown'"
-model --performance --inference -k dlrm --device teapot; ends_with 1; says "--devices: 'teapot' does not do"
+model --performance --inference -k dlrm --device teapot; ends_with 1; says "--devices: invalid value 'teapot'"
 model --performance --inference -k dlrm -k nosuchmodel; ends_with 1; says "no model matches 'nosuchmodel'"
-model --performance --inference -k dlrm --threads 100000; ends_with 1; says "--threads: '100000' does not do"
+model --performance --inference -k dlrm --threads 100000; ends_with 1; says "--threads: invalid value '100000'"
 model --performance --inference -k dlrm --nothing --no-slower-than 2; ends_with 1
 says "--no-slower-than has nothing to judge: eager is the baseline"
-model --performance --inference --batch-size 0; ends_with 1; says "--batch-size: '0' does not do"
+model --performance --inference --batch-size 0; ends_with 1; says "--batch-size: invalid value '0'"
 model --performance --inference --ddp; ends_with 1; says "--ddp is refused"
 
 ((failures == 0)) && echo "all as expected"

@@ -173,7 +173,7 @@ TEST_CASE("command lines that do not do") {
   const auto good = folder.write("good.json", "{}");
   fails(run({}), "expected two files: base.json and diff.json");
   fails(run({good}), "expected two files: base.json and diff.json");
-  fails(run({good, good, "--format", "html"}), "--format: 'html' does not do; expected md, csv, table or json");
+  fails(run({good, good, "--format", "html"}), "--format: invalid value 'html'; expected md, csv, table or json");
   REQUIRE(run({good, good, good}).code != 0);
   REQUIRE(run({good, good, "--frmat", "md"}).code != 0);
   const auto help = run({"--help"});

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,10 +25,10 @@ using pace::benches::selftest::merge_runs;
 class File {
  public:
   File(const std::string& name, double speedup, const std::string& disturbance = "",
-       pace::Outcome outcome = pace::Outcome::measured)
+       pace::Outcome outcome = pace::Outcome::measured, const std::string& comparison = "case")
       : path_(name) {
     pace::Result result;
-    result.name = "case";
+    result.name = comparison;
     if (!disturbance.empty()) result.conditions.disturbances = {disturbance};
     pace::ImplementationResult baseline, mine;
     baseline.name = "eager";
@@ -37,7 +38,7 @@ class File {
       row->outcome = outcome;
       if (outcome == pace::Outcome::measured) row->time.emplace().median = pace::Nanoseconds(100);
     }
-    mine.speedup.emplace().median = speedup;
+    if (outcome == pace::Outcome::measured || outcome == pace::Outcome::wrong) mine.speedup.emplace().median = speedup;
     mine.message = "what it was";
     result.implementations = {baseline, mine};
     pace::report::Environment environment;
@@ -85,6 +86,33 @@ TEST_CASE("what was disturbed says nothing, and what is wrong cannot be outvoted
   CHECK_THROWS_AS(merge_runs({disturbed.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
 }
 
+TEST_CASE("what failed in one process is refused, and what no process measured has no open gate") {
+  const File good("fine.json", 1.0);
+  std::ostringstream out;
+  using enum pace::Outcome;
+  for (const auto outcome : {threw, crashed, timed_out, out_of_memory}) {
+    const File bad("bad.json", 0, "", outcome);
+    CAPTURE(outcome);
+    CHECK_THROWS_AS(merge_runs({good.path(), bad.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
+  }
+  std::vector<std::string> paths;
+  std::vector<std::unique_ptr<const File>> files;
+  for (const char* name : {"1.json", "2.json", "3.json", "4.json", "5.json", "6.json", "7.json", "8.json"}) {
+    files.push_back(std::make_unique<const File>(name, 1.5 + 0.001 * name[0]));
+    paths.push_back(name);
+  }
+  CHECK(merge_runs(paths, pace::NoSlowerThan(1.02), out) == 0);
+  const File other("other.json", 0, "", unreached, "another case");
+  paths.push_back(other.path());
+  CHECK(merge_runs(paths, pace::NoSlowerThan(1.02), out) == 43);
+  CHECK(merge_runs(paths, pace::NoSlowerThan(1.02), out, true) == 0);
+  CHECK(merge_runs(paths, pace::SpeedupAtLeast(1.02), out) == 1);
+  CHECK_THAT(out.str(), ContainsSubstring("'mine' has no figures from any process yet"));
+  const File refusing("refusing.json", 0, "", refused, "a third case");
+  paths.back() = refusing.path();
+  CHECK(merge_runs(paths, pace::NoSlowerThan(1.02), out) == 0);
+}
+
 TEST_CASE("a file twice is no second process, and no file is bad input") {
   const File good("twice.json", 1.0);
   std::ostringstream out;
@@ -103,8 +131,8 @@ TEST_CASE("a command line that contradicts itself, or has a limit that means not
   CHECK_THAT(why({"--no-slower-than", "1.02", "--no-slower-than", "1.1", "a.json"}),
              StartsWith("--no-slower-than: is a second limit"));
   for (const char* factor : {"inf", "nan", "1e-320", "-1", "0", "", "1.0x"})
-    CHECK(why({"--no-slower-than", factor, "a.json"}) == std::string("--no-slower-than: '") + factor +
-                                                             "' does not do; expected a number from 0.001 to 1000000, such as 1.02");
+    CHECK(why({"--no-slower-than", factor, "a.json"}) == std::string("--no-slower-than: invalid value '") + factor +
+                                                             "'; expected a number from 0.001 to 1000000, such as 1.02");
   CHECK(why({"--no-slower-than", "1.02"}) == "expected files of results; see --help");
 }
 

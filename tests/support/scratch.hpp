@@ -7,6 +7,9 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <system_error>
+
+#include <unistd.h>
 
 #include "pace/core/folders.hpp"
 
@@ -44,5 +47,13 @@ struct Scratch {
     return given == nullptr ? std::filesystem::temp_directory_path() : std::filesystem::path(given);
   }
 };
+
+/// Closes this process' descriptors of a file, so that the code that has it open gets an error when it closes it.
+inline void close_behind(const std::string& path) {
+  std::error_code ignored;
+  const auto file = std::filesystem::canonical(path);
+  for (int number = 3; number < 1024; ++number)
+    if (std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(number), ignored) == file) ::close(number);
+}
 
 }  // namespace pace::test

@@ -30,7 +30,7 @@ _FLAGS = [
     "-Wall",
     "-Wextra",
     "-Werror",
-    # Deprecated is what std::stable_sort of libstdc++ 12 calls; of ours, GCC tells.
+    # Deprecated is what std::stable_sort of libstdc++ 12 calls; of ours, GCC warns.
     "-Wno-deprecated-declarations",
 ]
 
@@ -41,7 +41,7 @@ def _clang():
     return CLANG
 
 def _flags(ctx, context):
-    """For sources that use a CcInfo's compilation context; whoever calls Bazel can add some with --copt."""
+    """For sources that use a CcInfo's compilation context; --copt of Bazel's command line adds others."""
     return (
         _FLAGS + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts +
         ["-D" + each for each in context.defines.to_list()] +

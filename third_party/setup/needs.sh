@@ -4,7 +4,7 @@
 # PACE_SYSROOT stands before every system path below, so that tests can show a machine that lacks them.
 sysroot=${PACE_SYSROOT:-}
 
-# Debian package : the file that tells that it is there. Catch2 has catch_all.hpp since version 3.
+# Debian package : the file that shows that it is there. Catch2 has catch_all.hpp since version 3.
 bazel_packages=(
   bazel-bootstrap:/usr/bin/bazel
   bazel-rules-java:/usr/share/bazel/rules/java/WORKSPACE

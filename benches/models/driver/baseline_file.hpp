@@ -31,7 +31,7 @@ class BaselineFile {
     return false;
   }
 
-  /// The speed-up of a model on the same device and, where the file tells back ends apart, with the same one.
+  /// The speed-up of a model on the same device and, where the file names back ends, with the same one.
   [[nodiscard]] std::optional<double> speedup(const Row& row) const {
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
       if (table_.text(i, "name") != row.name) continue;

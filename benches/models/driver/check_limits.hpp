@@ -80,7 +80,7 @@ namespace detail {
   return text.data();
 }
 
-/// `name,metric,value[,noise]`, with or without a first line that names them. Of several values the least.
+/// `name,metric,value[,noise]`, with or without a first line that names them. The least of several values counts.
 struct Counts {
   std::map<std::pair<std::string, std::string>, std::pair<double, double>> values;
   std::vector<std::pair<std::string, std::string>> order;

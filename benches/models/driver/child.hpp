@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
-#include "pace/core/inherited_signals.hpp"
 #include "pace/core/orphans.hpp"
 #include "benches/models/driver/interrupts.hpp"
 #include "pace/core/process.hpp"
@@ -45,7 +44,7 @@ struct ChildLimits {
 struct ChildEnd {
   pace::detail::ExitStatus status = {};
   bool timed_out = false;
-  /// The signal that somebody sent to this process meanwhile.
+  /// The signal that this process has got meanwhile.
   int interrupted = 0;
 };
 
@@ -56,7 +55,7 @@ inline constexpr int cannot_run = 127;
 
 /// Between fork and exec, so only what a signal handler may do.
 [[noreturn]] inline void become(char* const* argv, const ChildLimits& limits, pid_t parent) {
-  for (const int number : Interrupts::numbers) inherited_signals.restore(number);
+  pace::detail::restore_signals();
   // A group of its own: what it has started ends with it, and the interrupt key reaches its parent alone.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,7 +74,7 @@ inline constexpr int cannot_run = 127;
 }  // namespace detail
 
 /// Runs `arguments` (the first is the program's path), which print where this process does and read nothing. When its
-/// time is over, or somebody interrupts this process, it is killed with all that it has started. Throws Refused if no
+/// time is over, or a signal interrupts this process, it is killed with all that it has started. Throws Refused if no
 /// process can be started.
 [[nodiscard]] inline ChildEnd run_child(const std::vector<std::string>& arguments, const ChildLimits& limits) {
   std::vector<char*> argv;
@@ -87,7 +86,7 @@ inline constexpr int cannot_run = 127;
   const pid_t child = ::fork();
   if (child < 0) throw Refused(std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) detail::become(argv.data(), limits, self);
-  ::setpgid(child, child);  // as the child does: whoever is first
+  ::setpgid(child, child);  // as the child does: either may come first
 
   const double end = limits.now() + limits.timeout;
   const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));

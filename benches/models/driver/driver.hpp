@@ -155,7 +155,7 @@ class Driver {
       status = "timeout";
       why = "timed out after " + format_significant(options_.limits.timeout) + " s";
     } else if (end.status.signal == SIGKILL) {
-      // Nobody else sends this one unasked.
+      // Nothing else sends this one unasked.
       status = "OOM";
       why += ", as the system does when memory runs out";
     } else if (end.status.ok()) {

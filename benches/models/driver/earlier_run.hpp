@@ -24,22 +24,24 @@ namespace pace::benches::models {
 
 class EarlierRun {
  public:
-  /// Nothing where there are no files. Throws InputError if the records beside them were made with other options, or
+  /// Nothing where there are no files. They must have been claimed (EarlierResults::kept), so that no line of theirs is
+  /// cut off. Throws InputError if the records beside them were made with other options, or
   /// are no records.
   EarlierRun(const ResultFiles& files, const Settings& settings, const Configuration& configuration)
       : backends_(candidates(settings)) {
-    for (const auto& backend : backends_) {
-      const std::string path = files.path_for(backend);
+    for (const auto& path : files.paths()) {
       std::error_code ignored;
-      if (path.empty() || !std::filesystem::exists(path, ignored)) continue;
+      if (!std::filesystem::exists(path, ignored)) continue;
       const auto records = ResultFiles::records_path(path);
       read_records(records, configuration);
       const report::CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
-        const auto own = table.text(i, "backend");
         // Batch sizes are those of whichever device was asked for.
-        rows_.insert(
-            {table.column("dev") ? table.text(i, "dev") : "", table.text(i, "name"), own.empty() ? backend : own});
+        const std::string device = table.column("dev") ? table.text(i, "dev") : "";
+        if (const auto own = table.text(i, "backend"); !own.empty()) rows_.insert({device, table.text(i, "name"), own});
+        else
+          for (const auto& backend : backends_)
+            if (files.path_for(backend) == path) rows_.insert({device, table.text(i, "name"), backend});
       }
     }
   }
@@ -79,7 +81,6 @@ class EarlierRun {
     bool any = false;
     for (std::string line; std::getline(file, line);) {
       ++number;
-      const bool last = file.eof();
       Json record;
       try {
         record = parse_json<Json>(line);
@@ -96,7 +97,6 @@ class EarlierRun {
         results_[{extra.at("device"), model.at("name"), model.at("backend")}] = *result;
         any = true;
       } catch (const nlohmann::json::exception& error) {
-        if (last) break;  // cut off in the middle of the line
         throw InputError({path, number},
                          std::string("--resume: expected a record of the earlier run: ") + error.what());
       } catch (const InputError&) {

@@ -1,4 +1,4 @@
-// Signals that somebody sends to end a run.
+// Signals that end a run.
 #pragma once
 
 #include <signal.h>

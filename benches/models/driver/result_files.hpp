@@ -127,12 +127,15 @@ class ResultFiles {
                                               listed(names_of(models)) + "), found none of theirs");
   }
 
-  /// After the last row: where there was none, results of an earlier run are removed now. Throws Error.
+  /// After the last row: where there was none, results of an earlier run are removed now. Throws Error, also for what
+  /// closing the files reports.
   void end() {
     for (auto& [path, claimed] : claimed_) {
-      if (!claimed.replaces_earlier) continue;
-      replace_earlier(path, claimed);
-      remove(claimed.records->path());
+      if (claimed.replaces_earlier) {
+        replace_earlier(path, claimed);
+        remove(claimed.records->path());
+      }
+      claimed.records->close();
     }
   }
 

@@ -111,7 +111,7 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   if (column == "compilation_latency") return "mean=" + format_fixed(mean, 3) + " seconds";
   if (column == "compression_ratio") return "mean=" + format_fixed(mean, 3) + 'x';
   const bool nothing = std::ranges::all_of(values, [](double value) { return value == 0; });
-  // Parts of a step that nobody timed.
+  // Parts of a step that were not timed.
   if (!compat && nothing && column.ends_with("_speedup")) return {};
   std::string unit = compat ? "x" : unit_of(column);
   if (unit.empty()) unit = "x";

@@ -43,7 +43,7 @@ struct Runnable {
   /// Seconds: compiling, if this process did that; loading.
   std::optional<double> compile_seconds = {};
   double load_seconds = 0;
-  /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nobody else
+  /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nothing else
   /// can have it.
   double captured_gigabytes = 0;
   /// Operators that were traced, and whether backward and CUDA graph are captured: what dynamo's counters would tell.
@@ -174,7 +174,7 @@ struct PackageSource {
   return made;
 }
 
-/// Captures now, on the instance's own inputs, so that whoever counts what the first call changes sees nothing.
+/// Captures now, on the instance's own inputs, so that a count of what the first call changes finds nothing.
 [[nodiscard]] inline Runnable make_cuda_graph(Instance instance, const MakeOptions& options) {
   const c10::Device device = instance.options.device;
   const BuffersKept kept(instance);

@@ -5,7 +5,7 @@
 
 namespace pace::benches::models {
 
-/// Whoever sets some of these flags keeps one of these, made before.
+/// Code that sets some of these flags makes one of these before, and keeps it.
 class ContextFlagsKept {
  public:
   ContextFlagsKept() = default;

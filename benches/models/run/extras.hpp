@@ -24,7 +24,7 @@ namespace pace::benches::models {
 
 namespace detail {
 
-/// A step of the instance from the state that everybody starts from.
+/// A step of the instance from the state that all runs start from.
 inline void run_once(Iterating& iterating) {
   benches::aot::reset_rng_state();
   (void)iterate(iterating, iterating.runnable.instance.model.inputs, false);

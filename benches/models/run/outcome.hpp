@@ -25,7 +25,7 @@ struct Failed {
 
 namespace detail {
 
-/// The line that says what is wrong: the first, but the last where TorchScript's interpreter tells of its stack first.
+/// The line that says what is wrong: the first, but the last where TorchScript's interpreter prints its stack first.
 [[nodiscard]] inline std::string telling_line(std::string message) {
   while (!message.empty() && message.back() == '\n') message.pop_back();
   if (message.starts_with("The following operation failed in the TorchScript interpreter"))

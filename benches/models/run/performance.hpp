@@ -26,7 +26,7 @@
 namespace pace::benches::models {
 
 /// How far answers may be from eager's, as whole vectors: what kernels that sum in another order make of a deep network.
-/// The accuracy run is what tells more.
+/// The accuracy run shows more.
 [[nodiscard]] inline check::CheckOptions performance_check(const InstanceOptions& options) {
   check::CheckOptions check;
   check.method = check::CheckOptions::Method::cosine;
@@ -53,7 +53,7 @@ namespace pace::benches::models {
     // What a caller waits for, launches included; graphs of the baseline would hide what a CUDA graph gains.
     options.clock = ClockChoice::wall;
     options.figures = 0;
-    // Copies of all operands for everybody would be graphs of all models for everybody as well.
+    // Copies of all operands for each implementation would be graphs of all models for each as well.
     options.operands = OperandPolicy::shared;
   }
   return options;

@@ -33,7 +33,7 @@ namespace pace::benches::models {
 
 namespace detail {
 
-/// Extras of all that runs; what goes wrong there is told and fails nobody.
+/// Extras of all that runs; what goes wrong there is printed and fails no row.
 inline void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) {
   const auto& settings = run.settings;
   for (Candidate* candidate : candidates) {

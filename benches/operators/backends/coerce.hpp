@@ -19,7 +19,7 @@
 
 namespace pace::benches::operators::detail {
 
-/// Thrown inside the coercion, and turned into a message with operator and argument by whoever knows them.
+/// Thrown inside the coercion, and turned into a message with operator and argument where both are known.
 struct Mismatch {
   std::string got;
 };

@@ -98,7 +98,7 @@ inline void fix_coordinates(const OperatorCall& call) {
 }
 
 /// Bags of an embedding: `indices` are rows of `weight`; `offsets`, which say where each bag begins, ascend from 0 (and
-/// end with the number of indices where the call says that they do); `offset2bag` tells each index' bag.
+/// end with the number of indices where the call says that they do); `offset2bag` holds each index' bag.
 inline void fix_embedding_bag(const OperatorCall& call) {
   const NamedArguments arguments(call);
   const at::Tensor& indices = arguments.tensor("indices");

@@ -86,7 +86,7 @@ class OperatorCall {
   [[nodiscard]] OperatorCall without_memory(c10::Device device) const {
     std::vector<at::Tensor> tensors;
     for (const auto& tensor : tensors_) {
-      // Memory that nobody touches costs next to nothing, and is given back before the next tensor's is taken.
+      // Memory that is not touched costs next to nothing, and is given back before the next tensor's is taken.
       tensors.push_back(at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(device)));
       tensors.back().storage().unsafeGetStorageImpl()->set_data_ptr_noswap(
           c10::DataPtr(nullptr, tensors.back().device()));
@@ -151,7 +151,7 @@ class OperatorCall {
   [[nodiscard]] bool mutates_inputs() const noexcept { return !mutated_.empty(); }
 
   /// The operator with the metadata (dtype, sizes, strides, device) of every tensor and all constants, as one line.
-  /// Equal lines mean equal compiled code, so it serves as a key; it also tells a person what was run.
+  /// Equal lines mean equal compiled code, so it serves as a key; in reports it says what was run.
   [[nodiscard]] std::string signature() const {
     std::string text = name_ + '(';
     for (std::size_t i = 0; i < arguments_.size(); ++i) {

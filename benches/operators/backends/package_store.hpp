@@ -45,7 +45,7 @@ class PackageStore {
     store_.export_and_compile(describe_all(calls), directory);
   }
 
-  /// Seconds that compiling the package took, as its record tells, if this store did it.
+  /// Seconds that compiling the package took, as its record says, if this store did it.
   [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) const {
     return store_.compile_seconds(key(call));
   }

@@ -47,7 +47,7 @@
 
 namespace pace::benches::operators::compat {
 
-/// What happened. The originals end well whatever happens, so it is the caller who may want to know.
+/// What happened. The originals end well whatever happens, so this is for the caller alone.
 struct Summary {
   std::size_t operators = 0;   ///< with a line of results
   std::size_t samples = 0;     ///< measured

@@ -75,7 +75,7 @@ class AllocatorHook {
     const std::lock_guard lock(mutex_);
     --purpose;
     if (--depth_ > 0) return;
-    // Whoever put another allocator over ours keeps it.
+    // Another allocator that was put over ours stays.
     if (c10::GetCPUAllocator() == current_) c10::SetCPUAllocator(current_->base(), priority_);
   }
 

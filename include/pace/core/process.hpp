@@ -78,6 +78,13 @@ class LineReader {
   std::string pending_;
 };
 
+/// Gives back to the system, or to be ignored as this process was started, the signals that programs of pace handle or
+/// ignore: what is ignored outlives exec, and the program that is executed would take it for inherited. May be called
+/// between fork and exec.
+inline void restore_signals() noexcept {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
+}
+
 /// What a child gets from its parent, and what of the child the parent keeps.
 struct Spawn {
   /// The first is the program, looked up in PATH unless it has a slash. No shell lies in between.
@@ -112,7 +119,7 @@ struct Spawn {
   const pid_t child = ::fork();
   if (child < 0) throw Refused("cannot start a process: " + std::string(std::strerror(errno)));
   if (child == 0) {  // until exec only what a signal handler may do: other threads' locks are held for ever
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
+    restore_signals();
     if (wanted.own_group) ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);

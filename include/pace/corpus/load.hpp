@@ -135,7 +135,7 @@ class BlockReader {
     try {
       static_cast<void>(parse_call(text, where, block.name));
     } catch (const Refused&) {
-      // Well-formed: it stays in, and whoever wants to run it is refused.
+      // Well-formed: it stays in, and running it is refused.
     }
     block.samples.push_back({std::string(text), count, where});
   }

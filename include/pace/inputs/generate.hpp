@@ -51,7 +51,7 @@ struct GenerateOptions {
 };
 
 /// Arguments as they were recorded: lists are lists of Any, tuples are tuples, dtypes, layouts and memory formats are
-/// integers. Whoever calls an operator fits them to its schema.
+/// integers. Code that calls an operator fits them to its schema.
 struct Inputs {
   std::vector<c10::IValue> args;
   std::vector<std::pair<std::string, c10::IValue>> kwargs;

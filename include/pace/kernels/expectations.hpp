@@ -53,7 +53,7 @@ class ReportMatcher : public Matcher {
   return judgement(std::move(expectation), verdict, std::move(message));
 }
 
-/// Judges each kernel by a number that the driver tells, which has no noise.
+/// Judges each kernel by a number that the driver gives, which has no noise.
 template <class Number>
 [[nodiscard]] Judgement judge_each(const KernelReport& report, std::string expectation, std::int64_t limit,
                                    const std::string& unit, Number number) {
@@ -62,7 +62,7 @@ template <class Number>
   for (const Kernel& kernel : report.kernels) {
     if (!kernel.launch)
       return judgement(std::move(expectation), Verdict::invalid,
-                       report.by_ranges ? kernel.name + " runs on the CPU, where no launch tells of " + unit
+                       report.by_ranges ? kernel.name + " runs on the CPU, where launches have no " + unit
                                         : "the driver does not tell what " + kernel.name + " is");
     const std::int64_t found = number(*kernel.launch);
     if (found <= limit) continue;

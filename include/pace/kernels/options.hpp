@@ -30,7 +30,7 @@ struct KernelsOptions {
   /// On the CPU, how long the call is repeated, and how often at least and at most; half of the calls are recorded.
   Nanoseconds budget = std::chrono::milliseconds(400);
   std::size_t least_calls = 10, most_calls = 400;
-  /// Who knows kernels' bytes and categories; asked in this order.
+  /// What knows kernels' bytes and categories; asked in this order.
   std::vector<kernel::Provider> providers = {};
 };
 

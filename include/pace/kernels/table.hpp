@@ -136,7 +136,7 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   table.fit(rows);
   out << table.header_if_due(rows.size());
   for (const auto& row : rows) out << table.line(row);
-  if (any_counted) out << "* of the bytes that memory moved, by the GPU's counters: nobody knows what must be moved\n";
+  if (any_counted) out << "* of the bytes that memory moved, by the GPU's counters: what must be moved is not known\n";
   for (const Kernel& kernel : report.kernels)
     if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
       out << report::printable(kernel.name) << " is not replayed alone: " << report::printable(kernel.why_not_alone) << '\n';

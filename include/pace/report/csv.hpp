@@ -39,7 +39,7 @@ namespace pace::report {
 /// | expectation, message | what was expected (`; ` between several), and everything that is not fine |
 /// | clock, seed | what timed it, and what repeats its order and inputs |
 /// | steal, others, waiting, throttled | shares of time that others took during the rounds (see Conditions) |
-/// | involuntary_switches, longest_cycle_ns, median_cycle_ns, clock_error_ns | likewise |
+/// | involuntary_switches, longest_cycle_ns, median_cycle_ns, clock_error_ns | figures of the rounds (see Conditions) |
 /// | stop_reason, disturbance | why the rounds ended, and why no verdict may rest on them |
 /// | operator_calls, allocations, bytes_allocated | exact counts of one call |
 /// | device, inputs | the GPU (empty: the CPU), and types and sizes of what was called with |

@@ -8,7 +8,7 @@
 
 namespace pace::report {
 
-/// How bad a verdict is for whoever reads one word instead of several: failed, invalid, undecided, passed.
+/// How bad a verdict is, where one word stands for several: failed, invalid, undecided, passed.
 [[nodiscard]] inline int badness(Verdict verdict) {
   switch (verdict) {
     case Verdict::passed: return 0;

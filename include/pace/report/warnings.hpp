@@ -1,4 +1,4 @@
-// What of a result nobody should overlook although nothing failed, as lines of text.
+// Warnings: what must not be overlooked in a result although nothing failed, as lines of text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// SequentialTest: is the centre above a threshold, below it, or can nobody tell yet?
+// SequentialTest: is the centre above a threshold, below it, or is neither proven yet?
 #pragma once
 
 #include <algorithm>

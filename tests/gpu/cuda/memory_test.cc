@@ -58,7 +58,7 @@ struct Recording {
     return y;
   }
   [[nodiscard]] std::set<const void*> places() const {
-    return {addresses->begin() + static_cast<std::ptrdiff_t>(addresses->size() / 2), addresses->end()};
+    return {addresses->begin() + static_cast<std::ptrdiff_t>(addresses->size() - addresses->size() / 4), addresses->end()};
   }
 };
 

@@ -82,8 +82,8 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
     auto escape = cuda::find_escape(device_, call, static_cast<int>(std::clamp(most / each, 1.0, 100.0)));
     if (escape || read_cache_settings(device_) == cache_settings_) return escape;
     restore_cache_settings(device_, cache_settings_);
-    return "it left memory marked to stay in the L2, for whoever comes next; expected it to put back the stream's access "
-           "policy and the device's limit";
+    return "it left memory marked to stay in the L2, where the next implementation would find it; expected it to put back the "
+           "stream's access policy and the device's limit";
   }
 
   /// Puts the current stream back when it goes.

@@ -52,7 +52,7 @@ class CudaDevice {
   }
   CudaDevice(const CudaDevice&) = delete;
 
-  /// How long to wait for anything, at most: what the program has left before somebody kills it.
+  /// How long to wait for anything, at most: the time that the program has left before it is killed.
   [[nodiscard]] Nanoseconds patience() const { return patience_; }
   void limit_patience(Nanoseconds patience) { patience_ = patience; }
 
