@@ -239,7 +239,7 @@ class FakeDevice {
     for (; next_ < items_.size(); ++next_) {
       const Item& item = items_[next_];
       if (item.kind == Item::hang) return;
-      // Whoever raises the flag does so at the host's time of now.
+      // The flag is raised at the host's time of now.
       if (item.kind == Item::block) {
         if (flag_ < item.value) return;
         device_ = std::max(device_, host_);

@@ -54,7 +54,7 @@ TEST_CASE("short and long names, with values behind them or behind a sign") {
   CHECK(parsed({}).repeat == 10);
 }
 
-TEST_CASE("values that do not do") {
+TEST_CASE("invalid values") {
   for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--times", "0"}, "--times: invalid value '0'; expected a whole number from 1 to 1000000"},
            {{"--repeat", "0"}, "--repeat: invalid value '0'; expected a whole number from 1 to 1000000"},

@@ -90,7 +90,7 @@ says "left out: $work/odd/directory.txt: is a folder; expected recorded operator
 
 case="a pipe without a writer, and one whose writer takes a moment"
 PACE_PIPE_TIMEOUT=0 run --inp-file "$work/odd/pipe.txt"; fails; says "pipe.txt: is a pipe that no program writes to"
-PACE_PIPE_TIMEOUT=soon run --inp-file "$work/odd/pipe.txt"; fails; says "PACE_PIPE_TIMEOUT: 'soon' does not do"
+PACE_PIPE_TIMEOUT=soon run --inp-file "$work/odd/pipe.txt"; fails; says "PACE_PIPE_TIMEOUT: invalid value 'soon'"
 run --inp-file <(sleep 0.3; cat "$work/good.txt"); succeeds; says "aten.relu.default[0]"
 { sleep 0.3; cat "$work/good.txt" >"$work/odd/pipe.txt"; } &
 run --inp-file "$work/odd/pipe.txt"; succeeds; says "aten.relu.default[0]"

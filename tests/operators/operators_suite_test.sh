@@ -140,7 +140,7 @@ holds "$out/new/operatorbench_timm_float32.csv" '^operator,inductor 20th,inducto
 run --compat old --suite timm --suite-dir "$work/logs" --device cpu; expect_code 1; says "--op: must be given"
 run --compat old --suite timm --suite-dir "$work/logs" --device cpu --op all --dtype bfloat16; expect_code 1
 says "--dtype: expected float16 or float32"
-run --compat newest; [[ $code != 0 ]] || complain "exit code 0"; says "'newest' does not do; expected old or new"
+run --compat newest; [[ $code != 0 ]] || complain "exit code 0"; says "invalid value 'newest'; expected old or new"
 
 case="as upstream: malformed lines are told, results go to files, the threads are LibTorch's, nothing measured is no success"
 mkdir -p "$work/bad"

@@ -154,7 +154,7 @@ TEST_CASE("gradients only if they are asked for") {
           "alone\n");
   REQUIRE(run({"--rnns", "forward_only", "--check-grad=no"}).code == 0);
   REQUIRE(run({"--check-grad", "perhaps"}).err ==
-          "check_rnns: --check-grad: 'perhaps' does not do; expected yes or no\n");
+          "check_rnns: --check-grad: invalid value 'perhaps'; expected yes or no\n");
 }
 
 TEST_CASE("what cannot be checked is no success") {
@@ -174,9 +174,9 @@ TEST_CASE("bad command lines end before anything runs") {
   REQUIRE_THAT(unknown.err,
                StartsWith("check_rnns: --rnns: there is no runner 'warp'; expected some of cudnn, aten, jit, "));
   REQUIRE(run({"--hiddenSize", "0"}).err ==
-          "check_rnns: --hidden-size: '0' does not do; expected a whole number from 1 to 1000000\n");
+          "check_rnns: --hidden-size: invalid value '0'; expected a whole number from 1 to 1000000\n");
   REQUIRE(run({"--device", "abacus"}).err == "check_rnns: --device: expected cpu, found 'abacus'\n");
-  REQUIRE(run({"--seed", "-1"}).err == "check_rnns: --seed: '-1' does not do; expected a whole number from 0 on\n");
+  REQUIRE(run({"--seed", "-1"}).err == "check_rnns: --seed: invalid value '-1'; expected a whole number from 0 on\n");
   REQUIRE(run({"--nonsense"}).code == 1);
   const auto help = run({"--help"});
   REQUIRE(help.code == 0);

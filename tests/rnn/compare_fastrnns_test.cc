@@ -1,4 +1,4 @@
-// The comparison of two runs: names, units, what is missing, every format, and files that do not do.
+// The comparison of two runs: names, units, what is missing, every format, and files that cannot be read.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -117,7 +117,7 @@ void fails(const Run& result, const std::string& message) {
   REQUIRE(result.err == "compare_fastrnns: " + message + "\n");
 }
 
-TEST_CASE("files that do not do are named, with the line where they are no JSON") {
+TEST_CASE("files that cannot be used are named, with the line where they are no JSON") {
   const Scratch folder;
   const auto good = folder.write("good.json", "{}");
   const auto missing = folder.path.string() + "/missing.json";
@@ -168,7 +168,7 @@ TEST_CASE("files that would hang, crash or give orders to a terminal") {
   REQUIRE_THAT(run({folder / "\x1b[31m", good}).err, !ContainsSubstring("\x1b"));
 }
 
-TEST_CASE("command lines that do not do") {
+TEST_CASE("invalid command lines") {
   const Scratch folder;
   const auto good = folder.write("good.json", "{}");
   fails(run({}), "expected two files: base.json and diff.json");

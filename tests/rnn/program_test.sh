@@ -102,8 +102,8 @@ holds "$work/recorded/py_training.txt" 'sigmoid_backward'
 case="unknown runner, before anything runs"
 run --rnns aten warp; fails; says "warp"; says "jit_premul_bias"; [[ $errors != *Benchmarking* ]] || complain "it ran"
 case="sizes of nothing"
-run --hiddenSize 0; fails; says "--hidden-size: '0' does not do; expected a whole number from 1 to 1000000"
-run --seq-length -3; fails; says "--seq-length: '-3' does not do; expected a whole number from 1 to 1000000"
+run --hiddenSize 0; fails; says "--hidden-size: invalid value '0'; expected a whole number from 1 to 1000000"
+run --seq-length -3; fails; says "--seq-length: invalid value '-3'; expected a whole number from 1 to 1000000"
 case="more layers than a runner has"
 run --group rnns --rnns aten jit --numLayers 2; fails; says "--numLayers: jit has 1 layer and no more; expected 1, found 2"
 run --group rnns --rnns jit_multilayer --num_layers 2 --nloops 2; succeeds; prints "jit_multilayer over aten"
@@ -112,7 +112,7 @@ run --group rnns --rnns cudnn; fails; says "cudnn runs on a GPU only; aten is th
 run --group rnns --rnns py_graph; fails; says "captured in CUDA graphs"
 run --group rnns --device cuda:0; fails
 case="another word after --print-json"
-run --print-json xml; fails; says "--print-json: 'xml' does not do; expected oss or pep"
+run --print-json xml; fails; says "--print-json: invalid value 'xml'; expected oss or pep"
 case="a baseline that nothing is compared with"
 run --group rnns --rnns py --baseline-runner resnet18; fails; says "none of the runners that were asked for is compared with"
 case="what would have no effect, or nowhere to go"
@@ -122,7 +122,7 @@ touch "$work/file"
 run --group rnns --rnns py --log-operator-inputs "$work/file"; fails; says "--log-operator-inputs: cannot write to the folder"
 run --group rnns --rnns aten --no-slower-than 1.1; fails
 says "--no-slower-than has nothing to judge: there are baselines alone (aten); expected a runner"
-run --group rnns --rnns py --no-slower-than inf; fails; says "--no-slower-than: 'inf' does not do"
+run --group rnns --rnns py --no-slower-than inf; fails; says "--no-slower-than: invalid value 'inf'"
 for options in "--group rnns --cnns resnet18" "--group cnns --rnns py" "--group rnns --rnns py --packages $work" \
   "--group rnns --rnns py --print-json --sep x" "--group rnns --rnns py --cuda-pointwise-loop-level 1" \
   "--group rnns --rnns py --image-side 64" "--group rnns --rnns py --clock graph" "--group rnns --rnns py --figures 0.1" \

@@ -58,7 +58,7 @@ TEST_CASE("more is never worse") {
 TEST_CASE("wealth neither overflows nor gets stuck at nothing") {
   stats::Wealth wealth;
   for (int i = 0; i < 100'000; ++i) wealth.bet(2);
-  // Nobody gains more than ln 2 an observation; the boldest player almost does.
+  // No player gains more than ln 2 an observation; the boldest one almost does.
   CHECK(wealth.log_now() < 100'000 * std::log(2.0));
   CHECK(wealth.log_now() > 100'000 * std::log(2.0) - 10);
   CHECK(wealth.p_value() == 0);

@@ -47,7 +47,7 @@ inline void remove_tree(const std::filesystem::path& path) {
 /// Whose folders are safe for this process.
 struct FolderTrust {
   uid_t user = ::geteuid();
-  /// The one who may write anywhere.
+  /// The user that may write anywhere.
   uid_t root = 0;
   /// False in a user namespace without root, as a sandbox may have: there root's folders seem to be the overflow user's.
   bool root_is_mapped = true;

@@ -24,7 +24,7 @@ enum class OperandPolicy {
 enum class StopPolicy {
   /// As soon as every expectation is decided: least time to a verdict.
   decided,
-  /// When the budget is spent, whatever is decided earlier: for whoever wants the figures as well.
+  /// When the budget is spent, whatever is decided earlier: where the figures are wanted as well.
   budget,
 };
 
@@ -36,7 +36,7 @@ enum class ClockChoice {
   hot,       ///< GPU: between events in the stream, calls following each other
   graph,     ///< GPU: between events inside a CUDA graph of the calls, without the host
   host,      ///< GPU: what a call costs the host until it returns
-  profiler,  ///< GPU: the time that kernels and copies ran, by CUPTI; dear
+  profiler,  ///< GPU: the time that kernels and copies ran, by CUPTI; costly
   wall,      ///< the host's clock, until the device is done
 };
 
@@ -79,7 +79,7 @@ struct Options {
   /// Family-wise confidence of all speed-up intervals of a comparison together.
   double confidence = 0.95;
 
-  /// How often the gates of a comparison may err on the dear side, all together: pass a claim that is false, or fail a
+  /// Probability of a false alarm or a false proof of all gates of a comparison together: pass a claim that is false, or fail a
   /// guard that holds. One false alarm in a thousand comparisons is what people put up with; making it a hundred times
   /// rarer costs a guilty candidate 1.7 times the rounds, and an innocent one nothing.
   double alpha = 1e-3;

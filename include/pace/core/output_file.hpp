@@ -100,7 +100,7 @@ class OutputFile {
 
   /// What the file begins with. It is written now if the file is empty, otherwise with the first change or by close(): a
   /// run that fails before it has a result leaves what an earlier one wrote. `rewritten`: replace_tail() will be called,
-  /// for which a pipe does not do. Throws Error.
+  /// which cannot be a pipe. Throws Error.
   void begin_with(std::string_view head, bool rewritten = false) {
     if (holds_old_) head_ = head;
     else if (rewritten) write_over("", head);

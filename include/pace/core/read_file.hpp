@@ -57,8 +57,8 @@ namespace detail {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   constexpr double most_seconds = 1e6;
   if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds <= most_seconds))
-    throw InputError({}, std::string(pipe_timeout_variable) + ": '" + given +
-                             "' does not do; expected a number of seconds from 0 to 1000000");
+    throw InputError({}, std::string(pipe_timeout_variable) + ": invalid value '" + given +
+                             "'; expected a number of seconds from 0 to 1000000");
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
 }
 

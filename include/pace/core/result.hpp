@@ -69,7 +69,7 @@ struct GateContext {
   std::size_t rounds_per_cycle = 1;
   /// Iterations of each sample; 0: not known.
   std::int64_t iterations = 0;
-  /// From the start of one cycle to the start of the next, everybody's samples included; 0: not known.
+  /// From the start of one cycle to the start of the next, the samples of all implementations included; 0: not known.
   Nanoseconds cycle{};
   /// Error rates of one gate on this row (see Options): the comparison's, shared among its candidates.
   double alpha = 1e-3, beta = 1e-2;
@@ -225,7 +225,7 @@ struct Result {
   std::string lost_device;
   /// An earlier process of this run found it; it was not measured again.
   bool recalled = false;
-  /// Things that whoever reads the numbers should know, in full sentences.
+  /// What belongs to the numbers, in full sentences.
   std::vector<std::string> notes;
   /// The same comparison by parts of each iteration, if these were timed apart; the result itself is of their sum.
   std::vector<Result> phases;

@@ -48,7 +48,7 @@ class RunContext {
     /// Hands out the next fate in the next comparison of that name; false if there is none.
     virtual bool next_fate(const std::string& name, Fate& fate) = 0;
   };
-  /// Whoever is asked before anything is measured; null: everything is measured.
+  /// Is asked before anything is measured; null: everything is measured.
   Recollection* recollection = nullptr;
   /// As Recollection::recall. Throws InputError if what is recalled was measured with other `inputs`.
   [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {

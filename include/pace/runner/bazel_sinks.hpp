@@ -13,7 +13,7 @@
 
 namespace pace::runner {
 
-/// TEST_WARNINGS_OUTPUT_FILE: a line for whatever nobody should overlook although nothing failed.
+/// TEST_WARNINGS_OUTPUT_FILE: a line for each thing that matters although nothing failed.
 class WarningsSink final : public report::Sink {
  public:
   explicit WarningsSink(std::string path) : file_(std::move(path)) {}

@@ -158,7 +158,7 @@ class Continuation : public RunContext::Recollection {
     if (trouble_.empty()) trouble_ = append_all(descriptor_, line);
   }
 
-  /// Catch2 catches signals during a test, and tells of them as if the run ended there. This one does not.
+  /// Catch2 catches signals during a test, and reports them as if the run ended there. This run does not.
   static void leave_signals_to_supervisor() {
     for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS}) ::signal(number, SIG_DFL);
     take_back_when_ended();

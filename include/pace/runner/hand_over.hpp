@@ -18,7 +18,7 @@
 
 namespace pace::runner {
 
-/// Where files go that nobody shall find: Bazel's folder for them, or TMPDIR, or /tmp.
+/// Where files go that are for this run alone: Bazel's folder for them, or TMPDIR, or /tmp.
 [[nodiscard]] inline std::string temporary_folder() {
   for (const char* variable : {"TEST_TMPDIR", "TMPDIR"})
     if (const std::string folder = environment_variable(variable); !folder.empty()) return folder;

@@ -293,7 +293,7 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   const auto& assertions = TotalsListener::totals.assertions;
   account.add_tests(TotalsListener::totals.testCases.total(), assertions.total() - assertions.skipped);
   __atomic_store_n(&activity()->finished, true, __ATOMIC_RELAXED);
-  // With more shards than tests some shard is empty, which is nobody's mistake. (A filter that matches in no shard has
+  // With more shards than tests some shard is empty, which is no mistake. (A filter that matches in no shard has
   // a code of its own.)
   return code == catch2_no_tests_ran && session.config().shardCount() > 1 ? 0 : code;
 }

@@ -85,7 +85,7 @@ namespace detail {
 using ParserResult = Catch::Clara::ParserResult;
 
 [[nodiscard]] inline ParserResult bad_value(const char* option, const std::string& text, const char* expected) {
-  return ParserResult::runtimeError(std::string(option) + ": '" + text + "' does not do; expected " + expected);
+  return ParserResult::runtimeError(std::string(option) + ": invalid value '" + text + "'; expected " + expected);
 }
 
 /// A clock counts nanoseconds; the most is eleven days.
@@ -288,7 +288,7 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
 inline void seed_from_bazel(Options& options) {
   const std::string text = environment_variable("TEST_RANDOM_SEED");
   if (!text.empty() && !read_number(text, options.seed))
-    throw InputError({}, "TEST_RANDOM_SEED: '" + text + "' does not do; expected a whole number from 0 to 2^64-1");
+    throw InputError({}, "TEST_RANDOM_SEED: invalid value '" + text + "'; expected a whole number from 0 to 2^64-1");
 }
 
 }  // namespace pace::runner

@@ -9,7 +9,7 @@
 
 namespace pace::runner {
 
-/// Tells glibc's allocator to keep what is freed, up to 1 GiB, and to map only blocks above 256 MiB apart. Otherwise it
+/// Has glibc's allocator keep what is freed, up to 1 GiB, and to map only blocks above 256 MiB apart. Otherwise it
 /// gives memory back to the kernel in some runs and not in others, and every output is then made of fresh pages: one and
 /// the same layer norm took 67 us or up to 331 us, with a spread of 86 % instead of 2 %. What MALLOC_..._ variables or
 /// GLIBC_TUNABLES say goes first. Other allocators are left alone.

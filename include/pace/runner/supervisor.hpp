@@ -63,7 +63,7 @@ inline constexpr int signal_exit = 128;
   return false;
 }
 
-/// The signal that somebody sent to end the run; 0: nobody has.
+/// The signal that came to end the run; 0: none has.
 inline volatile sig_atomic_t end_wanted = 0;
 inline volatile sig_atomic_t watched_process = 0;
 
@@ -76,7 +76,7 @@ inline void end_run(int number) {
 
 }  // namespace detail
 
-/// Whether this process is watched already; then what it does is told to whoever watches it.
+/// Whether this process is watched already; then what it does is reported to the process that watches it.
 [[nodiscard]] inline bool is_supervised() {
   if (!names_this_process(supervised_variable)) return false;
   if (Activity* shared = detail::map_activity(std::atoi(environment_variable(activity_variable).c_str())))
@@ -238,7 +238,7 @@ class Supervisor {
     } else {
       const int number = WTERMSIG(status);
       fate.message = "the process was killed by " + detail::name_of_signal(number);
-      // Nobody else sends this one unasked.
+      // No other process sends this one unasked.
       if (number == SIGKILL) {
         fate.outcome = Outcome::out_of_memory;
         fate.message += ", as the system does when memory runs out";

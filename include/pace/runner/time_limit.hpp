@@ -1,4 +1,4 @@
-// When a measuring program must be done, so that nobody has to kill it.
+// When a measuring program must be done, so that it need not be killed.
 #pragma once
 
 #include <time.h>
@@ -55,7 +55,7 @@ inline constexpr double share_of_timeout = 0.8;
     char* end = nullptr;
     const double seconds = std::strtod(text.c_str(), &end);
     if (*end != '\0' || !(seconds > 0) || !std::isfinite(seconds))
-      throw InputError({}, "TEST_TIMEOUT: '" + text + "' does not do; expected a number of seconds above 0");
+      throw InputError({}, "TEST_TIMEOUT: invalid value '" + text + "'; expected a number of seconds above 0");
     const Nanoseconds timeout = std::chrono::duration<double>(seconds);
     deadline = {now - age + share_of_timeout * timeout,
                 "measuring ends after " + format_percent(share_of_timeout) + " of the " + format_time(timeout) +

@@ -57,7 +57,7 @@ TEST_CASE("phases have all figures, and a step as CUDA graphs computes the same"
   CHECK(result["graphed"].checked);
   CHECK(result["wrong"].outcome == pace::Outcome::wrong);
   CHECK(result["wrong graphed"].outcome == pace::Outcome::wrong);
-  // Whoever trains launches every step.
+  // Training launches every step.
   CHECK(result.clock == "hot");
   for (const char* phase : {"forward", "backward"}) {
     INFO(phase);
