@@ -46,6 +46,7 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
 #include "tests/cheats/rejected.hpp"
