@@ -12,7 +12,7 @@ using pace::check::Closeness;
 namespace {
 
 // Not `allclose`: with Torch's own in scope that would be ambiguous.
-constexpr auto* close_to = &pace::check::allclose<>;
+constexpr auto* close_to = &pace::check::allclose;
 
 }  // namespace
 

@@ -41,7 +41,7 @@ at::Tensor twice(const at::Tensor& x) { return at::add(x, x); }
 
 TEST_CASE("a result names what it was measured with, by which results of other inputs are told apart") {
   struct GpuClock : FakeClock {
-    [[nodiscard]] std::string device_name() const { return "NVIDIA H200"; }
+    [[nodiscard]] std::string device_name() const override { return "NVIDIA H200"; }
   } gpu;
   FakeClock clock;
   const auto first = [](const at::Tensor& x, const auto&...) { return at::add(x, x); };

@@ -10,6 +10,7 @@
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/gate/evidence.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {

@@ -8,6 +8,9 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/gate/evidence.hpp"
+#include "pace/gate/forecast.hpp"
+#include "pace/gate/judge.hpp"
 #include "pace/gate/expectation.hpp"
 #include "tests/gate/rows.hpp"
 

@@ -131,7 +131,7 @@ PACE_INLINE Result run_plan(ComparisonPlan& plan, timing::Clock& clock) {
   bool held = true;
   result.inputs = inputs;
   timing::ModeClock* const modes = clock.modes();
-  if (modes != nullptr) result.device = modes->device_name();
+  result.device = clock.device_name();
   for (auto& phase : result.phases) {
     phase.inputs = result.inputs;
     phase.device = result.device;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/gpu/activity.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 #include "pace/core/units.hpp"
 

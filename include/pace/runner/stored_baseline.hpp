@@ -63,9 +63,9 @@ class BaselineGate {
     if (!any_) return "nothing was measured that could be compared with the stored baseline";
     return "";
   }
-  /// Which of its gates closed; empty: none did.
+  /// Which of its gates closed; empty: none did, or the baseline could not be used.
   [[nodiscard]] std::string closed_gates() const {
-    if (closed_ == 0) return "";
+    if (closed_ == 0 || !complaint().empty()) return "";
     return std::to_string(closed_) + (closed_ == 1 ? " implementation does" : " implementations do") +
            " not meet what is expected against the stored baseline";
   }

@@ -41,6 +41,8 @@ class Clock {
   /// The smallest difference that time() can tell from zero.
   [[nodiscard]] virtual Nanoseconds resolution() = 0;
   [[nodiscard]] virtual std::string name() const = 0;
+  /// The device that calls run on, such as `NVIDIA H200`; empty: the CPU, or unknown.
+  [[nodiscard]] virtual std::string device_name() const { return {}; }
 
   /// Around a part of what a host does. By default by now().
   virtual void begin_lap() { lap_ = now(); }
@@ -81,8 +83,6 @@ class ModeClock : public Clock {
   /// Frees what was kept for calls that will not come back.
   virtual void forget() = 0;
 
-  /// `NVIDIA H200`; empty: unknown.
-  [[nodiscard]] virtual std::string device_name() const { return {}; }
   /// In bytes; none: unknown.
   [[nodiscard]] virtual std::optional<std::int64_t> available_memory() const { return std::nullopt; }
   /// The memory of one call, which returns what lives on after it.
