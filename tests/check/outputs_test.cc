@@ -19,7 +19,7 @@ using Method = pace::check::CheckOptions::Method;
 namespace {
 
 /// pace's, of which a failing check prints the message.
-Match outputs_match(const c10::IValue& expected, const c10::IValue& actual, const CheckOptions& options = {}) {
+Match matched(const c10::IValue& expected, const c10::IValue& actual, const CheckOptions& options = {}) {
   Match match = pace::check::outputs_match(expected, actual, options);
   UNSCOPED_INFO(match.message);
   return match;
@@ -41,7 +41,7 @@ CheckOptions within(double rtol, double atol) {
 }  // namespace
 
 TEST_CASE("equal outputs are correct, and what was compared is counted") {
-  const Match match = outputs_match(floats({1, 2, 3}), floats({1, 2, 3}));
+  const Match match = matched(floats({1, 2, 3}), floats({1, 2, 3}));
   CHECK(match.correct);
   CHECK(match.message == "");
   CHECK(match.compared == 1);
@@ -57,7 +57,7 @@ TEST_CASE("the message says how many, where, what, how far and how far allowed")
   actual[1][0] = 2.5;
   actual[2][3] = 1.25;
   actual[0][1] = 1.0;
-  const Match match = outputs_match(expected, actual, within(0.125, 0));
+  const Match match = matched(expected, actual, within(0.125, 0));
   CHECK_FALSE(match.correct);
   CHECK(match.message ==
         "output: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.188)");
@@ -67,7 +67,7 @@ TEST_CASE("the message says how many, where, what, how far and how far allowed")
 }
 
 TEST_CASE("errors are reported of correct outputs, too") {
-  const Match match = outputs_match(floats({1, 2}), floats({1, 2.25}), within(1, 0));
+  const Match match = matched(floats({1, 2}), floats({1, 2.25}), within(1, 0));
   CHECK(match.correct);
   CHECK(match.max_abs_error == 0.25);
   CHECK(match.max_rel_error == 0.125);
@@ -75,40 +75,40 @@ TEST_CASE("errors are reported of correct outputs, too") {
 
 TEST_CASE("default tolerances by dtype") {
   // rtol 1.3e-6 + 2^-13 of the typical 1 for float32: 1.234e-4 in all.
-  CHECK(outputs_match(floats({1}), floats({1.00012})).correct);
-  CHECK_FALSE(outputs_match(floats({1}), floats({1.00013})).correct);
-  CHECK(outputs_match(doubles({1}), doubles({1 + 1.9e-7})).correct);
-  CHECK_FALSE(outputs_match(doubles({1}), doubles({1 + 2.1e-7})).correct);
+  CHECK(matched(floats({1}), floats({1.00012})).correct);
+  CHECK_FALSE(matched(floats({1}), floats({1.00013})).correct);
+  CHECK(matched(doubles({1}), doubles({1 + 1.9e-7})).correct);
+  CHECK_FALSE(matched(doubles({1}), doubles({1 + 2.1e-7})).correct);
   const auto half = [](double x) { return floats({x}).to(at::kHalf); };
-  CHECK(outputs_match(half(1), half(1 + 17 * 0x1p-10)).correct);  // 1e-3 + 16 steps of 2^-10 = 17.02 steps
-  CHECK_FALSE(outputs_match(half(1), half(1 + 18 * 0x1p-10)).correct);
-  CHECK_FALSE(outputs_match(longs({1'000'000'000}), longs({1'000'000'001})).correct);
-  CHECK_FALSE(outputs_match(bools({1}), bools({0})).correct);
-  CHECK(outputs_match(bools({0}), bools({1})).message ==
+  CHECK(matched(half(1), half(1 + 17 * 0x1p-10)).correct);  // 1e-3 + 16 steps of 2^-10 = 17.02 steps
+  CHECK_FALSE(matched(half(1), half(1 + 18 * 0x1p-10)).correct);
+  CHECK_FALSE(matched(longs({1'000'000'000}), longs({1'000'000'001})).correct);
+  CHECK_FALSE(matched(bools({1}), bools({0})).correct);
+  CHECK(matched(bools({0}), bools({1})).message ==
         "output: 1 of 1 elements (100 %) differ; worst at [0]: expected false, got true (off by 1, allowed 0)");
 }
 
 TEST_CASE("tolerances of one's own are used as they are") {
-  CHECK_FALSE(outputs_match(floats({1}), floats({1.0000001}), within(0, 0)).correct);
-  CHECK(outputs_match(longs({10}), longs({11}), within(0, 1)).correct);
+  CHECK_FALSE(matched(floats({1}), floats({1.0000001}), within(0, 0)).correct);
+  CHECK(matched(longs({10}), longs({11}), within(0, 1)).correct);
   CheckOptions rtol_only;
   rtol_only.rtol = 0.5;
-  CHECK(outputs_match(floats({1}), floats({1.5}), rtol_only).correct);
-  CHECK_FALSE(outputs_match(floats({1}), floats({1.6}), rtol_only).correct);
+  CHECK(matched(floats({1}), floats({1.5}), rtol_only).correct);
+  CHECK_FALSE(matched(floats({1}), floats({1.6}), rtol_only).correct);
 }
 
 TEST_CASE("NaN agrees with NaN in its place, with nothing else") {
-  CHECK(outputs_match(floats({not_a_number, 1}), floats({not_a_number, 1})).correct);
+  CHECK(matched(floats({not_a_number, 1}), floats({not_a_number, 1})).correct);
   CheckOptions strict;
   strict.equal_nan = false;
-  CHECK_FALSE(outputs_match(floats({not_a_number, 1}), floats({not_a_number, 1}), strict).correct);
-  const Match match = outputs_match(floats({0, 1, not_a_number}), floats({not_a_number, not_a_number, not_a_number}));
+  CHECK_FALSE(matched(floats({not_a_number, 1}), floats({not_a_number, 1}), strict).correct);
+  const Match match = matched(floats({0, 1, not_a_number}), floats({not_a_number, not_a_number, not_a_number}));
   CHECK(match.message ==
         "output: 2 of 3 elements (66.7 %) differ; worst at [0]: expected 0.0, got nan; NaN: 1 expected, 3 got");
   CHECK(match.max_abs_error == inf);
   // No wildcard: an output of nothing but NaN.
-  CHECK_FALSE(outputs_match(floats({1, 2}), floats({not_a_number, not_a_number}), within(1e30, 1e30)).correct);
-  CHECK(outputs_match(floats({1}), floats({inf})).message ==
+  CHECK_FALSE(matched(floats({1, 2}), floats({not_a_number, not_a_number}), within(1e30, 1e30)).correct);
+  CHECK(matched(floats({1}), floats({inf})).message ==
         "output: 1 of 1 elements (100 %) differ; worst at [0]: expected 1.0, got inf");
 }
 
@@ -116,36 +116,36 @@ TEST_CASE("poison is named: all of it, some of it, and where the baseline is unw
   const auto expected = at::arange(10, at::kFloat);
   auto actual = expected.clone();
   pace::check::poison_(actual);
-  const Match all = outputs_match(expected, actual);
+  const Match all = matched(expected, actual);
   CHECK(all.unwritten);
   CHECK(all.message ==
         "output: looks unwritten (poison pattern): all 10 elements hold what was put there before the call");
   // The same poison on both sides is no agreement, although NaN agrees with NaN.
-  CHECK_FALSE(outputs_match(actual, actual.clone()).correct);
+  CHECK_FALSE(matched(actual, actual.clone()).correct);
 
   auto tail = expected.clone();
   auto unwritten = tail.narrow(0, 7, 3);
   pace::check::poison_(unwritten);
-  const Match some = outputs_match(expected, tail);
+  const Match some = matched(expected, tail);
   CHECK(some.unwritten);
   CHECK(some.message ==
         "output: 3 of 10 elements (30 %) differ; worst at [7]: expected 7.0, got nan; NaN: 0 expected, 3 got; "
         "3 of 10 elements (30 %) look unwritten (poison pattern)");
-  const Match both = outputs_match(tail, tail.clone());
+  const Match both = matched(tail, tail.clone());
   CHECK(both.message == "output: 3 of 10 elements (30 %) look unwritten (poison pattern)");
 
   // Integers are told by their bits; bools, whose poison reads as true, even where true is right.
   auto integers = longs({1, 2});
   pace::check::poison_(integers);
-  CHECK(outputs_match(longs({1, 2}), integers).unwritten);
-  CHECK(outputs_match(integers, integers.clone()).unwritten);
+  CHECK(matched(longs({1, 2}), integers).unwritten);
+  CHECK(matched(integers, integers.clone()).unwritten);
   auto flags = bools({1, 1, 1});
   auto last = flags.narrow(0, 2, 1);
   pace::check::poison_(last);
-  CHECK(outputs_match(bools({1, 1, 1}), flags).message ==
+  CHECK(matched(bools({1, 1, 1}), flags).message ==
         "output: 1 of 3 elements (33.3 %) look unwritten (poison pattern)");
-  CHECK_FALSE(outputs_match(expected, tail, by(Method::bitwise)).correct);
-  CHECK(outputs_match(expected, actual, by(Method::cosine)).unwritten);
+  CHECK_FALSE(matched(expected, tail, by(Method::bitwise)).correct);
+  CHECK(matched(expected, actual, by(Method::cosine)).unwritten);
 }
 
 TEST_CASE("cosine: direction within the threshold, and the length as well") {
@@ -153,73 +153,73 @@ TEST_CASE("cosine: direction within the threshold, and the length as well") {
     return floats({length * cosine, length * std::sqrt(1 - cosine * cosine)});
   };
   const CheckOptions options = by(Method::cosine);
-  CHECK(outputs_match(floats({1, 0}), vector(0.991, 1), options).correct);
-  const Match turned = outputs_match(floats({1, 0}), vector(0.5, 1), options);
+  CHECK(matched(floats({1, 0}), vector(0.991, 1), options).correct);
+  const Match turned = matched(floats({1, 0}), vector(0.5, 1), options);
   CHECK_FALSE(turned.correct);
   CHECK_THAT(turned.message,
              StartsWith("output: cosine similarity 0.5, expected at least 0.99; 2 of 2 elements (100 %) differ"));
-  CHECK_FALSE(outputs_match(floats({1, 0}), vector(0.989, 1), options).correct);
+  CHECK_FALSE(matched(floats({1, 0}), vector(0.989, 1), options).correct);
   // sqrt(2 * 0.01) = 0.1414: up to 1.1414 times, and down to 1 / 1.1414 = 0.8761 times.
-  CHECK(outputs_match(floats({1, 0}), vector(1, 1.14), options).correct);
-  CHECK(outputs_match(floats({1, 0}), vector(1, 0.877), options).correct);
-  CHECK_FALSE(outputs_match(floats({1, 0}), vector(1, 0.875), options).correct);
-  CHECK_THAT(outputs_match(floats({1, 0}), floats({2, 0}), options).message,
+  CHECK(matched(floats({1, 0}), vector(1, 1.14), options).correct);
+  CHECK(matched(floats({1, 0}), vector(1, 0.877), options).correct);
+  CHECK_FALSE(matched(floats({1, 0}), vector(1, 0.875), options).correct);
+  CHECK_THAT(matched(floats({1, 0}), floats({2, 0}), options).message,
              StartsWith("output: norm is 2 times the expected, allowed 0.876 to 1.14 times; "));
   // Zeros and NaN.
-  CHECK(outputs_match(floats({0, 0}), floats({0, 0}), options).correct);
-  CHECK_FALSE(outputs_match(floats({0, 0}), floats({1, 0}), options).correct);
-  CHECK_FALSE(outputs_match(floats({1, 0}), floats({0, 0}), options).correct);
-  CHECK(outputs_match(floats({not_a_number, 1}), floats({not_a_number, 1}), options).correct);
-  CHECK_FALSE(outputs_match(floats({not_a_number, 1}), floats({not_a_number, 2}), options).correct);
-  CHECK_FALSE(outputs_match(floats({1, 1}), floats({not_a_number, 1}), options).correct);
+  CHECK(matched(floats({0, 0}), floats({0, 0}), options).correct);
+  CHECK_FALSE(matched(floats({0, 0}), floats({1, 0}), options).correct);
+  CHECK_FALSE(matched(floats({1, 0}), floats({0, 0}), options).correct);
+  CHECK(matched(floats({not_a_number, 1}), floats({not_a_number, 1}), options).correct);
+  CHECK_FALSE(matched(floats({not_a_number, 1}), floats({not_a_number, 2}), options).correct);
+  CHECK_FALSE(matched(floats({1, 1}), floats({not_a_number, 1}), options).correct);
   CheckOptions loose = options;
   loose.cosine_threshold = 0.4;
-  CHECK(outputs_match(floats({1, 0}), vector(0.5, 1), loose).correct);
+  CHECK(matched(floats({1, 0}), vector(0.5, 1), loose).correct);
 }
 
 TEST_CASE("bitwise: signed zeros, NaN payloads, and nothing else") {
   const CheckOptions options = by(Method::bitwise);
-  CHECK(outputs_match(floats({1, not_a_number, inf}), floats({1, not_a_number, inf}), options).correct);
-  const Match zero = outputs_match(floats({1, 0.0, 0.0}), floats({1, 0.0, -0.0}), options);
+  CHECK(matched(floats({1, not_a_number, inf}), floats({1, not_a_number, inf}), options).correct);
+  const Match zero = matched(floats({1, 0.0, 0.0}), floats({1, 0.0, -0.0}), options);
   CHECK(zero.message == "output: 1 of 3 elements (33.3 %) differ in their bits; first at [2]: expected 0.0, got -0.0");
   CHECK(zero.mismatches == 1);
   const auto payload = at::full({1}, 0x7fc00001, at::kInt).view(at::kFloat);
-  CHECK_FALSE(outputs_match(floats({not_a_number}), payload, options).correct);
+  CHECK_FALSE(matched(floats({not_a_number}), payload, options).correct);
   const auto wide = at::arange(50'000, at::kDouble).view({2, 25'000});
-  CHECK(outputs_match(wide.t(), wide.t().contiguous(), options).correct);
+  CHECK(matched(wide.t(), wide.t().contiguous(), options).correct);
   auto other = wide.t().clone();
   other[24'999][1] += 1;
-  CHECK(outputs_match(wide.t(), other, options).message ==
+  CHECK(matched(wide.t(), other, options).message ==
         "output: 1 of 50000 elements (0.002 %) differ in their bits; first at [24999, 1]: expected 49999.0, got 50000.0");
-  CHECK_FALSE(outputs_match(1.0, std::nextafter(1.0, 2.0), options).correct);
+  CHECK_FALSE(matched(1.0, std::nextafter(1.0, 2.0), options).correct);
 }
 
 TEST_CASE("none compares nothing, and says so") {
-  const Match match = outputs_match(floats({1}), "anything", by(Method::none));
+  const Match match = matched(floats({1}), "anything", by(Method::none));
   CHECK(match.correct);
   CHECK(match.compared == 0);
 }
 
 TEST_CASE("numbers, strings and flags") {
-  CHECK(outputs_match(1.0, 1.0001).correct);  // as float32
-  CHECK(outputs_match(1.0, 2.0).message == "output: expected 1.0, got 2.0");
-  CHECK(outputs_match(1.0, 2.0).max_abs_error == 1);
-  CHECK(outputs_match(not_a_number, not_a_number).correct);
-  CHECK_FALSE(outputs_match(not_a_number, 1.0).correct);
-  CHECK(outputs_match(3, 4).message == "output: expected 3, got 4");
-  CHECK(outputs_match("a", "b").message == "output: expected \"a\", got \"b\"");
-  CHECK(outputs_match(true, false).message == "output: expected true, got false");
-  CHECK(outputs_match(c10::complex<double>(1, 2), c10::complex<double>(1, 3)).message ==
+  CHECK(matched(1.0, 1.0001).correct);  // as float32
+  CHECK(matched(1.0, 2.0).message == "output: expected 1.0, got 2.0");
+  CHECK(matched(1.0, 2.0).max_abs_error == 1);
+  CHECK(matched(not_a_number, not_a_number).correct);
+  CHECK_FALSE(matched(not_a_number, 1.0).correct);
+  CHECK(matched(3, 4).message == "output: expected 3, got 4");
+  CHECK(matched("a", "b").message == "output: expected \"a\", got \"b\"");
+  CHECK(matched(true, false).message == "output: expected true, got false");
+  CHECK(matched(c10::complex<double>(1, 2), c10::complex<double>(1, 3)).message ==
         "output: expected 1.0+2.0i, got 1.0+3.0i");
-  CHECK(outputs_match(c10::IValue(), c10::IValue()).compared == 0);  // proves nothing
-  CHECK(outputs_match("a", "a").compared == 1);
+  CHECK(matched(c10::IValue(), c10::IValue()).compared == 0);  // proves nothing
+  CHECK(matched("a", "a").compared == 1);
 }
 
 TEST_CASE("options that make no sense are named") {
   using Catch::Matchers::Message;
-    CHECK_THROWS_MATCHES(outputs_match(1, 1, within(-1, 0)), pace::Error, Message("check options: rtol must be at least 0"));
-  CHECK_THROWS_AS(outputs_match(1, 1, within(0, not_a_number)), pace::Error);
+    CHECK_THROWS_MATCHES(matched(1, 1, within(-1, 0)), pace::Error, Message("check options: rtol must be at least 0"));
+  CHECK_THROWS_AS(matched(1, 1, within(0, not_a_number)), pace::Error);
   CheckOptions options;
   options.cosine_threshold = 2;
-  CHECK_THROWS_AS(outputs_match(1, 1, options), pace::Error);
+  CHECK_THROWS_AS(matched(1, 1, options), pace::Error);
 }
