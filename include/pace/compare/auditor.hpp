@@ -11,7 +11,6 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/timing/clock.hpp"
-#include "pace/timing/clock.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"

@@ -10,7 +10,6 @@
 
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
-#include "pace/timing/clock.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/controls.hpp"
 #include "pace/compare/machine_watch.hpp"
