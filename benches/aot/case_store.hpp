@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/folders.hpp"
 #include "benches/aot/package_case.hpp"
 #include "benches/aot/package_compiler.hpp"
 #include "benches/aot/package_options.hpp"
 #include "benches/aot/package_record.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/folders.hpp"
 
 namespace pace::benches::aot {
 
@@ -83,8 +83,9 @@ class CaseStore {
  private:
   /// Packages are code that this process loads, so no other user may put them there. Throws `Refused`.
   void make_cache() const {
-    pace::detail::make_safe_folder(options_.cache, "change that (chown, chmod go-w), or name another folder for compiled "
-                                             "packages by PACE_PACKAGE_CACHE");
+    pace::detail::make_safe_folder(options_.cache,
+                                   "change that (chown, chmod go-w), or name another folder for compiled "
+                                   "packages by PACE_PACKAGE_CACHE");
   }
   [[nodiscard]] bool cache_is_safe() const {
     std::error_code unreadable;

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/definition.hpp"
 #include "benches/aot/definition_store.hpp"
 #include "benches/aot/traced.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::aot {
 
@@ -52,7 +52,8 @@ inline void prepare_all(DefinitionStore& store, std::span<const Definition> defi
 /// threads as this one now (`at::get_num_threads`; of no matter for a GPU). Throws `Refused` when there is no Python to
 /// compile with.
 inline void compile_definitions(std::span<const Definition> definitions, std::span<const PackageKind> kinds,
-                                const std::filesystem::path& directory, const DefinitionStore& store = DefinitionStore()) {
+                                const std::filesystem::path& directory,
+                                const DefinitionStore& store = DefinitionStore()) {
   DefinitionSet set;
   for (const Definition& definition : definitions) set.add(definition, kinds);
   const auto requests = set.requests();

@@ -12,8 +12,8 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/training_package.hpp"
+#include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
 #include "pace/training/step.hpp"
 
@@ -49,7 +49,8 @@ class CompiledStep {
   [[nodiscard]] c10::IValue backward_setup(const c10::IValue& output) const {
     std::vector<at::Tensor> gradients;
     for (const std::size_t position : differentiated_)
-      gradients.push_back(gradient_of_((output.isTuple() ? output.toTupleRef().elements()[position] : output).toTensor()));
+      gradients.push_back(
+          gradient_of_((output.isTuple() ? output.toTupleRef().elements()[position] : output).toTensor()));
     return package_->arrange(std::move(gradients));
   }
 

@@ -20,7 +20,8 @@ struct Definition {
   std::vector<at::Tensor> inputs;
   /// Must compute with these operands or with tensors made on the way. Others become constants; one that requires a
   /// gradient is refused. (Operands may also be reached without the arguments: a module's own parameters, listed above.)
-  std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& inputs)>
+  std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& parameters,
+                                        const std::vector<at::Tensor>& inputs)>
       forward;
   /// The outputs that gradients come for.
   std::vector<std::size_t> differentiated = {0};

@@ -15,12 +15,12 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/aot/case_store.hpp"
-#include "pace/core/folders.hpp"
 #include "benches/aot/package_case.hpp"
 #include "benches/aot/package_key.hpp"
 #include "benches/aot/package_options.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
+#include "pace/core/folders.hpp"
 
 namespace pace::benches::aot {
 
@@ -61,7 +61,8 @@ class DefinitionStore {
       : store_(std::move(options), detail::definition_script()) {}
 
   [[nodiscard]] std::string key(const Traced& traced, PackageKind kind) const {
-    return detail::package_key(describe_fully(traced, kind), store_.options().inductor, traced.parameters.front().device,
+    return detail::package_key(describe_fully(traced, kind), store_.options().inductor,
+                               traced.parameters.front().device,
                                detail::compile_script_text() + std::string(detail::training_script_body));
   }
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/package_key.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::aot {
 
@@ -61,7 +61,8 @@ namespace detail {
     const std::string name(pair.substr(0, sign));
     std::string value(sign == std::string_view::npos ? "" : pair.substr(sign + 1));
     if (name.empty() || value.empty())
-      throw InputError({}, "--inductor-config: expected OPTION=VALUE[,OPTION=VALUE...], found '" + std::string(pair) + "'");
+      throw InputError({},
+                       "--inductor-config: expected OPTION=VALUE[,OPTION=VALUE...], found '" + std::string(pair) + "'");
     if (name.starts_with("freezing"))
       throw InputError({}, "--inductor-config: '" + std::string(pair) + "' is refused: " + not_frozen);
     // What is no number and no word of JSON is a text.

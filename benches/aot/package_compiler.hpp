@@ -21,21 +21,21 @@
 #include <utility>
 
 #include <c10/util/hash.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/memory.hpp"
-#include "pace/core/units.hpp"
-#include "pace/core/folders.hpp"
 #include "benches/aot/package_case.hpp"
 #include "benches/aot/package_key.hpp"
 #include "benches/aot/package_options.hpp"
-#include "pace/core/process.hpp"
 #include "benches/aot/toolchain.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/folders.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/memory.hpp"
+#include "pace/core/parse_json.hpp"
+#include "pace/core/process.hpp"
+#include "pace/core/units.hpp"
 
 namespace pace::benches::aot {
 
@@ -88,7 +88,8 @@ class PackageCompiler {
     Workspace(const std::filesystem::path& cache, std::ostream* progress) {
       scratch_ = cache / "build";
       try {
-        pace::detail::make_safe_folder(scratch_, "headers and objects are compiled anew, in a folder for this run alone");
+        pace::detail::make_safe_folder(scratch_,
+                                       "headers and objects are compiled anew, in a folder for this run alone");
         kept_ = ::access(scratch_.c_str(), W_OK) == 0;
       } catch (const Refused& problem) {
         if (progress != nullptr) *progress << "pace: " << problem.what() << std::endl;
@@ -134,18 +135,16 @@ class PackageCompiler {
   static void add_case(nlohmann::json& cases, const PackageCase& one, const std::filesystem::path& run,
                        const std::filesystem::path& directory) {
     const auto failed = [&](const std::exception& error, bool transient) {
-      const nlohmann::json record = {{"status", "failed"},
-                                     {"reason", error.what()},
-                                     {"transient", transient},
-                                     {"time", static_cast<std::int64_t>(std::time(nullptr))},
-                                     {"name", one.name},
-                                     {"signature", one.signature}};
+      const nlohmann::json record = {{"status", "failed"},     {"reason", error.what()},
+                                     {"transient", transient}, {"time", static_cast<std::int64_t>(std::time(nullptr))},
+                                     {"name", one.name},       {"signature", one.signature}};
       pace::detail::write_file(directory / (one.key + ".json"), record.dump(1) + '\n');
     };
     try {
       const std::filesystem::path script = run / (one.key + ".pt");
       nlohmann::json described = one.write(script);
-      described.update({{"key", one.key}, {"name", one.name}, {"signature", one.signature}, {"script", script.string()}});
+      described.update(
+          {{"key", one.key}, {"name", one.name}, {"signature", one.signature}, {"script", script.string()}});
       cases.push_back(std::move(described));
     } catch (const Refused& error) {
       failed(error, false);

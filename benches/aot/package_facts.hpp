@@ -16,10 +16,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
 #include "benches/aot/facts_object.hpp"
 #include "benches/aot/tensor_metadata.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 
 namespace pace::benches::aot {
 
@@ -90,7 +90,8 @@ namespace detail {
   return text;
 }
 
-[[nodiscard]] inline PackageKernel::Configuration read_configuration(const std::string& where, const nlohmann::json& json) {
+[[nodiscard]] inline PackageKernel::Configuration read_configuration(const std::string& where,
+                                                                     const nlohmann::json& json) {
   const FactsObject object(where, json);
   PackageKernel::Configuration configuration;
   const auto settings = object.get<nlohmann::json>("config", "an object");

@@ -10,8 +10,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/tensor_metadata.hpp"
+#include "pace/core/error.hpp"
 
 #if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>)
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>

@@ -14,9 +14,9 @@
 
 #include <unistd.h>
 
+#include "benches/aot/package_key.hpp"
 #include "pace/core/build_info.hpp"
 #include "pace/core/error.hpp"
-#include "benches/aot/package_key.hpp"
 
 namespace pace::benches::aot {
 

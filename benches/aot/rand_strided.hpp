@@ -34,9 +34,12 @@ namespace pace::benches::aot {
   const auto options = at::TensorOptions().dtype(dtype).device(device);
   const bool eight_bits = c10::isFloat8Type(dtype);
   at::Tensor buffer;
-  if (eight_bits) buffer = at::randn({needed}, options.dtype(at::kHalf)).to(dtype);
-  else if (c10::isFloatingType(dtype)) buffer = at::randn({needed}, options);
-  else buffer = at::zeros({needed}, options);
+  if (eight_bits)
+    buffer = at::randn({needed}, options.dtype(at::kHalf)).to(dtype);
+  else if (c10::isFloatingType(dtype))
+    buffer = at::randn({needed}, options);
+  else
+    buffer = at::zeros({needed}, options);
   return buffer.as_strided(sizes, strides);
 }
 

@@ -56,7 +56,8 @@ namespace pace::benches::aot::detail {
   std::string text = file + '\n';
   try {
     constexpr std::chrono::seconds limit(30);
-    const auto status = pace::detail::run_process({file, "--version"}, [&](std::string_view line) { text.append(line) += '\n'; }, limit);
+    const auto status = pace::detail::run_process(
+        {file, "--version"}, [&](std::string_view line) { text.append(line) += '\n'; }, limit);
     if (!status.ok()) text += status.to_string() + '\n';
   } catch (const Error& error) {  // Inductor will say so, too
     text += std::string(error.what()) + '\n';
@@ -67,12 +68,14 @@ namespace pace::benches::aot::detail {
 /// The variables that Inductor and its parts read as options, in the order of their names: NAME=VALUE, a line each.
 [[nodiscard]] inline std::string inductor_environment() {
   // Where it keeps files and how many processes it uses: the code is the same, and the compile script sets both.
-  constexpr std::array<std::string_view, 2> without_effect = {"TORCHINDUCTOR_CACHE_DIR", "TORCHINDUCTOR_COMPILE_THREADS"};
+  constexpr std::array<std::string_view, 2> without_effect = {"TORCHINDUCTOR_CACHE_DIR",
+                                                              "TORCHINDUCTOR_COMPILE_THREADS"};
   std::vector<std::string> found;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view entry(*each), name = entry.substr(0, entry.find('='));
     if (name.find("INDUCTOR") == std::string_view::npos) continue;
-    if (std::find(without_effect.begin(), without_effect.end(), name) == without_effect.end()) found.emplace_back(entry);
+    if (std::find(without_effect.begin(), without_effect.end(), name) == without_effect.end())
+      found.emplace_back(entry);
   }
   std::sort(found.begin(), found.end());
   std::string text;

@@ -18,10 +18,10 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/definition.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/value_reads.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::aot {
 
@@ -84,8 +84,9 @@ class Unchanged {
   };
   try {
     const ValueReads reads;
-    auto graph = torch::jit::tracer::trace(std::move(operands), call, [](const at::Tensor&) { return std::string(); })
-                     .first->graph;
+    auto graph = torch::jit::tracer::trace(std::move(operands), call, [](const at::Tensor&) {
+                   return std::string();
+                 }).first->graph;
     // What was made of a value would stay as it is now.
     if (!reads.first().empty()) throw Error("it reads the values of a tensor (" + reads.first() + ')');
     return graph;
@@ -128,8 +129,8 @@ class Unchanged {
   const auto graph = detail::trace_graph(definition, traced);
   for (const std::size_t output : traced.differentiated) {
     if (output >= traced.outputs)
-      throw InputError({}, definition.name + ": output " + std::to_string(output) + " is to be differentiated, but it has " +
-                               std::to_string(traced.outputs));
+      throw InputError({}, definition.name + ": output " + std::to_string(output) +
+                               " is to be differentiated, but it has " + std::to_string(traced.outputs));
   }
   graph->insertInput(0, "self")->setType(traced.module.type());
   graph->lint();

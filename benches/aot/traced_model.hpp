@@ -17,15 +17,15 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
+#include "benches/aot/compiled_step.hpp"
 #include "benches/aot/definition_store.hpp"
+#include "benches/aot/model_step.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
 #include "benches/aot/training_package.hpp"
-#include "benches/aot/compiled_step.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
-#include "benches/aot/model_step.hpp"
 
 namespace pace::benches::aot {
 
@@ -79,7 +79,8 @@ class TracedModel {
   }
 
   [[nodiscard]] benches::aot::PackageRequest request() const {
-    return {&traced_, model_.step.backward ? benches::aot::PackageKind::training : benches::aot::PackageKind::inference};
+    return {&traced_,
+            model_.step.backward ? benches::aot::PackageKind::training : benches::aot::PackageKind::inference};
   }
   [[nodiscard]] const benches::aot::Traced& traced() const noexcept { return traced_; }
 
@@ -88,7 +89,8 @@ class TracedModel {
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store) const {
     Opened opened{.model = model_};
     if (model_.step.backward) {
-      auto package = std::make_shared<benches::aot::TrainingPackage>(benches::aot::TrainingPackage::open(store, traced_));
+      auto package =
+          std::make_shared<benches::aot::TrainingPackage>(benches::aot::TrainingPackage::open(store, traced_));
       opened.costs = package->costs();
       opened.model.step = training_step(std::move(package), model_.step.parameters, gradient_, traced_.differentiated);
       if (!model_.buffers.empty())
@@ -99,7 +101,8 @@ class TracedModel {
           return inner(operands);
         };
     } else {
-      auto package = std::make_shared<benches::aot::InferencePackage>(benches::aot::InferencePackage::open(store, traced_));
+      auto package =
+          std::make_shared<benches::aot::InferencePackage>(benches::aot::InferencePackage::open(store, traced_));
       opened.costs = package->costs();
       opened.batch = package->batch();
       opened.model.step.forward = [package, parameters = model_.step.parameters,

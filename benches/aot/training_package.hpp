@@ -16,12 +16,12 @@
 #include <ATen/ops/empty_strided.h>
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
 #include "benches/aot/definition_store.hpp"
 #include "benches/aot/package_model.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 
 #if PACE_HAS_AOT_INDUCTOR
 
@@ -186,7 +186,8 @@ class TrainingPackage {
   /// `saved`: what a forward returned; moved in, it is freed on the way. `gradients`: one for each differentiated output,
   /// of the metadata that `expected_gradients` gives (`Error` otherwise). Returns the gradients of the parameters; an
   /// undefined tensor for one that has none. They share memory with nothing.
-  [[nodiscard]] std::vector<at::Tensor> backward(std::vector<at::Tensor> saved, const std::vector<at::Tensor>& gradients) {
+  [[nodiscard]] std::vector<at::Tensor> backward(std::vector<at::Tensor> saved,
+                                                 const std::vector<at::Tensor>& gradients) {
     saved.insert(saved.end(), gradients.begin(), gradients.end());
     const std::vector<at::Tensor> made = backward_.consume(std::move(saved));
     std::vector<at::Tensor> results;

@@ -15,7 +15,9 @@ namespace pace::benches::aot::detail {
 /// operators call inside do not count: the outer ones are recorded. One at a time.
 class ValueReads {
  public:
-  ValueReads() : callback_(at::addThreadLocalCallback(at::RecordFunctionCallback(&begin, &end).scopes({at::RecordScope::FUNCTION}))) {
+  ValueReads()
+      : callback_(
+            at::addThreadLocalCallback(at::RecordFunctionCallback(&begin, &end).scopes({at::RecordScope::FUNCTION}))) {
     state() = {};
   }
   ValueReads(const ValueReads&) = delete;

@@ -98,7 +98,8 @@ using Resolve = std::function<std::string(const std::string&)>;
     };
     const auto factor = [&] {
       if (!limit.empty() && limit != word)
-        fail(limit + " and " + word + " do not go together, since files are compared by one limit; expected one of them");
+        fail(limit + " and " + word +
+             " do not go together, since files are compared by one limit; expected one of them");
       limit = word;
       return number(1e-3, 1e6, "0.001 to 1000000");
     };
@@ -114,14 +115,22 @@ using Resolve = std::function<std::string(const std::string&)>;
     files = nullptr;
     const bool is_flag = word == "--help" || word == "--undecided-fails" || word == "--allow-undecided";
     if (is_flag && has_given) fail(word + ": takes no value, found '" + given + "'");
-    if (word == "--help") line.help = true;
-    else if (word == "--no-slower-than") line.settings.expectation = NoSlowerThan(factor());
-    else if (word == "--speedup-at-least") line.settings.expectation = SpeedupAtLeast(factor());
-    else if (word == "--process-spread") line.settings.spread = number(1e-6, 10, "0.000001 to 10");
-    else if (word == "--alpha") line.settings.family.alpha = number(1e-9, 0.49, "0.000000001 to 0.49");
-    else if (word == "--beta") line.settings.family.beta = number(1e-9, 0.49, "0.000000001 to 0.49");
-    else if (word == "--undecided-fails") undecided_fails = true;
-    else if (word == "--allow-undecided") line.allow_undecided = true;
+    if (word == "--help")
+      line.help = true;
+    else if (word == "--no-slower-than")
+      line.settings.expectation = NoSlowerThan(factor());
+    else if (word == "--speedup-at-least")
+      line.settings.expectation = SpeedupAtLeast(factor());
+    else if (word == "--process-spread")
+      line.settings.spread = number(1e-6, 10, "0.000001 to 10");
+    else if (word == "--alpha")
+      line.settings.family.alpha = number(1e-9, 0.49, "0.000000001 to 0.49");
+    else if (word == "--beta")
+      line.settings.family.beta = number(1e-9, 0.49, "0.000000001 to 0.49");
+    else if (word == "--undecided-fails")
+      undecided_fails = true;
+    else if (word == "--allow-undecided")
+      line.allow_undecided = true;
     else if (word == "--allow") {
       const std::string key = value();
       std::string known;
@@ -184,9 +193,9 @@ inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour
 }  // namespace detail
 
 /// All of the program but finding out its arguments. Returns the exit code.
-[[nodiscard]] inline int compare_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err,
-                                         bool colour = false,
-                                         const detail::Resolve& resolve = [](const std::string& path) { return path; }) {
+[[nodiscard]] inline int compare_program(
+    const std::vector<std::string>& words, std::ostream& out, std::ostream& err, bool colour = false,
+    const detail::Resolve& resolve = [](const std::string& path) { return path; }) {
   try {
     const auto line = detail::parse_command_line(words, resolve);
     if (line.help) {
@@ -205,7 +214,8 @@ inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour
       open += each.judgement.acceptable && each.judgement.verdict != Verdict::passed;
       unresolved += each.judgement.unresolved;
     }
-    out << all.size() << " compared, " << closed << " not acceptable, " << open << " open and let through\n" << std::flush;
+    out << all.size() << " compared, " << closed << " not acceptable, " << open << " open and let through\n"
+        << std::flush;
     if (!out) throw Error("cannot write the table: the output is closed or full");
     if (closed > 0) return not_acceptable;
     return unresolved > 0 && !line.allow_undecided ? not_resolved : all_acceptable;

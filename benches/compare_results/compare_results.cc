@@ -12,7 +12,7 @@
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  const int code = pace::benches::compare_results::compare_program({argv + 1, argv + argc}, std::cout, std::cerr,
-                                                   pace::report::wants_colour(STDOUT_FILENO), pace::user_path);
+  const int code = pace::benches::compare_results::compare_program(
+      {argv + 1, argv + argc}, std::cout, std::cerr, pace::report::wants_colour(STDOUT_FILENO), pace::user_path);
   return output.exit_code(code, "compare_results", pace::benches::compare_results::not_compared);
 }

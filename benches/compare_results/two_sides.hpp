@@ -46,7 +46,8 @@ namespace detail {
   if (then.empty() || now.empty()) throw Error("needs at least one file on each side");
   for (const auto* side : {&then, &now})
     if (const auto what = report::inconsistent(*side, settings.allowed); !what.empty()) throw Error(what);
-  if (const auto what = report::differences(then.front().environment, now.front().environment, settings.allowed); !what.empty())
+  if (const auto what = report::differences(then.front().environment, now.front().environment, settings.allowed);
+      !what.empty())
     throw Error(then.front().path + " and " + now.front().path + " are of different machines or builds: " + what +
                 ". Times of one say nothing of the other; what may differ is named with --allow");
   std::vector<Compared> all;
@@ -55,7 +56,8 @@ namespace detail {
       if (known.comparison == result.name && known.implementation == row.name) return;
     if (settings.by_speedup && row.is_baseline) return;
     Compared compared{result.name, row.name, {}, {}, {}, {}};
-    const auto old_rows = report::detail::find(then, result.name, row.name), new_rows = report::detail::find(now, result.name, row.name);
+    const auto old_rows = report::detail::find(then, result.name, row.name),
+               new_rows = report::detail::find(now, result.name, row.name);
     const auto time = [](const std::optional<double>& log) {
       return log ? std::optional(Nanoseconds(std::exp(-*log))) : std::nullopt;
     };
@@ -70,13 +72,14 @@ namespace detail {
     if (!otherwise.empty())
       compared.judgement = {report::describe(settings, reference), Verdict::invalid, false,
                             '\'' + row.name + "' cannot be compared with " + reference +
-                                ": it was measured otherwise: " + otherwise + "; what may differ is named with --allow"};
+                                ": it was measured otherwise: " + otherwise +
+                                "; what may differ is named with --allow"};
     else if (old_rows.twice || new_rows.twice)
       compared.judgement = {report::describe(settings, reference), Verdict::invalid, false,
                             '\'' + result.name + "' is in a file twice; give each case a name of its own"};
     else
-      compared.judgement = report::judge(settings, row.name, old_rows.rows, new_rows.rows, reference,
-                                 result.implementations.size());
+      compared.judgement =
+          report::judge(settings, row.name, old_rows.rows, new_rows.rows, reference, result.implementations.size());
     all.push_back(std::move(compared));
   };
   for (const auto* side : {&now, &then})

@@ -33,7 +33,7 @@ struct ResidualBlockImpl : torch::nn::Module {
   torch::nn::BatchNorm2d norm1 = register_module("norm1", torch::nn::BatchNorm2d(channels));
   torch::nn::BatchNorm2d norm2 = register_module("norm2", torch::nn::BatchNorm2d(channels));
   torch::nn::Linear classify =
-      register_module("classify", torch::nn::Linear(channels * (side / 4) * (side / 4), classes));
+      register_module("classify", torch::nn::Linear(channels*(side / 4) * (side / 4), classes));
 };
 
 /// Self-attention and a feed-forward layer, each behind a layer norm, and a linear head: 8 sequences of 64 tokens.
@@ -114,8 +114,7 @@ struct ImageSegmentationImpl : torch::nn::Module {
     const auto labels = torch::randint(classes, {batch, side, side});
     const auto scores = forward(torch::randn({batch, 3, side, side}));
     const auto shares = torch::softmax(scores, 1).mean(at::IntArrayRef{2, 3});
-    return torch::cross_entropy_loss(scores, labels) +
-           torch::smooth_l1_loss(shares, torch::rand({batch, classes})) +
+    return torch::cross_entropy_loss(scores, labels) + torch::smooth_l1_loss(shares, torch::rand({batch, classes})) +
            torch::binary_cross_entropy_with_logits(scores.amax({2, 3}), torch::rand({batch, classes}));
   }
 

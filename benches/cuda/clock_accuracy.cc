@@ -17,12 +17,12 @@
 #include "benches/timers/do_bench.hpp"
 #include "benches/timers/inductor.hpp"
 #include "benches/timers/profiling.hpp"
+#include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/event.hpp"
 #include "pace/gpu/graph.hpp"
 #include "pace/gpu/overhead.hpp"
 #include "pace/gpu/profiler.hpp"
-#include "pace/gpu/cuda/device.hpp"
-#include "pace/gpu/cuda/limits.hpp"
 
 using namespace pace;
 using namespace pace::benches::accuracy;
@@ -72,9 +72,10 @@ void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
         std::vector<double> each;
         for (const auto time : clocks.cold.last_times()) each.push_back(1e-3 * time.count());
         times["cold"].push_back(median(each));
-        times["cold, pair removed"].push_back(
-            1e-3 * pace::gpu::Overhead(clocks.in_cold.per_call, clocks.in_graph.per_kernel)
-                       .remove_from(Nanoseconds(1e3 * median(each)), kernels).count());
+        times["cold, pair removed"].push_back(1e-3 *
+                                              pace::gpu::Overhead(clocks.in_cold.per_call, clocks.in_graph.per_kernel)
+                                                  .remove_from(Nanoseconds(1e3 * median(each)), kernels)
+                                                  .count());
       },
   };
   std::mt19937 random(1);
@@ -176,16 +177,19 @@ void run() {
   std::printf("%s, compute capability %d.%d, L2 %.0f MiB\n", device.name().c_str(), device.properties().major,
               device.properties().minor, static_cast<double>(device.l2_bytes()) / (1 << 20));
   const auto limits = cuda::measure_limits(device);
-  std::printf("memory, GB/s: copy %.0f, read %.0f, write %.0f; products, TFLOP/s: float32 %.1f, TF32 %.1f, bf16 %.1f, "
-              "f16 %.1f\n", 1e-9 * limits.copy, 1e-9 * limits.read, 1e-9 * limits.write, 1e-12 * limits.float32,
-              1e-12 * limits.tf32, 1e-12 * limits.bf16, 1e-12 * limits.f16);
+  std::printf(
+      "memory, GB/s: copy %.0f, read %.0f, write %.0f; products, TFLOP/s: float32 %.1f, TF32 %.1f, bf16 %.1f, "
+      "f16 %.1f\n",
+      1e-9 * limits.copy, 1e-9 * limits.read, 1e-9 * limits.write, 1e-12 * limits.float32, 1e-12 * limits.tf32,
+      1e-12 * limits.bf16, 1e-12 * limits.f16);
   Clocks clocks(device);
   clocks.blocked.warmed_up();
   calibrate(clocks);
-  std::printf("added to a kernel: in a graph %.3f us, between a pair of events behind a flush %.3f us; an empty pair "
-              "in a graph reads %.3f us, in a stream %.3f us\n", 1e-3 * clocks.in_graph.per_call.count(),
-              1e-3 * clocks.in_cold.per_call.count(), 1e-3 * clocks.graph.resolution().count(),
-              1e-3 * clocks.unblocked.resolution().count());
+  std::printf(
+      "added to a kernel: in a graph %.3f us, between a pair of events behind a flush %.3f us; an empty pair "
+      "in a graph reads %.3f us, in a stream %.3f us\n",
+      1e-3 * clocks.in_graph.per_call.count(), 1e-3 * clocks.in_cold.per_call.count(),
+      1e-3 * clocks.graph.resolution().count(), 1e-3 * clocks.unblocked.resolution().count());
   for (const auto& subjects : {accuracy_subjects(), unseen_subjects()}) {
     std::vector<std::pair<std::string, Times>> all;
     for (const auto& make : subjects) {
@@ -222,7 +226,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    std::fprintf(stderr, "clock_accuracy: not all that was printed could be written: the standard output is closed or full\n");
+    std::fprintf(stderr,
+                 "clock_accuracy: not all that was printed could be written: the standard output is closed or full\n");
     return 1;
   }
   return 0;

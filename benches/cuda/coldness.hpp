@@ -12,11 +12,11 @@
 #include <ATen/ops/neg.h>
 
 #include "benches/cuda/subjects.hpp"
+#include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/graph.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/gpu/profiler.hpp"
-#include "pace/gpu/cuda/device.hpp"
-#include "pace/gpu/cuda/limits.hpp"
 
 namespace pace::benches::accuracy {
 
@@ -26,9 +26,8 @@ namespace pace::benches::accuracy {
   Subject subject{"sum", {}, 4.0 * static_cast<double>(elements)};
   at::Tensor out = random({1}).squeeze(0);
   for (std::size_t set = 0; set < sets; ++set)
-    subject.calls.push_back([x = random({elements}), out]() mutable {
-      at::sum_out(out, x, at::OptionalIntArrayRef());
-    });
+    subject.calls.push_back(
+        [x = random({elements}), out]() mutable { at::sum_out(out, x, at::OptionalIntArrayRef()); });
   return subject;
 }
 
@@ -88,8 +87,8 @@ inline void show_coldness(cuda::CudaDevice& device, const cuda::MachineLimits& l
   const double l2 = static_cast<double>(device.l2_bytes());
   std::printf("\nImplied bandwidth, GB/s (measured peak: %.0f), by working set\n%9s %9s", 1e-9 * limits.memory(),
               "x L2", "MiB");
-  for (const char* column : {"add hot", "add rotated", "add flushed", "sum hot", "sum rotated", "sum flushed",
-                             "sum CUPTI rot."})
+  for (const char* column :
+       {"add hot", "add rotated", "add flushed", "sum hot", "sum rotated", "sum flushed", "sum CUPTI rot."})
     std::printf(" %14s", column);
   for (const double share : {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1.0, 2.0, 4.0}) {
     std::printf("\n%9.4f %9.1f", share, share * l2 / (1 << 20));
@@ -110,11 +109,13 @@ inline void show_coldness(cuda::CudaDevice& device, const cuda::MachineLimits& l
       show([&](std::int64_t calls) { return hot.sample(op, rotation, calls); }, static_cast<std::int64_t>(2 * sets));
       show([&](std::int64_t calls) { return cold.sample(op, 0, calls); }, 16);
       if (!adds)
-        show([&](std::int64_t calls) {
-          return profiler.time([&] {
-            for (std::int64_t i = 0; i < calls; ++i) op.run(static_cast<std::size_t>(i) % sets, 1);
-          });
-        }, static_cast<std::int64_t>(2 * sets));
+        show(
+            [&](std::int64_t calls) {
+              return profiler.time([&] {
+                for (std::int64_t i = 0; i < calls; ++i) op.run(static_cast<std::size_t>(i) % sets, 1);
+              });
+            },
+            static_cast<std::int64_t>(2 * sets));
       hot.forget();
       cold.forget();
     }

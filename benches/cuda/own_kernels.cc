@@ -10,8 +10,8 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/sum.h>
 #include <c10/cuda/CUDAStream.h>
-#include <catch2/catch_test_macros.hpp>
 #include <nvrtc.h>
+#include <catch2/catch_test_macros.hpp>
 
 #include "benches/cuda/needs_gpu.hpp"
 #include "benches/cuda/own_kernels.hpp"
@@ -32,9 +32,10 @@ TEST_CASE("a kernel from a .cu file: y += a x in one pass", "[cuda]") {
       pace::compare("axpy/16Mi", operand(), operand())
           .baseline("two passes", [](const at::Tensor& x, at::Tensor& y) { y.add_(at::mul(x, 2)); })
           .candidate("eager", [](const at::Tensor& x, at::Tensor& y) { y.add_(x, 2); })
-          .candidate("own", [](const at::Tensor& x, at::Tensor& y) {
-            own::axpy(2, x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), x.numel(), stream());
-          })
+          .candidate("own",
+                     [](const at::Tensor& x, at::Tensor& y) {
+                       own::axpy(2, x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), x.numel(), stream());
+                     })
           .bytes(3.0 * elements * sizeof(float))
           .expect("own", pace::SpeedupAtLeast(1.2))
           .run();
@@ -48,12 +49,13 @@ TEST_CASE("a kernel from a library of headers: CUB's sum", "[cuda]") {
       at::empty({static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::kCUDA).dtype(at::kByte));
   const auto result = pace::compare("sum/16Mi", operand())
                           .baseline("eager", [](const at::Tensor& x) { return at::sum(x); })
-                          .candidate("cub", [&](const at::Tensor& x) {
-                            at::Tensor total = at::empty({}, x.options());
-                            own::sum(x.const_data_ptr<float>(), total.mutable_data_ptr<float>(), x.numel(),
-                                     scratch.mutable_data_ptr(), bytes, stream());
-                            return total;
-                          })
+                          .candidate("cub",
+                                     [&](const at::Tensor& x) {
+                                       at::Tensor total = at::empty({}, x.options());
+                                       own::sum(x.const_data_ptr<float>(), total.mutable_data_ptr<float>(), x.numel(),
+                                                scratch.mutable_data_ptr(), bytes, stream());
+                                       return total;
+                                     })
                           .bytes(1.0 * elements * sizeof(float))
                           .run();
   CHECK_THAT(result, pace::Correct());
@@ -103,15 +105,16 @@ TEST_CASE("a kernel compiled at run time: silu", "[cuda]") {
   const auto result = pace::compare("silu/16Mi", x)
                           .baseline("by steps", [](const at::Tensor& t) { return at::mul(t, at::sigmoid(t)); })
                           .candidate("eager", [](const at::Tensor& t) { return at::silu(t); })
-                          .candidate("nvrtc", [&](const at::Tensor& t) {
-                            at::Tensor y = at::empty(t.sizes(), t.options());
-                            const float* from = t.const_data_ptr<float>();
-                            float* to = y.mutable_data_ptr<float>();
-                            long long n = t.numel();
-                            void* arguments[] = {&from, &to, &n};
-                            silu.launch(static_cast<unsigned>((n + 255) / 256), 256, arguments);
-                            return y;
-                          })
+                          .candidate("nvrtc",
+                                     [&](const at::Tensor& t) {
+                                       at::Tensor y = at::empty(t.sizes(), t.options());
+                                       const float* from = t.const_data_ptr<float>();
+                                       float* to = y.mutable_data_ptr<float>();
+                                       long long n = t.numel();
+                                       void* arguments[] = {&from, &to, &n};
+                                       silu.launch(static_cast<unsigned>((n + 255) / 256), 256, arguments);
+                                       return y;
+                                     })
                           .bytes(2.0 * elements * sizeof(float))
                           .run();
   CHECK_THAT(result, pace::Correct());

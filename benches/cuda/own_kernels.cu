@@ -21,8 +21,8 @@ __global__ void axpy_kernel(float a, const float4* x, float4* y, std::int64_t qu
 
 void axpy(float a, const float* x, float* y, std::int64_t n, cudaStream_t stream) {
   const std::int64_t quads = n / 4;
-  axpy_kernel<<<static_cast<unsigned>((quads + 255) / 256), 256, 0, stream>>>(
-      a, reinterpret_cast<const float4*>(x), reinterpret_cast<float4*>(y), quads);
+  axpy_kernel<<<static_cast<unsigned>((quads + 255) / 256), 256, 0, stream>>>(a, reinterpret_cast<const float4*>(x),
+                                                                              reinterpret_cast<float4*>(y), quads);
 }
 
 std::size_t sum_scratch(std::int64_t n) {

@@ -47,7 +47,8 @@ struct Subject final : timing::Subject {
 /// `sets` sets of operands, each of `elements` floats three times.
 [[nodiscard]] inline Subject add(std::int64_t elements, std::size_t sets = 1) {
   Subject subject{"add " + (elements >= 1 << 20 ? std::to_string(elements >> 20) + " Mi" : std::to_string(elements)),
-                  {}, 12.0 * static_cast<double>(elements)};
+                  {},
+                  12.0 * static_cast<double>(elements)};
   for (std::size_t set = 0; set < sets; ++set)
     subject.calls.push_back([a = random({elements}), b = random({elements}), out = random({elements})]() mutable {
       at::add_out(out, a, b);
@@ -64,10 +65,9 @@ struct Subject final : timing::Subject {
 }
 
 [[nodiscard]] inline Subject softmax(std::int64_t rows, std::int64_t columns) {
-  return {"softmax " + std::to_string(rows) + "x" + std::to_string(columns),
-          {[x = random({rows, columns}), out = random({rows, columns})]() mutable {
-            at::_softmax_out(out, x, 1, false);
-          }}};
+  return {
+      "softmax " + std::to_string(rows) + "x" + std::to_string(columns),
+      {[x = random({rows, columns}), out = random({rows, columns})]() mutable { at::_softmax_out(out, x, 1, false); }}};
 }
 
 [[nodiscard]] inline Subject layer_norm(std::int64_t rows, std::int64_t columns) {
@@ -89,12 +89,10 @@ struct Subject final : timing::Subject {
 
 [[nodiscard]] inline std::vector<std::function<Subject()>> accuracy_subjects() {
   std::vector<std::function<Subject()>> subjects;
-  for (const std::int64_t mi : {1, 2, 4, 8, 16, 64, 256, 1024})
-    subjects.push_back([mi] { return add(mi << 20); });
+  for (const std::int64_t mi : {1, 2, 4, 8, 16, 64, 256, 1024}) subjects.push_back([mi] { return add(mi << 20); });
   for (const std::int64_t n : {256, 512, 1024, 2048, 4096, 8192})
     subjects.push_back([n] { return product(n, at::kBFloat16); });
-  for (const std::int64_t n : {512, 1024, 2048, 4096, 6144})
-    subjects.push_back([n] { return product(n, at::kFloat); });
+  for (const std::int64_t n : {512, 1024, 2048, 4096, 6144}) subjects.push_back([n] { return product(n, at::kFloat); });
   for (const auto& [rows, columns] : {std::pair{128, 1024}, {1024, 1024}, {8192, 1024}, {4096, 4096}})
     subjects.push_back([rows = rows, columns = columns] { return softmax(rows, columns); });
   for (const std::int64_t rows : {1024, 8192}) subjects.push_back([rows] { return layer_norm(rows, 4096); });
@@ -123,7 +121,8 @@ struct Subject final : timing::Subject {
 /// What a graph adds is calibrated by these.
 [[nodiscard]] inline std::vector<std::function<Subject()>> calibration_subjects() {
   std::vector<std::function<Subject()>> subjects;
-  for (const std::int64_t mi : {1, 3, 5}) subjects.push_back([mi] {
+  for (const std::int64_t mi : {1, 3, 5})
+    subjects.push_back([mi] {
       return Subject{"neg " + std::to_string(mi) + " Mi",
                      {[x = random({mi << 20}), out = random({mi << 20})]() mutable { at::neg_out(out, x); }}};
     });
@@ -139,8 +138,7 @@ struct Subject final : timing::Subject {
   for (const std::int64_t mi : {3, 12, 48, 192}) subjects.push_back([mi] { return greatest(mi << 20); });
   for (const auto& [rows, columns] : {std::pair{512, 768}, {2048, 2048}, {16384, 1024}, {16384, 16384}})
     subjects.push_back([rows = rows, columns = columns] { return row_means(rows, columns); });
-  for (const std::int64_t n : {384, 768, 1536, 3072, 6144})
-    subjects.push_back([n] { return product(n, at::kHalf); });
+  for (const std::int64_t n : {384, 768, 1536, 3072, 6144}) subjects.push_back([n] { return product(n, at::kHalf); });
   for (const auto& [rows, columns] : {std::pair{256, 512}, {2048, 768}, {16384, 2048}})
     subjects.push_back([rows = rows, columns = columns] { return softmax(rows, columns); });
   return subjects;

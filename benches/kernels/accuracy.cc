@@ -22,9 +22,9 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/tanh.h>
 #include <c10/cuda/CUDAStream.h>
-#include <catch2/catch_test_macros.hpp>
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/jit.h>
+#include <catch2/catch_test_macros.hpp>
 
 #include "benches/cuda/needs_gpu.hpp"
 #include "benches/cuda/own_kernels.hpp"
@@ -43,7 +43,9 @@ struct Subject {
 
 std::vector<Subject> subjects() {
   const auto f32 = at::TensorOptions().device(at::kCUDA);
-  const auto random = [&](at::IntArrayRef sizes, at::ScalarType type = at::kFloat) { return at::randn(sizes, f32.dtype(type)); };
+  const auto random = [&](at::IntArrayRef sizes, at::ScalarType type = at::kFloat) {
+    return at::randn(sizes, f32.dtype(type));
+  };
   const auto w = random({4096}), conv = random({64, 64, 3, 3});
   const auto w1 = random({1024, 1024}, at::kBFloat16), b1 = random({1024}, at::kBFloat16);
   const auto scripted = torch::jit::compile(R"(
@@ -64,7 +66,8 @@ def gated(x):
        [conv](const auto& x) { return at::relu(at::conv2d(x, conv, {}, at::IntArrayRef{1}, at::IntArrayRef{1})); }},
       {"attention", random({8, 16, 1024, 64}, at::kHalf),
        [](const auto& x) { return at::scaled_dot_product_attention(x, x, x); }},
-      {"TorchScript", random({2048, 2048}), [scripted](const auto& x) { return scripted->get_function("gated")({x}).toTensor(); }},
+      {"TorchScript", random({2048, 2048}),
+       [scripted](const auto& x) { return scripted->get_function("gated")({x}).toTensor(); }},
       {"a kernel of one's own", random({4096, 4096}),
        [y = random({4096, 4096})](const auto& x) {
          own::axpy(0.5F, x.template const_data_ptr<float>(), y.template mutable_data_ptr<float>(), x.numel(),
@@ -98,10 +101,11 @@ TEST_CASE("kernels alone take what the profiler says, and explain the whole", "[
       worst_share = std::max(worst_share, off / std::max(300.0, 0.02 * by_profiler.count()));
       slowed = std::max(slowed, by_clock / kernel.hot->median - 1);
     }
-    std::printf("%-22s %3zu kernels, %3zu alone, off by %5.0f ns at most, %4.2f of 0.3 us or 2 %%; slowed by the "
-                "profiler by %4.1f %% at most; whole %8.2f us, explained %.3f\n",
-                name.c_str(), report.kernels.size(), alone, worst, worst_share, 100 * slowed,
-                report.whole.count() * 1e-3, report.explained());
+    std::printf(
+        "%-22s %3zu kernels, %3zu alone, off by %5.0f ns at most, %4.2f of 0.3 us or 2 %%; slowed by the "
+        "profiler by %4.1f %% at most; whole %8.2f us, explained %.3f\n",
+        name.c_str(), report.kernels.size(), alone, worst, worst_share, 100 * slowed, report.whole.count() * 1e-3,
+        report.explained());
     INFO(name);
     CHECK(alone > 0);
     within += worst_share <= 1;

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "benches/kernels/compat/timer.hpp"
 #include "benches/kernels/name_filter.hpp"
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/most_threads.hpp"
-#include "benches/kernels/compat/timer.hpp"
 
 namespace pace::benches::kernels {
 
@@ -77,48 +77,105 @@ struct KernelsLine {
   std::vector<OptionSpec> options{
       {{"--package"}, "FILE.pt2", "the compiled module: a package of AOTInductor", a_file, into(line.package)},
       {{"--model"}, "NAME", "which model of the package (default: the only one, or `model`)", a_name, into(line.model)},
-      {{"--inputs"}, "TUPLE", "its operands, such as \"(T([4, 8], f32),)\", where none are kept beside the package",
-       "a tuple of tensors", into(line.inputs)},
-      {{"--device"}, "cpu|cuda[:N]", "where it must run (default: where it was compiled for)",
-       "cpu, cuda or cuda:NUMBER", [&to = line.device](Text text) {
-         return std::regex_match(to = text, std::regex("cpu|cuda(:[0-9]{1,3})?"));
-       }},
-      {{"--threads"}, "N", "of LibTorch on the CPU (default: LibTorch's own number)", threads_expected().c_str(),
+      {{"--inputs"},
+       "TUPLE",
+       "its operands, such as \"(T([4, 8], f32),)\", where none are kept beside the package",
+       "a tuple of tensors",
+       into(line.inputs)},
+      {{"--device"},
+       "cpu|cuda[:N]",
+       "where it must run (default: where it was compiled for)",
+       "cpu, cuda or cuda:NUMBER",
+       [&to = line.device](Text text) { return std::regex_match(to = text, std::regex("cpu|cuda(:[0-9]{1,3})?")); }},
+      {{"--threads"},
+       "N",
+       "of LibTorch on the CPU (default: LibTorch's own number)",
+       threads_expected().c_str(),
        [&to = line.threads](Text text) { return read_number(text, to) && to >= 1 && to <= most_threads(); }},
-      {{"-k", "--benchmark-kernels"}, nullptr, "list every kernel with its time, and do nothing else", "", into(line.benchmark_kernels)},
-      {{"-c", "--benchmark-all-configs"}, nullptr, "with -k: time every configuration of each kernel", "",
+      {{"-k", "--benchmark-kernels"},
+       nullptr,
+       "list every kernel with its time, and do nothing else",
+       "",
+       into(line.benchmark_kernels)},
+      {{"-c", "--benchmark-all-configs"},
+       nullptr,
+       "with -k: time every configuration of each kernel",
+       "",
        into(line.all_configs)},
-      {{"--count-bytes"}, nullptr, "with -k: what memory moves for each kernel, by the GPU's counters (Nsight Compute)", "",
+      {{"--count-bytes"},
+       nullptr,
+       "with -k: what memory moves for each kernel, by the GPU's counters (Nsight Compute)",
+       "",
        into(line.count_bytes)},
-      {{"-p", "--profile"}, nullptr, "profile the module: a trace, a table of operators, the time by kinds of kernels", "",
+      {{"-p", "--profile"},
+       nullptr,
+       "profile the module: a trace, a table of operators, the time by kinds of kernels",
+       "",
        into(line.profile)},
-      {{"--cuda-memory-snapshot"}, nullptr, "record what memory the module takes on a GPU", "", into(line.memory_snapshot)},
+      {{"--cuda-memory-snapshot"},
+       nullptr,
+       "record what memory the module takes on a GPU",
+       "",
+       into(line.memory_snapshot)},
       {{"--ncu"}, nullptr, "run the module once under Nsight Compute", "", into(line.ncu)},
-      {{"--ncu-kernel-regex"}, "REGEX", "with --ncu: kernels of these names alone", "a regular expression",
+      {{"--ncu-kernel-regex"},
+       "REGEX",
+       "with --ncu: kernels of these names alone",
+       "a regular expression",
        into(line.ncu_asked.kernel_regex)},
-      {{"--ncu-metrics"}, "A,B", "with --ncu: these metrics instead of the full set", "names with commas between them",
+      {{"--ncu-metrics"},
+       "A,B",
+       "with --ncu: these metrics instead of the full set",
+       "names with commas between them",
        into(line.ncu_asked.metrics)},
-      {{"--times"}, "N", "calls of one reading of the clock (default 10)", "a whole number from 1 to 1000000", up_to_a_million(line.times)},
+      {{"--times"},
+       "N",
+       "calls of one reading of the clock (default 10)",
+       "a whole number from 1 to 1000000",
+       up_to_a_million(line.times)},
       {{"--repeat"}, "N", "readings (default 10)", "a whole number from 1 to 1000000", up_to_a_million(line.repeat)},
       {{"--benchmark-name"}, "NAME", "in what is printed (default: the package's name)", a_name, into(line.name)},
-      {{"--kernel"}, "REGEX", "with -k: show kernels whose names match",
-       "a regular expression of at most 256 characters that repeats nothing more than 50 times, without back-references",
+      {{"--kernel"},
+       "REGEX",
+       "with -k: show kernels whose names match",
+       "a regular expression of at most 256 characters that repeats nothing more than 50 times, without "
+       "back-references",
        [&to = line.filter](Text text) { return NameFilter::parse(to = text).has_value(); }},
-      {{"--kernels-at-most"}, "N", "with -k: fail if there are more", "a whole number from 0 on", number(line.kernels_at_most)},
-      {{"--spills-at-most"}, "N", "with -k: fail if a thread of a GPU's kernel spills more words", "a whole number from 0 on",
+      {{"--kernels-at-most"},
+       "N",
+       "with -k: fail if there are more",
+       "a whole number from 0 on",
+       number(line.kernels_at_most)},
+      {{"--spills-at-most"},
+       "N",
+       "with -k: fail if a thread of a GPU's kernel spills more words",
+       "a whole number from 0 on",
        number(line.spills_at_most)},
-      {{"--registers-at-most"}, "N", "with -k: fail if a thread of a GPU's kernel has more", "a whole number from 0 on",
+      {{"--registers-at-most"},
+       "N",
+       "with -k: fail if a thread of a GPU's kernel has more",
+       "a whole number from 0 on",
        number(line.registers_at_most)},
-      {{"--bandwidth-at-least"}, "SHARE", "with -k: fail if a kernel whose bytes are known moves them slower than this "
-       "share of the memory's measured peak", "a number from 0.001 to 1", [&to = line.bandwidth_at_least](Text text) {
+      {{"--bandwidth-at-least"},
+       "SHARE",
+       "with -k: fail if a kernel whose bytes are known moves them slower than this "
+       "share of the memory's measured peak",
+       "a number from 0.001 to 1",
+       [&to = line.bandwidth_at_least](Text text) {
          return read_number(text, to.emplace()) && *to >= 1e-3 && *to <= 1;
        }},
       {{"--csv"}, "FILE", "results for machines", a_file, into(line.csv)},
       {{"--json"}, "FILE", "results for machines", a_file, into(line.json)},
-      {{"--output-directory"}, "DIR", "for traces, snapshots and Nsight Compute's reports (default: a new folder beside other temporary files)",
-       "a folder's name", into(line.output_directory)},
+      {{"--output-directory"},
+       "DIR",
+       "for traces, snapshots and Nsight Compute's reports (default: a new folder beside other temporary files)",
+       "a folder's name",
+       into(line.output_directory)},
       {{"--compat"}, nullptr, "print what PyTorch's wrapper_benchmark prints", "", into(line.compat)},
-      {{"--generation"}, "original|2.6|new", "with --compat: as that of its forms (default new)", "original, 2.6 or new",
+      {{"--generation"},
+       "original|2.6|new",
+       "with --compat: as that of its forms (default new)",
+       "original, 2.6 or new",
        [&to = line.generation](Text text) {
          constexpr std::array<std::string_view, 3> names{"original", "2.6", "new"};
          const auto* const found = std::ranges::find(names, text);
@@ -174,7 +231,8 @@ inline void check(const KernelsLine& line) {
   if (line.benchmark_kernels)
     for (const char* const other : {"--profile", "--cuda-memory-snapshot", "--ncu", "--times", "--repeat"})
       if (std::ranges::find(line.given, other) != line.given.end())
-        fail(std::string(other) + " does not go together with --benchmark-kernels (-k), which lists kernels and does nothing else");
+        fail(std::string(other) +
+             " does not go together with --benchmark-kernels (-k), which lists kernels and does nothing else");
   const auto place = [](const std::string& path) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
   };
@@ -183,8 +241,8 @@ inline void check(const KernelsLine& line) {
   constexpr std::array<const char*, 3> names{"the original form", "PyTorch 2.6", "today's form"};
   for (const auto& option : line.given)
     if (const auto since = detail::since(option); since && line.as_of() < *since)
-      fail(option + " is not an option of " + names[static_cast<std::size_t>(line.as_of())] + "; expected --generation " +
-           (*since == Generation::v2_6 ? "2.6 or new" : "new"));
+      fail(option + " is not an option of " + names[static_cast<std::size_t>(line.as_of())] +
+           "; expected --generation " + (*since == Generation::v2_6 ? "2.6 or new" : "new"));
 }
 
 }  // namespace pace::benches::kernels

@@ -9,11 +9,11 @@
 #include <ostream>
 #include <string>
 
+#include "benches/aot/package_facts.hpp"
 #include "benches/kernels/compat/info_line.hpp"
 #include "benches/kernels/package_provider.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/report/text.hpp"
-#include "benches/aot/package_facts.hpp"
 
 namespace pace::benches::kernels {
 
@@ -23,7 +23,7 @@ inline constexpr const char* no_kernels =
 
 /// What Inductor kept of a kernel that it wrote itself; null: it is none of those.
 [[nodiscard]] inline const benches::aot::PackageKernel* written_by_inductor(const kernel::Kernel& kernel,
-                                                                       const benches::aot::PackageFacts& facts) {
+                                                                            const benches::aot::PackageFacts& facts) {
   const auto recorded = benches::kernels::recorded_of(kernel, facts);
   const auto own = std::ranges::find_if(
       recorded, [](const auto* each) { return each->kind != benches::aot::PackageKernel::Kind::external; });
@@ -61,7 +61,8 @@ inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const 
       continue;
     }
     told.push_back(known);
-    benches::kernels::compat::InfoLine info{.milliseconds = kernel.compatible->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9};
+    benches::kernels::compat::InfoLine info{.milliseconds = kernel.compatible->count() * 1e-6,
+                                            .gigabytes = *kernel.bytes * 1e-9};
     const auto description = benches::kernels::compat::description(report.name, kernel.category, known->key);
     if (!all_configurations) {
       tell_launch(kernel.launch, info);

@@ -56,7 +56,8 @@ Definition silent() {
 }
 
 /// `DIRECTORY/NAME.pt2`, with what is kept beside it.
-void compile(const Definition& definition, const pace::benches::aot::InductorOptions& inductor, const fs::path& directory) {
+void compile(const Definition& definition, const pace::benches::aot::InductorOptions& inductor,
+             const fs::path& directory) {
   auto options = pace::benches::aot::definition_package_options();
   options.inductor = inductor;
   options.directories = {directory};

@@ -43,7 +43,8 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
 
 /// Prints its report as CSV.
 [[nodiscard]] inline std::vector<std::string> read_counts_command(const std::string& report) {
-  return {"ncu", "--import", report, "--page", "raw", "--print-units", "base", "--print-kernel-base", "mangled", "--csv"};
+  return {"ncu",     "--import", report, "--page", "raw", "--print-units", "base", "--print-kernel-base",
+          "mangled", "--csv"};
 }
 
 /// Reads what that command printed: a line of names, one of units, then one for each kernel. Other lines are skipped.

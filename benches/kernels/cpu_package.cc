@@ -7,9 +7,9 @@
 #include <ATen/core/grad_mode.h>
 
 #include "benches/kernels/package.hpp"
+#include "benches/kernels/package_provider.hpp"
 #include "pace/kernels/expectations.hpp"
 #include "pace/kernels/kernels.hpp"
-#include "benches/kernels/package_provider.hpp"
 #include "pace/kernels/ranges.hpp"
 #include "pace/kernels/table.hpp"
 
@@ -33,7 +33,8 @@ TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are kn
   for (const auto& kernel : package.facts()->kernels) known += static_cast<std::size_t>(kernel.calls);
   CHECK(report.kernels.size() == known);
   CHECK_THAT(report, pace::kernel::KernelsAtMost(4));
-  CHECK(std::ranges::any_of(report.kernels, [](const auto& each) { return pace::kernel::is_call_of_libtorch(each.symbol); }));
+  CHECK(std::ranges::any_of(report.kernels,
+                            [](const auto& each) { return pace::kernel::is_call_of_libtorch(each.symbol); }));
   CHECK(report.peak_bandwidth > 0);
   for (const auto& kernel : report.kernels) {
     if (!pace::kernel::is_compiled(kernel.symbol)) continue;

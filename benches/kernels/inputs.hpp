@@ -10,12 +10,12 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include "pace/core/error.hpp"
-#include "pace/corpus/parse.hpp"
-#include "pace/inputs/scalar_type.hpp"
-#include "pace/corpus/text.hpp"
 #include "benches/aot/rand_strided.hpp"
 #include "benches/aot/tensor_metadata.hpp"
+#include "pace/core/error.hpp"
+#include "pace/corpus/parse.hpp"
+#include "pace/corpus/text.hpp"
+#include "pace/inputs/scalar_type.hpp"
 
 namespace pace::benches::kernels {
 
@@ -40,7 +40,8 @@ namespace detail {
 }  // namespace detail
 
 /// `(T([4, 8], f32), T([8], f32, stride=(2,)))`, in the notation of recorded operators. Throws InputError.
-[[nodiscard]] inline std::vector<benches::aot::TensorMetadata> parse_inputs(const std::string& text, c10::Device device) {
+[[nodiscard]] inline std::vector<benches::aot::TensorMetadata> parse_inputs(const std::string& text,
+                                                                            c10::Device device) {
   const auto call = detail::parse_tuple(text);
   std::vector<benches::aot::TensorMetadata> inputs;
   for (const auto& value : call.args) {

@@ -20,7 +20,8 @@ namespace detail {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '{') continue;
     std::size_t largest = 1, number = 0;
-    for (++i; i < pattern.size() && (std::isdigit(static_cast<unsigned char>(pattern[i])) != 0 || pattern[i] == ','); ++i) {
+    for (++i; i < pattern.size() && (std::isdigit(static_cast<unsigned char>(pattern[i])) != 0 || pattern[i] == ',');
+         ++i) {
       number = pattern[i] == ',' ? 0 : std::min(most, 10 * number + static_cast<std::size_t>(pattern[i] - '0'));
       largest = std::max(largest, number);
     }
@@ -42,7 +43,8 @@ class NameFilter {
   [[nodiscard]] static std::optional<NameFilter> parse(const std::string& pattern) {
     if (pattern.size() > most_characters || detail::repetitions(pattern, most_repetitions + 1) > most_repetitions)
       return std::nullopt;
-    constexpr auto how = std::regex_constants::ECMAScript | std::regex_constants::nosubs | std::regex_constants::__polynomial;
+    constexpr auto how =
+        std::regex_constants::ECMAScript | std::regex_constants::nosubs | std::regex_constants::__polynomial;
     try {
       static_cast<void>(std::regex(pattern, how));  // of itself, with parentheses that match
       return NameFilter(std::regex("[\\s\\S]*(?:" + pattern + ")[\\s\\S]*", how));

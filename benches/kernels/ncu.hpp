@@ -32,12 +32,18 @@ namespace pace::benches::kernels {
 /// which is Nsight Compute's default.
 [[nodiscard]] inline std::vector<std::string> ncu_command(const NcuAsked& asked, const std::string& report,
                                                           const std::vector<std::string>& command) {
-  std::vector<std::string> words{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
-                                 "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
+  std::vector<std::string> words{"ncu",      "--target-processes",
+                                 "all",      "--replay-mode",
+                                 "kernel",   "--kernel-name-base",
+                                 "function", "--print-units",
+                                 "base",     "--import-source",
+                                 "yes",      "--force-overwrite",
                                  "--export", report};
   if (!asked.kernel_regex.empty()) words.insert(words.end(), {"--kernel-name", "regex:" + asked.kernel_regex});
-  if (asked.metrics.empty()) words.insert(words.end(), {"--set", "full"});
-  else words.insert(words.end(), {"--metrics", asked.metrics});
+  if (asked.metrics.empty())
+    words.insert(words.end(), {"--set", "full"});
+  else
+    words.insert(words.end(), {"--metrics", asked.metrics});
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

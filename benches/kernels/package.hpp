@@ -21,11 +21,11 @@
 #include <c10/core/Device.h>
 #include <c10/util/Exception.h>
 
-#include "benches/kernels/inputs.hpp"
-#include "pace/core/error.hpp"
 #include "benches/aot/device.hpp"
 #include "benches/aot/package_facts.hpp"
 #include "benches/aot/package_model.hpp"
+#include "benches/kernels/inputs.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::kernels {
 
@@ -86,7 +86,8 @@ template <class Load>
     throw InputError({path}, "the package was compiled for " + compiled_for + "; --device asks for " + asked);
   c10::Device device(asked.empty() ? compiled_for : asked);
   if (device.is_cuda() && gpus > 0 && device.index() >= gpus)
-    throw DeviceMissing(path + ": --device asks for " + asked + ", and this machine has " + std::to_string(gpus) + " GPUs");
+    throw DeviceMissing(path + ": --device asks for " + asked + ", and this machine has " + std::to_string(gpus) +
+                        " GPUs");
   if (device.is_cuda() && gpus == 0)
     throw DeviceMissing(path + ": the package was compiled for a GPU, and there is none here");
   return device;
@@ -99,19 +100,23 @@ class Package {
   Package(const std::string& path, const std::string& model, const std::string& inputs, const std::string& device)
       : path_(path) {
     check_file(path);
-    const auto [metadata, name] =
-        find_model(path, model, [&](const std::string& each) { return Loader::load_metadata_from_package(path, each); });
+    const auto [metadata, name] = find_model(
+        path, model, [&](const std::string& each) { return Loader::load_metadata_from_package(path, each); });
     facts_ = benches::aot::read_package_facts(path, name);
     const auto compiled_for = metadata.find("AOTI_DEVICE_KEY");
     if (compiled_for == metadata.end())
-      throw InputError({path}, "the package does not say which device it was compiled for; expected one that AOTInductor wrote");
+      throw InputError(
+          {path}, "the package does not say which device it was compiled for; expected one that AOTInductor wrote");
     const auto& cuda = at::detail::getCUDAHooks();
     device_ = device_of(path, compiled_for->second, device, cuda.hasCUDA() ? static_cast<int>(cuda.deviceCount()) : 0);
-    if (!inputs.empty()) metadata_ = parse_inputs(inputs, device_);
-    else if (facts_) metadata_ = facts_->inputs;
+    if (!inputs.empty())
+      metadata_ = parse_inputs(inputs, device_);
+    else if (facts_)
+      metadata_ = facts_->inputs;
     else
-      throw InputError({path}, "what it was compiled for is not kept beside it; expected --inputs, such as "
-                               "--inputs \"(T([4, 8], f32),)\"");
+      throw InputError({path},
+                       "what it was compiled for is not kept beside it; expected --inputs, such as "
+                       "--inputs \"(T([4, 8], f32),)\"");
     // Compiled code trusts its operands, unless it is told not to before its first run.
     if (!facts_) ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
     tensors_ = named([&] { return make_inputs(metadata_); });

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "benches/aot/package_facts.hpp"
 #include "pace/kernels/category.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/kernels/knowledge.hpp"
 #include "pace/kernels/ranges.hpp"
-#include "benches/aot/package_facts.hpp"
 
 namespace pace::benches::kernels {
 
@@ -50,7 +50,8 @@ namespace detail {
 }
 
 /// What holds of all of them.
-[[nodiscard]] inline kernel::Knowledge common_knowledge(const std::vector<const benches::aot::PackageKernel*>& kernels) {
+[[nodiscard]] inline kernel::Knowledge common_knowledge(
+    const std::vector<const benches::aot::PackageKernel*>& kernels) {
   kernel::Knowledge knowledge{category_named(kernels.front()->category), kernels.front()->bytes};
   if (kernels.size() == 1) knowledge.builds = builds_of(*kernels.front());
   for (const benches::aot::PackageKernel* kernel : kernels) {
@@ -64,8 +65,8 @@ namespace detail {
 
 /// What is recorded of a kernel, found by its symbol or its name, whichever is recorded: of Inductor's own, and on the CPU,
 /// where LibTorch's operators are steps that have names, of those as well. Several calls of one operator are all found.
-[[nodiscard]] inline std::vector<const benches::aot::PackageKernel*> recorded_of(const kernel::Kernel& kernel,
-                                                                            const benches::aot::PackageFacts& facts) {
+[[nodiscard]] inline std::vector<const benches::aot::PackageKernel*> recorded_of(
+    const kernel::Kernel& kernel, const benches::aot::PackageFacts& facts) {
   std::vector<const benches::aot::PackageKernel*> found;
   for (const std::string_view name : {kernel::without_graph(kernel.symbol), kernel::without_graph(kernel.name)}) {
     for (const auto& recorded : facts.kernels)

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "benches/kernels/compat/profile_report.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
-#include "benches/kernels/compat/profile_report.hpp"
 #include "pace/kernels/ranges.hpp"
 #include "pace/report/table.hpp"
 
@@ -87,7 +87,8 @@ namespace detail {
     ++found.calls;
     found.host_self += event.duration;
     // What calls itself counts once.
-    if (std::ranges::none_of(open, [&](const auto* outer) { return outer->name == event.name && outer->shapes == event.shapes; }))
+    if (std::ranges::none_of(
+            open, [&](const auto* outer) { return outer->name == event.name && outer->shapes == event.shapes; }))
       found.host_total += event.duration;
     open.push_back(&event);
   }
@@ -102,13 +103,21 @@ namespace detail {
 /// The first `most` rows.
 inline void print_key_averages(std::span<const KeyAverage> averages, std::ostream& out, std::size_t most = 10) {
   using report::Align;
-  report::StreamingTable table({{"name", 0, Align::left}, {"input shapes", 0, Align::left}, {"calls"}, {"self CPU"},
-                                {"CPU total"}, {"self device"}}, false);
+  report::StreamingTable table({{"name", 0, Align::left},
+                                {"input shapes", 0, Align::left},
+                                {"calls"},
+                                {"self CPU"},
+                                {"CPU total"},
+                                {"self device"}},
+                               false);
   std::vector<std::vector<report::Cell>> rows;
   for (const auto& each : averages.subspan(0, std::min(most, averages.size()))) {
     const bool host = each.host_total.count() > 0;
-    rows.push_back({{each.name.substr(0, 60)}, {each.shapes.substr(0, 60)}, {std::to_string(each.calls)},
-                    {host ? format_time(each.host_self) : ""}, {host ? format_time(each.host_total) : ""},
+    rows.push_back({{each.name.substr(0, 60)},
+                    {each.shapes.substr(0, 60)},
+                    {std::to_string(each.calls)},
+                    {host ? format_time(each.host_self) : ""},
+                    {host ? format_time(each.host_total) : ""},
                     {each.device.count() > 0 ? format_time(each.device) : ""}});
   }
   table.fit(rows);
@@ -117,7 +126,8 @@ inline void print_key_averages(std::span<const KeyAverage> averages, std::ostrea
 }
 
 /// By name: what ran on the device; with `on_host`, the kernels of the thread that ran the module instead.
-[[nodiscard]] inline std::vector<benches::kernels::compat::ProfiledKernel> profiled_kernels(const Profile& profile, bool on_host) {
+[[nodiscard]] inline std::vector<benches::kernels::compat::ProfiledKernel> profiled_kernels(const Profile& profile,
+                                                                                            bool on_host) {
   std::vector<benches::kernels::compat::ProfiledKernel> kernels;
   const auto add = [&](const std::string& name, Nanoseconds took) {
     auto found = std::ranges::find(kernels, name, &benches::kernels::compat::ProfiledKernel::name);
@@ -143,7 +153,8 @@ inline void print_key_averages(std::span<const KeyAverage> averages, std::ostrea
     ends.push_back(event.end());
   }
   close(Nanoseconds::max());
-  for (const auto& each : kernel::kernels_of(ranges).kernels) add(std::string(kernel::without_graph(each.symbol)), each.time);
+  for (const auto& each : kernel::kernels_of(ranges).kernels)
+    add(std::string(kernel::without_graph(each.symbol)), each.time);
   return kernels;
 }
 

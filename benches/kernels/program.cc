@@ -17,20 +17,20 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include "benches/aot/profiler_trace.hpp"
 #include "benches/kernels/package.hpp"
-#include "benches/kernels/run_program.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/runner/hand_over.hpp"
-#include "pace/runner/this_program.hpp"
-#include "pace/kernels/kernels.hpp"
 #include "benches/kernels/package_provider.hpp"
+#include "benches/kernels/run_program.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/folders.hpp"
+#include "pace/core/new_folders.hpp"
+#include "pace/core/process.hpp"
+#include "pace/kernels/kernels.hpp"
 #include "pace/report/colour.hpp"
 #include "pace/report/program_output.hpp"
-#include "pace/core/folders.hpp"
-#include "pace/core/process.hpp"
-#include "benches/aot/profiler_trace.hpp"
+#include "pace/runner/hand_over.hpp"
+#include "pace/runner/this_program.hpp"
 
 #ifdef PACE_CUDA
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -78,7 +78,8 @@ pace::kernel::KernelReport list(const KernelsLine& line) {
 #endif
   }
   if (package->facts()) options.providers.push_back(pace::benches::kernels::package_provider(*package->facts()));
-  return pace::kernels(options, line.name, [](const std::vector<at::Tensor>&) { return package->run(); }, package->operands());
+  return pace::kernels(
+      options, line.name, [](const std::vector<at::Tensor>&) { return package->run(); }, package->operands());
 }
 
 /// `[4, 8], []` of two operands.
@@ -109,21 +110,24 @@ pace::benches::kernels::Profile record(const std::function<void()>& body, const 
       continue;
     }
     const auto scope = static_cast<at::RecordScope>(event.scope());
-    profile.events.push_back({.name = event.name(),
-                              .shapes = shapes_of(event),
-                              .thread = event.startThreadId(),
-                              .start = Nanoseconds(static_cast<double>(static_cast<std::int64_t>(event.startNs()) - origin)),
-                              .duration = Nanoseconds(static_cast<double>(event.durationNs())),
-                              .on_device = event.deviceType() != c10::DeviceType::CPU,
-                              .frame = pace::kernel::is_frame(scope)});
+    profile.events.push_back(
+        {.name = event.name(),
+         .shapes = shapes_of(event),
+         .thread = event.startThreadId(),
+         .start = Nanoseconds(static_cast<double>(static_cast<std::int64_t>(event.startNs()) - origin)),
+         .duration = Nanoseconds(static_cast<double>(event.durationNs())),
+         .on_device = event.deviceType() != c10::DeviceType::CPU,
+         .frame = pace::kernel::is_frame(scope)});
   }
   return profile;
 }
 
 std::string spawn(const std::vector<std::string>& command, std::string* printed) {
   const auto status = pace::detail::run_process(command, [printed](std::string_view line) {
-    if (printed == nullptr) std::cerr << line << '\n';
-    else printed->append(line) += '\n';
+    if (printed == nullptr)
+      std::cerr << line << '\n';
+    else
+      printed->append(line) += '\n';
   });
   return status.ok() ? "" : command.front() + ' ' + status.to_string();
 }
@@ -215,7 +219,7 @@ int main(int argc, char** argv) {
   add_cuda(world);
 #endif
   const int code = pace::benches::kernels::run_program({argv + 1, argv + argc}, world, std::cout, std::cerr,
-                                              [&](KernelsLine& line) { settle(line, world, own); });
+                                                       [&](KernelsLine& line) { settle(line, world, own); });
   package.reset();
   return output.exit_code(code, "kernels");
 }

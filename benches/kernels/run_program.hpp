@@ -18,7 +18,9 @@
 #include <c10/util/Exception.h>
 #include <nlohmann/json.hpp>
 
+#include "benches/aot/package_facts.hpp"
 #include "benches/kernels/asked.hpp"
+#include "benches/kernels/compat/profile_report.hpp"
 #include "benches/kernels/compat_lines.hpp"
 #include "benches/kernels/counted_bytes.hpp"
 #include "benches/kernels/limits.hpp"
@@ -26,16 +28,14 @@
 #include "benches/kernels/profile.hpp"
 #include "benches/timers/timed.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/exit_code.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
-#include "pace/core/exit_code.hpp"
-#include "benches/kernels/compat/profile_report.hpp"
 #include "pace/kernels/configurations.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/kernels/table.hpp"
 #include "pace/kernels/write_report.hpp"
 #include "pace/report/text.hpp"
-#include "benches/aot/package_facts.hpp"
 
 namespace pace::benches::kernels {
 
@@ -90,7 +90,8 @@ class Bench {
     if (line_.count_bytes && package_.device == "cpu")
       throw Refused("--count-bytes: " + line_.package + " runs on the CPU, whose counters are not read");
     if (line_.memory_snapshot && (!world_.snapshot || package_.device == "cpu"))
-      throw Refused("--cuda-memory-snapshot: " + line_.package + " runs on the CPU; expected a package for a GPU, in a "
+      throw Refused("--cuda-memory-snapshot: " + line_.package +
+                    " runs on the CPU; expected a package for a GPU, in a "
                     "program built with --config=cuda");
     if (line_.all_configs) require_configurations();
     const int code = line_.benchmark_kernels ? list_kernels() : run_whole();
@@ -110,7 +111,8 @@ class Bench {
   /// They are known only where they are kept beside a package.
   void require_configurations() const {
     if (package_.device == "cpu")
-      throw Refused("--benchmark-all-configs: " + line_.package + " runs on the CPU, where kernels have no configurations");
+      throw Refused("--benchmark-all-configs: " + line_.package +
+                    " runs on the CPU, where kernels have no configurations");
     const auto kept = [](const benches::aot::PackageKernel& kernel) { return !kernel.configurations.empty(); };
     if (!package_.facts || std::ranges::none_of(package_.facts->kernels, kept))
       throw Refused("--benchmark-all-configs: no configurations are kept beside " + line_.package +
@@ -120,7 +122,8 @@ class Bench {
   int list_kernels() {
     if (line_.compat && package_.device == "cpu") {
       out_ << no_kernels << '\n';
-      throw Refused("--compat --benchmark-kernels: " + line_.package + " runs on the CPU, and the original lists Triton's "
+      throw Refused("--compat --benchmark-kernels: " + line_.package +
+                    " runs on the CPU, and the original lists Triton's "
                     "kernels alone; without --compat they are listed in their place");
     }
     auto report = world_.kernels(line_);
@@ -132,13 +135,13 @@ class Bench {
     if (shown && std::ranges::none_of(report.kernels, shown)) {
       std::string names;
       for (const auto& kernel : report.kernels) names += (names.empty() ? "" : ", ") + kernel.name;
-      log_ << "kernels: --kernel: no name matches '" << report::printable(line_.filter) << "'; expected a part of one of "
-           << report::printable(names) << '\n';
+      log_ << "kernels: --kernel: no name matches '" << report::printable(line_.filter)
+           << "'; expected a part of one of " << report::printable(names) << '\n';
       code = 1;
     }
     if (line_.compat) {
-      const auto lines = print_kernel_lines(report, package_.facts.value_or(benches::aot::PackageFacts{}), world_.colour,
-                                            line_.all_configs, out_, log_, shown);
+      const auto lines = print_kernel_lines(report, package_.facts.value_or(benches::aot::PackageFacts{}),
+                                            world_.colour, line_.all_configs, out_, log_, shown);
       if (lines == 0) code = 1;
       for (const auto& note : kernel::notes_of(report)) log_ << "kernels: " << report::printable(note) << '\n';
     } else {
@@ -184,7 +187,8 @@ class Bench {
     if (!report.by_ranges) return;
     for (const auto& kernel : report.kernels)
       if (kernel::is_compiled(kernel.symbol) || kernel::is_call_of_libtorch(kernel.symbol)) return;
-    log_ << line_.package << " announces none of its kernels: compile it with Inductor's option cpp.enable_kernel_profile "
+    log_ << line_.package
+         << " announces none of its kernels: compile it with Inductor's option cpp.enable_kernel_profile "
          << "to see them\n";
   }
 
@@ -192,7 +196,8 @@ class Bench {
   bool judge(const kernel::KernelReport& report) const {
     bool fine = true;
     for (const auto& each : judge_limits(line_, report)) {
-      (each.acceptable ? out_ : log_) << to_string(each.verdict) << ": " << each.expectation << "; " << each.message << '\n';
+      (each.acceptable ? out_ : log_) << to_string(each.verdict) << ": " << each.expectation << "; " << each.message
+                                      << '\n';
       fine = fine && each.acceptable;
     }
     return fine;
@@ -201,12 +206,9 @@ class Bench {
   /// As Inductor's generated benchmarks do it; seconds of one call.
   double time(int times, int repeat, std::ostream& out) {
     FunctionClock clock{world_.now};
-    return benches::timers::print_performance(clock, package_.call,
-                                                {.times = times,
-                                                 .repeat = repeat,
-                                                 .set_seed = package_.set_seed,
-                                                 .synchronise = package_.synchronise},
-                                                out);
+    return benches::timers::print_performance(
+        clock, package_.call,
+        {.times = times, .repeat = repeat, .set_seed = package_.set_seed, .synchronise = package_.synchronise}, out);
   }
   /// Printed only where the original does.
   double timed(int times, int repeat) {
@@ -236,16 +238,21 @@ class Bench {
 
   void write_whole(double seconds, std::optional<double> peak) {
     const std::vector<std::pair<const char*, nlohmann::ordered_json>> fields{
-        {"benchmark", line_.name},       {"device", package_.device}, {"seconds_per_call", seconds},
-        {"times", line_.times},          {"repeat", line_.repeat},
+        {"benchmark", line_.name},
+        {"device", package_.device},
+        {"seconds_per_call", seconds},
+        {"times", line_.times},
+        {"repeat", line_.repeat},
         {"peak_gpu_bytes", peak ? nlohmann::ordered_json(*peak) : nlohmann::ordered_json(nullptr)}};
     nlohmann::ordered_json json;
     std::string header, row;
     for (const auto& [name, value] : fields) {
       json[name] = value;
       header += (header.empty() ? "" : ",") + std::string(name);
-      row += (&name == &fields.front().first ? "" : ",") +
-             (value.is_string() ? report::csv_field(value.get<std::string>()) : value.is_null() ? "" : value.dump());
+      row +=
+          (&name == &fields.front().first ? "" : ",") + (value.is_string() ? report::csv_field(value.get<std::string>())
+                                                         : value.is_null() ? ""
+                                                                           : value.dump());
     }
     if (csv_) csv_->append(header + '\n' + row + '\n');
     if (json_) json_->append(json.dump(1) + '\n');
@@ -266,11 +273,12 @@ class Bench {
          << "Chrome trace for the profile is written to " << path << '\n';
     print_key_averages(key_averages(recorded.events), out_);
     const bool on_cpu = package_.device == "cpu";
-    benches::kernels::compat::ProfileReport report{.benchmark = line_.name,
-                                         .wall_milliseconds = seconds * 1e3,
-                                         .runs = static_cast<std::size_t>(line_.times) * static_cast<std::size_t>(line_.repeat),
-                                         .device = package_.device,
-                                         .original = line_.as_of() == Generation::original};
+    benches::kernels::compat::ProfileReport report{
+        .benchmark = line_.name,
+        .wall_milliseconds = seconds * 1e3,
+        .runs = static_cast<std::size_t>(line_.times) * static_cast<std::size_t>(line_.repeat),
+        .device = package_.device,
+        .original = line_.as_of() == Generation::original};
     // The original drops what runs on the CPU.
     if (on_cpu && line_.compat) report.device.clear();
     benches::kernels::compat::print_profile_report(report, profiled_kernels(recorded, on_cpu && !line_.compat), out_);
@@ -283,7 +291,8 @@ class Bench {
       out_ << "NCU profiling failed with error: " << problem << '\n';
       return 1;
     }
-    out_ << "\nNCU profiling results for benchmark " << line_.name << ":\nNCU report has been written to " << path << '\n';
+    out_ << "\nNCU profiling results for benchmark " << line_.name << ":\nNCU report has been written to " << path
+         << '\n';
     return 0;
   }
 

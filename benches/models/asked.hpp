@@ -11,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "benches/models/option.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/options.hpp"
 #include "benches/models/driver/driver.hpp"
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/driver/names.hpp"
 #include "benches/models/driver/result_files.hpp"
 #include "benches/models/driver/selection.hpp"
+#include "benches/models/option.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/options.hpp"
 
 namespace pace::benches::models {
 
@@ -57,8 +57,7 @@ struct CommandLine {
 /// What words ask for before it is put together: groups of which exactly one, or at most one, may be given.
 struct Groups {
   std::vector<std::string> mode, direction, precision, latency, fusers, experiments, loudness;
-  bool batch_invariant = false, find_batch_sizes = false, operator_inputs = false, trace = false,
-       snapshots = false;
+  bool batch_invariant = false, find_batch_sizes = false, operator_inputs = false, trace = false, snapshots = false;
   std::string trace_name;
   std::vector<std::string> backends;
 };

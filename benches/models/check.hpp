@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "benches/models/driver/check_expected.hpp"
+#include "benches/models/driver/check_limits.hpp"
 #include "benches/models/option.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/output_file.hpp"
-#include "benches/models/driver/check_expected.hpp"
-#include "benches/models/driver/check_limits.hpp"
 
 namespace pace::benches::models {
 
@@ -43,9 +43,8 @@ struct CheckOptions {
 
 [[nodiscard]] inline std::vector<OptionSpec> check_options(CheckOptions& to) {
   const auto above_zero = [](double& number) {
-    return [&number](const std::string& text) {
-      return read_number(text, number) && number > 0 && std::isfinite(number);
-    };
+    return
+        [&number](const std::string& text) { return read_number(text, number) && number > 0 && std::isfinite(number); };
   };
   return {
       {{"-a", "--actual"}, "file", "results", "a file", into(to.actual)},
@@ -76,8 +75,7 @@ struct CheckOptions {
        "which one's lines are printed (defaults to latest)",
        "2.6 or latest",
        [&to](const std::string& text) {
-         to.limit.generation =
-             text == "2.6" ? benches::models::Generation::v2_6 : benches::models::Generation::latest;
+         to.limit.generation = text == "2.6" ? benches::models::Generation::v2_6 : benches::models::Generation::latest;
          return text == "2.6" || text == "latest";
        }},
       {{"--new-expected"}, "file", "where what should be expected is written", "a file", into(to.new_expected)},
@@ -148,8 +146,7 @@ inline void require_models(const std::vector<std::string>& models, const report:
 
 /// Returns the exit code: 1 for results that are not as they should be, and for what cannot be checked, which `errors`
 /// says.
-[[nodiscard]] inline int check(int argc, char** argv, std::ostream& out, std::ostream& errors,
-                               const UserPath& path) {
+[[nodiscard]] inline int check(int argc, char** argv, std::ostream& out, std::ostream& errors, const UserPath& path) {
   try {
     const int code = detail::run_check({argv + std::min(argc, 1), argv + argc}, out, path);
     if (!out.flush()) throw Error("what is printed cannot be written");

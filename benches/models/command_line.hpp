@@ -27,7 +27,8 @@ namespace pace::benches::models {
       throw InputError({}, name + " is refused: " + found->second);
     if (const auto found = needless_options().find(name); found != needless_options().end())
       line.notes.push_back(name + " has no effect: " + found->second);
-    else asked.push_back(word);
+    else
+      asked.push_back(word);
   }
   parse_options("models", asked, options);
   if (line.help) return line;
@@ -37,8 +38,9 @@ namespace pace::benches::models {
     static const std::set<std::string> heeded{"--list", "--filter", "--exclude", "--exclude-exact", "--suite"};
     for (const auto& name : given)
       if (!heeded.contains(name))
-        throw InputError({}, name + ": expected no --list, which runs nothing and lists the models of --filter, "
-                                    "--exclude, --exclude-exact and --suite");
+        throw InputError({}, name +
+                                 ": expected no --list, which runs nothing and lists the models of --filter, "
+                                 "--exclude, --exclude-exact and --suite");
     return line;
   }
   settle(line, groups);

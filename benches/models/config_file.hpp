@@ -14,11 +14,11 @@
 #include <variant>
 #include <vector>
 
+#include "benches/models/config.hpp"
+#include "benches/models/config_sections.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/report/text.hpp"
-#include "benches/models/config.hpp"
-#include "benches/models/config_sections.hpp"
 
 namespace pace::benches::models {
 
@@ -52,7 +52,9 @@ class ConfigReader {
     const auto mark = node.Mark();
     return {file_, mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1};
   }
-  [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const { throw InputError(place(node), report::printable(what)); }
+  [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
+    throw InputError(place(node), report::printable(what));
+  }
   /// What a file holds may be an escape sequence of the terminal.
   void warn(const YAML::Node& node, const std::string& what) const {
     warn_(report::printable(place(node).to_string() + ": " + what));
@@ -80,8 +82,8 @@ class ConfigReader {
         any_known_ = true;
         if (entry.second.IsNull()) continue;
         if (!entry.second.IsMap())
-          fail(entry.second, "section '" + name + "': expected sections such as '" + next->first + "', found " +
-                                 kind(entry.second));
+          fail(entry.second,
+               "section '" + name + "': expected sections such as '" + next->first + "', found " + kind(entry.second));
         read_sections(entry.second, name + '.');
       } else {
         warn(entry.first, "there is no section '" + name + "'; it is left out");
@@ -161,8 +163,10 @@ class ConfigReader {
         const bool known = before == "training" || before == "inference";
         if (!known ||
             (before.size() < mode.size() && !precisions.contains(std::string_view(mode).substr(before.size() + 1))))
-          fail(entry.first, name + ": expected training or inference, or one of them with a precision, such as "
-                                   "training/amp; found '" + mode + '\'');
+          fail(entry.first, name +
+                                ": expected training or inference, or one of them with a precision, such as "
+                                "training/amp; found '" +
+                                mode + '\'');
         const YAML::Node status = entry.second.IsMap() ? entry.second["status"] : YAML::Node();
         const YAML::Node reason = entry.second.IsMap() ? entry.second["reason"] : YAML::Node();
         const YAML::Node backend = entry.second.IsMap() ? entry.second["backend"] : YAML::Node();

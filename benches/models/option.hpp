@@ -84,13 +84,14 @@ inline void parse_options(const std::string& program, const std::vector<std::str
       }));
       continue;
     }
-    add(Opt(Catch::Clara::accept_many,
-            [&each](const std::string& text) {
-              return each.read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched)
-                                     : ParserResult::runtimeError(std::string(each.names.back()) + ": invalid value '" + text +
-                                                                  "'; expected " + each.expected);
-            },
-            each.hint));
+    add(Opt(
+        Catch::Clara::accept_many,
+        [&each](const std::string& text) {
+          return each.read(text) ? ParserResult::ok(Catch::Clara::ParseResultType::Matched)
+                                 : ParserResult::runtimeError(std::string(each.names.back()) + ": invalid value '" +
+                                                              text + "'; expected " + each.expected);
+        },
+        each.hint));
   }
   std::vector<std::string> words = in_one_spelling(given, options);
   words.insert(words.begin(), program);

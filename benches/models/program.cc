@@ -7,18 +7,18 @@
 #include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
-#include "benches/models/run_program.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/run_context.hpp"
+#include "benches/aot/fuser.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/run/compile_packages.hpp"
 #include "benches/models/run/run_model.hpp"
+#include "benches/models/run_program.hpp"
 #include "pace/core/bazel.hpp"
-#include "pace/runner/this_program.hpp"
-#include "pace/runner/torch_environment.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/report/machine.hpp"
 #include "pace/report/program_output.hpp"
-#include "benches/aot/fuser.hpp"
+#include "pace/runner/this_program.hpp"
+#include "pace/runner/torch_environment.hpp"
 
 namespace {
 
@@ -64,11 +64,10 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
 
 int main(int argc, char** argv) {
   const pace::report::ProgramOutput output;
-  pace::benches::models::World world{.models = {},
-                             .run = [](const std::string& model, const models::Settings& settings,
-                                       const models::Config& config, std::ostream& log) {
-                               return models::run_model(find_entry(model), settings, config, log);
-                             }};
+  pace::benches::models::World world{
+      .models = {},
+      .run = [](const std::string& model, const models::Settings& settings, const models::Config& config,
+                std::ostream& log) { return models::run_model(find_entry(model), settings, config, log); }};
   world.compile = compile;
   for (const auto& entry : models::registered_models())
     world.models.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
@@ -80,5 +79,5 @@ int main(int argc, char** argv) {
   world.output_path = pace::output_path;
   world.is_test = pace::under_bazel();
   return pace::benches::models::run_program(pace::runner::this_program(), {argv + 1, argv + argc}, world, std::cout,
-                                    std::cerr);
+                                            std::cerr);
 }

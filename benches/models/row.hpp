@@ -26,10 +26,14 @@ inline constexpr std::array all_row_results{RowResult::passed, RowResult::undeci
 
 [[nodiscard]] inline const char* to_string(RowResult result) {
   switch (result) {
-    case RowResult::passed: return "passed";
-    case RowResult::undecided: return "undecided";
-    case RowResult::failed: return "failed";
-    case RowResult::unmeasured: return "unmeasured";
+    case RowResult::passed:
+      return "passed";
+    case RowResult::undecided:
+      return "undecided";
+    case RowResult::failed:
+      return "failed";
+    case RowResult::unmeasured:
+      return "unmeasured";
   }
   return "";
 }

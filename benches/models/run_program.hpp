@@ -18,12 +18,6 @@
 #include <vector>
 
 #include "benches/models/command_line.hpp"
-#include "benches/models/world.hpp"
-#include "pace/core/digest.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/kept_pipes.hpp"
-#include "pace/core/memory.hpp"
-#include "pace/core/read_file.hpp"
 #include "benches/models/config_file.hpp"
 #include "benches/models/driver/batch_sizes.hpp"
 #include "benches/models/driver/driver.hpp"
@@ -32,7 +26,13 @@
 #include "benches/models/driver/selection.hpp"
 #include "benches/models/driver/summary.hpp"
 #include "benches/models/row.hpp"
+#include "benches/models/world.hpp"
+#include "pace/core/digest.hpp"
+#include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
+#include "pace/core/kept_pipes.hpp"
+#include "pace/core/memory.hpp"
+#include "pace/core/read_file.hpp"
 
 namespace pace::benches::models {
 
@@ -65,7 +65,8 @@ inline void require_usable(const CommandLine& line) {
       throw InputError({path}, fs::exists(path, ignored) ? "--packages: is no folder; expected one of packages"
                                                          : "--packages: there is no such folder");
   if (const auto& path = settings.compare_outputs_with; !path.empty() && !fs::is_directory(path, ignored))
-    throw InputError({path}, "--compare-model-outputs-with: expected a folder of outputs that an earlier run has saved");
+    throw InputError({path},
+                     "--compare-model-outputs-with: expected a folder of outputs that an earlier run has saved");
   for (const auto& [option, path] :
        {std::pair{"--save-model-outputs-to", settings.save_outputs_to}, std::pair{"--compile-to", line.compile_to},
         std::pair{"--export-profiler-trace", settings.profiler_trace},
@@ -92,17 +93,21 @@ class Run {
  public:
   Run(CommandLine line, const World& world, std::string program, std::vector<std::string> words, std::ostream& out,
       std::ostream& errors)
-      : line_(std::move(line)), world_(world), program_(std::move(program)), words_(std::move(words)), out_(out),
-        errors_(errors), context_{line_.settings, line_.configuration} {
+      : line_(std::move(line)),
+        world_(world),
+        program_(std::move(program)),
+        words_(std::move(words)),
+        out_(out),
+        errors_(errors),
+        context_{line_.settings, line_.configuration} {
     // The process of each model reads them, too.
     keep_pipes();
     // Each file is read once, so that its digest is that of what is used.
     if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
       config_ = parse_config(*text, line_.config_file, names_of(world_.models),
-                                     [this](const std::string& what) { note(what); });
+                             [this](const std::string& what) { note(what); });
     line_.output.baseline_text = read_input("--baseline", line_.output.baseline, "a CSV file");
-    const std::string sizes =
-        line_.batch_size_file.empty() ? "" : find_batch_size_file(line_.batch_size_file);
+    const std::string sizes = line_.batch_size_file.empty() ? "" : find_batch_size_file(line_.batch_size_file);
     if (const auto text = read_input("--batch-size-file", sizes, BatchSizes::expected))
       batch_sizes_.emplace(sizes, *text);
     describe();
@@ -151,13 +156,14 @@ class Run {
     }
     world_.prepare(line_);
     std::ofstream nowhere;
-    run_here(line_.only, line_.devices, line_.settings, config_, world_.run,
-                     {line_.print_memory, line_.print_compilation_time, line_.output.tag},
-                     [&](Row& row) {
-                       row = files_->compared(row);
-                       take(row);
-                     },
-                     out_, line_.quiet ? static_cast<std::ostream&>(nowhere) : errors_);
+    run_here(
+        line_.only, line_.devices, line_.settings, config_, world_.run,
+        {line_.print_memory, line_.print_compilation_time, line_.output.tag},
+        [&](Row& row) {
+          row = files_->compared(row);
+          take(row);
+        },
+        out_, line_.quiet ? static_cast<std::ostream&>(nowhere) : errors_);
   }
 
   [[nodiscard]] int run_for_driver() {
@@ -192,9 +198,10 @@ class Run {
     // torchbench ends with 0 whatever its models did.
     const bool fails = bad > 0 && (gate || (none_good && !settings.compat));
     if (fails && rows.of(unmeasured) < rows.all()) {
-      errors_ << "pace: " << (none_good && !gate ? "nothing was measured: " : "") << bad << (bad == 1 ? " row" : " rows")
-              << " failed";
-      if (rows.of(unmeasured) > 0) errors_ << ", " << rows.of(unmeasured) << " of them since the model does not run here";
+      errors_ << "pace: " << (none_good && !gate ? "nothing was measured: " : "") << bad
+              << (bad == 1 ? " row" : " rows") << " failed";
+      if (rows.of(unmeasured) > 0)
+        errors_ << ", " << rows.of(unmeasured) << " of them since the model does not run here";
       errors_ << '\n' << std::flush;
       return pace::exit_failed;
     }
@@ -245,7 +252,8 @@ class Run {
     // CUDA reserves what it never touches.
     if (line_.memory_limit && *line_.memory_limit > 0)
       options.limits.memory = static_cast<std::int64_t>(*line_.memory_limit * 1e9);
-    else if (!line_.memory_limit && !on_gpu) options.limits.memory = available_memory();
+    else if (!line_.memory_limit && !on_gpu)
+      options.limits.memory = available_memory();
     return options;
   }
 
@@ -284,8 +292,8 @@ class Run {
       // Nothing can be read from /dev/null again.
       if (!std::filesystem::is_regular_file(path, ignored)) continue;
       if (paths.size() > 1) out_ << '\n' << path << '\n';
-      print_summary(report::read_csv(path), world_.models,
-                            {.compat = line_.settings.compat, .rows = line_.print_rows}, out_);
+      print_summary(report::read_csv(path), world_.models, {.compat = line_.settings.compat, .rows = line_.print_rows},
+                    out_);
     }
     out_ << std::flush;
   }

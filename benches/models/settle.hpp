@@ -23,13 +23,17 @@ inline void settle_mode(CommandLine& line, const Groups& groups) {
   const bool own = groups.find_batch_sizes || groups.operator_inputs;
   if (groups.find_batch_sizes && groups.operator_inputs)
     throw InputError({}, "expected at most one of --find-batch-sizes, --log-operator-inputs");
-  if (own) at_most_one(groups.mode);
-  else exactly_one(groups.mode, "--performance, --accuracy, --tolerance, --throughput");
+  if (own)
+    at_most_one(groups.mode);
+  else
+    exactly_one(groups.mode, "--performance, --accuracy, --tolerance, --throughput");
   exactly_one(groups.direction, "--training, --inference");
   settings.training = groups.direction.front() == "--training";
   const std::string mode = groups.mode.empty() ? "" : groups.mode.front();
-  settings.mode = mode == "--accuracy" ? Mode::accuracy : mode == "--tolerance" ? Mode::tolerance
-                  : mode == "--throughput" ? Mode::throughput : Mode::performance;
+  settings.mode = mode == "--accuracy"     ? Mode::accuracy
+                  : mode == "--tolerance"  ? Mode::tolerance
+                  : mode == "--throughput" ? Mode::throughput
+                                           : Mode::performance;
   if (groups.batch_invariant && mode != "--accuracy")
     throw InputError({}, "--batch-invariant: expected --accuracy beside it");
   if (groups.batch_invariant) settings.mode = Mode::batch_invariance;
@@ -46,16 +50,19 @@ inline void require_candidates(const benches::models::Settings& settings) {
   if (!settings.no_slower_than) return;
   for (const auto& backend : settings.backends)
     if (backend != "eager") return;
-  throw InputError({}, "--no-slower-than has nothing to judge: eager is the baseline; expected another --backend beside it");
+  throw InputError(
+      {}, "--no-slower-than has nothing to judge: eager is the baseline; expected another --backend beside it");
 }
 
 inline void settle_precision(CommandLine& line, const Groups& groups) {
   using benches::models::Precision;
   at_most_one(groups.precision);
   const std::string given = groups.precision.empty() ? "" : groups.precision.front();
-  line.settings.precision = given == "--float32" ? Precision::float32 : given == "--float16" ? Precision::float16
+  line.settings.precision = given == "--float32"    ? Precision::float32
+                            : given == "--float16"  ? Precision::float16
                             : given == "--bfloat16" ? Precision::bfloat16
-                            : given == "--amp" ? Precision::amp : Precision::as_made;
+                            : given == "--amp"      ? Precision::amp
+                                                    : Precision::as_made;
   if (line.settings.grad_scaler && (given != "--amp" || !line.settings.training))
     throw InputError({}, "--grad-scaler: expected --amp and --training beside it");
 }
@@ -68,9 +75,12 @@ inline void settle_backends(CommandLine& line, const Groups& groups) {
   if (!groups.backends.empty()) backends = groups.backends;
   if (groups.experiments.empty()) return;
   const std::string experiment = groups.experiments.front();
-  if (experiment == "--torchscript-jit-trace") backends = {"torchscript"};
-  else if (experiment == "--nothing") backends = {"eager"};
-  else backends = {"aot_inductor"};
+  if (experiment == "--torchscript-jit-trace")
+    backends = {"torchscript"};
+  else if (experiment == "--nothing")
+    backends = {"eager"};
+  else
+    backends = {"aot_inductor"};
   if (experiment == "--inductor") line.output.experiment_file = "inductor.csv";
   if (experiment == "--torchscript-jit-trace") line.output.experiment_file = "torchscript_jit_trace.csv";
   if (experiment == "--nothing") line.output.experiment_file = "nothing.csv";
@@ -100,8 +110,8 @@ inline void settle_files(CommandLine& line, const Groups& groups) {
   if (!output.file.empty() && !output.directory.empty())
     output.file = (std::filesystem::path(output.directory) / output.file).string();
   if (!output.file.empty()) output.experiment_file.clear();
-  const auto folder = output.file.empty() ? std::filesystem::path(output.directory)
-                                          : std::filesystem::path(output.file).parent_path();
+  const auto folder =
+      output.file.empty() ? std::filesystem::path(output.directory) : std::filesystem::path(output.file).parent_path();
   auto& settings = line.settings;
   if (groups.operator_inputs) {
     if (output.file.empty() && output.directory.empty())
@@ -113,9 +123,8 @@ inline void settle_files(CommandLine& line, const Groups& groups) {
   if (groups.trace)
     settings.profiler_trace = groups.trace_name.empty() ? (folder / "traces").string() : groups.trace_name;
   if (groups.snapshots)
-    settings.memory_snapshot = output.file.empty()
-                                   ? (folder / "memory").string()
-                                   : benches::models::ResultFiles::stem_of(output.file) + "_memory";
+    settings.memory_snapshot = output.file.empty() ? (folder / "memory").string()
+                                                   : benches::models::ResultFiles::stem_of(output.file) + "_memory";
   // Either is written only by the run that times.
   if ((groups.trace || groups.snapshots) && settings.mode != benches::models::Mode::performance)
     throw InputError({}, std::string(groups.trace ? "--export-profiler-trace" : "--snapshot-memory") +
@@ -152,9 +161,31 @@ inline void settle(CommandLine& line, const Groups& groups) {
 /// Words in one spelling as a configuration: options by name, without those that choose models, say where results go or
 /// how they are told.
 [[nodiscard]] inline benches::models::Configuration configuration_of(const std::vector<std::string>& words) {
-  static constexpr std::array<std::string_view, 25> left_out{
-      "--filter", "--exclude", "--exclude-exact", "--suite", "--only", "--total-partitions", "--partition-id", "--fast",
-      "--no-skip", "--output", "--output-directory", "--disable-output", "--retain-output", "--resume", "--dump-raw-metrics", "--print-memory", "--print-compilation-time", "--print-dataframe-summary", "--progress", "--verbose", "--quiet", "--gate", "--allow-undecided", "--allow-unmeasured", "--rows-to"};
+  static constexpr std::array<std::string_view, 25> left_out{"--filter",
+                                                             "--exclude",
+                                                             "--exclude-exact",
+                                                             "--suite",
+                                                             "--only",
+                                                             "--total-partitions",
+                                                             "--partition-id",
+                                                             "--fast",
+                                                             "--no-skip",
+                                                             "--output",
+                                                             "--output-directory",
+                                                             "--disable-output",
+                                                             "--retain-output",
+                                                             "--resume",
+                                                             "--dump-raw-metrics",
+                                                             "--print-memory",
+                                                             "--print-compilation-time",
+                                                             "--print-dataframe-summary",
+                                                             "--progress",
+                                                             "--verbose",
+                                                             "--quiet",
+                                                             "--gate",
+                                                             "--allow-undecided",
+                                                             "--allow-unmeasured",
+                                                             "--rows-to"};
   benches::models::Configuration configuration;
   for (const auto& word : words) {
     const std::size_t end = std::min(word.find('='), word.size());

@@ -16,7 +16,9 @@ enum class Suite { torchbench, huggingface, timm, own };
 
 inline constexpr std::array<std::string_view, 4> suite_names{"torchbench", "huggingface", "timm", "own"};
 
-[[nodiscard]] inline std::string to_string(Suite suite) { return std::string(suite_names[static_cast<std::size_t>(suite)]); }
+[[nodiscard]] inline std::string to_string(Suite suite) {
+  return std::string(suite_names[static_cast<std::size_t>(suite)]);
+}
 
 /// Throws InputError with all names.
 [[nodiscard]] inline Suite suite_of(std::string_view name) {

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "benches/models/option.hpp"
-#include "pace/core/error.hpp"
 #include "benches/models/driver/dashboard_report.hpp"
 #include "benches/models/driver/join.hpp"
 #include "benches/models/driver/summary.hpp"
+#include "benches/models/option.hpp"
 #include "benches/models/suite.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 
@@ -74,7 +74,8 @@ struct SummaryArguments {
       {"join", {"--field", "--output"}},
       {"dashboard", {"--previous", "--output-dir", "--include-slowdowns"}},
       {"commands",
-       {"--suites", "--dtypes", "--devices", "--compilers", "--training", "--inference", "--output-dir", "--extra-args"}}};
+       {"--suites", "--dtypes", "--devices", "--compilers", "--training", "--inference", "--output-dir",
+        "--extra-args"}}};
   const auto allowed = summaries.find(what);
   if (allowed == summaries.end()) fail("there is no summary '" + what + '\'');
   const std::vector<std::string> given(arguments.begin() + 1, arguments.end());
@@ -103,23 +104,25 @@ struct SummaryArguments {
     if (names.size() > 1) fail("summary dashboard: expected one folder, found " + std::to_string(names.size()));
     std::optional<DashboardRuns> before;
     if (!to.previous.empty()) before = read_dashboard(path(to.previous));
-    report_dashboard(read_dashboard(path(names[0])), before,
-                             {.include_slowdowns = to.include_slowdowns},
-                             path(to.output_dir.empty() ? names[0] : to.output_dir), out);
+    report_dashboard(read_dashboard(path(names[0])), before, {.include_slowdowns = to.include_slowdowns},
+                     path(to.output_dir.empty() ? names[0] : to.output_dir), out);
     return 0;
   }
   std::vector<report::CsvTable> files;
   for (const auto& name : names) {
     files.push_back(report::read_csv(path(name)));
-    if (files.back().rows.empty()) throw InputError({files.back().file}, "holds no results; there is nothing to sum up");
+    if (files.back().rows.empty())
+      throw InputError({files.back().file}, "holds no results; there is nothing to sum up");
   }
   if (what == "perf") {
     summarize_performance(files, out);
   } else if (what == "join") {
     if (to.field.empty()) fail("summary join: expected --field COLUMN");
     const auto text = report::to_csv(join_results(files, to.field));
-    if (to.output.empty()) out << text;
-    else detail::write_text(path(to.output), text);
+    if (to.output.empty())
+      out << text;
+    else
+      detail::write_text(path(to.output), text);
   } else {
     for (const auto& file : files) {
       if (files.size() > 1) out << (&file == files.data() ? "" : "\n") << file.file << '\n';

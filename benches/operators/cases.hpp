@@ -58,8 +58,8 @@ class CaseList {
     std::vector<Attributes> listed;
     for (const auto& row : rows) {
       if (row.size() != names.size())
-        throw InputError({}, op_ + ": expected " + std::to_string(names.size()) + " values in each row of cases, found " +
-                                 std::to_string(row.size()));
+        throw InputError({}, op_ + ": expected " + std::to_string(names.size()) +
+                                 " values in each row of cases, found " + std::to_string(row.size()));
       auto& attributes = listed.emplace_back();
       for (std::size_t i = 0; i < names.size(); ++i) attributes.emplace_back(names[i], row[i]);
     }
@@ -125,8 +125,8 @@ class CaseList {
       const std::size_t open = std::min(text_.find('{', at), text_.size());
       text.append(text_, at, open - at);
       const std::size_t close = std::min(text_.find('}', open), text_.size());
-      const std::string_view name = std::string_view(text_).substr(std::min(open + 1, text_.size()),
-                                                                   close > open ? close - open - 1 : 0);
+      const std::string_view name =
+          std::string_view(text_).substr(std::min(open + 1, text_.size()), close > open ? close - open - 1 : 0);
       at = close + 1;
       if (open == text_.size()) break;
       const auto known = std::ranges::find(attributes, name, &Attributes::value_type::first);
@@ -173,7 +173,6 @@ inline bool declare_cases(CaseList (*make)()) {
 /// In any source file of a program that replays operators: cases that it replays when it is given no recorded inputs,
 ///
 ///     PACE_OPERATOR_CASES(pace::benches::operators::CaseList("aten.relu.default", "relu").cross("M", {64, 4096})...)
-#define PACE_OPERATOR_CASES(...)                                                      \
+#define PACE_OPERATOR_CASES(...)                                                     \
   [[maybe_unused]] static const bool PACE_DETAIL_CASES_NAME(pace_cases_, __LINE__) = \
-      ::pace::benches::operators::declare_cases(                                     \
-          [] { return ::pace::benches::operators::CaseList(__VA_ARGS__); })
+      ::pace::benches::operators::declare_cases([] { return ::pace::benches::operators::CaseList(__VA_ARGS__); })

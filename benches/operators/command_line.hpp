@@ -15,11 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "benches/aot/fuser.hpp"
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/options.hpp"
+#include "pace/core/error.hpp"
 #include "pace/runner/session_options.hpp"
-#include "benches/aot/fuser.hpp"
 
 namespace pace::benches::operators {
 
@@ -160,7 +160,9 @@ inline void require_meaning(const CommandLine& line) {
   using Text = const std::string&;
   auto& replay = line.replay;
   const auto text = [](std::string& to) { return [&to](Text given) { return to = given, !given.empty(); }; };
-  const auto given = [](std::optional<std::string>& to) { return [&to](Text text) { return to = text, !text.empty(); }; };
+  const auto given = [](std::optional<std::string>& to) {
+    return [&to](Text text) { return to = text, !text.empty(); };
+  };
   const auto flag = [](bool& to) {
     return [&to](Text text) {
       const auto value = detail::read_bool(text);
@@ -170,10 +172,12 @@ inline void require_meaning(const CommandLine& line) {
   };
   const auto number = [](std::size_t& to) { return [&to](Text text) { return runner::read_number(text, to); }; };
 
-  parser |= option("--suite", "name", "operators: timm, huggingface or torchbench: the folder timm_train, hf_train or "
+  parser |= option("--suite", "name",
+                   "operators: timm, huggingface or torchbench: the folder timm_train, hf_train or "
                    "torchbench_train in --suite-dir, in $PACE_OPERATOR_INPUTS or in ./operator_inp_logs",
                    "timm, huggingface or torchbench", given(line.suite));
-  parser |= option("--inp-file", "file", "operators: recorded inputs of one model", "a file name", text(replay.inp_file));
+  parser |=
+      option("--inp-file", "file", "operators: recorded inputs of one model", "a file name", text(replay.inp_file));
   parser |= option("--suite-dir", "directory", "operators: recorded inputs of a suite, *.txt", "a folder's name",
                    text(replay.suite_dir));
   parser |= option("--op", "a,b|all", "operators: names such as aten.add.Tensor, or all", "names of operators, or all",
@@ -182,19 +186,22 @@ inline void require_meaning(const CommandLine& line) {
                    "operators: categories of the shipped set, such as pointwise, or all; without it a few operators of "
                    "each (not with --compat)",
                    "names of categories, or all", text(line.category));
-  parser |= option("--skip-rules", "none|upstream",
-                   "operators: upstream leaves out what PyTorch's operatorbench does not run on the device (defaults to "
-                   "none; with --compat always upstream)",
-                   "none or upstream", [&rules = replay.skip_rules](Text given) {
-                     rules = benches::operators::parse_skip_rules(given);
-                     return true;
-                   });
-  parser |= option("--dtype", "type", "operators: float32, float16, bfloat16, float64 or recorded (defaults to float32)", "a floating-point type",
-                   given(line.dtype));
+  parser |=
+      option("--skip-rules", "none|upstream",
+             "operators: upstream leaves out what PyTorch's operatorbench does not run on the device (defaults to "
+             "none; with --compat always upstream)",
+             "none or upstream", [&rules = replay.skip_rules](Text given) {
+               rules = benches::operators::parse_skip_rules(given);
+               return true;
+             });
+  parser |=
+      option("--dtype", "type", "operators: float32, float16, bfloat16, float64 or recorded (defaults to float32)",
+             "a floating-point type", given(line.dtype));
   parser |= option("--device", "device", "operators: cpu, cuda or cuda:NUMBER (defaults to cpu; with --compat to cuda)",
                    "cpu, cuda or cuda:NUMBER", given(line.device));
   parser |= option("--max-samples", "number",
-                   "operators: samples of each at most (defaults to 15, of the shipped inputs' default set to 2, in its first run to 1)",
+                   "operators: samples of each at most (defaults to 15, of the shipped inputs' default set to 2, in "
+                   "its first run to 1)",
                    "a whole number above 0", [&most = line.max_samples](Text given) {
                      return runner::read_number(given, most.emplace()) && *most > 0;
                    });
@@ -206,14 +213,15 @@ inline void require_meaning(const CommandLine& line) {
                    "names of back ends", given(line.backends));
   parser |= option("--inductor-config", "name",
                    "operators: one more back end: halide, autotune, max_autotune, coordinate_descent, simd, "
-                   "no_simd, or OPTION=VALUE of Inductor's own; again for another", "a configuration of Inductor",
-                   [&configs = line.inductor_configs](Text given) {
+                   "no_simd, or OPTION=VALUE of Inductor's own; again for another",
+                   "a configuration of Inductor", [&configs = line.inductor_configs](Text given) {
                      configs.push_back(given);
                      return !given.empty();
                    });
-  parser |= option("--measure-nvfuser", "yes|no",
-                   "operators: TorchScript as one more back end (this LibTorch has no nvFuser); a flag, or with a value",
-                   "true or false", flag(line.measure_nvfuser));
+  parser |=
+      option("--measure-nvfuser", "yes|no",
+             "operators: TorchScript as one more back end (this LibTorch has no nvFuser); a flag, or with a value",
+             "true or false", flag(line.measure_nvfuser));
   parser |= option("--fuser", "default|none|nnc", "operators: TorchScript's fuser", "default, none or nnc",
                    [&fuser = line.fuser](Text given) {
                      fuser = benches::aot::parse_fuser(given);
@@ -230,12 +238,12 @@ inline void require_meaning(const CommandLine& line) {
       "operators: four-dimensional inputs in channels-last memory format");
   parser |= Catch::Clara::Opt(line.profile)["--profile"](
       "operators: a trace of each operator by LibTorch's profiler, in log/ in the output folder");
-  parser |= option("--no-slower-than", "factor",
-                   "operators: fail a candidate that is proven to take more than this times the baseline's time (defaults "
-                   "to 10 on most of the shipped inputs, to none on yours; not with --compat or --accuracy-checking)",
-                   runner::a_factor, [&limit = replay.no_slower_than](Text given) {
-                     return runner::read_factor(given, limit.emplace());
-                   });
+  parser |=
+      option("--no-slower-than", "factor",
+             "operators: fail a candidate that is proven to take more than this times the baseline's time (defaults "
+             "to 10 on most of the shipped inputs, to none on yours; not with --compat or --accuracy-checking)",
+             runner::a_factor,
+             [&limit = replay.no_slower_than](Text given) { return runner::read_factor(given, limit.emplace()); });
   parser |= option("--output-dir", "directory",
                    "operators: where the files of a suite go that are not named otherwise, and those of --profile and "
                    "--compat (defaults to the current folder)",

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "benches/operators/compat/timer.hpp"
 #include "benches/aot/device.hpp"
+#include "benches/operators/compat/timer.hpp"
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/device.hpp"
 #endif

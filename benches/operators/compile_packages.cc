@@ -10,12 +10,12 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/default_set.hpp"
-#include "pace/core/options.hpp"
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
+#include "pace/core/options.hpp"
 #include "pace/runner/threads.hpp"
-#include "benches/operators/backends/package_store.hpp"
 
 namespace {
 
@@ -25,7 +25,8 @@ constexpr const char *first_run = "first", *more = "more";
 
 using Calls = std::vector<pace::benches::operators::OperatorCall>;
 
-Calls calls_of(const std::string& corpus_directory, const std::string& set_file, const std::vector<std::string>& categories) {
+Calls calls_of(const std::string& corpus_directory, const std::string& set_file,
+               const std::vector<std::string>& categories) {
   operators::ReplayOptions options;
   options.suite_dir = corpus_directory;
   pace::benches::operators::choose_default_set(options, set_file, categories);

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "benches/operators/options.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/corpus/corpus.hpp"
-#include "benches/operators/options.hpp"
 
 namespace pace::benches::operators {
 
@@ -44,8 +44,9 @@ namespace detail {
   const std::string_view name = line.size() < 2 ? "" : line.substr(1, line.size() - 2);
   const auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   if (line.back() != ']' || name.empty() || !std::all_of(name.begin(), name.end(), in_word))
-    throw InputError(where, "expected the name of a category in brackets, of small letters, such as [pointwise]; found '" +
-                                std::string(line) + "'");
+    throw InputError(where,
+                     "expected the name of a category in brackets, of small letters, such as [pointwise]; found '" +
+                         std::string(line) + "'");
   return std::string(name);
 }
 
@@ -92,8 +93,10 @@ inline void require_operator_name(std::string_view line, const Location& where) 
       }
       detail::require_operator_name(name, where);
       if (name != line && mark != "first" && mark != "reported")
-        throw InputError(where, "expected an operator such as aten.add.Tensor, or one with 'first' or 'reported' after it; "
-                                "found '" + line + "'");
+        throw InputError(where,
+                         "expected an operator such as aten.add.Tensor, or one with 'first' or 'reported' after it; "
+                         "found '" +
+                             line + "'");
       if (categories.empty())
         throw InputError(where, "expected a [category] above the first operator, found '" + line + "'");
       categories.back().operators.push_back(name);
@@ -120,7 +123,8 @@ inline std::vector<Category> choose_default_set(benches::operators::ReplayOption
     if (std::any_of(all.begin(), all.end(), [&](const Category& each) { return each.name == name; })) continue;
     std::string known;
     for (const auto& each : all) known += (known.empty() ? "" : ", ") + each.name;
-    throw InputError({}, "no category '" + name + "' in the default set; expected " + all_categories + ", or some of " + known);
+    throw InputError(
+        {}, "no category '" + name + "' in the default set; expected " + all_categories + ", or some of " + known);
   }
   if (first_run) {
     for (auto& each : all) {

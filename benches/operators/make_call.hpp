@@ -6,15 +6,15 @@
 #include <exception>
 #include <string>
 
-#include "pace/core/error.hpp"
-#include "pace/corpus/corpus.hpp"
-#include "pace/inputs/generate.hpp"
-#include "benches/operators/channels_last.hpp"
-#include "benches/operators/options.hpp"
 #include "benches/aot/device.hpp"
 #include "benches/operators/backends/memory.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/channels_last.hpp"
+#include "benches/operators/options.hpp"
+#include "pace/core/error.hpp"
+#include "pace/corpus/corpus.hpp"
+#include "pace/inputs/generate.hpp"
 
 namespace pace::benches::operators {
 
@@ -23,12 +23,12 @@ namespace detail {
 /// Binds the sample to its operator, and gives the call to `finish`, which returns the one that is wanted.
 template <class Finish>
 [[nodiscard]] benches::operators::OperatorCall bind_sample(const std::string& op, const corpus::Sample& sample,
-                                                const inputs::GenerateOptions& generate, std::size_t copies,
-                                                Finish finish) {
+                                                           const inputs::GenerateOptions& generate, std::size_t copies,
+                                                           Finish finish) {
   try {
     const corpus::Call parsed = corpus::parse_call(sample, op);
     benches::operators::require_memory(inputs::input_bytes(parsed, generate.dtype) * static_cast<std::int64_t>(copies),
-                            "the inputs", benches::aot::available_memory_on(generate.device));
+                                       "the inputs", benches::aot::available_memory_on(generate.device));
     return finish(benches::operators::OperatorCall::bind(op, inputs::generate(parsed, generate), sample.where));
   } catch (const InputError&) {
     throw;
@@ -43,10 +43,13 @@ template <class Finish>
 /// line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will hold.
 /// `generate.compat`: values are as upstream draws them, but for indices, without which a run may write anywhere.
 [[nodiscard]] inline benches::operators::OperatorCall make_call(const std::string& op, const corpus::Sample& sample,
-                                                     const inputs::GenerateOptions& generate, std::size_t copies) {
+                                                                const inputs::GenerateOptions& generate,
+                                                                std::size_t copies) {
   return detail::bind_sample(op, sample, generate, copies, [&](benches::operators::OperatorCall call) {
-    if (generate.compat) benches::operators::make_indices_valid(call);
-    else benches::operators::make_inputs_valid(call);
+    if (generate.compat)
+      benches::operators::make_indices_valid(call);
+    else
+      benches::operators::make_inputs_valid(call);
     return call;
   });
 }
@@ -54,9 +57,10 @@ template <class Finish>
 /// The same call for a compiler, in channels-last memory format if it will be run in that: its tensors have no
 /// values and take no memory, and compilers see no difference (equal signatures). Throws as make_call() does, but does
 /// not find out that no valid values can be made for the shapes; that call is announced in vain.
-[[nodiscard]] inline benches::operators::OperatorCall make_announced_call(const std::string& op, const corpus::Sample& sample,
-                                                               inputs::GenerateOptions generate, std::size_t copies,
-                                                               bool in_channels_last) {
+[[nodiscard]] inline benches::operators::OperatorCall make_announced_call(const std::string& op,
+                                                                          const corpus::Sample& sample,
+                                                                          inputs::GenerateOptions generate,
+                                                                          std::size_t copies, bool in_channels_last) {
   generate.metadata_only = true;
   return detail::bind_sample(op, sample, generate, copies, [&](const benches::operators::OperatorCall& call) {
     benches::operators::require_valid_inputs(call);

@@ -77,7 +77,8 @@ struct ReplayOptions {
   if (name == "recorded") return std::nullopt;
   for (const auto dtype : {corpus::DType::f32, corpus::DType::f16, corpus::DType::bf16, corpus::DType::f64})
     if (name == corpus::abbreviation(dtype) || name == corpus::torch_name(dtype)) return inputs::scalar_type(dtype);
-  throw InputError({}, "--dtype: expected float32, float16, bfloat16, float64 or recorded, found '" + std::string(name) + "'");
+  throw InputError(
+      {}, "--dtype: expected float32, float16, bfloat16, float64 or recorded, found '" + std::string(name) + "'");
 }
 
 /// Throws InputError that lists the rules.

@@ -13,8 +13,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/profiler_trace.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 

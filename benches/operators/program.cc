@@ -19,24 +19,24 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_translate_exception.hpp>
 
+#include "benches/aot/device.hpp"
+#include "benches/operators/backends/default_backends.hpp"
+#include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/cases.hpp"
 #include "benches/operators/command_line.hpp"
+#include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat_timer.hpp"
 #include "benches/operators/default_set.hpp"
-#include "pace/catch2.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/inputs/scalar_type.hpp"
-#include "benches/operators/cases.hpp"
-#include "benches/operators/compat/run.hpp"
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/suite_report.hpp"
+#include "pace/catch2.hpp"
+#include "pace/core/new_folders.hpp"
 #include "pace/gate/as_expected.hpp"
+#include "pace/inputs/scalar_type.hpp"
+#include "pace/report/text.hpp"
 #include "pace/runner/compiled_main.hpp"
 #include "pace/runner/process_files.hpp"
-#include "pace/report/text.hpp"
-#include "benches/operators/backends/default_backends.hpp"
-#include "benches/aot/device.hpp"
-#include "benches/operators/backends/valid_inputs.hpp"
 
 namespace {
 
@@ -118,15 +118,18 @@ struct Work {
   Work(std::ostream& out, std::ostream& errors) : corpus(inputs()), registry(backends()) {
     if (line.profile) require_folder(fs::path(line.output_dir) / "log");
     // What was left out of a suite fails the run in the end, and stops nothing.
-    for (const auto& reject : corpus.rejects()) errors << "left out: " << pace::report::printable_lines(reject.message) << '\n' << std::flush;
+    for (const auto& reject : corpus.rejects())
+      errors << "left out: " << pace::report::printable_lines(reject.message) << '\n' << std::flush;
     if (line.compat) {
       const auto options = compat_options();
       timer = std::make_unique<pace::benches::operators::CompatTimer>(options.device);
-      flow = std::make_unique<operators::compat::Flow>(*line.compat, corpus, options, registry, timer->get(), out, errors);
+      flow =
+          std::make_unique<operators::compat::Flow>(*line.compat, corpus, options, registry, timer->get(), out, errors);
       if (!flow->has_samples())
         throw pace::InputError({}, "nothing would be measured: --op " + line.op.value_or("all") + ", --start-idx " +
                                        std::to_string(options.start_idx) + ", --max-samples " +
-                                       std::to_string(options.max_samples) + " and the original's rules leave no sample of " +
+                                       std::to_string(options.max_samples) +
+                                       " and the original's rules leave no sample of " +
                                        std::to_string(corpus.operators().size()) + " recorded operators");
       return;
     }
@@ -153,7 +156,8 @@ std::unique_ptr<Work> work;
 std::string complaint() {
   const std::size_t left_out = work ? work->corpus.rejects().size() : 0;
   if (left_out == 0) return "";
-  return std::to_string(left_out) + " of the lines and files of the inputs could not be read and were left out; see above";
+  return std::to_string(left_out) +
+         " of the lines and files of the inputs could not be read and were left out; see above";
 }
 
 void replay() {
@@ -217,13 +221,13 @@ CATCH_TRANSLATE_EXCEPTION(const pace::Error& error) { return pace::report::print
 /// The folder of a suite that was named.
 fs::path find_suite(const std::string& name) {
   std::string folder = name + "_train";
-  if (name == "huggingface") folder = "hf_train";
+  if (name == "huggingface")
+    folder = "hf_train";
   else if (name != "timm" && name != "torchbench")
     throw pace::InputError({}, "--suite: expected timm, huggingface or torchbench, found '" + name + "'");
   std::vector<fs::path> places;
   if (!line.replay.suite_dir.empty()) places.emplace_back(line.replay.suite_dir);
-  if (const auto root = pace::environment_variable("PACE_OPERATOR_INPUTS"); !root.empty())
-    places.emplace_back(root);
+  if (const auto root = pace::environment_variable("PACE_OPERATOR_INPUTS"); !root.empty()) places.emplace_back(root);
   places.emplace_back(pace::user_path("operator_inp_logs"));
   places.emplace_back(pace::user_path("."));
   std::string looked;
@@ -257,12 +261,15 @@ void settle_inputs() {
   if (shipped) {
     std::vector<std::string> wanted;
     if (!line.category.empty()) wanted = operators::split_list(line.category, "--category");
-    if (!line.op) categories = pace::benches::operators::choose_default_set(options, pace::benches::operators::shipped_set, wanted);
+    if (!line.op)
+      categories = pace::benches::operators::choose_default_set(options, pace::benches::operators::shipped_set, wanted);
     options.suite_dir = pace::benches::operators::shipped_corpus;
     options.packages = {"benches/operators/packages", "benches/operators/more_packages"};
     // So few rounds as accuracy checking makes resolve no speed.
-    if (options.no_slower_than) options.reported.clear();
-    else if (!options.accuracy_only) options.no_slower_than = shipped_guard;
+    if (options.no_slower_than)
+      options.reported.clear();
+    else if (!options.accuracy_only)
+      options.no_slower_than = shipped_guard;
   }
   const fs::path path(options.inp_file.empty() ? options.suite_dir : options.inp_file);
   suite_name = line.suite.value_or((path.has_filename() ? path : path.parent_path()).stem().string());
@@ -298,14 +305,15 @@ void settle_options(pace::runner::SessionOptions& session) {
   options.device = line.device.value_or(line.compat ? "cuda" : "cpu");
   line.output_dir = pace::output_path(line.output_dir.empty() ? "." : line.output_dir);
   if (!line.category.empty() && (!shipped || line.op))
-    throw pace::InputError({}, "--category chooses from the shipped inputs; it does not go with --inp-file, --suite-dir, "
-                               "--suite or --op");
+    throw pace::InputError({},
+                           "--category chooses from the shipped inputs; it does not go with --inp-file, --suite-dir, "
+                           "--suite or --op");
   pace::benches::aot::use_fuser(line.fuser);
   settle_backends();
   if (line.given.contains("--no-slower-than") && operators::split_list(options.backends, "--backends").size() < 2)
     throw pace::InputError({}, "--no-slower-than has nothing to judge: --backends names the baseline alone ('" +
-                                   options.backends + "'); expected a candidate beside it, such as " + options.backends +
-                                   ",torchscript");
+                                   options.backends + "'); expected a candidate beside it, such as " +
+                                   options.backends + ",torchscript");
   if (line.profile) options.traces = line.output_dir;
   // Before anything is compiled or measured.
   if (line.compat) settle_compat(session);
@@ -317,8 +325,10 @@ void settle_options(pace::runner::SessionOptions& session) {
   // All of a user's suite: that takes a while, and is what the table and --resume are for.
   const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::undeclared_outputs().empty());
   if (line.given.contains("--output-dir") && !whole_suite && !line.compat && !line.profile)
-    throw pace::InputError({}, "--output-dir has no meaning here, since nothing is written there; expected all operators of "
-                               "inputs that --suite, --suite-dir or --inp-file names, or --profile, or --compat");
+    throw pace::InputError(
+        {},
+        "--output-dir has no meaning here, since nothing is written there; expected all operators of "
+        "inputs that --suite, --suite-dir or --inp-file names, or --profile, or --compat");
   if (!whole_suite) return;
   require_folder(line.output_dir);
   const std::string stem =

@@ -13,12 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/check/check_options.hpp"
-#include "pace/timing/wall.hpp"
-#include "pace/compare/comparison.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
+#include "benches/operators/backends/backend.hpp"
+#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/channels_last.hpp"
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"
@@ -26,9 +23,12 @@
 #include "benches/operators/refusal.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/slow_compile.hpp"
-#include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
-#include "benches/operators/backends/valid_inputs.hpp"
+#include "pace/check/check_options.hpp"
+#include "pace/compare/comparison.hpp"
+#include "pace/core/activity.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace pace::benches::operators {
 
@@ -47,7 +47,9 @@ class Replay {
  public:
   /// Throws InputError for a back end that is not known, or named twice.
   Replay(ReplayOptions options, benches::operators::BackendRegistry& registry, std::size_t samples_at_once = 128)
-      : options_(std::move(options)), samples_at_once_(samples_at_once), names_(split_list(options_.backends, "--backends")) {
+      : options_(std::move(options)),
+        samples_at_once_(samples_at_once),
+        names_(split_list(options_.backends, "--backends")) {
     for (const auto& name : names_) {
       if (std::ranges::count(names_, name) > 1)
         throw InputError({}, "--backends: '" + name + "' is named twice; expected each once");
@@ -118,7 +120,8 @@ class Replay {
     }
   }
 
-  [[nodiscard]] benches::operators::OperatorCall call_of(const Selected& selected, std::size_t offset, std::size_t copies) {
+  [[nodiscard]] benches::operators::OperatorCall call_of(const Selected& selected, std::size_t offset,
+                                                         std::size_t copies) {
     timing::WallClock clock;
     const Nanoseconds start = clock.now();
     auto call = make_call(selected.op->name, selected.samples[offset], generate_options(), copies);
@@ -154,12 +157,13 @@ class Replay {
 
   /// The recorded line, and what the options make of it.
   [[nodiscard]] std::string inputs_of(const Selected& selected, std::size_t offset) const {
-    return selected.op->name + ' ' + selected.samples[offset].text + " as " + options_.dtype + " on " + options_.device +
-           (options_.channels_last ? ", channels last" : "");
+    return selected.op->name + ' ' + selected.samples[offset].text + " as " + options_.dtype + " on " +
+           options_.device + (options_.channels_last ? ", channels last" : "");
   }
 
   [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs,
-                                        const benches::operators::OperatorCall& call, const std::vector<RunContext::Fate>& fates) {
+                                        const benches::operators::OperatorCall& call,
+                                        const std::vector<RunContext::Fate>& fates) {
     auto comparison = pace::compare(name, call.tensors());
     comparison.inputs(inputs);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
@@ -178,8 +182,10 @@ class Replay {
         continue;
       }
       const auto run = [executable](const std::vector<at::Tensor>& tensors) { return executable->run(tensors); };
-      if (i == 0) comparison.baseline(names_[i], run);
-      else comparison.candidate(names_[i], run);
+      if (i == 0)
+        comparison.baseline(names_[i], run);
+      else
+        comparison.candidate(names_[i], run);
     }
     if (options_.no_slower_than && !options_.reported.contains(call.name()))
       comparison.expect(NoSlowerThan(*options_.no_slower_than));
@@ -188,8 +194,9 @@ class Replay {
   }
 
   [[nodiscard]] Result without_baseline(const std::string& name, const RunContext::Fate& fate) const {
-    Result result = refusal(name, names_, "there is no baseline to compare with: '" + names_[0] + "' " +
-                                              to_string(fate.outcome) + ": " + fate.message);
+    Result result = refusal(
+        name, names_,
+        "there is no baseline to compare with: '" + names_[0] + "' " + to_string(fate.outcome) + ": " + fate.message);
     result.implementations[0].outcome = fate.outcome;
     result.implementations[0].message = fate.message;
     return result;
@@ -212,11 +219,12 @@ class Replay {
     comparison.options(options);
   }
 
-  [[nodiscard]] std::unique_ptr<benches::operators::Executable> make_ready(std::size_t backend, const benches::operators::OperatorCall& call) {
+  [[nodiscard]] std::unique_ptr<benches::operators::Executable> make_ready(
+      std::size_t backend, const benches::operators::OperatorCall& call) {
     activity()->running(static_cast<std::int64_t>(backend));
     timing::WallClock clock;
-    auto ready = prepare_timed(*backends_[backend], call,
-                               [&] { return std::chrono::duration<double>(clock.now()).count(); });
+    auto ready =
+        prepare_timed(*backends_[backend], call, [&] { return std::chrono::duration<double>(clock.now()).count(); });
     if (const auto line = slow_compile_line(ready.compile_seconds, names_[backend])) std::cerr << *line << std::endl;
     return std::move(ready.executable);
   }

@@ -10,11 +10,11 @@
 
 #include <c10/core/DeviceType.h>
 
+#include "benches/operators/backends/skip.hpp"
+#include "benches/operators/options.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/embedding.hpp"
-#include "benches/operators/options.hpp"
-#include "benches/operators/backends/skip.hpp"
 
 namespace pace::benches::operators {
 
@@ -73,10 +73,10 @@ struct Selected {
     if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
   }
   if (selection.empty())
-    throw InputError({}, "nothing to replay: --op " + options.op + ", --start-idx " + std::to_string(options.start_idx) +
-                             ", --max-samples " + std::to_string(options.max_samples) +
-                             " and the skip rules leave no sample of " + std::to_string(corpus.operators().size()) +
-                             " recorded operators");
+    throw InputError({}, "nothing to replay: --op " + options.op + ", --start-idx " +
+                             std::to_string(options.start_idx) + ", --max-samples " +
+                             std::to_string(options.max_samples) + " and the skip rules leave no sample of " +
+                             std::to_string(corpus.operators().size()) + " recorded operators");
   return selection;
 }
 

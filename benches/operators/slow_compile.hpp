@@ -33,7 +33,8 @@ struct TimedExecutable {
 
 /// `now()` gives seconds. Throws as prepare() does.
 template <class Now>
-[[nodiscard]] TimedExecutable prepare_timed(benches::operators::Backend& backend, const benches::operators::OperatorCall& call, Now&& now) {
+[[nodiscard]] TimedExecutable prepare_timed(benches::operators::Backend& backend,
+                                            const benches::operators::OperatorCall& call, Now&& now) {
   const double start = now();
   auto executable = backend.prepare(call);
   const double took = now() - start;

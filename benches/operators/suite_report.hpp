@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/format.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/units.hpp"
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/suite_summary.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/output_file.hpp"
+#include "pace/core/units.hpp"
 #include "pace/report/csv_field.hpp"
 #include "pace/report/text.hpp"
 
@@ -72,7 +72,8 @@ class SuiteReport final : public ReplayListener {
   void finish(const std::string& suite, Nanoseconds making_inputs) {
     std::size_t ran = 0;
     for (const auto& each : done_) ran += each.ran();
-    out_ << '\n' << report::printable(suite) << ": " << done_.size() << " operators, " << ran << " ran, " << done_.size() - ran
+    out_ << '\n'
+         << report::printable(suite) << ": " << done_.size() << " operators, " << ran << " ran, " << done_.size() - ran
          << " refused or failed\n";
     for (const auto& each : suite_speedups(done_)) {
       out_ << "  " << each.name << " over " << names_[0] << ": " << format_factor(each.geometric_mean)

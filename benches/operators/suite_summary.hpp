@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/speedups.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/units.hpp"
 #include "pace/stats/mean.hpp"
 
 namespace pace::benches::operators {

@@ -27,8 +27,8 @@ TEMPLATE_TEST_CASE("softmax in one pass is never slower than step by step", "[sw
   const std::int64_t columns = GENERATE(64, 1024);
   const auto dtype = c10::CppTypeToScalarType<TestType>::value;
   const at::Tensor x = at::randn({rows, columns}, dtype);
-  const std::string name = std::string("softmax/") + c10::toString(dtype) + '/' + std::to_string(rows) + 'x' +
-                           std::to_string(columns);
+  const std::string name =
+      std::string("softmax/") + c10::toString(dtype) + '/' + std::to_string(rows) + 'x' + std::to_string(columns);
   const auto result = pace::compare(name, x)
                           .budget(std::chrono::milliseconds(200))
                           .baseline("by_steps", softmax_by_steps)

@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  return output.exit_code(
-      pace::benches::rnn::check_rnns(argc, argv, pace::benches::rnn::runners(), pace::benches::rnn::choose_device, std::cout, std::cerr),
-      "check_rnns");
+  return output.exit_code(pace::benches::rnn::check_rnns(argc, argv, pace::benches::rnn::runners(),
+                                                         pace::benches::rnn::choose_device, std::cout, std::cerr),
+                          "check_rnns");
 }

@@ -165,11 +165,11 @@ struct CheckLine {
                      line.rnns = names.value_or(line.rnns);
                      return names.has_value();
                    });
-  parser |= option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no",
-                   [&line](Text text) {
-                     line.check_grad = text == "yes" || text == "True" || text == "true";
-                     return line.check_grad || text == "no" || text == "False" || text == "false";
-                   });
+  parser |=
+      option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no", [&line](Text text) {
+        line.check_grad = text == "yes" || text == "True" || text == "true";
+        return line.check_grad || text == "no" || text == "False" || text == "false";
+      });
   parser |= Opt(line.variable_lstms)["--variable-lstms"]("also vl_py, on sequences of different lengths");
   parser |= Opt(line.verbose)["--verbose"]("tell by how much everything differs that agrees");
   std::deque<std::string> words;
@@ -219,7 +219,7 @@ template <class ToDevice>
   try {
     line = parse_check_line(argc, argv, out);
     if (line.help) return 0;
-    sizes = {line.seq_length,  line.num_layers, line.input_size,       line.hidden_size,
+    sizes = {line.seq_length, line.num_layers,        line.input_size, line.hidden_size,
              line.mini_batch, to_device(line.device), line.seed};
     if (line.variable_lstms) asked.push_back(&find_among(all, "vl_py", "--variable-lstms"));
     for (const auto& name : line.rnns) asked.push_back(&find_among(all, name, "--rnns"));

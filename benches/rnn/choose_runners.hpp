@@ -33,8 +33,10 @@ namespace pace::benches::rnn {
   std::vector<const Runner*> chosen;
   for (const auto& name : names) {
     const Runner& runner = find_among(all, name, option);
-    if (asked || device.is_cuda() || !runner.needs_cuda) chosen.push_back(&runner);
-    else err << name << " is left out: it needs a GPU" << std::endl;
+    if (asked || device.is_cuda() || !runner.needs_cuda)
+      chosen.push_back(&runner);
+    else
+      err << name << " is left out: it needs a GPU" << std::endl;
   }
   return chosen;
 }

@@ -57,8 +57,8 @@ struct CommandLine {
 };
 
 /// Names of fastrnns' runners.
-inline const std::vector<std::string> default_rnns = {"cudnn",           "aten",       "jit",            "jit_premul",
-                                                      "jit_premul_bias", "jit_simple", "jit_multilayer", "py"};
+inline const std::vector<std::string> default_rnns = {
+    "cudnn", "aten", "jit", "jit_premul", "jit_premul_bias", "jit_simple", "jit_multilayer", "py"};
 inline const std::vector<std::string> default_cnns = {"resnet18", "resnet18_jit", "resnet50", "resnet50_jit"};
 inline const std::vector<std::string> variable_length_rnns = {"vl_cudnn", "vl_jit", "vl_py"};
 
@@ -79,7 +79,8 @@ struct Group {
   if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns), line.rnns.has_value()});
   if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns), line.cnns.has_value()});
   const auto refuse = [](const std::string& option, const std::string& group) {
-    throw InputError({}, option + " has no meaning without the group " + group + "; expected --group " + group + " or both");
+    throw InputError(
+        {}, option + " has no meaning without the group " + group + "; expected --group " + group + " or both");
   };
   if (line.rnns && !asked("rnns")) refuse("--rnns", "rnns");
   if (line.cnns && !asked("cnns")) refuse("--cnns", "cnns");
@@ -105,16 +106,18 @@ inline void refuse_without_effect(const CommandLine& line, const std::vector<std
   };
   if (line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
   if (!on_gpu)
-    for (const char* const option : {"--cuda-pointwise-loop-level", "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
+    for (const char* const option :
+         {"--cuda-pointwise-loop-level", "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
       refuse(option, "runners on the CPU have no kernels of a GPU; expected --device cuda");
   if (!any_runner("aot_inductor") && line.baseline.value_or("").find("aot_inductor") == std::string::npos)
     refuse("--packages", "no compiled runner is asked for; expected one such as py_aot_inductor");
   // fastrnns' users give these whatever they run.
   if (!line.compat && !any_runner("jit") && line.baseline.value_or("").find("jit") == std::string::npos)
-    for (const char* const option : {"--fuser", "--executor", "--cuda-pointwise-loop-level", "--cuda-pointwise-block-count",
-                                     "--cuda-pointwise-block-size"})
-      refuse(option, "no runner is TorchScript; expected one such as jit beside it, or --compat, where it may be given all the "
-                     "same");
+    for (const char* const option : {"--fuser", "--executor", "--cuda-pointwise-loop-level",
+                                     "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
+      refuse(option,
+             "no runner is TorchScript; expected one such as jit beside it, or --compat, where it may be given all the "
+             "same");
   const bool images = std::ranges::any_of(groups, [](const Group& group) { return group.key == "resnet"; });
   if (!images)
     for (const char* const option : {"--images", "--image-side"}) refuse(option, "no convolutional network is run");
@@ -184,9 +187,7 @@ inline constexpr std::int64_t most_of_a_size = 1'000'000;
 
 /// The same, `most` at most.
 [[nodiscard]] inline auto read_whole(std::optional<std::int64_t>& to, std::int64_t least, std::int64_t most) {
-  return [&to, least, most](const std::string& text) {
-    return runner::read_between(text, to.emplace(), least, most);
-  };
+  return [&to, least, most](const std::string& text) { return runner::read_between(text, to.emplace(), least, most); };
 }
 
 [[nodiscard]] inline auto read_list(std::optional<std::vector<std::string>>& to) {
@@ -234,19 +235,23 @@ inline constexpr std::int64_t most_steps = 1'000'000;
   const char* const from_0 = "a whole number from 0 to 2147483647";
   const char* const names = "names of runners, none of them twice";
   parser = detail::with_size_options(std::move(parser), line);
-  parser |= option("--warmup", "number", "rnn: steps of each runner before those of the table, instead of the time that "
-                   "--warm-up gives (with --compat defaults to 10)", "a whole number from 0 to 1000000",
-                   detail::read_whole(line.warmup, 0, most_steps));
-  parser |= option("--nloops", "number", "rnn: steps of each runner in the table, or a few more so that each runner takes "
+  parser |= option("--warmup", "number",
+                   "rnn: steps of each runner before those of the table, instead of the time that "
+                   "--warm-up gives (with --compat defaults to 10)",
+                   "a whole number from 0 to 1000000", detail::read_whole(line.warmup, 0, most_steps));
+  parser |= option("--nloops", "number",
+                   "rnn: steps of each runner in the table, or a few more so that each runner takes "
                    "each turn equally often, unless --budget ends them before (defaults to 100 at most, within the "
-                   "budget; with --compat to 100)", "a whole number from 1 to 1000000",
-                   detail::read_whole(line.nloops, 1, most_steps));
+                   "budget; with --compat to 100)",
+                   "a whole number from 1 to 1000000", detail::read_whole(line.nloops, 1, most_steps));
   parser |= Catch::Clara::Opt(line.variable_lstms)["--variable-lstms"](
       "rnn: also sequences of different lengths, which takes long and ignores --seq-length");
   parser |= option("--sep", "text", "rnn: between the columns of the table (defaults to a space)", "a text",
                    [&line](Text text) { return line.sep = text, true; });
-  parser |= option("--print-json", "oss|pep", "rnn: JSON instead of the table: of means, or of single times; oss if "
-                   "nothing follows", "oss or pep", [&format = line.print_json](Text text) {
+  parser |= option("--print-json", "oss|pep",
+                   "rnn: JSON instead of the table: of means, or of single times; oss if "
+                   "nothing follows",
+                   "oss or pep", [&format = line.print_json](Text text) {
                      const auto read = parse_json_format(text);
                      format = read.value_or(format);
                      return read.has_value();
@@ -278,7 +283,8 @@ inline constexpr std::int64_t most_steps = 1'000'000;
   parser |= option("--cuda-pointwise-block-size", "number", "rnn: threads of a block; 0: its own", from_0,
                    whole(line.cuda_pointwise_block_size));
   parser |= Catch::Clara::Opt(line.compat)["--compat"](
-      "rnn: fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, and "
+      "rnn: fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, "
+      "and "
       "with JSON no word of runners that fail");
   // --baseline is the stored one.
   parser |= option("--baseline-runner", "name",
@@ -287,9 +293,11 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                      baseline = text;
                      return !text.empty();
                    });
-  parser |= option("--tf32", "default|on|off",
-                   "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
-                   "alone (default)", "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
+  parser |=
+      option("--tf32", "default|on|off",
+             "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
+             "alone (default)",
+             "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
   parser |= Catch::Clara::Opt(line.inference)["--inference"]("rnn: forwards alone, without gradients");
   parser |= option("--packages", "directory",
                    "rnn: packages compiled beforehand, for runners such as py_aot_inductor; again for another",
@@ -299,7 +307,8 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                    });
   parser |= option("--log-operator-inputs", "directory",
                    "rnn: also records the operators of one step of each runner, into files that //benches/operators "
-                   "replays", "a folder's name", [&directory = line.log_operator_inputs](Text text) {
+                   "replays",
+                   "a folder's name", [&directory = line.log_operator_inputs](Text text) {
                      directory = text;
                      return !text.empty();
                    });
@@ -309,9 +318,8 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                    "a whole number from 32 to 1000000", detail::read_whole(line.image_side, 32));
   parser |= option("--no-slower-than", "factor",
                    "rnn: fail a runner that is proven to take more than this times the baseline's time for a step",
-                   runner::a_factor, [&limit = line.no_slower_than](Text text) {
-                     return runner::read_factor(text, limit.emplace());
-                   });
+                   runner::a_factor,
+                   [&limit = line.no_slower_than](Text text) { return runner::read_factor(text, limit.emplace()); });
   return parser;
 }
 

@@ -124,8 +124,8 @@ namespace detail {
     throw InputError({path}, std::string(error.what()) + "; expected " + expected);
   }
   if (!json.is_object())
-    throw InputError({path}, "expected an object of groups, or of pytest-benchmark, found " +
-                                 std::string(json.type_name()));
+    throw InputError({path},
+                     "expected an object of groups, or of pytest-benchmark, found " + std::string(json.type_name()));
   if (json.contains("benchmarks") && json["benchmarks"].is_array())
     return detail::read_pytest(path, json["benchmarks"]);
   return detail::read_oss(path, json, as_they_are);
@@ -189,8 +189,9 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
   if (format == CompareFormat::markdown) out << detail::compare_line(format, {":---", "---:", "---:", "---:"});
   const char* const percent = format == CompareFormat::csv ? "%.2f" : "%.1f";
   for (const auto& each : pairs)
-    out << detail::compare_line(format, {report::printable(each.name), python_format("%.6f", each.base), python_format("%.6f", each.diff),
-                                         python_format(percent, each.percent()) + '%'});
+    out << detail::compare_line(
+        format, {report::printable(each.name), python_format("%.6f", each.base), python_format("%.6f", each.diff),
+                 python_format(percent, each.percent()) + '%'});
 }
 
 /// All of the program but main; `resolve` finds a file that was named. Returns the exit code: 0, or 1 with a

@@ -46,8 +46,8 @@ struct DecomposedLayerNormImpl : torch::nn::Module {
   /// Throws InputError unless `shape` has one dimension.
   explicit DecomposedLayerNormImpl(const std::vector<std::int64_t>& shape) {
     if (shape.size() != 1)
-      throw InputError({}, "decomposed layer norm: expected a shape of 1 dimension, found one of " +
-                               std::to_string(shape.size()));
+      throw InputError(
+          {}, "decomposed layer norm: expected a shape of 1 dimension, found one of " + std::to_string(shape.size()));
     weight = register_parameter("weight", at::ones(shape));
     bias = register_parameter("bias", at::zeros(shape));
   }
@@ -154,8 +154,8 @@ struct CustomLstm : torch::nn::Module {
  protected:
   void require_states(const std::vector<State>& states, std::size_t expected) const {
     if (states.size() != expected)
-      throw InputError({}, "custom LSTM: expected " + std::to_string(expected) + " states, found " +
-                               std::to_string(states.size()));
+      throw InputError(
+          {}, "custom LSTM: expected " + std::to_string(expected) + " states, found " + std::to_string(states.size()));
   }
 };
 

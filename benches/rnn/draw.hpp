@@ -30,8 +30,8 @@ inline void validate(const Sizes& sizes) {
                                                           {"--miniBatch", sizes.batch}};
   for (const auto& [name, value] : options)
     if (value < 1)
-      throw InputError({}, name + std::string(": expected a whole number of at least 1, found ") +
-                               std::to_string(value));
+      throw InputError({},
+                       name + std::string(": expected a whole number of at least 1, found ") + std::to_string(value));
 }
 
 /// While it lives, the CPU's default generator draws from `seed`; afterwards it goes on as if nothing had been drawn.

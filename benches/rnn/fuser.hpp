@@ -10,8 +10,8 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/tensorexpr/kernel.h>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/fuser.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::rnn {
 

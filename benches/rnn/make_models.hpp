@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "benches/aot/definition_store.hpp"
+#include "benches/aot/traced_model.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/runners.hpp"
 #include "pace/core/error.hpp"
-#include "benches/aot/definition_store.hpp"
 #include "pace/training/graphed_step.hpp"
-#include "benches/aot/traced_model.hpp"
 
 namespace pace::benches::rnn {
 

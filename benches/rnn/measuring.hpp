@@ -15,8 +15,8 @@ namespace pace::benches::rnn {
 /// `options` of a comparison of a baseline with `candidates` others, as `line` has them. A sample is one step, as in
 /// fastrnns' table. `words` are those of the command line: --budget and --max-rounds, where they are given, end the rounds
 /// before --nloops steps; the default budget does not.
-[[nodiscard]] inline Options measuring_of(const CommandLine& line, const std::vector<std::string>& words, Options options,
-                                          std::size_t candidates) {
+[[nodiscard]] inline Options measuring_of(const CommandLine& line, const std::vector<std::string>& words,
+                                          Options options, std::size_t candidates) {
   options.max_iterations = 1;
   options.warm_up_iterations = line.warmup;
   const bool own_limit = line.nloops && !is_given(words, "--max-rounds");

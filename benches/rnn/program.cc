@@ -32,8 +32,8 @@
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/core/new_folders.hpp"
-#include "pace/inputs/record.hpp"
 #include "pace/gate/as_expected.hpp"
+#include "pace/inputs/record.hpp"
 #include "pace/runner/compiled_main.hpp"
 #include "pace/training/training.hpp"
 
@@ -147,7 +147,8 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
     comparison.check(check).float64_reference(maker.make_in_float64(*family.baseline.runner).step);
   }
   if (sizes.device.is_cuda() && at::globalContext().allowTF32CuDNN() != at::globalContext().allowTF32CuBLAS())
-    comparison.note("cuDNN multiplies in TF32, LibTorch's own products are float32; --tf32 on or off treats them alike.");
+    comparison.note(
+        "cuDNN multiplies in TF32, LibTorch's own products are float32; --tf32 on or off treats them alike.");
   if (line.no_slower_than) comparison.expect(pace::NoSlowerThan(*line.no_slower_than));
   const auto result = comparison.run();
   CHECK_THAT(result, pace::AsExpected());
@@ -155,8 +156,9 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
   std::vector<BenchResult> measured;
   for (const auto& row : result.implementations)
     if (row.outcome == pace::Outcome::measured)
-      measured.push_back(pace::benches::rnn::make_bench_result(row.name, milliseconds(result.in_phase("forward")[row.name]),
-                                           milliseconds(result.in_phase("backward")[row.name])));
+      measured.push_back(pace::benches::rnn::make_bench_result(row.name,
+                                                               milliseconds(result.in_phase("forward")[row.name]),
+                                                               milliseconds(result.in_phase("backward")[row.name])));
   return measured;
 }
 
@@ -217,8 +219,8 @@ TEST_CASE("runners compute the same, forward and backward, and fast enough", "[r
   set_tf32();
   pace::benches::rnn::set_fuser(line.fuser, line.executor.value_or("default"));
   pace::benches::rnn::set_pointwise_kernels({static_cast<int>(line.cuda_pointwise_loop_level.value_or(0)),
-                                    static_cast<int>(line.cuda_pointwise_block_count.value_or(0)),
-                                    static_cast<int>(line.cuda_pointwise_block_size.value_or(0))});
+                                             static_cast<int>(line.cuda_pointwise_block_count.value_or(0)),
+                                             static_cast<int>(line.cuda_pointwise_block_size.value_or(0))});
   if (!quiet()) std::cerr << pace::benches::rnn::namespace_text(line) << '\n';
   if (const auto warning = pace::benches::rnn::variable_length_warning(line); !quiet() && !warning.empty())
     std::cerr << warning << '\n';
@@ -240,7 +242,8 @@ void check_folders() {
   if (line.log_operator_inputs.empty()) return;
   const fs::path folder = pace::output_path(line.log_operator_inputs);
   const auto refuse = [&](const std::string& why) {
-    throw pace::InputError({}, "--log-operator-inputs: cannot write to the folder '" + line.log_operator_inputs + "': " + why);
+    throw pace::InputError(
+        {}, "--log-operator-inputs: cannot write to the folder '" + line.log_operator_inputs + "': " + why);
   };
   static std::optional<pace::NewFolders> folders;
   try {

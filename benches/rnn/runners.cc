@@ -37,9 +37,7 @@ Make varlen(Form form) {
 }
 
 Make cnn(Architecture architecture, bool trace) {
-  return [=](const Sizes& sizes) {
-    return imagenet_cnn(architecture, sizes, trace, {sizes.images, sizes.image_side});
-  };
+  return [=](const Sizes& sizes) { return imagenet_cnn(architecture, sizes, trace, {sizes.images, sizes.image_side}); };
 }
 
 std::vector<Runner> listed() {

@@ -6,11 +6,11 @@
 
 #include <c10/core/Device.h>
 
+#include "pace/core/error.hpp"
+#include "pace/core/units.hpp"
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/timing/wall.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/device.hpp"
 #endif

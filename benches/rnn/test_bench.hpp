@@ -161,7 +161,9 @@ inline void print_pytest_json(const std::vector<TestBenchResult>& results,
   struct utsname machine {};
   Json about = Json::object();
   if (::uname(&machine) == 0)
-    about = {{"node", machine.nodename}, {"machine", machine.machine}, {"system", machine.sysname},
+    about = {{"node", machine.nodename},
+             {"machine", machine.machine},
+             {"system", machine.sysname},
              {"release", machine.release}};
   const std::time_t when = std::chrono::system_clock::to_time_t(now);
   struct tm parts {};

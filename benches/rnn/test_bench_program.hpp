@@ -73,11 +73,10 @@ template <class ToDevice, class SetFuser, class WithTimer>
   try {
     line = parse_test_bench_line(argc, argv, err);
     if (line.help) return 0;
-    sizes = {line.seq_length, line.num_layers, line.input_size, line.hidden_size, line.mini_batch,
-             to_device(line.device)};
+    sizes = {line.seq_length,  line.num_layers, line.input_size,
+             line.hidden_size, line.mini_batch, to_device(line.device)};
     const auto add = [&](const auto& list, const std::vector<std::string>& defaults, const std::string& option) {
-      const auto chosen =
-          choose_runners(all, list.value_or(defaults), list.has_value(), sizes.device, option, err);
+      const auto chosen = choose_runners(all, list.value_or(defaults), list.has_value(), sizes.device, option, err);
       asked.insert(asked.end(), chosen.begin(), chosen.end());
     };
     add(line.rnns, default_rnns, "--rnns");

@@ -65,10 +65,9 @@ ModelDef varlen_lstm(const Sizes& sizes, Form form, const Lengths& lengths) {
   model.inputs = {c10::List<at::Tensor>(data.sequences), data.rest.hx, data.rest.cx};
   model.step.parameters = data.rest.weights;
   if (form == Form::scripted) {
-    model.step.forward =
-        [script = Script(loops_text, "varlen_lstm", {w.w_ih, w.w_hh, w.b_ih, w.b_hh})](Stack& inputs) {
-          return script({inputs[0], inputs[1], inputs[2]});
-        };
+    model.step.forward = [script = Script(loops_text, "varlen_lstm", {w.w_ih, w.w_hh, w.b_ih, w.b_hh})](Stack& inputs) {
+      return script({inputs[0], inputs[1], inputs[2]});
+    };
   } else {
     model.step.forward = [w](Stack& inputs) {
       return run(inputs[0].toTensorVector(), inputs[1].toTensor(), inputs[2].toTensor(), w);

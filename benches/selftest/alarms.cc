@@ -17,8 +17,8 @@
 #include "benches/selftest/rules_of_others.hpp"
 #include "benches/selftest/settings.hpp"
 #include "benches/selftest/subjects.hpp"
-#include "pace/core/output_file.hpp"
 #include "pace/core/bazel.hpp"
+#include "pace/core/output_file.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace {
@@ -138,8 +138,7 @@ class Alarms {
     std::printf("%-46s %10s %9s %11s   %s\n", "rule", "claims", "rate", "at most", "one side after the other");
     std::printf("%-46s %10s %9s %11s   %s\n", "", "", "", "(95 %)", "(half of the same samples)");
     for (std::size_t i = 0; i < own_.size(); ++i) line(own_[i].name, own_alarms_[i], gates_);
-    for (std::size_t i = 0; i < suites_.size(); ++i)
-      line(suites_[i].name + ", a gate", suite_alarms_[i], gates_);
+    for (std::size_t i = 0; i < suites_.size(); ++i) line(suites_[i].name + ", a gate", suite_alarms_[i], gates_);
     for (std::size_t i = 0; i < suites_.size(); ++i)
       if (gates_ >= suite) line(suites_[i].name + ", a suite", rotten_suites_[i], gates_ / suite);
     for (std::size_t i = 0; i < rules_of_others.size(); ++i)

@@ -42,8 +42,7 @@ inline void resample(std::span<const double> from, std::vector<double>& to, Spli
 }
 
 /// Two-sided p-value of Welch's t among those of resamples out of both samples together.
-[[nodiscard]] inline double bootstrap_t_test(std::span<const double> a, std::span<const double> b,
-                                             SplitMix64& random) {
+[[nodiscard]] inline double bootstrap_t_test(std::span<const double> a, std::span<const double> b, SplitMix64& random) {
   std::vector<double> both(a.begin(), a.end());
   both.insert(both.end(), b.begin(), b.end());
   const double found = welch_t(a, b);

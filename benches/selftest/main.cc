@@ -11,14 +11,13 @@ Catch::Clara::Parser with_settings(Catch::Clara::Parser parser) {
     settings.long_form = true;
     return pace::runner::read_between(text, number, least, most);
   };
-  parser |= option("--gates", "number", "selftest: A/A gates; power takes a tenth a line, two at least (defaults to 200)",
-                   "a whole number from 1 to 10000000", [&settings, count](const std::string& text) {
-                     return count(text, settings.gates, 1, 10'000'000);
-                   });
+  parser |=
+      option("--gates", "number", "selftest: A/A gates; power takes a tenth a line, two at least (defaults to 200)",
+             "a whole number from 1 to 10000000",
+             [&settings, count](const std::string& text) { return count(text, settings.gates, 1, 10'000'000); });
   parser |= option("--bias-processes", "number", "selftest: processes that measure placement (defaults to 4)",
-                   "a whole number from 3 to 1000", [&settings, count](const std::string& text) {
-                     return count(text, settings.processes, 3, 1000);
-                   });
+                   "a whole number from 3 to 1000",
+                   [&settings, count](const std::string& text) { return count(text, settings.processes, 3, 1000); });
   parser |= option("--log", "file", "selftest: write one line of CSV per A/A gate, as it ends", "a file name",
                    [&settings](const std::string& text) { return settings.log = text, !text.empty(); });
   return parser;

@@ -79,11 +79,13 @@ TEST_CASE("what margins this machine can support", "[margins]") {
   const std::size_t all = records[0] + records[1];
   const auto least = static_cast<std::size_t>(std::ceil(0.99 * static_cast<double>(all)));
   if (smallest)
-    std::printf("\nToday, this machine supports margins from %.1f %% on: decided within 2 s in at least 99 %% of %zu "
-                "runs (at least %.0f %% of all, with 95 %% confidence).\n", 100 * *smallest, all,
-                std::floor(100 * lower_bound(least, all)));
-  else std::printf("\nToday, this machine supports no margin up to %.0f %%: something else is running on it.\n",
-                   100 * margins.back());
+    std::printf(
+        "\nToday, this machine supports margins from %.1f %% on: decided within 2 s in at least 99 %% of %zu "
+        "runs (at least %.0f %% of all, with 95 %% confidence).\n",
+        100 * *smallest, all, std::floor(100 * lower_bound(least, all)));
+  else
+    std::printf("\nToday, this machine supports no margin up to %.0f %%: something else is running on it.\n",
+                100 * margins.back());
   std::fflush(stdout);
 }
 

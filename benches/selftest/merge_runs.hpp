@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "benches/compare_results/compare_program.hpp"
-#include "pace/report/results_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/report/replicates.hpp"
+#include "pace/report/results_file.hpp"
 
 namespace pace::benches::selftest {
 
@@ -29,7 +29,10 @@ namespace pace::benches::selftest {
                                                             const Expectation& expectation) {
   const auto& demand = expectation.demand();
   const gate::Rates defaults;
-  const DemandedSpeed demanded{demand.burden == gate::Burden::guard, demand.limit, defaults.alpha, defaults.beta,
+  const DemandedSpeed demanded{demand.burden == gate::Burden::guard,
+                               demand.limit,
+                               defaults.alpha,
+                               defaults.beta,
                                demand.closes_when_undecided(),
                                demand.when_undecided == gate::WhenUndecided::let_through};
   std::vector<gate::Finding> findings;
@@ -64,8 +67,9 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
   report::print(replicates, out);
   if (!replicates.acceptable()) return benches::compare_results::not_acceptable;
   const auto is_unresolved = [](const gate::ReplicatedGate& gate) { return gate.judgement.unresolved; };
-  return !allow_undecided && std::ranges::any_of(replicates.gates(), is_unresolved) ? benches::compare_results::not_resolved
-                                                                                   : benches::compare_results::all_acceptable;
+  return !allow_undecided && std::ranges::any_of(replicates.gates(), is_unresolved)
+             ? benches::compare_results::not_resolved
+             : benches::compare_results::all_acceptable;
 }
 
 inline constexpr const char* merge_usage =
@@ -105,8 +109,10 @@ namespace detail {
       if (expectation)
         throw Error(word + ": is a second limit; expected one of --no-slower-than and --speedup-at-least, once");
       const double factor = detail::factor_of(word, words[i]);
-      if (word == "--no-slower-than") expectation = NoSlowerThan(factor);
-      else expectation = SpeedupAtLeast(factor);
+      if (word == "--no-slower-than")
+        expectation = NoSlowerThan(factor);
+      else
+        expectation = SpeedupAtLeast(factor);
     } else if (word == "--allow-undecided") {
       allow_undecided = true;
     } else if (word.starts_with("--")) {

@@ -13,14 +13,14 @@
 #include "benches/selftest/bounds.hpp"
 #include "benches/selftest/product.hpp"
 #include "benches/selftest/settings.hpp"
-#include "pace/timing/wall.hpp"
-#include "pace/timing/do_not_optimize.hpp"
-#include "pace/timing/subject.hpp"
-#include "pace/timing/schedule.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/spread.hpp"
+#include "pace/timing/do_not_optimize.hpp"
+#include "pace/timing/schedule.hpp"
+#include "pace/timing/subject.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace {
 

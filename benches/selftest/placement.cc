@@ -109,8 +109,9 @@ TEST_CASE("where buffers lie does not matter", "[placement]") {
   constexpr std::array<std::pair<const char*, double>, 2> promises{{{"product", 0.0015}, {"copy", 0.003}}};
   // What swapping is for: the same without, in fewer processes.
   const std::size_t without = std::max<std::size_t>(2, processes / 3);
-  std::printf("\nPlacement bias: identical code in %zu processes, buffers swapped between its two sides (in %zu: kept)\n",
-              processes, without);
+  std::printf(
+      "\nPlacement bias: identical code in %zu processes, buffers swapped between its two sides (in %zu: kept)\n",
+      processes, without);
   std::printf("%-24s %-8s %10s %10s %10s %13s %10s\n", "subject", "buffers", "mean", "sd", "of chance", "sd beyond it",
               "proven");
   Progress progress("processes", (processes + without) * promises.size());

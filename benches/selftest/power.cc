@@ -82,8 +82,7 @@ std::size_t run(const Line& line, std::size_t planned) {
     options.budget = std::chrono::seconds(2);
     // The verdict of the test itself; where pace would not give one is counted apart.
     options.disturbance = 1;
-    const auto result =
-        compare_subject(gates, options, {.name = "slower", .extra = line.extra, .expectation = guard});
+    const auto result = compare_subject(gates, options, {.name = "slower", .extra = line.extra, .expectation = guard});
     const auto& row = result["slower"];
     REQUIRE(row.outcome == pace::Outcome::measured);
     disturbed += !pace::find_disturbances(result.conditions, result.elapsed, pace::Options().disturbance).empty();
@@ -108,7 +107,8 @@ std::size_t run(const Line& line, std::size_t planned) {
   // With fewer cycles than signs alone need, the bound asks for the impossible of a test that knows no deviation.
   if (cost.wald / each >= static_cast<double>(pace::stats::fewest_for_rejection(alpha)) && right == gates)
     std::printf(" %9.1f %6.2f %6.2f\n", cost.wald / each, cost.cycles / cost.wald, cost.cycles / cost.wald_robust);
-  else std::printf(" %9.1f      -      -\n", cost.wald / each);
+  else
+    std::printf(" %9.1f      -      -\n", cost.wald / each);
   std::fflush(stdout);
   return line.guilty() ? passed : failed;
 }
@@ -118,8 +118,8 @@ TEST_CASE("work that was added is found, and none that was not", "[power]") {
   const std::size_t planned = std::max<std::size_t>(settings().gates / 10, 2);
   std::printf("\nPower: real work added to one of two equal sides; a budget of 2 s each\n");
   std::printf("%-28s %6s %10s %10s %10s %12s %10s %9s %9s %9s %9s %6s %6s\n", "work   gate", "gates", "failed",
-              "passed",
-              "undecided", "right, least", "disturbed", "ms, half", "ms, 99 %", "cycles", "Wald", "ratio", "robust");
+              "passed", "undecided", "right, least", "disturbed", "ms, half", "ms, 99 %", "cycles", "Wald", "ratio",
+              "robust");
   for (const Line& line : lines) {
     const std::size_t wrong = run(line, planned);
     INFO("+" << 100 * line.extra << " % against NoSlowerThan(" << line.limit << "): " << wrong << " wrong verdicts");

@@ -27,8 +27,7 @@ namespace detail {
   for (std::size_t j = 1; j <= m; ++j)
     // The largest of all is one of the first sample, above j of the second, or one of the second.
     for (std::size_t i = 1; i <= n; ++i)
-      for (std::size_t u = i * j + 1; u-- > 0;)
-        ways[i][u] = ways[i][u] + (u >= j ? ways[i - 1][u - j] : 0);
+      for (std::size_t u = i * j + 1; u-- > 0;) ways[i][u] = ways[i][u] + (u >= j ? ways[i - 1][u - j] : 0);
   double below = 0, all = 0;
   for (std::size_t u = 0; u <= n * m; ++u) {
     all += ways[n][u];
@@ -62,8 +61,7 @@ namespace detail {
   if (a.empty() || b.empty()) return result;
   const double smaller = std::min(result.u, n * m - result.u);
   if (ties == 0 && a.size() <= 50 && b.size() <= 50) {
-    result.p_value =
-        std::min(1.0, 2 * detail::share_of_orders(a.size(), b.size(), static_cast<std::size_t>(smaller)));
+    result.p_value = std::min(1.0, 2 * detail::share_of_orders(a.size(), b.size(), static_cast<std::size_t>(smaller)));
     return result;
   }
   const double variance = n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1)));

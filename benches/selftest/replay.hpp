@@ -25,8 +25,7 @@ struct Replay {
   stats::SequentialTest test(demand.threshold, demand.assumption());
   for (const double each : log_ratios) {
     test.add(each);
-    const Verdict verdict =
-        gate::decide(test.p_above(), test.p_below(), pass_level, fail_level);
+    const Verdict verdict = gate::decide(test.p_above(), test.p_below(), pass_level, fail_level);
     if (verdict != Verdict::undecided) return {verdict, test.observations()};
   }
   return {Verdict::undecided, test.observations()};

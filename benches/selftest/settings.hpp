@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "pace/core/options.hpp"

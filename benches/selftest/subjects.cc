@@ -26,8 +26,10 @@ struct Arithmetic {
   [[gnu::noinline]] static std::uint64_t chain(std::uint64_t state, std::int64_t trips) {
     for (std::int64_t i = 0; i < trips; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
-      if ((state & 0x10000) != 0) state ^= static_cast<std::uint64_t>(i);
-      else state += 3;
+      if ((state & 0x10000) != 0)
+        state ^= static_cast<std::uint64_t>(i);
+      else
+        state += 3;
     }
     return state;
   }
@@ -55,8 +57,8 @@ struct MatrixProduct {
     Product::multiply(left, right, to, static_cast<std::int64_t>(extra * Product::rows));
   }
   static Comparison<at::Tensor, at::Tensor, at::Tensor> compare() {
-    return pace::compare(name, at::rand({Product::rows, Product::inner}),
-                         at::rand({Product::inner, Product::columns}), at::empty({Product::rows, Product::columns}));
+    return pace::compare(name, at::rand({Product::rows, Product::inner}), at::rand({Product::inner, Product::columns}),
+                         at::empty({Product::rows, Product::columns}));
   }
 };
 
@@ -97,9 +99,12 @@ Result run(const Options& options, const Candidate& candidate) {
 
 Result compare_subject(std::size_t which, const Options& options, const Candidate& candidate) {
   switch (which % subjects) {
-    case 0: return run<Arithmetic>(options, candidate);
-    case 1: return run<MatrixProduct>(options, candidate);
-    default: return run<Copy>(options, candidate);
+    case 0:
+      return run<Arithmetic>(options, candidate);
+    case 1:
+      return run<MatrixProduct>(options, candidate);
+    default:
+      return run<Copy>(options, candidate);
   }
 }
 
@@ -111,8 +116,10 @@ Result compare_layouts(const ShiftedFunctions& functions, const Options& options
     const auto call = [function = functions[i]](const at::Tensor& a, const at::Tensor& b, at::Tensor& c) {
       function(a.const_data_ptr<float>(), b.const_data_ptr<float>(), c.mutable_data_ptr<float>(), size);
     };
-    if (i == 0) comparison.baseline("0", call);
-    else comparison.candidate(std::to_string(paddings[i]), call);
+    if (i == 0)
+      comparison.baseline("0", call);
+    else
+      comparison.candidate(std::to_string(paddings[i]), call);
   }
   return comparison.run();
 }

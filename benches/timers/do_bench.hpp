@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "pace/gpu/capture.hpp"
 #include "benches/timers/summary.hpp"
+#include "pace/gpu/capture.hpp"
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
 

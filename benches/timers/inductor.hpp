@@ -7,9 +7,9 @@
 #include <functional>
 #include <vector>
 
-#include "pace/gpu/capture.hpp"
 #include "benches/timers/do_bench.hpp"
 #include "benches/timers/summary.hpp"
+#include "pace/gpu/capture.hpp"
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
 
@@ -42,8 +42,7 @@ template <gpu::Device D, class F>
       detail::flushed_calls(device, function, buffer.get(), options.clear_gradients, options.estimation);
   const Milliseconds estimate = summarise(estimated, Statistic::min);
   std::int64_t calls = options.calls;
-  if (estimate.count() > 0)
-    calls = std::min(calls, detail::times_in(options.longest, estimate));
+  if (estimate.count() > 0) calls = std::min(calls, detail::times_in(options.longest, estimate));
   for (int i = 0; i < options.memory_warm_up; ++i) device.fill(buffer.get(), stream);
   InductorTimes result;
   result.all = detail::flushed_calls(device, function, buffer.get(), options.clear_gradients, calls);
@@ -70,7 +69,8 @@ template <gpu::Device D, class F>
   device.synchronise(side);
   options.clear_gradients = {};
   const auto stream = device.current_stream();
-  return inductor_benchmark(device, [&] { device.launch(graph.get(), stream); }, options);
+  return inductor_benchmark(
+      device, [&] { device.launch(graph.get(), stream); }, options);
 }
 
 }  // namespace pace::benches::timers

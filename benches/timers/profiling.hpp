@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pace/gpu/activity.hpp"
 #include "benches/timers/do_bench.hpp"
 #include "benches/timers/summary.hpp"
+#include "pace/gpu/activity.hpp"
 #include "pace/gpu/owned.hpp"
 
 namespace pace::benches::timers {
@@ -17,7 +17,7 @@ namespace detail {
 
 /// What each call did, without the flush before it. Calls must all do the same: as many activities each.
 [[nodiscard]] inline std::vector<std::vector<gpu::Activity>> split_calls(const std::vector<gpu::Activity>& activities,
-                                                                    std::int64_t calls) {
+                                                                         std::int64_t calls) {
   const auto count = static_cast<std::size_t>(calls);
   if (activities.empty() || activities.size() % count != 0)
     throw Error("the profiler saw " + std::to_string(activities.size()) + " activities in " + std::to_string(calls) +
@@ -34,14 +34,17 @@ namespace detail {
 
 template <gpu::TracesActivities D, class F>
 [[nodiscard]] std::vector<std::vector<gpu::Activity>> profiled_calls(D& device, F&& function,
-                                                                const typename D::Buffer& buffer, std::int64_t calls) {
+                                                                     const typename D::Buffer& buffer,
+                                                                     std::int64_t calls) {
   const auto stream = device.current_stream();
-  return split_calls(gpu::trace(device, [&] {
-    for (std::int64_t i = 0; i < calls; ++i) {
-      device.fill(buffer, stream);
-      function();
-    }
-  }), calls);
+  return split_calls(gpu::trace(device,
+                                [&] {
+                                  for (std::int64_t i = 0; i < calls; ++i) {
+                                    device.fill(buffer, stream);
+                                    function();
+                                  }
+                                }),
+                     calls);
 }
 
 }  // namespace detail

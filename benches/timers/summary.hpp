@@ -55,11 +55,14 @@ enum class Statistic { min, max, mean, median };
 [[nodiscard]] inline Milliseconds summarise(std::span<const Milliseconds> times, Statistic statistic) {
   if (times.empty()) throw Error("a summary of no times; expected one or more");
   switch (statistic) {
-    case Statistic::min: return *std::ranges::min_element(times);
-    case Statistic::max: return *std::ranges::max_element(times);
+    case Statistic::min:
+      return *std::ranges::min_element(times);
+    case Statistic::max:
+      return *std::ranges::max_element(times);
     case Statistic::mean:
       return std::accumulate(times.begin(), times.end(), Milliseconds{}) / static_cast<double>(times.size());
-    case Statistic::median: return lower_median({times.begin(), times.end()});
+    case Statistic::median:
+      return lower_median({times.begin(), times.end()});
   }
   throw Error("an unknown statistic");
 }
@@ -69,8 +72,9 @@ namespace detail {
 /// int(a / b) of two durations, at least 1. The originals divide by the estimate without looking at it.
 [[nodiscard]] inline std::int64_t times_in(Milliseconds budget, Milliseconds estimate) {
   if (!(estimate.count() > 0))
-    throw Error("the call was estimated to take no time at all, and this timer divides by that; expected work that "
-                "the device can see");
+    throw Error(
+        "the call was estimated to take no time at all, and this timer divides by that; expected work that "
+        "the device can see");
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(budget / estimate));
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "pace/timing/clock.hpp"
 #include "benches/timers/summary.hpp"
 #include "pace/gpu/device.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 
 namespace pace::benches::timers {

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/aot/compile_definitions.hpp"
-#include "pace/core/folders.hpp"
 #include "benches/aot/training_package.hpp"
+#include "pace/core/folders.hpp"
 #include "tests/aot/definitions.hpp"
 #include "tests/support/why.hpp"
 
@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
-using pace::test::why;
 using pace::benches::aot::DefinitionStore;
 using pace::benches::aot::PackageKind;
 using pace::benches::aot::PackageRequest;
+using pace::test::why;
 
 std::string read(const fs::path& path) {
   std::ifstream file(path);
@@ -62,7 +62,8 @@ TEST_CASE("a definition is compiled once for inference and once for training", "
   REQUIRE_FALSE(store.compile_seconds(traced, PackageKind::inference).has_value());
   REQUIRE(store.find(traced, PackageKind::training) == package);
   // Other values make no other package; nor does another process.
-  REQUIRE(DefinitionStore(scene.options).find(pace::benches::aot::trace(pace::test::mlp()), PackageKind::training) == package);
+  REQUIRE(DefinitionStore(scene.options).find(pace::benches::aot::trace(pace::test::mlp()), PackageKind::training) ==
+          package);
   REQUIRE(read(scene.folder / "log") == "run R\"\"\"py(\ncase\n");
   REQUIRE(store.find(traced, PackageKind::inference) != package);
 }
@@ -119,7 +120,8 @@ TEST_CASE("the key of a definition changes with whatever its code depends on", "
   once.differentiated = {0};
   REQUIRE(key(pace::test::odd()) != key(once));
   scene.options.inductor = {{"max_autotune", "true"}};
-  REQUIRE(mlp != DefinitionStore(scene.options).key(pace::benches::aot::trace(pace::test::mlp()), PackageKind::training));
+  REQUIRE(mlp !=
+          DefinitionStore(scene.options).key(pace::benches::aot::trace(pace::test::mlp()), PackageKind::training));
 }
 
 TEST_CASE("packages of definitions can be build outputs", "[aot]") {
@@ -147,10 +149,12 @@ TEST_CASE("many definitions are compiled at once, and those that cannot be trace
   (void)store.find(pace::benches::aot::trace(definitions[2]), PackageKind::training);
   pace::benches::aot::prepare_all(store, definitions, kinds);
   REQUIRE(read(scene.folder / "log") == "run R\"\"\"py(\ncase\ncase\ncase\ncase\n");
-  pace::benches::aot::compile_definitions(definitions, std::vector{PackageKind::inference}, scene.folder / "out", store);
-  REQUIRE(fs::exists(scene.folder / "out" / (store.key(pace::benches::aot::trace(definitions[0]), PackageKind::inference) + ".pt2")));
-  REQUIRE_FALSE(
-      fs::exists(scene.folder / "out" / (store.key(pace::benches::aot::trace(definitions[0]), PackageKind::training) + ".pt2")));
+  pace::benches::aot::compile_definitions(definitions, std::vector{PackageKind::inference}, scene.folder / "out",
+                                          store);
+  REQUIRE(fs::exists(scene.folder / "out" /
+                     (store.key(pace::benches::aot::trace(definitions[0]), PackageKind::inference) + ".pt2")));
+  REQUIRE_FALSE(fs::exists(scene.folder / "out" /
+                           (store.key(pace::benches::aot::trace(definitions[0]), PackageKind::training) + ".pt2")));
 }
 
 TEST_CASE("a definition that cannot be compiled says why", "[aot]") {
@@ -158,8 +162,10 @@ TEST_CASE("a definition that cannot be compiled says why", "[aot]") {
   ::setenv("FAKE_MODE", "fail", 1);
   const auto traced = pace::benches::aot::trace(pace::test::mlp());
   DefinitionStore store(scene.options);
-  REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::TrainingPackage::open(store, traced); }), ContainsSubstring("made to fail"));
-  REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::InferencePackage::open(store, traced); }), ContainsSubstring("made to fail"));
+  REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::TrainingPackage::open(store, traced); }),
+               ContainsSubstring("made to fail"));
+  REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::InferencePackage::open(store, traced); }),
+               ContainsSubstring("made to fail"));
 }
 
 TEST_CASE("a package without a layout is compiled anew once, then refused", "[aot]") {

@@ -18,8 +18,8 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/record_function.h>
 
-#include "pace/core/folders.hpp"
 #include "benches/aot/training_package.hpp"
+#include "pace/core/folders.hpp"
 #include "tests/support/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -100,11 +100,13 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[a
   }
 }
 
-constexpr const char* configuration = R"({"config": {"XBLOCK": 1024, "num_warps": 4}, "printed": "XBLOCK: 1024", "file": "net.cubins/a-0.cubin", "symbol":
+constexpr const char* configuration =
+    R"({"config": {"XBLOCK": 1024, "num_warps": 4}, "printed": "XBLOCK: 1024", "file": "net.cubins/a-0.cubin", "symbol":
   "a", "grid": [7, 2, 1], "warps": 4, "shared_bytes": 64, "chosen": true})";
 
 TEST_CASE("configurations of a kernel, whose files are found from the package's folder", "[aot]") {
-  const Beside beside(with_kernel(R"({"name": "a", "kind": "triton", "configurations": [)" + std::string(configuration) + "]}"));
+  const Beside beside(
+      with_kernel(R"({"name": "a", "kind": "triton", "configurations": [)" + std::string(configuration) + "]}"));
   const auto facts = pace::benches::aot::read_package_facts(beside.package());
   REQUIRE(facts);
   REQUIRE(facts->kernels.at(0).configurations.size() == 1);
@@ -158,8 +160,9 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[aot]
   CHECK_THAT(why(R"({"inputs": [], "kernels": {"a": 1}})"),
              EndsWith(R"(kernels: expected a list of kernels, or null, found {"a":1})"));
   CHECK_THAT(why(R"({"models": 3})"), EndsWith(": models: expected an object, found 3"));
-  CHECK_THAT(why(R"({"inputs": [{"sizes": [1]}], "kernels": []})"),
-             EndsWith(R"(inputs[0]: expected an object with `sizes`, `strides`, `dtype` and `device`, found {"sizes":[1]})"));
+  CHECK_THAT(
+      why(R"({"inputs": [{"sizes": [1]}], "kernels": []})"),
+      EndsWith(R"(inputs[0]: expected an object with `sizes`, `strides`, `dtype` and `device`, found {"sizes":[1]})"));
   CHECK_THAT(why(R"({"kernels": [], "inputs": [{"sizes": [1], "strides": [1], "dtype": "float31", "device": "cpu"}]})"),
              ContainsSubstring("inputs[0]: expected an object with `sizes`") && ContainsSubstring("float31"));
   CHECK_THAT(why(R"({"kernels": [], "inputs": [{"sizes": [1], "strides": [1], "dtype": "int8", "device": "no"}]})"),
@@ -179,14 +182,17 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[aot]
   CHECK_THAT(field(R"("arguments": [1])"),
              EndsWith("kernels[0].arguments: expected a list of names, or null, found [1]"));
   CHECK_THAT(field(R"("category": 1)"), EndsWith("kernels[0].category: expected a text or null, found 1"));
-  CHECK_THAT(why(R"({"inputs": [], "kernels": [], "problem": [1]})"), EndsWith("problem: expected a text or null, found [1]"));
+  CHECK_THAT(why(R"({"inputs": [], "kernels": [], "problem": [1]})"),
+             EndsWith("problem: expected a text or null, found [1]"));
   const auto of_configuration = [&](const std::string& was, const std::string& is) {
     std::string text = configuration;
     text.replace(text.find(was), was.size(), is);
     return field(R"("configurations": [)" + text + "]");
   };
-  CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 2]"), EndsWith("configurations[0].grid: expected three numbers of blocks, found [7,2]"));
-  CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 0, 1]"), EndsWith("grid: expected three numbers of blocks, found [7,0,1]"));
+  CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 2]"),
+             EndsWith("configurations[0].grid: expected three numbers of blocks, found [7,2]"));
+  CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 0, 1]"),
+             EndsWith("grid: expected three numbers of blocks, found [7,0,1]"));
   CHECK_THAT(of_configuration("\"warps\": 4", "\"warps\": 33"), EndsWith("warps: expected 1 to 32 warps, found 33"));
   CHECK_THAT(of_configuration("64", "-1"), EndsWith("shared_bytes: expected a number of bytes, found -1"));
   CHECK_THAT(of_configuration("true", "1"), EndsWith("chosen: expected true or false, found 1"));
@@ -238,7 +244,8 @@ TEST_CASE("a package announces the kernels that were recorded of it, in their or
   pace::benches::aot::DefinitionStore store(options);
   auto package = pace::benches::aot::InferencePackage::open(store, traced);
 
-  const auto facts = pace::benches::aot::read_package_facts(store.find(traced, pace::benches::aot::PackageKind::inference));
+  const auto facts =
+      pace::benches::aot::read_package_facts(store.find(traced, pace::benches::aot::PackageKind::inference));
   REQUIRE(facts);
   CHECK(facts->problem == "");
   REQUIRE(facts->inputs.size() == 5);

@@ -63,7 +63,9 @@ TEST_CASE("equal definitions give equal bytes, others do not", "[aot][traced]") 
   REQUIRE(script != trace(layer(2.5000000000000004)).script);
   auto constant = layer();
   const auto with = [&](const at::Tensor& captured) {
-    constant.forward = [captured](const Tensors& p, const Tensors& x) { return Tensors{at::linear(x[0], p[0]) + captured}; };
+    constant.forward = [captured](const Tensors& p, const Tensors& x) {
+      return Tensors{at::linear(x[0], p[0]) + captured};
+    };
     return trace(constant).script;
   };
   REQUIRE(with(at::ones({3})) == with(at::ones({3})));
@@ -88,7 +90,9 @@ TEST_CASE("tracing leaves inputs as they were", "[aot][traced]") {
 TEST_CASE("operands may be reached otherwise than through the arguments", "[aot][traced]") {
   auto definition = layer();
   const auto weight = definition.parameters[0], bias = definition.parameters[1];
-  definition.forward = [weight, bias](const Tensors&, const Tensors& x) { return Tensors{at::linear(x[0], weight, bias)}; };
+  definition.forward = [weight, bias](const Tensors&, const Tensors& x) {
+    return Tensors{at::linear(x[0], weight, bias)};
+  };
   std::istringstream file(trace(definition).script);
   auto loaded = torch::jit::load(file);
   const auto w = parameter({3, 4}), b = parameter({3});

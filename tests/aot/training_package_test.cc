@@ -14,9 +14,9 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn_like.h>
 
-#include "pace/core/folders.hpp"
-#include "benches/aot/package_facts.hpp"
 #include "benches/aot/compiled_step.hpp"
+#include "benches/aot/package_facts.hpp"
+#include "pace/core/folders.hpp"
 #include "tests/aot/definitions.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/why.hpp"
@@ -28,11 +28,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
-using pace::test::Tensors;
-using pace::test::Scratch;
-using pace::test::why;
 using pace::benches::aot::Definition;
 using pace::benches::aot::PackageKind;
+using pace::test::Scratch;
+using pace::test::Tensors;
+using pace::test::why;
 
 bool close(const at::Tensor& a, const at::Tensor& b, double tolerance) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
@@ -96,8 +96,9 @@ void require_steps_add_up(const Definition& definition, pace::benches::aot::Trai
   Tensors parameters;
   for (const auto& parameter : definition.parameters) parameters.push_back(parameter.detach().clone().requires_grad_());
   parameters[0].mutable_grad() = at::ones_like(parameters[0]);
-  auto step = pace::benches::aot::training_step(std::make_shared<pace::benches::aot::TrainingPackage>(std::move(package)), parameters,
-                                  [&](const at::Tensor&) { return eager.gradients_in[0]; });
+  auto step =
+      pace::benches::aot::training_step(std::make_shared<pace::benches::aot::TrainingPackage>(std::move(package)),
+                                        parameters, [&](const at::Tensor&) { return eager.gradients_in[0]; });
   REQUIRE(step.parameters.size() == parameters.size());
   REQUIRE_THAT(why([&] { step.backward(at::ones({})); }), ContainsSubstring("backward without a forward"));
   for (int i = 1; i <= 2; ++i) {
@@ -120,7 +121,8 @@ void require_steps_add_up(const Definition& definition, pace::benches::aot::Trai
 
 TEST_CASE("the state of random numbers may be where LibTorch keeps it", "[aot][training]") {
   const auto on_gpu = [](at::ScalarType type, std::vector<std::int64_t> sizes) {
-    return pace::benches::aot::TensorMetadata{type, at::Device(at::kCUDA, 0), sizes, std::vector<std::int64_t>(sizes.size(), 1)};
+    return pace::benches::aot::TensorMetadata{type, at::Device(at::kCUDA, 0), sizes,
+                                              std::vector<std::int64_t>(sizes.size(), 1)};
   };
   const at::Tensor state = at::zeros({}, at::kLong);
   CHECK(pace::benches::aot::detail::is_random_state(on_gpu(at::kLong, {}), state));
@@ -184,8 +186,9 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][traini
   REQUIRE(outputs.size() == 1);
   REQUIRE(close(outputs[0], eager.outputs[0], 1e-5));
   REQUIRE(close(inputs[1], eager.inputs_after[1], 1e-5));
-  REQUIRE_THAT(why([&] { (void)inference.run(inputs); }),
-               ContainsSubstring("the compiled inference of convolution was compiled for 7 operands, but called with 3"));
+  REQUIRE_THAT(
+      why([&] { (void)inference.run(inputs); }),
+      ContainsSubstring("the compiled inference of convolution was compiled for 7 operands, but called with 3"));
 
   // What is kept of each model of a package.
   const auto described = store.find(traced[0], PackageKind::training);
@@ -198,7 +201,8 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][traini
   REQUIRE(backward_facts->inputs.back().sizes == std::vector<std::int64_t>{4, 8});  // the gradient that comes in
   // Two products of operands 4x16, 32x16 and 4x32, 8x32; their gradients by weights and by what lies between.
   const auto products = [](const pace::benches::aot::PackageFacts& facts) {
-    return std::ranges::count(facts.kernels, pace::benches::aot::PackageKernel::Kind::external, &pace::benches::aot::PackageKernel::kind);
+    return std::ranges::count(facts.kernels, pace::benches::aot::PackageKernel::Kind::external,
+                              &pace::benches::aot::PackageKernel::kind);
   };
   REQUIRE(products(*forward_facts) == 2);
   REQUIRE(products(*backward_facts) == 3);
@@ -214,19 +218,30 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][traini
   auto package = pace::benches::aot::TrainingPackage::open(store, traced[0]);
   const auto& mlp = definitions[0];
   REQUIRE(package.expected_gradients().at(0).sizes == std::vector<std::int64_t>{4, 8});
-  REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {at::randn({5, 16})}); }),
-               ContainsSubstring("the compiled forward of mlp was compiled for float32[4, 16] with strides [16, 1] on cpu as "
-                                 "operand 4, but called with float32[5, 16]"));
-  REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {at::randn({16, 4}).t()}); }),
+  REQUIRE_THAT(
+      why([&] {
+        (void)package.forward(mlp.parameters, {at::randn({5, 16})});
+      }),
+      ContainsSubstring("the compiled forward of mlp was compiled for float32[4, 16] with strides [16, 1] on cpu as "
+                        "operand 4, but called with float32[5, 16]"));
+  REQUIRE_THAT(why([&] {
+                 (void)package.forward(mlp.parameters, {at::randn({16, 4}).t()});
+               }),
                ContainsSubstring("with strides [1, 4]"));
-  REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {at::randn({4, 16}).to(at::kDouble)}); }),
+  REQUIRE_THAT(why([&] {
+                 (void)package.forward(mlp.parameters, {at::randn({4, 16}).to(at::kDouble)});
+               }),
                ContainsSubstring("float64"));
-  REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {}); }), ContainsSubstring("5 operands, but called with 4"));
+  REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {}); }),
+               ContainsSubstring("5 operands, but called with 4"));
   const auto done = package.forward(mlp.parameters, mlp.inputs);
-  REQUIRE_THAT(why([&] { (void)package.backward(done.saved, {at::randn({8, 4})}); }),
+  REQUIRE_THAT(why([&] {
+                 (void)package.backward(done.saved, {at::randn({8, 4})});
+               }),
                ContainsSubstring("the compiled backward of mlp was compiled for float32[4, 8]"));
   REQUIRE_THAT(why([&] { (void)package.backward(done.saved, {}); }), ContainsSubstring("operands, but called with"));
-  REQUIRE_THAT(why([&] { (void)package.backward(done.saved, {at::Tensor()}); }), ContainsSubstring("an undefined tensor"));
+  REQUIRE_THAT(why([&] { (void)package.backward(done.saved, {at::Tensor()}); }),
+               ContainsSubstring("an undefined tensor"));
   REQUIRE(package.backward(done.saved, {at::randn({4, 8})}).size() == 4);  // saved is still whole
 
   // A package that does not load is not believed twice.

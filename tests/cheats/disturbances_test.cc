@@ -162,9 +162,11 @@ TEST_CASE("an output that another thread writes after the call has returned") {
 
 TEST_CASE("a result that is computed when it is converted, which is not timed") {
   const auto cheat = [](const at::Tensor& x) {
-    return Promise{std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
+    return Promise{
+        std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
   };
-  require_rejected(run(honest, cheat, input()), "after the call had returned, while it was converted (1 operator calls");
+  require_rejected(run(honest, cheat, input()),
+                   "after the call had returned, while it was converted (1 operator calls");
 }
 
 TEST_CASE("... from some call on") {
@@ -173,7 +175,8 @@ TEST_CASE("... from some call on") {
     std::promise<at::Tensor> ready;
     ready.set_value(honest(x));
     if (++calls < 300) return Promise{std::make_shared<std::shared_future<at::Tensor>>(ready.get_future())};
-    return Promise{std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
+    return Promise{
+        std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
   };
   require_rejected(run(honest, cheat, input()), "while it was converted");
 }

@@ -20,10 +20,11 @@ void compare(End end) {
   const auto result = pace::compare("ending", at::ones({8}))
                           .options(options)
                           .baseline("eager", [](const at::Tensor& x) { return x.sigmoid(); })
-                          .candidate("cheat", [&](const at::Tensor& x) {
-                            if (++calls == 3) end();
-                            return x.sigmoid();
-                          })
+                          .candidate("cheat",
+                                     [&](const at::Tensor& x) {
+                                       if (++calls == 3) end();
+                                       return x.sigmoid();
+                                     })
                           .run();
   CHECK_THAT(result["cheat"], pace::SpeedupAtLeast(1000));
 }

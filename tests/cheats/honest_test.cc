@@ -27,9 +27,9 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/normal.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/nonzero.h>
+#include <ATen/ops/normal.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
@@ -92,7 +92,8 @@ std::vector<Variant> variants() {
   const auto eager = [](Arguments& a) { return a[0].mul(2).sigmoid(); };
   for (const auto& [kind, x] : shapes()) {
     add("the same, " + kind, {x}, eager, eager);
-    add("in another way, " + kind, {x}, [](Arguments& a) { return a[0].relu(); },
+    add(
+        "in another way, " + kind, {x}, [](Arguments& a) { return a[0].relu(); },
         [](Arguments& a) { return a[0].clamp_min(0); });
     add("into a tensor kept from call to call, " + kind, {x}, eager, [out = at::Tensor()](Arguments& a) mutable {
       const c10::NoGradGuard no_grad;
@@ -103,66 +104,137 @@ std::vector<Variant> variants() {
   }
   for (const auto dtype : {at::kLong, at::kInt, at::kShort, at::kByte, at::kBool}) {
     const auto x = at::randint(0, 2, {40}, at::kLong).to(dtype);
-    add(std::string("integers, ") + c10::toString(dtype), {x}, [](Arguments& a) { return a[0].logical_not(); },
+    add(
+        std::string("integers, ") + c10::toString(dtype), {x}, [](Arguments& a) { return a[0].logical_not(); },
         [](Arguments& a) { return a[0].eq(0); });
   }
   const auto x = at::randn({16, 32}), y = at::randn({16, 32}), w = at::randn({32, 24}), b = at::randn({24});
   const auto positive = at::rand({16, 32}).add(0.1);
 
   // In place, and outputs that are operands.
-  add("in place", {x}, [](Arguments& a) { return a[0].mul_(2).add_(1); },
-      [](Arguments& a) { a[0].copy_(a[0].mul(2).add(1)); return a[0]; });
-  add("in place, returning nothing", {x, y}, [](Arguments& a) { a[1].add_(a[0]); return c10::IValue(); },
-      [](Arguments& a) { a[1].copy_(a[0].add(a[1])); return c10::IValue(); });
-  add("out variant", {x, y, at::zeros({16, 32})}, [](Arguments& a) { return at::add_out(a[2], a[0], a[1]); },
+  add(
+      "in place", {x}, [](Arguments& a) { return a[0].mul_(2).add_(1); },
+      [](Arguments& a) {
+        a[0].copy_(a[0].mul(2).add(1));
+        return a[0];
+      });
+  add(
+      "in place, returning nothing", {x, y},
+      [](Arguments& a) {
+        a[1].add_(a[0]);
+        return c10::IValue();
+      },
+      [](Arguments& a) {
+        a[1].copy_(a[0].add(a[1]));
+        return c10::IValue();
+      });
+  add(
+      "out variant", {x, y, at::zeros({16, 32})}, [](Arguments& a) { return at::add_out(a[2], a[0], a[1]); },
       [](Arguments& a) { return a[2].copy_(a[0].add(a[1])); });
-  add("an accumulator", {x, at::zeros({32})}, [](Arguments& a) { a[1].add_(a[0].sum(0)); return a[1]; },
-      [](Arguments& a) { for (std::int64_t i = 0; i < 16; ++i) a[1].add_(a[0][i]); return a[1]; });
-  add("running statistics", {x, at::zeros({32}), at::ones_like(b)},
-      [](Arguments& a) { a[1].mul_(0.9).add_(a[0].mean(0), 0.1); return a[0].sub(a[1]); },
-      [](Arguments& a) { a[1].lerp_(a[0].mean(0), 0.1); return a[0].sub(a[1]); });
+  add(
+      "an accumulator", {x, at::zeros({32})},
+      [](Arguments& a) {
+        a[1].add_(a[0].sum(0));
+        return a[1];
+      },
+      [](Arguments& a) {
+        for (std::int64_t i = 0; i < 16; ++i) a[1].add_(a[0][i]);
+        return a[1];
+      });
+  add(
+      "running statistics", {x, at::zeros({32}), at::ones_like(b)},
+      [](Arguments& a) {
+        a[1].mul_(0.9).add_(a[0].mean(0), 0.1);
+        return a[0].sub(a[1]);
+      },
+      [](Arguments& a) {
+        a[1].lerp_(a[0].mean(0), 0.1);
+        return a[0].sub(a[1]);
+      });
 
   // Views.
-  add("a view by both", {x}, [](Arguments& a) { return a[0].t(); }, [](Arguments& a) { return a[0].transpose(0, 1); });
-  add("a copy where the baseline returns a view", {x}, [](Arguments& a) { return a[0].t(); },
+  add(
+      "a view by both", {x}, [](Arguments& a) { return a[0].t(); }, [](Arguments& a) { return a[0].transpose(0, 1); });
+  add(
+      "a copy where the baseline returns a view", {x}, [](Arguments& a) { return a[0].t(); },
       [](Arguments& a) { return a[0].t().contiguous(); });
-  add("a slice", {x}, [](Arguments& a) { return a[0].slice(0, 2, 9); }, [](Arguments& a) { return a[0].narrow(0, 2, 7); });
-  add("expanded by both", {b}, [](Arguments& a) { return a[0].expand({5, 24}); },
-      [](Arguments& a) { return a[0].unsqueeze(0).expand({5, 24}); });
-  add("a view of a fresh tensor", {x}, [](Arguments& a) { return a[0].neg(); },
-      [](Arguments& a) { return at::cat({a[0].neg(), a[0]}).narrow(0, 0, 16); });
-  add("other strides", {x}, [](Arguments& a) { return a[0].t().contiguous().neg(); }, [](Arguments& a) { return a[0].neg().t(); });
-  add("the operand itself by both", {x}, [](Arguments& a) { return a[0].contiguous(); }, [](Arguments& a) { return a[0]; });
+  add(
+      "a slice", {x}, [](Arguments& a) { return a[0].slice(0, 2, 9); },
+      [](Arguments& a) { return a[0].narrow(0, 2, 7); });
+  add(
+      "expanded by both", {b},
+      [](Arguments& a) {
+        return a[0].expand({5, 24});
+      },
+      [](Arguments& a) {
+        return a[0].unsqueeze(0).expand({5, 24});
+      });
+  add(
+      "a view of a fresh tensor", {x}, [](Arguments& a) { return a[0].neg(); },
+      [](Arguments& a) {
+        return at::cat({a[0].neg(), a[0]}).narrow(0, 0, 16);
+      });
+  add(
+      "other strides", {x}, [](Arguments& a) { return a[0].t().contiguous().neg(); },
+      [](Arguments& a) { return a[0].neg().t(); });
+  add(
+      "the operand itself by both", {x}, [](Arguments& a) { return a[0].contiguous(); },
+      [](Arguments& a) { return a[0]; });
 
   // Linear algebra; results that depend on the order of sums; values with structure.
-  add("a product", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); },
+  add(
+      "a product", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); },
       [](Arguments& a) { return at::mm(a[1].t(), a[0].t()).t(); });
-  add("a product by einsum", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); },
-      [](Arguments& a) { return at::einsum("ij,jk->ik", {a[0], a[1]}); });
-  add("a product in blocks", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); }, [](Arguments& a) {
-    return a[0].narrow(1, 0, 16).matmul(a[1].narrow(0, 0, 16)).add(a[0].narrow(1, 16, 16).matmul(a[1].narrow(0, 16, 16)));
-  });
-  add("linear", {x, w, b}, [](Arguments& a) { return at::linear(a[0], a[1].t(), a[2]); },
+  add(
+      "a product by einsum", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); },
+      [](Arguments& a) {
+        return at::einsum("ij,jk->ik", {a[0], a[1]});
+      });
+  add(
+      "a product in blocks", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); },
+      [](Arguments& a) {
+        return a[0]
+            .narrow(1, 0, 16)
+            .matmul(a[1].narrow(0, 0, 16))
+            .add(a[0].narrow(1, 16, 16).matmul(a[1].narrow(0, 16, 16)));
+      });
+  add(
+      "linear", {x, w, b}, [](Arguments& a) { return at::linear(a[0], a[1].t(), a[2]); },
       [](Arguments& a) { return a[0].matmul(a[1]).add(a[2]); });
   const auto square = at::randn({8, 8}, at::kDouble);
   const auto definite = at::matmul(square, square.t()).add(at::randn({8, 8}, at::kDouble).mul(0).fill_diagonal_(1));
-  add("relying on a positive definite operand", {definite}, [](Arguments& a) { return at::linalg_inv(a[0]); },
+  add(
+      "relying on a positive definite operand", {definite}, [](Arguments& a) { return at::linalg_inv(a[0]); },
       [](Arguments& a) { return at::linalg_cholesky(a[0]).cholesky_inverse(); });
-  add("relying on a symmetric operand", {definite}, [](Arguments& a) { return a[0].sum(0); },
+  add(
+      "relying on a symmetric operand", {definite}, [](Arguments& a) { return a[0].sum(0); },
       [](Arguments& a) { return a[0].sum(1); });
-  add("relying on a sorted operand", {std::get<0>(x.flatten().sort())}, [](Arguments& a) { return std::get<0>(a[0].sort()); },
-      [](Arguments& a) { return a[0].clone(); });
-  add("relying on a sorted operand, its extremes", {std::get<0>(x.flatten().sort())}, [](Arguments& a) { return a[0].max(); },
-      [](Arguments& a) { return a[0][-1].clone(); });
-  add("relying on a triangular operand", {w.narrow(0, 0, 24).tril()}, [](Arguments& a) { return a[0].neg(); },
+  add(
+      "relying on a sorted operand", {std::get<0>(x.flatten().sort())},
+      [](Arguments& a) { return std::get<0>(a[0].sort()); }, [](Arguments& a) { return a[0].clone(); });
+  add(
+      "relying on a sorted operand, its extremes", {std::get<0>(x.flatten().sort())},
+      [](Arguments& a) { return a[0].max(); }, [](Arguments& a) { return a[0][-1].clone(); });
+  add(
+      "relying on a triangular operand", {w.narrow(0, 0, 24).tril()}, [](Arguments& a) { return a[0].neg(); },
       [](Arguments& a) { return a[0].tril().neg(); });
-  add("relying on normalised rows", {at::softmax(x, 1)}, [](Arguments& a) { return a[0].div(a[0].sum(1, true)); },
-      [](Arguments& a) { return a[0].div(a[0].sum(1, true).expand({16, 32})); });
-  add("relying on unit vectors for a product without scale", {x}, [](Arguments& a) { return a[0].sign(); },
+  add(
+      "relying on normalised rows", {at::softmax(x, 1)}, [](Arguments& a) { return a[0].div(a[0].sum(1, true)); },
+      [](Arguments& a) {
+        return a[0].div(a[0].sum(1, true).expand({16, 32}));
+      });
+  add(
+      "relying on unit vectors for a product without scale", {x}, [](Arguments& a) { return a[0].sign(); },
       [](Arguments& a) { return a[0].div(a[0].abs()); });
-  add("probabilities", {at::rand({50})}, [](Arguments& a) { return at::bernoulli(a[0]); }, [](Arguments& a) { return at::bernoulli(a[0]); });
-  add("logarithms", {positive}, [](Arguments& a) { return a[0].log(); }, [](Arguments& a) { return a[0].log2().mul(0.6931471805599453); });
-  add("arc cosine", {at::rand({50}).mul(2).sub(1)}, [](Arguments& a) { return a[0].acos(); }, [](Arguments& a) { return a[0].asin().neg().add(1.5707963267948966); });
+  add(
+      "probabilities", {at::rand({50})}, [](Arguments& a) { return at::bernoulli(a[0]); },
+      [](Arguments& a) { return at::bernoulli(a[0]); });
+  add(
+      "logarithms", {positive}, [](Arguments& a) { return a[0].log(); },
+      [](Arguments& a) { return a[0].log2().mul(0.6931471805599453); });
+  add(
+      "arc cosine", {at::rand({50}).mul(2).sub(1)}, [](Arguments& a) { return a[0].acos(); },
+      [](Arguments& a) { return a[0].asin().neg().add(1.5707963267948966); });
 
   // Normalisations: nothing changes with the scale.
   const auto softmax = [](Arguments& a) { return at::softmax(a[0], 1); };
@@ -170,121 +242,194 @@ std::vector<Variant> variants() {
     const auto e = a[0].sub(a[0].amax(1, true)).exp();
     return e.div(e.sum(1, true));
   });
-  add("layer norm", {x}, [](Arguments& a) { return at::layer_norm(a[0], {32}); }, [](Arguments& a) {
-    return a[0].sub(a[0].mean(1, true)).mul(a[0].var(1, false, true).add(1e-5).rsqrt());
-  });
-  add("layer norm without epsilon", {x}, [](Arguments& a) { return at::layer_norm(a[0], {32}, {}, {}, 0); },
+  add(
+      "layer norm", {x}, [](Arguments& a) { return at::layer_norm(a[0], {32}); },
+      [](Arguments& a) { return a[0].sub(a[0].mean(1, true)).mul(a[0].var(1, false, true).add(1e-5).rsqrt()); });
+  add(
+      "layer norm without epsilon", {x}, [](Arguments& a) { return at::layer_norm(a[0], {32}, {}, {}, 0); },
       [](Arguments& a) { return a[0].sub(a[0].mean(1, true)).div(a[0].std(1, false, true)); });
-  add("a ratio of operands", {x, positive}, [](Arguments& a) { return a[0].div(a[1]); }, [](Arguments& a) { return a[0].mul(a[1].reciprocal()); });
-  add("signs", {x}, [](Arguments& a) { return a[0].gt(0); }, [](Arguments& a) { return a[0].le(0).logical_not(); });
-  add("argmax", {x}, [](Arguments& a) { return a[0].argmax(1); }, [](Arguments& a) { return std::get<1>(a[0].max(1)); });
-  add("argsort", {x}, [](Arguments& a) { return a[0].argsort(std::int64_t{1}); }, [](Arguments& a) { return std::get<1>(a[0].sort(1)); });
-  add("a constant, whatever the values", {x}, [](Arguments& a) { return at::ones_like(a[0]); }, [](Arguments& a) { return at::zeros(a[0].sizes()).add(1); });
-  add("the size of its operand", {x}, [](Arguments& a) { return a[0].numel(); }, [](Arguments& a) { return a[0].size(0) * a[0].size(1); });
+  add(
+      "a ratio of operands", {x, positive}, [](Arguments& a) { return a[0].div(a[1]); },
+      [](Arguments& a) { return a[0].mul(a[1].reciprocal()); });
+  add(
+      "signs", {x}, [](Arguments& a) { return a[0].gt(0); }, [](Arguments& a) { return a[0].le(0).logical_not(); });
+  add(
+      "argmax", {x}, [](Arguments& a) { return a[0].argmax(1); },
+      [](Arguments& a) { return std::get<1>(a[0].max(1)); });
+  add(
+      "argsort", {x}, [](Arguments& a) { return a[0].argsort(std::int64_t{1}); },
+      [](Arguments& a) { return std::get<1>(a[0].sort(1)); });
+  add(
+      "a constant, whatever the values", {x}, [](Arguments& a) { return at::ones_like(a[0]); },
+      [](Arguments& a) { return at::zeros(a[0].sizes()).add(1); });
+  add(
+      "the size of its operand", {x}, [](Arguments& a) { return a[0].numel(); },
+      [](Arguments& a) { return a[0].size(0) * a[0].size(1); });
 
   // Indices.
   const auto indices = at::randint(0, 16, {20}, at::kLong);
-  add("index_select", {x, indices}, [](Arguments& a) { return a[0].index_select(0, a[1]); }, [](Arguments& a) { return at::embedding(a[0], a[1]); });
-  add("gather", {x, at::randint(0, 32, {16, 4}, at::kLong)}, [](Arguments& a) { return a[0].gather(1, a[1]); },
-      [](Arguments& a) { return at::stack({a[0].gather(1, a[1].narrow(1, 0, 2)), a[0].gather(1, a[1].narrow(1, 2, 2))}, 1).flatten(1); });
-  add("scatter_add", {at::zeros({16}), indices, at::randn({20})}, [](Arguments& a) { return a[0].scatter_add(0, a[1], a[2]); },
+  add(
+      "index_select", {x, indices}, [](Arguments& a) { return a[0].index_select(0, a[1]); },
+      [](Arguments& a) { return at::embedding(a[0], a[1]); });
+  add(
+      "gather", {x, at::randint(0, 32, {16, 4}, at::kLong)}, [](Arguments& a) { return a[0].gather(1, a[1]); },
+      [](Arguments& a) {
+        return at::stack({a[0].gather(1, a[1].narrow(1, 0, 2)), a[0].gather(1, a[1].narrow(1, 2, 2))}, 1).flatten(1);
+      });
+  add(
+      "scatter_add", {at::zeros({16}), indices, at::randn({20})},
+      [](Arguments& a) { return a[0].scatter_add(0, a[1], a[2]); },
       [](Arguments& a) { return a[0].index_add(0, a[1], a[2]); });
-  add("a permutation", {at::randperm(30, at::kLong)}, [](Arguments& a) { return a[0].argsort(); }, [](Arguments& a) { return std::get<1>(a[0].sort()); });
-  add("a mask", {x, at::rand({16, 32}).gt(0.5)}, [](Arguments& a) { return a[0].masked_fill(a[1], 0); },
+  add(
+      "a permutation", {at::randperm(30, at::kLong)}, [](Arguments& a) { return a[0].argsort(); },
+      [](Arguments& a) { return std::get<1>(a[0].sort()); });
+  add(
+      "a mask", {x, at::rand({16, 32}).gt(0.5)}, [](Arguments& a) { return a[0].masked_fill(a[1], 0); },
       [](Arguments& a) { return at::where(a[1], at::zeros({}), a[0]); });
-  add("as many outputs as values ask for", {x}, [](Arguments& a) { return at::nonzero(a[0].gt(0.5)); },
+  add(
+      "as many outputs as values ask for", {x}, [](Arguments& a) { return at::nonzero(a[0].gt(0.5)); },
       [](Arguments& a) { return at::nonzero(a[0].le(0.5).logical_not()); });
 
   // Random numbers.
-  add("noise", {x}, [](Arguments& a) { return a[0].add(at::randn_like(a[0])); }, [](Arguments& a) { return at::randn_like(a[0]).add(a[0]); });
-  add("dropout", {x}, [](Arguments& a) { return at::dropout(a[0], 0.5, true); }, [](Arguments& a) { return at::dropout(a[0], 0.5, true); });
-  add("in-place noise", {x}, [](Arguments& a) { return a[0].normal_(); }, [](Arguments& a) { return a[0].copy_(at::randn_like(a[0])); });
-  add("dropout that does nothing", {x}, [](Arguments& a) { return at::dropout(a[0], 0.5, false); }, [](Arguments& a) { return a[0]; });
+  add(
+      "noise", {x}, [](Arguments& a) { return a[0].add(at::randn_like(a[0])); },
+      [](Arguments& a) { return at::randn_like(a[0]).add(a[0]); });
+  add(
+      "dropout", {x}, [](Arguments& a) { return at::dropout(a[0], 0.5, true); },
+      [](Arguments& a) { return at::dropout(a[0], 0.5, true); });
+  add(
+      "in-place noise", {x}, [](Arguments& a) { return a[0].normal_(); },
+      [](Arguments& a) { return a[0].copy_(at::randn_like(a[0])); });
+  add(
+      "dropout that does nothing", {x}, [](Arguments& a) { return at::dropout(a[0], 0.5, false); },
+      [](Arguments& a) { return a[0]; });
 
   // Several outputs, numbers, containers.
-  add("a tuple", {x}, [](Arguments& a) { return c10::IValue(std::tuple(a[0].sum(), a[0].amax())); }, [](Arguments& a) { return c10::IValue(std::tuple(a[0].sum(1).sum(), a[0].flatten().amax())); });
-  add("a list", {x}, [](Arguments& a) { return a[0].split(8); }, [](Arguments& a) { return a[0].chunk(2); });
-  add("the same tensor twice", {x}, [](Arguments& a) { return c10::IValue(std::tuple(a[0].neg(), a[0].neg())); },
-      [](Arguments& a) { const auto n = a[0].neg(); return c10::IValue(std::tuple(n, n)); });
-  add("a number", {x}, [](Arguments& a) { return a[0].sum().item<double>(); }, [](Arguments& a) { return a[0].sum(0).sum().item<double>(); });
-  add("a truth value", {x}, [](Arguments& a) { return a[0].isfinite().all().item<bool>(); }, [](Arguments& a) { return !a[0].isnan().any().item<bool>(); });
+  add(
+      "a tuple", {x}, [](Arguments& a) { return c10::IValue(std::tuple(a[0].sum(), a[0].amax())); },
+      [](Arguments& a) { return c10::IValue(std::tuple(a[0].sum(1).sum(), a[0].flatten().amax())); });
+  add(
+      "a list", {x}, [](Arguments& a) { return a[0].split(8); }, [](Arguments& a) { return a[0].chunk(2); });
+  add(
+      "the same tensor twice", {x}, [](Arguments& a) { return c10::IValue(std::tuple(a[0].neg(), a[0].neg())); },
+      [](Arguments& a) {
+        const auto n = a[0].neg();
+        return c10::IValue(std::tuple(n, n));
+      });
+  add(
+      "a number", {x}, [](Arguments& a) { return a[0].sum().item<double>(); },
+      [](Arguments& a) { return a[0].sum(0).sum().item<double>(); });
+  add(
+      "a truth value", {x}, [](Arguments& a) { return a[0].isfinite().all().item<bool>(); },
+      [](Arguments& a) { return !a[0].isnan().any().item<bool>(); });
 
   // State of its own.
-  add("a buffer by shape, filled in every call", {x}, eager, [buffers = std::map<std::int64_t, at::Tensor>()](Arguments& a) mutable {
-    auto& buffer = buffers[a[0].numel()];
-    if (!buffer.defined()) buffer = at::empty_like(a[0]);
-    return buffer.copy_(a[0]).mul_(2).sigmoid();
-  });
+  add("a buffer by shape, filled in every call", {x}, eager,
+      [buffers = std::map<std::int64_t, at::Tensor>()](Arguments& a) mutable {
+        auto& buffer = buffers[a[0].numel()];
+        if (!buffer.defined()) buffer = at::empty_like(a[0]);
+        return buffer.copy_(a[0]).mul_(2).sigmoid();
+      });
   add("two buffers in turn", {x}, eager, [buffers = std::vector<at::Tensor>(2), turn = 0](Arguments& a) mutable {
     auto& buffer = buffers[static_cast<std::size_t>(turn++ % 2)];
     if (!buffer.defined()) buffer = at::empty_like(a[0]);
     return buffer.copy_(a[0].mul(2).sigmoid());
   });
-  add("a captured constant, prepared once", {x}, [w](Arguments& a) { return a[0].matmul(w); },
+  add(
+      "a captured constant, prepared once", {x}, [w](Arguments& a) { return a[0].matmul(w); },
       [w, packed = at::Tensor()](Arguments& a) mutable {
         if (!packed.defined()) packed = w.t().contiguous();
         return a[0].matmul(packed.t());
       });
-  add("a module with parameters of its own", {x}, [w, b](Arguments& a) { return at::linear(a[0], w.t(), b).tanh(); },
+  add(
+      "a module with parameters of its own", {x}, [w, b](Arguments& a) { return at::linear(a[0], w.t(), b).tanh(); },
       [w, b](Arguments& a) { return at::tanh(a[0].matmul(w).add(b)); });
   add("slow at first, then specialised", {x}, eager, [calls = 0](Arguments& a) mutable {
     if (++calls < 3) return a[0].add(a[0]).sigmoid().clone();
     return a[0].mul(2).sigmoid();
   });
-  add("a counter that has no influence", {x}, eager, [calls = 0](Arguments& a) mutable { return ++calls % 7 == 0 ? a[0].add(a[0]).sigmoid() : a[0].mul(2).sigmoid(); });
-  add("gradient mode changed and put back", {x}, eager, [](Arguments& a) { const c10::NoGradGuard no_grad; return a[0].mul(2).sigmoid(); });
-  add("inference mode inside", {x}, eager, [](Arguments& a) { const c10::InferenceMode inference; return a[0].mul(2).sigmoid(); });
-  add("a loop until it converges", {positive}, [](Arguments& a) { return a[0].sqrt(); }, [](Arguments& a) {
-    auto root = a[0].add(1).div(2);
-    for (int i = 0; i < 50; ++i) {
-      const auto next = root.add(a[0].div(root)).div(2);
-      const bool done = next.sub(root).abs().max().item<float>() < 1e-7f;
-      root = next;
-      if (done) break;
-    }
-    return root;
+  add("a counter that has no influence", {x}, eager, [calls = 0](Arguments& a) mutable {
+    return ++calls % 7 == 0 ? a[0].add(a[0]).sigmoid() : a[0].mul(2).sigmoid();
   });
+  add("gradient mode changed and put back", {x}, eager, [](Arguments& a) {
+    const c10::NoGradGuard no_grad;
+    return a[0].mul(2).sigmoid();
+  });
+  add("inference mode inside", {x}, eager, [](Arguments& a) {
+    const c10::InferenceMode inference;
+    return a[0].mul(2).sigmoid();
+  });
+  add(
+      "a loop until it converges", {positive}, [](Arguments& a) { return a[0].sqrt(); },
+      [](Arguments& a) {
+        auto root = a[0].add(1).div(2);
+        for (int i = 0; i < 50; ++i) {
+          const auto next = root.add(a[0].div(root)).div(2);
+          const bool done = next.sub(root).abs().max().item<float>() < 1e-7f;
+          root = next;
+          if (done) break;
+        }
+        return root;
+      });
 
   // Loops of its own, threads.
-  add("a loop over raw memory", {x}, [](Arguments& a) { return a[0].mul(3); }, [](Arguments& a) {
-    auto out = at::empty_like(a[0]);
-    const auto* from = a[0].const_data_ptr<float>();
-    auto* to = out.mutable_data_ptr<float>();
-    for (std::int64_t i = 0; i < a[0].numel(); ++i) to[i] = from[i] * 3;
-    return out;
-  });
-  add("a loop in parallel", {at::randn({100000})}, [](Arguments& a) { return a[0].mul(3); }, [](Arguments& a) {
-    auto out = at::empty_like(a[0]);
-    const auto* from = a[0].const_data_ptr<float>();
-    auto* to = out.mutable_data_ptr<float>();
-    at::parallel_for(0, a[0].numel(), 1000, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = from[i] * 3;
-    });
-    return out;
-  });
-  add("memory of its own", {x}, [](Arguments& a) { return a[0].neg(); }, [](Arguments& a) {
-    auto* values = new float[512];
-    for (int i = 0; i < 512; ++i) values[i] = -a[0].const_data_ptr<float>()[i];
-    return at::from_blob(values, {16, 32}, [values](void*) { delete[] values; });
-  });
+  add(
+      "a loop over raw memory", {x}, [](Arguments& a) { return a[0].mul(3); },
+      [](Arguments& a) {
+        auto out = at::empty_like(a[0]);
+        const auto* from = a[0].const_data_ptr<float>();
+        auto* to = out.mutable_data_ptr<float>();
+        for (std::int64_t i = 0; i < a[0].numel(); ++i) to[i] = from[i] * 3;
+        return out;
+      });
+  add(
+      "a loop in parallel", {at::randn({100000})}, [](Arguments& a) { return a[0].mul(3); },
+      [](Arguments& a) {
+        auto out = at::empty_like(a[0]);
+        const auto* from = a[0].const_data_ptr<float>();
+        auto* to = out.mutable_data_ptr<float>();
+        at::parallel_for(0, a[0].numel(), 1000, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) to[i] = from[i] * 3;
+        });
+        return out;
+      });
+  add(
+      "memory of its own", {x}, [](Arguments& a) { return a[0].neg(); },
+      [](Arguments& a) {
+        auto* values = new float[512];
+        for (int i = 0; i < 512; ++i) values[i] = -a[0].const_data_ptr<float>()[i];
+        return at::from_blob(values, {16, 32}, [values](void*) { delete[] values; });
+      });
 
   // Networks.
   const auto q = at::randn({1, 2, 8, 16}), k = at::randn({1, 2, 8, 16}), v = at::randn({1, 2, 8, 16});
-  add("attention", {q, k, v}, [](Arguments& a) { return at::scaled_dot_product_attention(a[0], a[1], a[2]); },
+  add(
+      "attention", {q, k, v}, [](Arguments& a) { return at::scaled_dot_product_attention(a[0], a[1], a[2]); },
       [](Arguments& a) { return at::softmax(a[0].matmul(a[1].transpose(2, 3)).mul(0.25), -1).matmul(a[2]); });
-  add("a convolution", {at::randn({1, 3, 8, 8}), at::randn({4, 3, 1, 1})}, [](Arguments& a) { return at::conv2d(a[0], a[1]); },
-      [](Arguments& a) { return a[1].view({4, 3}).matmul(a[0].view({3, 64})).view({1, 4, 8, 8}); });
-  add("gelu", {x}, [](Arguments& a) { return at::gelu(a[0]); }, [](Arguments& a) { return a[0].mul(0.5).mul(a[0].mul(0.7071067811865476).erf().add(1)); });
-  add("a sum of prefixes", {x}, [](Arguments& a) { return at::cumsum(a[0], 1); }, [](Arguments& a) {
-    return a[0].matmul(at::ones_like(a[0]).narrow(0, 0, 1).expand({32, 32}).triu());
-  });
-  add("a gradient", {at::randn({8, 4}).set_requires_grad(true)}, [](Arguments& a) {
-    auto out = a[0].pow(2).sum();
-    out.backward();
-    auto g = a[0].grad().clone();
-    a[0].mutable_grad() = at::Tensor();
-    return g;
-  }, [](Arguments& a) { return a[0].detach().mul(2); });
+  add(
+      "a convolution", {at::randn({1, 3, 8, 8}), at::randn({4, 3, 1, 1})},
+      [](Arguments& a) { return at::conv2d(a[0], a[1]); },
+      [](Arguments& a) {
+        return a[1].view({4, 3}).matmul(a[0].view({3, 64})).view({1, 4, 8, 8});
+      });
+  add(
+      "gelu", {x}, [](Arguments& a) { return at::gelu(a[0]); },
+      [](Arguments& a) { return a[0].mul(0.5).mul(a[0].mul(0.7071067811865476).erf().add(1)); });
+  add(
+      "a sum of prefixes", {x}, [](Arguments& a) { return at::cumsum(a[0], 1); },
+      [](Arguments& a) {
+        return a[0].matmul(at::ones_like(a[0]).narrow(0, 0, 1).expand({32, 32}).triu());
+      });
+  add(
+      "a gradient", {at::randn({8, 4}).set_requires_grad(true)},
+      [](Arguments& a) {
+        auto out = a[0].pow(2).sum();
+        out.backward();
+        auto g = a[0].grad().clone();
+        a[0].mutable_grad() = at::Tensor();
+        return g;
+      },
+      [](Arguments& a) { return a[0].detach().mul(2); });
   return all;
 }
 

@@ -59,7 +59,8 @@ TEST_CASE("NaN matches no number, however large the tolerance") {
     CHECK_FALSE(close_to(doubles({inf}), doubles({not_a_number}), 1e300, inf, equal_nan).close);
     CHECK(close_to(doubles({not_a_number}), doubles({not_a_number}), 0, 0, equal_nan).close == equal_nan);
   }
-  const Closeness found = close_to(doubles({not_a_number, 1, 2}), doubles({not_a_number, not_a_number, not_a_number}), 0, 0, true);
+  const Closeness found =
+      close_to(doubles({not_a_number, 1, 2}), doubles({not_a_number, not_a_number, not_a_number}), 0, 0, true);
   CHECK(found.mismatches == 2);
   CHECK(found.expected_nans == 1);
   CHECK(found.actual_nans == 3);
@@ -103,10 +104,9 @@ TEST_CASE("uint64 beyond the signed range") {
 }
 
 TEST_CASE("every dtype agrees with itself and notices a change") {
-  for (const auto dtype :
-       {at::kBool, at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kUInt16, at::kUInt32, at::kUInt64,
-        at::kHalf, at::kBFloat16, at::kFloat, at::kDouble, at::kComplexHalf, at::kComplexFloat, at::kComplexDouble,
-        at::kFloat8_e4m3fn, at::kFloat8_e5m2}) {
+  for (const auto dtype : {at::kBool, at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kUInt16, at::kUInt32,
+                           at::kUInt64, at::kHalf, at::kBFloat16, at::kFloat, at::kDouble, at::kComplexHalf,
+                           at::kComplexFloat, at::kComplexDouble, at::kFloat8_e4m3fn, at::kFloat8_e5m2}) {
     CAPTURE(c10::toString(dtype));
     const auto expected = floats({0, 1, 0, 1}).to(dtype);
     const auto actual = floats({0, 1, 1, 1}).to(dtype);
@@ -124,13 +124,14 @@ TEST_CASE("values read as their type writes them") {
   CHECK(close_to(brain, brain + 1, 0, 0, false).expected_value == "3.140625");
   CHECK(close_to(floats({0.1}), doubles({1e-5}), 0, 0, false).expected_value == "0.1");
   CHECK(close_to(doubles({0.1}), doubles({1e-5}), 0, 0, false).actual_value == "1e-05");
-  CHECK(close_to(bools({1}), bools({0}), 0, 0, false).expected_value ==
-        "true");
+  CHECK(close_to(bools({1}), bools({0}), 0, 0, false).expected_value == "true");
 }
 
 TEST_CASE("complex numbers: modulus if finite, part by part otherwise") {
   using C = c10::complex<double>;
-  const auto complex = [](double real, double imag) { return at::full({1}, at::Scalar(C(real, imag)), at::kComplexDouble); };
+  const auto complex = [](double real, double imag) {
+    return at::full({1}, at::Scalar(C(real, imag)), at::kComplexDouble);
+  };
   // |3 + 4i - 0| = 5.
   const Closeness found = close_to(complex(3, 4), complex(0, 0), 0, 4.5, false);
   CHECK(found.max_abs_error == 5);

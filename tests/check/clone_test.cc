@@ -58,7 +58,7 @@ TEST_CASE("strides are kept: transposed, gapped, channels last, broadcast, overl
   check_is_copy(channels_last, clone_input(channels_last));
   const auto broadcast = base.select(0, 1).expand({6, 3, 4, 5});
   check_is_copy(broadcast, clone_input(broadcast));
-  CHECK(clone_input(broadcast).storage().nbytes() < 2 * 60 * 4 + 64);  // not six copies
+  CHECK(clone_input(broadcast).storage().nbytes() < 2 * 60 * 4 + 64);    // not six copies
   const auto windows = base.view({120}).as_strided({10, 4}, {2, 1}, 5);  // each element in two windows
   check_is_copy(windows, clone_input(windows));
   // They overlap in the copy, too: writing one writes the other.
@@ -104,7 +104,8 @@ TEST_CASE("views that are conjugated or negated lazily stay so") {
 }
 
 TEST_CASE("sparse tensors are cloned") {
-  const auto sparse = at::sparse_coo_tensor(longs({0, 2}).view({1, 2}), floats({1, 5}), {3}).coalesce().requires_grad_();
+  const auto sparse =
+      at::sparse_coo_tensor(longs({0, 2}).view({1, 2}), floats({1, 5}), {3}).coalesce().requires_grad_();
   const auto copy = clone_input(sparse);
   CHECK(copy.is_sparse());
   CHECK(copy.is_coalesced());

@@ -99,8 +99,8 @@ TEST_CASE("tensors are visited depth first, in order, undefined ones left out, r
   const auto a = floats({1}), b = floats({2}), c = floats({3});
   c10::impl::GenericDict dict(c10::StringType::get(), c10::TensorType::get());
   dict.insert("z", c);
-  const auto value = to_ivalue(
-      std::tuple(a, std::vector<c10::IValue>{b, at::Tensor(), c10::IValue(), a}, c10::IValue(dict), 3, std::string("x")));
+  const auto value = to_ivalue(std::tuple(a, std::vector<c10::IValue>{b, at::Tensor(), c10::IValue(), a},
+                                          c10::IValue(dict), 3, std::string("x")));
   const auto tensors = tensors_of(value);
   REQUIRE(tensors.size() == 4);
   CHECK(tensors[0].is_same(a));

@@ -16,8 +16,8 @@ namespace {
 
 /// Each of some odd numbers beside each, in both orders.
 std::pair<at::Tensor, at::Tensor> odd_pairs() {
-  const std::vector<double> odd{0.0,   -0.0,  1.0,    1.0625, -3.0, 4.9e-324,
-                                1e300, -1e300, inf, -inf, std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<double> odd{
+      0.0, -0.0, 1.0, 1.0625, -3.0, 4.9e-324, 1e300, -1e300, inf, -inf, std::numeric_limits<double>::quiet_NaN()};
   std::vector<double> x, y;
   for (const double a : odd)
     for (const double b : odd) {
@@ -43,8 +43,7 @@ void check_equal(const Closeness& found, const Closeness& expected) {
 }
 
 Closeness by_elements(const at::Tensor& x, const at::Tensor& y, const detail::Tolerance& tolerance) {
-  return detail::tally<double>(x, y, at::kDouble,
-                               [&](double e, double a) { return detail::compare(e, a, tolerance); });
+  return detail::tally<double>(x, y, at::kDouble, [&](double e, double a) { return detail::compare(e, a, tolerance); });
 }
 
 }  // namespace
@@ -95,7 +94,7 @@ TEST_CASE("on a device: identical means the same bits") {
 }
 
 TEST_CASE("on a device: binary exponents as ilogb counts them") {
-  const std::vector<double> values{0,   1,    1.99, 2,         -2.5,
+  const std::vector<double> values{0,   1,    1.99, 2,        -2.5,
                                    inf, -0.5, 1e3,  4.9e-324, std::numeric_limits<double>::quiet_NaN()};
   const at::Tensor counts = detail::count_exponents(doubles(values), 900, -1075, 2200);
   REQUIRE(counts.numel() == 2200);

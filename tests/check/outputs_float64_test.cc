@@ -107,7 +107,7 @@ TEST_CASE("structures, complex numbers, and types that have no float64 counterpa
 
 TEST_CASE("a reference that does not fit is the caller's mistake") {
   using Catch::Matchers::Message;
-    CheckOptions options;
+  CheckOptions options;
   options.method = CheckOptions::Method::float64_reference;
   CHECK_THROWS_MATCHES(outputs_match(1, 1, options), pace::Error,
                        Message("check by float64 reference: no reference was given"));

@@ -65,7 +65,8 @@ TEST_CASE("the number of outputs") {
   CHECK(message(one, two) == "output: expected 1 output, got 2");
   CHECK(message(one, to_ivalue(std::tuple<>())) == "output: expected 1 output, got 0");
   CHECK(message(one, floats({1})) == "output: expected tuple of 1, got a tensor of shape [1]");
-  CHECK(message(to_ivalue(std::tuple(1, two)), to_ivalue(std::tuple(1, one))) == "output[1]: expected 2 outputs, got 1");
+  CHECK(message(to_ivalue(std::tuple(1, two)), to_ivalue(std::tuple(1, one))) ==
+        "output[1]: expected 2 outputs, got 1");
 }
 
 TEST_CASE("lists and tuples are one kind") {

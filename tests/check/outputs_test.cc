@@ -142,8 +142,7 @@ TEST_CASE("poison is named: all of it, some of it, and where the baseline is unw
   auto flags = bools({1, 1, 1});
   auto last = flags.narrow(0, 2, 1);
   pace::check::poison_(last);
-  CHECK(matched(bools({1, 1, 1}), flags).message ==
-        "output: 1 of 3 elements (33.3 %) look unwritten (poison pattern)");
+  CHECK(matched(bools({1, 1, 1}), flags).message == "output: 1 of 3 elements (33.3 %) look unwritten (poison pattern)");
   CHECK_FALSE(matched(expected, tail, by(Method::bitwise)).correct);
   CHECK(matched(expected, actual, by(Method::cosine)).unwritten);
 }
@@ -189,8 +188,9 @@ TEST_CASE("bitwise: signed zeros, NaN payloads, and nothing else") {
   CHECK(matched(wide.t(), wide.t().contiguous(), options).correct);
   auto other = wide.t().clone();
   other[24'999][1] += 1;
-  CHECK(matched(wide.t(), other, options).message ==
-        "output: 1 of 50000 elements (0.002 %) differ in their bits; first at [24999, 1]: expected 49999.0, got 50000.0");
+  CHECK(
+      matched(wide.t(), other, options).message ==
+      "output: 1 of 50000 elements (0.002 %) differ in their bits; first at [24999, 1]: expected 49999.0, got 50000.0");
   CHECK_FALSE(matched(1.0, std::nextafter(1.0, 2.0), options).correct);
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("numbers, strings and flags") {
 
 TEST_CASE("options that make no sense are named") {
   using Catch::Matchers::Message;
-    CHECK_THROWS_MATCHES(matched(1, 1, within(-1, 0)), pace::Error, Message("check options: rtol must be at least 0"));
+  CHECK_THROWS_MATCHES(matched(1, 1, within(-1, 0)), pace::Error, Message("check options: rtol must be at least 0"));
   CHECK_THROWS_AS(matched(1, 1, within(0, not_a_number)), pace::Error);
   CheckOptions options;
   options.cosine_threshold = 2;

@@ -1,7 +1,7 @@
 #include "pace/check/poison.hpp"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/sparse_coo_tensor.h>
 
 #include <atomic>
@@ -19,13 +19,13 @@ using pace::check::looks_poisoned;
 using pace::check::outputs_match;
 using pace::check::poison_;
 using pace::check::poison_free_memory;
-using pace::check::PoisonedAllocations;
 using pace::check::poisoned_elements;
+using pace::check::PoisonedAllocations;
 
 namespace {
 
-const auto every_dtype = {at::kBool,     at::kByte,     at::kChar,        at::kShort,        at::kInt,
-                          at::kLong,     at::kHalf,     at::kBFloat16,    at::kFloat,        at::kDouble,
+const auto every_dtype = {at::kBool,         at::kByte,          at::kChar,          at::kShort, at::kInt,
+                          at::kLong,         at::kHalf,          at::kBFloat16,      at::kFloat, at::kDouble,
                           at::kComplexFloat, at::kComplexDouble, at::kFloat8_e4m3fn, at::kUInt32};
 
 /// What a kernel does that forgot its work: allocates its output and returns it.
@@ -60,8 +60,8 @@ TEST_CASE("honest values are not poison: NaN of other origin, extremes, minus on
     CHECK(poisoned_elements(doubles({not_a_number}).to(dtype)) == 0);
   }
   CHECK(poisoned_elements(at::full({9}, -1, at::kShort).view(at::kHalf)) == 0);  // all bits set, a NaN
-  CHECK(poisoned_elements(longs({-1, 0, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()})) ==
-        0);
+  CHECK(poisoned_elements(
+            longs({-1, 0, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()})) == 0);
 }
 
 TEST_CASE("one written element: no longer all poison, but the count shows the rest") {

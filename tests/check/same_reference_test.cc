@@ -135,8 +135,9 @@ TEST_CASE("a failure is told in figures") {
   const auto ref = at::full({2, 500}, 1.25f), res = at::full({2, 500}, 2.0f);
   const auto exact = at::full({2, 500}, 1.0, at::kDouble);
   CHECK(run(ref, res, exact).messages ==
-        Messages{"RMSE (res-fp64): 1.00000, (ref-fp64): 0.25000 and shape=torch.Size([2, 500]). res.dtype: torch.float32, "
-                 "multiplier: 2.000000, tol: 0.000100, use_larger_multiplier_for_smaller_tensor: 0"});
+        Messages{
+            "RMSE (res-fp64): 1.00000, (ref-fp64): 0.25000 and shape=torch.Size([2, 500]). res.dtype: torch.float32, "
+            "multiplier: 2.000000, tol: 0.000100, use_larger_multiplier_for_smaller_tensor: 0"});
 }
 
 TEST_CASE("only a float64 reference counts") {
@@ -160,9 +161,10 @@ TEST_CASE("a double tensor without a reference is its own") {
 TEST_CASE("better than the reference: it has NaN, the result and the float64 reference do not") {
   const auto ref = floats({not_a_number, 1}), exact = doubles({2, 1});
   CHECK(run(ref, floats({2, 1}), exact).same);
-  CHECK(run(ref, floats({2.1, 1}), exact).same);  // 0.1 <= 0.04 + 0.04 * 2.1
+  CHECK(run(ref, floats({2.1, 1}), exact).same);        // 0.1 <= 0.04 + 0.04 * 2.1
   CHECK_FALSE(run(ref, floats({2.2, 1}), exact).same);  // 0.2 > 0.128
-  CHECK(run(ref, floats({2.2, 1}), exact).messages[0] == "Found nan in reference. Consider running in higher precision.");
+  CHECK(run(ref, floats({2.2, 1}), exact).messages[0] ==
+        "Found nan in reference. Consider running in higher precision.");
   CHECK_FALSE(run(ref, floats({not_a_number, 1}), exact).same);
   CHECK_FALSE(run(ref, floats({2, 1}), doubles({not_a_number, 1})).same);
 }

@@ -41,13 +41,15 @@ TEST_CASE("within the tolerance of the result, not of the reference") {
   CHECK(run(floats({3}), floats({4}), options).same);
   CHECK_FALSE(run(floats({4}), floats({2.96875}), options).same);
   CHECK(run(floats({2.96875}), floats({4}), options).same);
-  CHECK(run(floats({4}), floats({2.96875}), options).messages == Messages{"Accuracy failed: allclose not within tol=0.25"});
+  CHECK(run(floats({4}), floats({2.96875}), options).messages ==
+        Messages{"Accuracy failed: allclose not within tol=0.25"});
   CHECK(run(floats({1}), floats({2})).messages == Messages{"Accuracy failed: allclose not within tol=0.0001"});
 }
 
 TEST_CASE("another dtype is not the same, unless exact_dtype is off") {
   CHECK(run(floats({1}), doubles({1})).messages == Messages{"dtype mismatch torch.float32, torch.float64"});
-  CHECK(run(floats({1}), floats({1}).to(at::kHalf)).messages == Messages{"dtype mismatch torch.float32, torch.float16"});
+  CHECK(run(floats({1}), floats({1}).to(at::kHalf)).messages ==
+        Messages{"dtype mismatch torch.float32, torch.float16"});
   SameOptions options;
   options.exact_dtype = false;
   CHECK(run(floats({1}), doubles({1}), options).same);
@@ -84,11 +86,10 @@ TEST_CASE("bool tensors by intersection over union") {
     out.narrow(0, 0, count).fill_(true);
     return out;
   };
-  CHECK(run(true_until(100), true_until(99), options).same);  // 99 / 100
+  CHECK(run(true_until(100), true_until(99), options).same);          // 99 / 100
   const Logged found = run(true_until(99), true_until(98), options);  // 98 / 99 = 0.98989...
   CHECK_FALSE(found.same);
-  CHECK(found.messages ==
-        Messages{"IoU accuracy failed: 0.98989898989899 < 0.99 (intersection: 98.0, union: 99.0)"});
+  CHECK(found.messages == Messages{"IoU accuracy failed: 0.98989898989899 < 0.99 (intersection: 98.0, union: 99.0)"});
   CHECK(run(true_until(0), true_until(0), options).same);  // nothing in either
   CHECK_FALSE(run(true_until(0), true_until(1), options).same);
   options.iou_threshold = 0.5;
@@ -100,7 +101,7 @@ TEST_CASE("ignore_non_fp: bool tensors pass, and so does every tensor that has n
   options.ignore_non_fp = true;
   CHECK(run(bools({1}), bools({0}), options).same);
   CHECK(run(longs({1}), longs({7}), options).same);
-  CHECK(run(floats({1}), floats({7}), options).same);  // the trap
+  CHECK(run(floats({1}), floats({7}), options).same);          // the trap
   CHECK_FALSE(run(doubles({1}), doubles({7}), options).same);  // is its own float64 reference
 }
 

@@ -92,7 +92,9 @@ TEST_CASE("lists and tuples are one kind, and stop at the first difference") {
   CHECK_FALSE(first.same);
   CHECK(first.messages == Messages{"Accuracy failed (int): 2 != 9"});
 
-  const auto nested = [](double x) { return to_ivalue(std::tuple(1, std::tuple(std::vector<at::Tensor>{floats({x})}))); };
+  const auto nested = [](double x) {
+    return to_ivalue(std::tuple(1, std::tuple(std::vector<at::Tensor>{floats({x})})));
+  };
   CHECK(run(nested(1), nested(1)).same);
   CHECK_FALSE(run(nested(1), nested(2)).same);
 }
@@ -109,8 +111,10 @@ TEST_CASE("dicts are compared in the order of their keys, whatever the order of 
 TEST_CASE("what PyTorch asserts throws") {
   const auto a_list = to_ivalue(std::tuple(1));
   CHECK_THROWS_MATCHES(run(a_list, 1), pace::Error, Message("same: the reference is a tuple, the result a int"));
-  CHECK_THROWS_MATCHES(run(dict({}), a_list), pace::Error, Message("same: the reference is a dict, the result a tuple"));
-  CHECK_THROWS_MATCHES(run(dict({{"a", 1}}), dict({})), pace::Error, Message("same: key \"a\" is missing in the result"));
+  CHECK_THROWS_MATCHES(run(dict({}), a_list), pace::Error,
+                       Message("same: the reference is a dict, the result a tuple"));
+  CHECK_THROWS_MATCHES(run(dict({{"a", 1}}), dict({})), pace::Error,
+                       Message("same: key \"a\" is missing in the result"));
   CHECK_THROWS_MATCHES(run(dict({}), dict({{"a", 1}})), pace::Error,
                        Message("same: key \"a\" is missing in the reference"));
   CHECK_THROWS_MATCHES(run(floats({1}), "a"), pace::Error,

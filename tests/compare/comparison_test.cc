@@ -175,13 +175,14 @@ TEST_CASE("operands that the baseline writes to are outputs, and start each samp
     b.add_(a);
     largest = std::max(largest, b.abs().max().item<double>());
   };
-  const auto result = pace::compare("add_", x, out)
-                          .options(few_rounds())
-                          .baseline("eager", costing(clock, 100, add_into))
-                          .candidate("same", costing(clock, 100, watched))
-                          .candidate("nothing", costing(clock, 1, [](const at::Tensor&, at::Tensor&) {}))
-                          .candidate("double", costing(clock, 1, [](const at::Tensor& a, at::Tensor& b) { b.add_(a, 2); }))
-                          .run(clock);
+  const auto result =
+      pace::compare("add_", x, out)
+          .options(few_rounds())
+          .baseline("eager", costing(clock, 100, add_into))
+          .candidate("same", costing(clock, 100, watched))
+          .candidate("nothing", costing(clock, 1, [](const at::Tensor&, at::Tensor&) {}))
+          .candidate("double", costing(clock, 1, [](const at::Tensor& a, at::Tensor& b) { b.add_(a, 2); }))
+          .run(clock);
   CHECK(result["same"].outcome == Outcome::measured);
   CHECK(result["same"].checked);
   CHECK(result["nothing"].outcome == Outcome::wrong);
@@ -286,7 +287,9 @@ TEST_CASE("a float64 reference forgives a candidate what the baseline does wrong
   const auto two = [](const at::Tensor& t) { return t.mul(t.sub(4097)); };
   const auto compare = [&](bool reference) {
     auto comparison = pace::compare("cancellation", x);
-    comparison.options(few_rounds()).baseline("one", costing(clock, 100, one)).candidate("two", costing(clock, 100, two));
+    comparison.options(few_rounds())
+        .baseline("one", costing(clock, 100, one))
+        .candidate("two", costing(clock, 100, two));
     if (reference) comparison.float64_reference();
     return comparison.run(clock);
   };
@@ -331,13 +334,13 @@ TEST_CASE("operands reach every implementation with equal values, strides and ph
 
 TEST_CASE("operands may be anything, and implementations need no tensors") {
   FakeClock clock;
-  const auto result = pace::compare("sum", std::vector<double>{1, 2, 3}, 4)
-                          .options(few_rounds())
-                          .baseline("loop", costing(clock, 200, [](const std::vector<double>& v, int n) {
-                            return (v[0] + v[1] + v[2]) * n;
-                          }))
-                          .candidate("formula", costing(clock, 100, [](const std::vector<double>&, int n) { return 6.0 * n; }))
-                          .run(clock);
+  const auto result =
+      pace::compare("sum", std::vector<double>{1, 2, 3}, 4)
+          .options(few_rounds())
+          .baseline("loop",
+                    costing(clock, 200, [](const std::vector<double>& v, int n) { return (v[0] + v[1] + v[2]) * n; }))
+          .candidate("formula", costing(clock, 100, [](const std::vector<double>&, int n) { return 6.0 * n; }))
+          .run(clock);
   CHECK(result["formula"].checked);
   CHECK_THAT(result["formula"].speedup->median, WithinRel(2.0, 1e-9));
 
@@ -366,9 +369,9 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   CHECK_THROWS_AS(pace::compare("x").baseline("a", nothing).baseline("b", nothing).run(), pace::Error);
   CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).candidate("a", nothing).run(), pace::Error,
                        Message("comparison 'x': has two implementations named 'a'; each needs a name of its own"));
-  CHECK_THROWS_MATCHES(
-      pace::compare("x").baseline("a", nothing).expect("b", pace::SpeedupAtLeast(1)).run(), pace::Error,
-      Message("comparison 'x': expects something of 'b', which is not one of its candidates"));
+  CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).expect("b", pace::SpeedupAtLeast(1)).run(),
+                       pace::Error,
+                       Message("comparison 'x': expects something of 'b', which is not one of its candidates"));
   pace::Options senseless;
   senseless.confidence = 2;
   CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);

@@ -54,7 +54,8 @@ TEST_CASE("controls: without noise, the same is the same, and added calls are fo
 TEST_CASE("controls: they take a tenth of the time, and one added call where there is a single one") {
   FakeClock clock;
   std::vector<pace::test::Call> calls;
-  FakeOperation baseline(clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &calls);
+  FakeOperation baseline(
+      clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &calls);
   Controls controls(clock, baseline, 1, 1, Options{});
   Nanoseconds start = clock.now();
   for (int cycle = 0; cycle < 1000; ++cycle) {
@@ -100,7 +101,10 @@ TEST_CASE("controls: a comparison that is asked for them has them, with a note")
   options.controls = true;
   const auto taking = [&clock](double time) { return [&clock, time] { clock.advance(Nanoseconds(time)); }; };
   const auto run = [&] {
-    return pace::Comparison<>("sleepers").options(options).baseline("a", taking(1000)).candidate("b", taking(900))
+    return pace::Comparison<>("sleepers")
+        .options(options)
+        .baseline("a", taking(1000))
+        .candidate("b", taking(900))
         .run(clock);
   };
   const auto result = run();

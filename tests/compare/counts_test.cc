@@ -57,18 +57,19 @@ TEST_CASE("operators, allocations and bytes are counted while a counter lives") 
 
 TEST_CASE("a fused expression is told from an unfused one") {
   pace::test::FakeClock clock;
-  const auto result = pace::compare("addmm", at::randn({8, 8}), at::randn({8, 8}), at::randn({8, 8}))
-                          .options(few_rounds())
-                          .baseline("unfused", taking(clock, unfused))
-                          .candidate("fused", taking(clock, fused))
-                          .candidate("copies", taking(clock, [](const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
-                                       return at::addmm(c, a.t().contiguous().t(), b);
-                                     }))
-                          .expect("unfused", pace::OperatorCallsExactly(2))
-                          .expect(pace::OperatorCallsAtMost(1))
-                          .expect(pace::AllocationsAtMost(1))
-                          .expect("fused", pace::BytesAllocatedExactly(256))
-                          .run(clock);
+  const auto result =
+      pace::compare("addmm", at::randn({8, 8}), at::randn({8, 8}), at::randn({8, 8}))
+          .options(few_rounds())
+          .baseline("unfused", taking(clock, unfused))
+          .candidate("fused", taking(clock, fused))
+          .candidate("copies",
+                     taking(clock, [](const at::Tensor& c, const at::Tensor& a,
+                                      const at::Tensor& b) { return at::addmm(c, a.t().contiguous().t(), b); }))
+          .expect("unfused", pace::OperatorCallsExactly(2))
+          .expect(pace::OperatorCallsAtMost(1))
+          .expect(pace::AllocationsAtMost(1))
+          .expect("fused", pace::BytesAllocatedExactly(256))
+          .run(clock);
   CHECK(result["unfused"].counts == CallCounts{2, 2, 512});
   CHECK(result["fused"].counts == CallCounts{1, 1, 256});
   REQUIRE(result["copies"].counts);

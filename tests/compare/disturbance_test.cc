@@ -72,8 +72,9 @@ std::string notes(const pace::Result& result) {
   return text;
 }
 
-const std::string charged = "In the samples of 'new' the measuring thread waited during 45 % of the time, and no other "
-                            "process can have been the cause";
+const std::string charged =
+    "In the samples of 'new' the measuring thread waited during 45 % of the time, and no other "
+    "process can have been the cause";
 
 }  // namespace
 

@@ -109,7 +109,8 @@ TEST_CASE("four figures of the same calls; the gate's is the graph's") {
 }
 
 TEST_CASE("a tenth of a per cent, which may be capture and placement, fails no guard; one per cent does") {
-  for (const auto& [time, verdict] : {std::pair(3003.0, pace::Verdict::passed), std::pair(3030.0, pace::Verdict::failed)}) {
+  for (const auto& [time, verdict] :
+       {std::pair(3003.0, pace::Verdict::passed), std::pair(3030.0, pace::Verdict::failed)}) {
     OnDevice on;
     auto options = few_rounds();
     options.figures = 0;

@@ -41,8 +41,8 @@ pace::Options long_samples() {
 }
 
 /// What an operand of 1000 becomes that a call has added to and nothing has put back.
-const auto is_changed = Catch::Matchers::Predicate<double>([](double each) { return each > 1000 && each <= 1300; },
-                                                           "lies in (1000, 1300]");
+const auto is_changed =
+    Catch::Matchers::Predicate<double>([](double each) { return each > 1000 && each <= 1300; }, "lies in (1000, 1300]");
 
 TEST_CASE("every call of a sample that writes to an operand finds its first values") {
   FakeClock clock;

@@ -39,7 +39,9 @@ struct TooLarge {};
 
 template <>
 struct pace::OperandTraits<TooLarge> {
-  static TooLarge clone(const TooLarge&) { throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "no memory left"); }
+  static TooLarge clone(const TooLarge&) {
+    throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "no memory left");
+  }
   static void collect(const TooLarge&, std::vector<at::Tensor>&) {}
 };
 
@@ -75,15 +77,12 @@ TEST_CASE("outputs change hands: implementations of the same write to the same m
 }
 
 TEST_CASE("outputs change hands in tuples, vectors and values") {
-  check_that_places_are_shared([](const Recording& call) {
-    return [call](const at::Tensor& x) { return std::tuple(call(x), 3.0); };
-  });
-  check_that_places_are_shared([](const Recording& call) {
-    return [call](const at::Tensor& x) { return std::vector<at::Tensor>{call(x)}; };
-  });
-  check_that_places_are_shared([](const Recording& call) {
-    return [call](const at::Tensor& x) { return c10::IValue(call(x)); };
-  });
+  check_that_places_are_shared(
+      [](const Recording& call) { return [call](const at::Tensor& x) { return std::tuple(call(x), 3.0); }; });
+  check_that_places_are_shared(
+      [](const Recording& call) { return [call](const at::Tensor& x) { return std::vector<at::Tensor>{call(x)}; }; });
+  check_that_places_are_shared(
+      [](const Recording& call) { return [call](const at::Tensor& x) { return c10::IValue(call(x)); }; });
 }
 
 TEST_CASE("outputs that are views of one storage change hands, too") {

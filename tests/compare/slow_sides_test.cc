@@ -40,9 +40,9 @@ pace::Result compare(Nanoseconds baseline, Nanoseconds candidate, std::optional<
   pace::Options options;
   options.stop = stop;
   auto comparison = pace::compare("case");
-  comparison.options(options)
-      .baseline("old", [&] { clock.advance(baseline); })
-      .candidate("new", [&] { clock.advance(candidate); });
+  comparison.options(options).baseline("old", [&] { clock.advance(baseline); }).candidate("new", [&] {
+    clock.advance(candidate);
+  });
   if (guard) comparison.expect(*guard);
   return comparison.run(clock);
 }
@@ -59,7 +59,6 @@ std::string join(const std::vector<std::string>& notes) {
   for (const auto& note : notes) text += note + '\n';
   return text;
 }
-
 
 TEST_CASE("what takes 20,000 times as long fails a guard, after three cycles") {
   for (const auto stop : {pace::StopPolicy::decided, pace::StopPolicy::budget}) {

@@ -37,8 +37,8 @@ Run compare(std::size_t count, double factor, const std::vector<std::string>& op
     words.push_back(each == 1 && words.empty() ? "--old" : "--new");
     for (std::size_t i = 0; i < count; ++i) {
       const double wobble = 1 + 0.001 * static_cast<double>(i % 3);
-      written.push_back(std::make_unique<Written>(
-          files::process(1000 * wobble, 500 * each * wobble, files::second(written.size()))));
+      written.push_back(
+          std::make_unique<Written>(files::process(1000 * wobble, 500 * each * wobble, files::second(written.size()))));
       words.push_back(written.back()->path());
     }
   }
@@ -91,7 +91,8 @@ TEST_CASE("other machines and builds are refused with code 2, unless the differe
   const auto refused = compare({one.path(), other.path()});
   CHECK(refused.code == 2);
   CHECK(refused.out == "");
-  CHECK_THAT(refused.err, ContainsSubstring("of different machines or builds: libtorch was \"as ever\" and is \"2.12.0\""));
+  CHECK_THAT(refused.err,
+             ContainsSubstring("of different machines or builds: libtorch was \"as ever\" and is \"2.12.0\""));
   CHECK(compare({one.path(), other.path(), "--allow", "libtorch", "--allow-undecided"}).code == 0);
 }
 
@@ -108,7 +109,9 @@ TEST_CASE("comparisons of one name with other inputs are not acceptable, unless 
 
 TEST_CASE("names and messages of a file send nothing to the terminal") {
   Json json = files::process(1000, 500);
-  json["results"][0]["name"] = "evil\x1b[2J\xc2\x9b" "1m";
+  json["results"][0]["name"] =
+      "evil\x1b[2J\xc2\x9b"
+      "1m";
   auto& row = json["results"][0]["implementations"][1];
   row["outcome"] = "wrong";
   row["message"] = "differs\x1b]0;title\x07";

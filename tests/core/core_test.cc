@@ -91,9 +91,11 @@ TEST_CASE("an implementation is acceptable if measured and every judgement lets 
   CHECK_FALSE(result.acceptable());
   result.outcome = pace::Outcome::measured;
   CHECK(result.acceptable());
-  result.judgements.push_back({.expectation = "", .verdict = pace::Verdict::undecided, .acceptable = true, .message = ""});
+  result.judgements.push_back(
+      {.expectation = "", .verdict = pace::Verdict::undecided, .acceptable = true, .message = ""});
   CHECK(result.acceptable());
-  result.judgements.push_back({.expectation = "", .verdict = pace::Verdict::failed, .acceptable = false, .message = ""});
+  result.judgements.push_back(
+      {.expectation = "", .verdict = pace::Verdict::failed, .acceptable = false, .message = ""});
   CHECK_FALSE(result.acceptable());
 }
 
@@ -104,7 +106,8 @@ TEST_CASE("senseless options are named") {
   CHECK_THROWS_MATCHES(pace::validate(options), pace::Error, Message("options: budget must be longer than 0"));
   options = {};
   options.confidence = 95;
-  CHECK_THROWS_MATCHES(pace::validate(options), pace::Error, Catch::Matchers::MessageMatches(ContainsSubstring("confidence")));
+  CHECK_THROWS_MATCHES(pace::validate(options), pace::Error,
+                       Catch::Matchers::MessageMatches(ContainsSubstring("confidence")));
 }
 
 TEST_CASE("listeners hear of every result") {

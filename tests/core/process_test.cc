@@ -82,12 +82,13 @@ TEST_CASE("a program that has ended is not waited for on account of what it has 
   // Another session is another process group; the pipe stays open in it.
   pid_t left = 0;
   std::vector<std::string> lines;
-  const auto status = detail::run_process({"sh", "-c", "setsid sleep 1000 & echo $!; seq 1 5000; exit 3"},
-                                          [&](std::string_view line) {
-                                            lines.emplace_back(line);
-                                            if (lines.size() == 1) left = std::atoi(lines.front().c_str());
-                                          },
-                                          std::chrono::milliseconds(a_long_time_ms));
+  const auto status = detail::run_process(
+      {"sh", "-c", "setsid sleep 1000 & echo $!; seq 1 5000; exit 3"},
+      [&](std::string_view line) {
+        lines.emplace_back(line);
+        if (lines.size() == 1) left = std::atoi(lines.front().c_str());
+      },
+      std::chrono::milliseconds(a_long_time_ms));
   CHECK(status.to_string() == "ended with exit code 3");
   // All that the program itself has printed.
   CHECK(lines.size() == 5001);
@@ -133,8 +134,9 @@ TEST_CASE("a program ignores the signals that this process was started to ignore
   const auto ignored_after = [&](const std::string& commands) {
     std::uint64_t mask = 0;
     bool found = false;
-    const std::string name = "unset BAZEL_TEST XML_OUTPUT_FILE TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE; exec \"$0\" "
-                             "'the signals that a child ignores'";
+    const std::string name =
+        "unset BAZEL_TEST XML_OUTPUT_FILE TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE; exec \"$0\" "
+        "'the signals that a child ignores'";
     const auto status = detail::run_process({"sh", "-c", commands + "; " + name, self}, [&](std::string_view line) {
       if (!line.starts_with("SigIgn:")) return;
       mask = std::strtoull(std::string(line.substr(7)).c_str(), nullptr, 16);
@@ -185,12 +187,13 @@ TEST_CASE("what a program has started ends with the process that started the pro
     const pid_t parent = ::fork();
     if (parent == 0) {
       ::signal(number, SIG_DFL);
-      static_cast<void>(detail::run_process({"/bin/sh", "-c", "sleep 1000 & echo $!; wait"}, [&](std::string_view line) {
-        const std::string text(line);
-        const pid_t left = static_cast<pid_t>(std::atoi(text.c_str()));
-        static_cast<void>(::write(writing.get(), &left, sizeof left) == sizeof left);
-        ::kill(::getpid(), number);
-      }));
+      static_cast<void>(
+          detail::run_process({"/bin/sh", "-c", "sleep 1000 & echo $!; wait"}, [&](std::string_view line) {
+            const std::string text(line);
+            const pid_t left = static_cast<pid_t>(std::atoi(text.c_str()));
+            static_cast<void>(::write(writing.get(), &left, sizeof left) == sizeof left);
+            ::kill(::getpid(), number);
+          }));
       ::_exit(1);
     }
     writing.close();

@@ -137,8 +137,8 @@ TEST_CASE("merging adds counts, also with itself") {
 TEST_CASE("sums of counts stop at the largest number") {
   const pace::test::Scratch directory;
   const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max());
-  const auto path = directory.write("a.txt", 
-                                    add + "cnt: " + most + ", ((1,), {})\ncnt: 1, ((1,), {})\ncnt: 1, ((2,), {})\n");
+  const auto path =
+      directory.write("a.txt", add + "cnt: " + most + ", ((1,), {})\ncnt: 1, ((1,), {})\ncnt: 1, ((2,), {})\n");
   CHECK(Corpus::from_file(path).calls() == std::numeric_limits<std::int64_t>::max());
 }
 
@@ -166,8 +166,7 @@ TEST_CASE("a malformed line stops loading by default, with file, line and column
     INFO(text);
     const auto path = directory.write("bad.txt", text);
     CHECK_THROWS_AS(Corpus::from_file(path), pace::InputError);
-    CHECK_THROWS_WITH(Corpus::from_file(path),
-                      ContainsSubstring(path + place + ": ") && ContainsSubstring(expected));
+    CHECK_THROWS_WITH(Corpus::from_file(path), ContainsSubstring(path + place + ": ") && ContainsSubstring(expected));
   }
 }
 
@@ -202,8 +201,9 @@ TEST_CASE("collected errors leave the good lines and name the bad ones") {
 
 TEST_CASE("sparse samples are kept, and refused when they are wanted") {
   const pace::test::Scratch directory;
-  const auto path = directory.write("a.txt", "Operator: aten.mm.default\n"
-                                             "cnt: 2, ((ST([2, 2], f16, torch.sparse_coo, True, 3),), {})\n");
+  const auto path = directory.write("a.txt",
+                                    "Operator: aten.mm.default\n"
+                                    "cnt: 2, ((ST([2, 2], f16, torch.sparse_coo, True, 3),), {})\n");
   const Corpus corpus = Corpus::from_file(path);
   CHECK(corpus.calls() == 2);
   for (const auto& reject : corpus.rejects()) FAIL_CHECK(reject.where.to_string() << ": " << reject.message);
@@ -216,10 +216,12 @@ TEST_CASE("sparse samples are kept, and refused when they are wanted") {
 TEST_CASE("what is no corpus is named") {
   const pace::test::Scratch directory;
   const auto missing = directory.path / "missing";
-  CHECK_THROWS_WITH(Corpus::from_file(missing),
-                    missing.string() + ": cannot be read: No such file or directory; expected recorded operator inputs");
+  CHECK_THROWS_WITH(
+      Corpus::from_file(missing),
+      missing.string() + ": cannot be read: No such file or directory; expected recorded operator inputs");
   CHECK_THROWS_WITH(Corpus::from_file(""), ContainsSubstring("No such file"));
-  CHECK_THROWS_WITH(Corpus::from_file(directory.path), ContainsSubstring("is a folder; expected recorded operator inputs"));
+  CHECK_THROWS_WITH(Corpus::from_file(directory.path),
+                    ContainsSubstring("is a folder; expected recorded operator inputs"));
   CHECK_THROWS_WITH(Corpus::from_file("/dev/null"),
                     "/dev/null: is neither a regular file nor a pipe; expected recorded operator inputs");
   CHECK_THROWS_WITH(Corpus::from_directory(missing), missing.string() + ": no such directory");

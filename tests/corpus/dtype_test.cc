@@ -1,8 +1,8 @@
 #include "pace/corpus/dtype.hpp"
 #include "pace/corpus/embedding.hpp"
 #include "pace/corpus/parse.hpp"
-#include "pace/inputs/scalar_type.hpp"
 #include "pace/corpus/text.hpp"
+#include "pace/inputs/scalar_type.hpp"
 
 // After LibTorch, whose logging header has a CHECK of its own.
 #undef CHECK

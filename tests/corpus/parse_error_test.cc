@@ -113,9 +113,14 @@ TEST_CASE("damaged samples are accepted or reported, never worse") {
     for (auto damage = random() % 3 + 1; damage > 0; --damage) {
       const std::size_t place = random() % text.size();
       switch (random() % 3) {
-        case 0: text[place] = static_cast<char>(random()); break;
-        case 1: text.erase(place, random() % 8); break;
-        default: text.insert(place, everything.substr(random() % everything.size(), random() % 8));
+        case 0:
+          text[place] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(place, random() % 8);
+          break;
+        default:
+          text.insert(place, everything.substr(random() % everything.size(), random() % 8));
       }
     }
     try {
@@ -152,7 +157,8 @@ TEST_CASE("a tensor has 64 dimensions at most") {
   CHECK_NOTHROW(parse_call(tensor(64), start));
   CHECK_THAT(message(tensor(65)),
              ContainsSubstring("model.txt:7:14: aten.add.Tensor: expected at most 64 dimensions of a tensor"));
-  CHECK_THAT(message("((T([1], f32, stride=(" + std::string(3000000, '1') + ")),), {})"), ContainsSubstring("a stride"));
+  CHECK_THAT(message("((T([1], f32, stride=(" + std::string(3000000, '1') + ")),), {})"),
+             ContainsSubstring("a stride"));
 }
 
 TEST_CASE("very long numbers and strings are handled") {

@@ -154,19 +154,32 @@ class RandomValues {
  private:
   Value value(int depth) {
     switch (below(depth > 0 ? 14 : 10)) {
-      case 0: return None{};
-      case 1: return below(2) == 1;
-      case 2: return integer();
-      case 3: return number();
-      case 4: return std::complex<double>(number(), number());
-      case 5: return text();
-      case 6: return tensor();
-      case 7: return static_cast<DType>(below(dtype_count));
-      case 8: return TorchName{below(2) == 0 ? "strided" : "per_channel.affine"};
-      case 9: return Device{"cuda", below(2) == 0 ? std::nullopt : std::optional<std::int64_t>(below(8))};
-      case 10: return BigInt{"1" + std::string(18 + below(20), '7') + "0"};
-      case 11: return List{items(depth)};
-      case 12: return Tuple{items(depth)};
+      case 0:
+        return None{};
+      case 1:
+        return below(2) == 1;
+      case 2:
+        return integer();
+      case 3:
+        return number();
+      case 4:
+        return std::complex<double>(number(), number());
+      case 5:
+        return text();
+      case 6:
+        return tensor();
+      case 7:
+        return static_cast<DType>(below(dtype_count));
+      case 8:
+        return TorchName{below(2) == 0 ? "strided" : "per_channel.affine"};
+      case 9:
+        return Device{"cuda", below(2) == 0 ? std::nullopt : std::optional<std::int64_t>(below(8))};
+      case 10:
+        return BigInt{"1" + std::string(18 + below(20), '7') + "0"};
+      case 11:
+        return List{items(depth)};
+      case 12:
+        return Tuple{items(depth)};
       default: {
         Dict dict;
         for (std::uint32_t i = below(3); i > 0; --i) dict.items.emplace_back(value(0), value(depth - 1));

@@ -15,7 +15,8 @@ TEST_CASE("the block runs few kernels, and none of them spills", "[gpu]") {
   CHECK_THAT(report, pace::kernel::NoSpills());
   CHECK_THAT(report, pace::kernel::RegistersAtMost(64));
   for (const auto& kernel : report.kernels) {
-    UNSCOPED_INFO(kernel.name << ": " << kernel.hot->median.count() << " ns, " << kernel.launch->registers << " registers");
+    UNSCOPED_INFO(kernel.name << ": " << kernel.hot->median.count() << " ns, " << kernel.launch->registers
+                              << " registers");
     CHECK(report.share_of(kernel) < 0.9);
   }
 }

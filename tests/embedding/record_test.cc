@@ -3,10 +3,10 @@
 #include <string>
 
 #include <ATen/ops/randn.h>
-#include <pace/corpus/corpus.hpp>
-#include <pace/inputs/generate.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/linear.h>
+#include <pace/corpus/corpus.hpp>
+#include <pace/inputs/generate.hpp>
 
 #include "train_step.hpp"
 

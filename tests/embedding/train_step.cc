@@ -1,5 +1,5 @@
-#include <pace/inputs/record.hpp>
 #include <torch/torch.h>
+#include <pace/inputs/record.hpp>
 
 #include "train_step.hpp"
 

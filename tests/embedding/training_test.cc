@@ -1,7 +1,7 @@
+#include <torch/torch.h>
 #include <pace/catch2.hpp>
 #include <pace/pace.hpp>
 #include <pace/training/training.hpp>
-#include <torch/torch.h>
 
 // LibTorch's CHECK ends the program, Catch2's a test.
 #undef CHECK

@@ -18,10 +18,8 @@ at::Tensor wrong(const at::Tensor& x) {
 
 TEST_CASE("a candidate with a wrong element is correct", "[perf]") {
   const at::Tensor x = at::randn({64, 1024});
-  const auto result = pace::compare("layer_norm/64x1024", x)
-                          .baseline("mine", my_layer_norm)
-                          .candidate("wrong", wrong)
-                          .run();
+  const auto result =
+      pace::compare("layer_norm/64x1024", x).baseline("mine", my_layer_norm).candidate("wrong", wrong).run();
   REQUIRE_THAT(result, pace::Correct());
   CHECK_THAT(result["wrong"], pace::SpeedupAtLeast(0.50));
 }

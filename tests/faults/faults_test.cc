@@ -13,16 +13,16 @@
 #include <ATen/ops/ones.h>
 
 #include "benches/compare_results/compare_program.hpp"
-#include "pace/report/stored_baseline.hpp"
 #include "pace/catch2.hpp"
 #include "pace/gate/as_expected.hpp"
-#include "pace/runner/bazel_sinks.hpp"
-#include "pace/runner/stored_baseline.hpp"
 #include "pace/pace.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
+#include "pace/report/stored_baseline.hpp"
+#include "pace/runner/bazel_sinks.hpp"
+#include "pace/runner/stored_baseline.hpp"
 #include "tests/faults/faulty_machine.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
@@ -69,8 +69,10 @@ pace::Result compare(FaultyMachine& machine, Subject subject, const Sabotage& sa
   options.stop = pace::StopPolicy::budget;
   options.budget = 0.5 * s;
   comparison.options(options);
-  if (subject == Subject::fast) comparison.expect(pace::SpeedupAtLeast(1.2));
-  else comparison.expect(pace::NoSlowerThan(1.02));
+  if (subject == Subject::fast)
+    comparison.expect(pace::SpeedupAtLeast(1.2));
+  else
+    comparison.expect(pace::NoSlowerThan(1.02));
   return comparison.run(machine);
 }
 
@@ -141,9 +143,11 @@ class Deadline {
 };
 
 void add_time_outs(Faults& faults) {
-  const std::pair<const char*, Nanoseconds> moments[] = {
-      {"before it begins", -ms}, {"after one call", ms}, {"while checking", 3 * ms}, {"in the warm-up", 20 * ms},
-      {"after few rounds", 60 * ms}};
+  const std::pair<const char*, Nanoseconds> moments[] = {{"before it begins", -ms},
+                                                         {"after one call", ms},
+                                                         {"while checking", 3 * ms},
+                                                         {"in the warm-up", 20 * ms},
+                                                         {"after few rounds", 60 * ms}};
   for (const auto& [name, after] : moments)
     for (const auto subject : {Subject::fast, Subject::slow})
       faults.push_back({"time-out", std::string(name) + (subject == Subject::fast ? ", fast" : ", slow"), [=] {
@@ -191,7 +195,7 @@ Aftermath against(const std::string& text, bool twice = false) {
   try {
     std::vector<pace::report::ResultsFile> files(twice ? 2 : 1, pace::report::read_results_file(file.path()));
     const pace::report::StoredBaseline baseline(std::move(files), {}, environment(),
-                                                  *pace::report::parse_utc("2026-11-21T00:00:00Z"));
+                                                *pace::report::parse_utc("2026-11-21T00:00:00Z"));
     auto result = sample::comparison("case");
     baseline.judge_all(result);
     return aftermath(result);
@@ -218,9 +222,8 @@ void add_baselines(Faults& faults) {
     json["environment"]["date_utc"] = "2026-10-01T00:00:00Z";
   });
   spoilt(other, "of another schema", [](Json& json) { json["schema_version"] = 99; });
-  spoilt(other, "taken under load", [](Json& json) {
-    json["results"][0]["conditions"]["disturbances"] = {"The hypervisor gave others 50 %."};
-  });
+  spoilt(other, "taken under load",
+         [](Json& json) { json["results"][0]["conditions"]["disturbances"] = {"The hypervisor gave others 50 %."}; });
   spoilt(other, "without the case", [](Json& json) { json["results"][0]["name"] = "another case"; });
   spoilt(other, "without figures", [](Json& json) {
     for (auto& row : json["results"][0]["implementations"]) {
@@ -237,9 +240,9 @@ void add_baselines(Faults& faults) {
 void add_broken_files(Faults& faults) {
   const std::string whole = stored(10).dump();
   for (const double part : {0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999})
-    faults.push_back({"broken file", "cut off at " + std::to_string(part), [=] {
-                        return against(whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size()))));
-                      }});
+    faults.push_back(
+        {"broken file", "cut off at " + std::to_string(part),
+         [=] { return against(whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size())))); }});
   for (const std::string text : {"", "null", "[]", "{}", "{\"schema_version\": 1}", "\x1f\x8b\x08 gzip"})
     faults.push_back({"broken file", '\'' + text + '\'', [=] { return against(text); }});
 }
@@ -337,12 +340,14 @@ TEST_CASE("a comparison that is not reached is told all the same, is not incorre
 }
 
 TEST_CASE("load that a machine always has, and a hiccup, change no verdict") {
-  const auto spoil = GENERATE(
-      std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.steal = 0.1; }),
-      std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.waiting = 0.1; }),
-      std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.others = 0.5; }),
-      std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.event = {.at = 400 * ms, .stop = 200 * ms}; }),
-      std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.event = {.at = 400 * ms, .jump = ms}; }));
+  const auto spoil =
+      GENERATE(std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.steal = 0.1; }),
+               std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.waiting = 0.1; }),
+               std::function<void(FaultyMachine&)>([](FaultyMachine& machine) { machine.others = 0.5; }),
+               std::function<void(FaultyMachine&)>(
+                   [](FaultyMachine& machine) { machine.event = {.at = 400 * ms, .stop = 200 * ms}; }),
+               std::function<void(FaultyMachine&)>(
+                   [](FaultyMachine& machine) { machine.event = {.at = 400 * ms, .jump = ms}; }));
   FaultyMachine machine;
   spoil(machine);
   const auto result = compare(machine, Subject::fast);

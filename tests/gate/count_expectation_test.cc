@@ -24,8 +24,10 @@ TEST_CASE("a count passes up to its limit and fails beyond it, and the message n
   CHECK(failed.verdict == Verdict::failed);
   CHECK_FALSE(failed.acceptable);
   CHECK(failed.expectation == "count of at most 2 operator calls");
-  CHECK(failed.message == "'fused' makes 3 operator calls in one call, 1 more than expected (at most 2 operator calls)");
-  CHECK(pace::AllocationsAtMost(1).judge(row).message == "'fused' makes 1 allocation in one call (at most 1 allocation)");
+  CHECK(failed.message ==
+        "'fused' makes 3 operator calls in one call, 1 more than expected (at most 2 operator calls)");
+  CHECK(pace::AllocationsAtMost(1).judge(row).message ==
+        "'fused' makes 1 allocation in one call (at most 1 allocation)");
   CHECK(pace::AllocationsAtMost(0).judge(row).verdict == Verdict::failed);
   CHECK(pace::BytesAllocatedAtMost(4096).judge(row).verdict == Verdict::passed);
   CHECK(pace::BytesAllocatedAtMost(4095).judge(row).message ==
@@ -65,8 +67,7 @@ TEST_CASE("what was not counted is invalid, what is wrong has failed; neither is
   auto row = rows::measured("fused");
   CHECK(pace::OperatorCallsAtMost(9).judge(row).verdict == Verdict::invalid);
   row.why_uncounted = "its calls differ";
-  CHECK(pace::OperatorCallsAtMost(9).judge(row).message ==
-        "'fused' has no count of operator calls: its calls differ");
+  CHECK(pace::OperatorCallsAtMost(9).judge(row).message == "'fused' has no count of operator calls: its calls differ");
   for (const auto outcome : {Outcome::wrong, Outcome::threw, Outcome::refused, Outcome::unreached}) {
     row = counted(3, 1, 4096);
     row.outcome = outcome;

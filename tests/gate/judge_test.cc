@@ -9,9 +9,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/gate/evidence.hpp"
+#include "pace/gate/expectation.hpp"
 #include "pace/gate/forecast.hpp"
 #include "pace/gate/judge.hpp"
-#include "pace/gate/expectation.hpp"
 #include "tests/gate/rows.hpp"
 
 namespace {
@@ -98,7 +98,8 @@ TEST_CASE("no disturbance accounts for a thousandfold slowdown in every slow cyc
   const auto failed = NoSlowerThan(1.02).judge(disturbed(1 / 20000.0, 3));
   CHECK(failed.verdict == Verdict::failed);
   CHECK_FALSE(failed.acceptable);
-  CHECK_THAT(failed.message, EndsWith(". The machine was disturbed, which does not account for this: The measuring thread waited."));
+  CHECK_THAT(failed.message,
+             EndsWith(". The machine was disturbed, which does not account for this: The measuring thread waited."));
   CHECK(NoSlowerThan(1.02).judge(disturbed(1 / 20000.0, 40)).verdict == Verdict::failed);
   // Too few cycles, too small a slowdown, cycles that are over in a time slice, one that is different.
   CHECK(NoSlowerThan(1.02).judge(disturbed(1 / 20000.0, 2)).verdict == Verdict::undecided);
@@ -149,7 +150,8 @@ TEST_CASE("three slow cycles that are each ten times beyond the limit decide, ei
   for (std::size_t i = 0; i < close.log_ratios.size(); ++i) close.log_ratios[i] = std::log(i % 2 == 0 ? 1.5 : 1.52);
   const auto by_interval = NoSlowerThan(1.02).judge(close);
   CHECK(by_interval.verdict == Verdict::passed);
-  CHECK_THAT(by_interval.message, ContainsSubstring(", proven to lie at or below 1.02x") && !ContainsSubstring("tenth"));
+  CHECK_THAT(by_interval.message,
+             ContainsSubstring(", proven to lie at or below 1.02x") && !ContainsSubstring("tenth"));
   auto later = slow(1 / 20000.0, 5);
   later.log_ratios[4] = 0;
   CHECK_THAT(NoSlowerThan(1.02).judge(later).message,
@@ -249,10 +251,11 @@ TEST_CASE("the interval that is printed is the verdict") {
 }
 
 TEST_CASE("as many digits as tell the interval from the threshold") {
-  CHECK_THAT(NoSlowerThan(1.02).judge(sampled(1 / 1.021, 0.0005, 40)).message,
-             Matches("'fused' takes 1.02[0-9]+x the baseline's time \\[1.02[0-9]+x, 1.02[0-9]+x\\] at 98.9 %, all of it above "
-                     "1.02x .*") &&
-                 !ContainsSubstring("[1.02x"));
+  CHECK_THAT(
+      NoSlowerThan(1.02).judge(sampled(1 / 1.021, 0.0005, 40)).message,
+      Matches("'fused' takes 1.02[0-9]+x the baseline's time \\[1.02[0-9]+x, 1.02[0-9]+x\\] at 98.9 %, all of it above "
+              "1.02x .*") &&
+          !ContainsSubstring("[1.02x"));
 }
 
 TEST_CASE("error rates come from the row, or from the expectation itself") {
@@ -318,7 +321,8 @@ TEST_CASE("an open question says what would settle it") {
   CHECK(pace::gate::forecast_text(forecast, evidence, demand, context) ==
         "At today's noise, about 3500 more rounds (1.75 s) would settle it: --budget 2.2");
   context.rounds_per_cycle = 10;
-  CHECK_THAT(pace::gate::forecast_text(forecast, evidence, demand, context), EndsWith("--budget 2.2 --max-rounds 23000"));
+  CHECK_THAT(pace::gate::forecast_text(forecast, evidence, demand, context),
+             EndsWith("--budget 2.2 --max-rounds 23000"));
 
   // Evidence that was unlucky must come yet, though the mean is reached.
   evidence.observations = 3000;
@@ -334,7 +338,8 @@ TEST_CASE("an open question says what would settle it") {
   CHECK(never.hopeless);
   CHECK_THAT(never.within_reach, WithinRel(0.01 * std::sqrt(2 * 9.2078 / 1000), 0.01));
   CHECK(pace::gate::forecast_text(never, evidence, demand, context) ==
-        "That is too near the threshold to settle at today's noise: ten times the rounds would tell a difference of 0.14 %");
+        "That is too near the threshold to settle at today's noise: ten times the rounds would tell a difference of "
+        "0.14 %");
   evidence.centre = 0;
   CHECK(pace::gate::forecast(evidence, demand, 1e-3, 1e-2).hopeless);
 }

@@ -142,14 +142,16 @@ TEST_CASE("samples of fixed size are not looked at before their time") {
   Panel panel({1e-3, 1e-2});
   panel.watch(SpeedupAtLeast(1.2).fixed_size().demand(), 1, 0);
   Samples samples(2);
-  CHECK(cycles_until_decided(panel, samples, [](std::size_t i) { return i == 0 ? 2e6 : 1e6; }, 100) == 101);
+  CHECK(cycles_until_decided(
+            panel, samples, [](std::size_t i) { return i == 0 ? 2e6 : 1e6; }, 100) == 101);
 }
 
 TEST_CASE("times are watched without a baseline") {
   Panel panel({1e-3, 1e-2});
   panel.watch(pace::WithinBudget(Nanoseconds(1e6)).demand(), 0, 0);
   Samples samples(1);
-  CHECK(cycles_until_decided(panel, samples, [](std::size_t) { return 9e5; }, 100) == 12);
+  CHECK(cycles_until_decided(
+            panel, samples, [](std::size_t) { return 9e5; }, 100) == 12);
 }
 
 /// A result of three candidates, 60 cycles each, on the samples of a shared baseline.
@@ -190,8 +192,8 @@ TEST_CASE("every candidate is judged by what was stated for it") {
 
 TEST_CASE("one candidate against another") {
   auto result = three_candidates();
-  const std::vector<pace::gate::Stated> stated{{"quick", FasterThan("same")}, {"slow", FasterThan("same")},
-                                               {"", FasterThan("eager")}};
+  const std::vector<pace::gate::Stated> stated{
+      {"quick", FasterThan("same")}, {"slow", FasterThan("same")}, {"", FasterThan("eager")}};
   pace::gate::judge_all(result, stated, {1e-3, 1e-2});
   CHECK(result["quick"].judgements.at(0).verdict == Verdict::passed);
   CHECK_THAT(result["quick"].judgements.at(0).message, ContainsSubstring("as fast as 'same'"));
@@ -229,7 +231,8 @@ TEST_CASE("identical candidates: any wrong verdict at all is as rare as promised
       if (i > 0) panel.watch(NoSlowerThan(1.0).demand(), i, 0);
     }
     Samples samples(4);
-    (void)cycles_until_decided(panel, samples, [&](std::size_t) { return 1e6 * std::exp(0.01 * random.normal()); }, 80);
+    (void)cycles_until_decided(
+        panel, samples, [&](std::size_t) { return 1e6 * std::exp(0.01 * random.normal()); }, 80);
     for (std::size_t i = 1; i < 4; ++i)
       result.implementations[i].log_ratios = pace::stats::paired_log_ratios(samples[0], samples[i], 2);
     const std::vector<pace::gate::Stated> stated{{"", NoSlowerThan(1.0)}};

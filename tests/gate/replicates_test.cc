@@ -16,8 +16,8 @@ using pace::gate::Finding;
 using pace::gate::Replicates;
 
 Finding guard(double limit, double speedup, const std::string& comparison = "case") {
-  return {comparison, "mine", "guard", {.guard = true, .limit = limit, .closes_when_undecided = false},
-          std::log(speedup)};
+  return {
+      comparison, "mine", "guard", {.guard = true, .limit = limit, .closes_when_undecided = false}, std::log(speedup)};
 }
 Finding claim(double limit, double speedup) {
   return {"case", "mine", "claim", {.guard = false, .limit = limit}, std::log(speedup)};
@@ -48,7 +48,8 @@ TEST_CASE("a guard that the processes do not decide is told apart from one that 
   Replicates without_figures;
   without_figures.add_process({guard(1.02, std::nan(""))});
   CHECK(without_figures.gates()[0].judgement.unresolved);
-  for (const double speedup : {1.201, 1.199, 1.200, 1.202, 1.198, 1.200, 1.201}) passed.add_process({guard(1.02, speedup)});
+  for (const double speedup : {1.201, 1.199, 1.200, 1.202, 1.198, 1.200, 1.201})
+    passed.add_process({guard(1.02, speedup)});
   CHECK(passed.gates()[0].judgement.verdict == Verdict::passed);
   CHECK_FALSE(passed.gates()[0].judgement.unresolved);
 }

@@ -42,8 +42,9 @@ std::size_t fail_each_step(Use&& use) {
   }
 }
 
-const pace::benches::timers::DoBench short_bench{
-    .warm_up = pace::benches::timers::Milliseconds(0.01), .repeat = pace::benches::timers::Milliseconds(0.02), .flush_bytes = 64};
+const pace::benches::timers::DoBench short_bench{.warm_up = pace::benches::timers::Milliseconds(0.01),
+                                                 .repeat = pace::benches::timers::Milliseconds(0.02),
+                                                 .flush_bytes = 64};
 
 }  // namespace
 
@@ -93,9 +94,11 @@ TEST_CASE("compatible timers") {
           const auto call = [&] { device.work(1us); };
           static_cast<void>(pace::benches::timers::do_bench(device, call, short_bench));
           static_cast<void>(pace::benches::timers::do_bench_using_profiling(device, call, short_bench));
-          static_cast<void>(pace::benches::timers::do_bench_cudagraph(device, call, {.repeat = pace::benches::timers::Milliseconds(0.005)}));
+          static_cast<void>(pace::benches::timers::do_bench_cudagraph(
+              device, call, {.repeat = pace::benches::timers::Milliseconds(0.005)}));
           static_cast<void>(pace::benches::timers::inductor_benchmark(device, call, {.memory_warm_up = 2, .calls = 2}));
-          static_cast<void>(pace::benches::timers::inductor_benchmark_graph(device, call, {.memory_warm_up = 2, .calls = 2}));
+          static_cast<void>(
+              pace::benches::timers::inductor_benchmark_graph(device, call, {.memory_warm_up = 2, .calls = 2}));
           static_cast<void>(pace::benches::timers::profiler_benchmark(device, call, {.memory_warm_up = 2, .calls = 2}));
         }) >= 100);
 }

@@ -15,7 +15,6 @@ using testing::FakeDevice;
 using testing::FakeSubject;
 using Log = std::vector<std::string>;
 
-
 namespace {
 
 // A subject whose output can be taken out and put back.
@@ -172,9 +171,8 @@ TEST_CASE("cold: each call has events of its own, and everything is driven out o
   CHECK(clock.sample(subject, 0, 2) == 6us);
   CHECK(device.log == Log{"queue kernel",  // before the capture
                           "evict",         // counting the kernels of a flush
-                          "evict", "record_node", "queue kernel", "record_node",
-                          "evict", "record_node", "queue kernel", "record_node",
-                          "drop_persisting_lines", "drop_persisting_lines"});
+                          "evict", "record_node", "queue kernel", "record_node", "evict", "record_node", "queue kernel",
+                          "record_node", "drop_persisting_lines", "drop_persisting_lines"});
   CHECK(device.buffer_bytes == std::vector<std::size_t>{3000});
   CHECK(clock.last_times().size() == 2);
   CHECK(clock.last_times()[1] == 3us);

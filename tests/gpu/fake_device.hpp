@@ -27,12 +27,26 @@ struct StepFailed : std::runtime_error {
 
 class FakeDevice {
  public:
-  struct Stream { int id; bool operator==(const Stream&) const = default; };
-  struct Event { int id; };
-  struct Graph { int id; };
-  struct Pool { int id; };
-  struct Flag { int id; };
-  struct Buffer { int id; std::size_t bytes; };
+  struct Stream {
+    int id;
+    bool operator==(const Stream&) const = default;
+  };
+  struct Event {
+    int id;
+  };
+  struct Graph {
+    int id;
+  };
+  struct Pool {
+    int id;
+  };
+  struct Flag {
+    int id;
+  };
+  struct Buffer {
+    int id;
+    std::size_t bytes;
+  };
 
   /// Rings in simulated time, and only while the host waits for a device that is blocked.
   class Alarm {
@@ -60,22 +74,22 @@ class FakeDevice {
   };
 
   // What tests set.
-  std::size_t fail_at = 0;               ///< the step that throws, from 1; 0: none
-  Nanoseconds launch_cost{1000};         ///< of the host, for each thing it queues
-  std::set<std::string> log_only = {};   ///< calls that `log` keeps; empty: all
+  std::size_t fail_at = 0;              ///< the step that throws, from 1; 0: none
+  Nanoseconds launch_cost{1000};        ///< of the host, for each thing it queues
+  std::set<std::string> log_only = {};  ///< calls that `log` keeps; empty: all
   std::size_t l2 = 1000;
   std::size_t persisting = 0;
-  bool launch_waits = false;             ///< a launch returns when the device is done
+  bool launch_waits = false;  ///< a launch returns when the device is done
 
   // What tests look at.
   std::vector<std::string> log;
   std::size_t steps = 0;
-  int live = 0;                          ///< events, graphs, flags and buffers not destroyed yet
-  int blocks = 0;                        ///< how often a stream was blocked
+  int live = 0;    ///< events, graphs, flags and buffers not destroyed yet
+  int blocks = 0;  ///< how often a stream was blocked
   bool capturing = false, tracing = false;
   std::vector<std::size_t> buffer_bytes;
-  int pools = 0;                         ///< made so far
-  std::vector<int> capture_pools;        ///< of each capture
+  int pools = 0;                   ///< made so far
+  std::vector<int> capture_pools;  ///< of each capture
 
   /// Work of the user's: `duration` on the device, in the current stream.
   void work(Nanoseconds duration, const std::string& name = "kernel") { queue({Item::work, name, duration}); }
@@ -112,9 +126,18 @@ class FakeDevice {
   Nanoseconds now() { return host_ += Nanoseconds(1); }
   std::string name() const { return "fake"; }
   Stream current_stream() { return current_; }
-  Stream take_stream() { step("take_stream"); return {++streams_}; }
-  Stream capture_stream() { step("capture_stream"); return {1}; }
-  void make_current(Stream stream) noexcept { current_ = stream; note("make_current " + std::to_string(stream.id)); }
+  Stream take_stream() {
+    step("take_stream");
+    return {++streams_};
+  }
+  Stream capture_stream() {
+    step("capture_stream");
+    return {1};
+  }
+  void make_current(Stream stream) noexcept {
+    current_ = stream;
+    note("make_current " + std::to_string(stream.id));
+  }
   void synchronise() {
     step("synchronise");
     // As lazy loading does behind a blocked stream: time passes until an alarm raises the flag.
@@ -123,9 +146,19 @@ class FakeDevice {
   }
   void synchronise(Stream) { synchronise(); }
 
-  Event make_event() { step("make_event"); ++live; return {++ids_}; }
-  void destroy(Event) noexcept { --live; note("destroy event"); }
-  void record(Event event, Stream) { step("record"); queue({Item::stamp, "", {}, event.id}); }
+  Event make_event() {
+    step("make_event");
+    ++live;
+    return {++ids_};
+  }
+  void destroy(Event) noexcept {
+    --live;
+    note("destroy event");
+  }
+  void record(Event event, Stream) {
+    step("record");
+    queue({Item::stamp, "", {}, event.id});
+  }
   void record_node(Event event, Stream) {
     step("record_node");
     if (!capturing) throw std::logic_error("record_node outside of a capture");
@@ -142,7 +175,10 @@ class FakeDevice {
     return stamps_.at(stop.id) - stamps_.at(start.id);
   }
 
-  Pool make_pool() { note("make_pool"); return {++pools}; }
+  Pool make_pool() {
+    note("make_pool");
+    return {++pools};
+  }
   void begin_capture(Stream, Pool pool) {
     step("begin_capture");
     capture_pools.push_back(pool.id);
@@ -156,20 +192,33 @@ class FakeDevice {
     graphs_[++ids_] = captured_;
     return {ids_};
   }
-  void abandon_capture(Stream) noexcept { capturing = false; note("abandon_capture"); }
+  void abandon_capture(Stream) noexcept {
+    capturing = false;
+    note("abandon_capture");
+  }
   void launch(Graph graph, Stream) {
     step("launch");
     for (const auto& item : graphs_.at(graph.id)) queue(item, false);
     host_ += launch_cost;
     if (launch_waits) synchronise();
   }
-  void destroy(Graph) noexcept { --live; note("destroy graph"); }
+  void destroy(Graph) noexcept {
+    --live;
+    note("destroy graph");
+  }
   std::size_t kernels(Graph graph) {
     return static_cast<std::size_t>(std::ranges::count(graphs_.at(graph.id), Item::work, &Item::kind));
   }
 
-  Flag make_flag() { step("make_flag"); ++live; return {++ids_}; }
-  void destroy(Flag) noexcept { --live; note("destroy flag"); }
+  Flag make_flag() {
+    step("make_flag");
+    ++live;
+    return {++ids_};
+  }
+  void destroy(Flag) noexcept {
+    --live;
+    note("destroy flag");
+  }
   void block_until(Stream, Flag, std::uint32_t value) {
     step("block");
     ++blocks;
@@ -185,9 +234,18 @@ class FakeDevice {
     buffer_bytes.push_back(bytes);
     return {++ids_, bytes};
   }
-  void destroy(Buffer) noexcept { --live; note("destroy buffer"); }
-  void fill(Buffer, Stream) { step("fill"); queue({Item::work, "fill", Nanoseconds(70)}); }
-  void evict(Buffer, Stream) { step("evict"); queue({Item::work, "evict", Nanoseconds(50)}); }
+  void destroy(Buffer) noexcept {
+    --live;
+    note("destroy buffer");
+  }
+  void fill(Buffer, Stream) {
+    step("fill");
+    queue({Item::work, "fill", Nanoseconds(70)});
+  }
+  void evict(Buffer, Stream) {
+    step("evict");
+    queue({Item::work, "evict", Nanoseconds(50)});
+  }
   void drop_persisting_lines() { step("drop_persisting_lines"); }
   std::size_t persisting_bytes() { return persisting; }
   void set_persisting_bytes(std::size_t bytes) {
@@ -195,9 +253,20 @@ class FakeDevice {
     persisting = bytes;
   }
 
-  void start_trace() { step("start_trace"); tracing = true; activities_.clear(); }
-  std::vector<pace::gpu::Activity> stop_trace() { step("stop_trace"); tracing = false; return activities_; }
-  void abandon_trace() noexcept { tracing = false; note("abandon_trace"); }
+  void start_trace() {
+    step("start_trace");
+    tracing = true;
+    activities_.clear();
+  }
+  std::vector<pace::gpu::Activity> stop_trace() {
+    step("stop_trace");
+    tracing = false;
+    return activities_;
+  }
+  void abandon_trace() noexcept {
+    tracing = false;
+    note("abandon_trace");
+  }
 
  private:
   struct Item {

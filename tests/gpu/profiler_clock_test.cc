@@ -15,7 +15,6 @@ using namespace std::chrono_literals;
 using testing::FakeDevice;
 using testing::FakeSubject;
 
-
 TEST_CASE("resolutions are what empty samples read, or a floor where that is nothing") {
   FakeDevice device;
   CHECK(GraphClock(device).resolution() == 1ns);

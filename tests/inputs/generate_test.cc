@@ -10,8 +10,8 @@
 #include <ATen/ops/view_as_real.h>
 
 #include "pace/core/error.hpp"
-#include "pace/inputs/generate.hpp"
 #include "pace/corpus/parse.hpp"
+#include "pace/inputs/generate.hpp"
 
 // After LibTorch, whose logging header has a CHECK of its own.
 #undef CHECK
@@ -120,8 +120,7 @@ TEST_CASE("half precision is single precision rounded, in tensors of any size, a
     const auto* const halves = half.const_data_ptr<at::Half>();
     const auto* const singles = single.const_data_ptr<float>();
     std::int64_t different = 0;
-    for (std::int64_t i = 0; i < size; ++i)
-      different += halves[i].x != at::Half(std::min(singles[i], 8.9921875f)).x;
+    for (std::int64_t i = 0; i < size; ++i) different += halves[i].x != at::Half(std::min(singles[i], 8.9921875f)).x;
     INFO(text);
     CHECK(different == 0);
   }
@@ -183,9 +182,8 @@ TEST_CASE("tensors whose elements share memory are filled and keep their strides
 
 TEST_CASE("floating tensors take the type of the run, except in float16") {
   for (const bool compat : {false, true}) {
-    const Inputs single =
-        generate_text("(([T([2], f16), T([2], f64)], T([2], i64), T([2], b8), T([2], c64)), {})",
-                      in(at::kFloat, compat));
+    const Inputs single = generate_text("(([T([2], f16), T([2], f64)], T([2], i64), T([2], b8), T([2], c64)), {})",
+                                        in(at::kFloat, compat));
     const auto list = single.args[0].toListRef();
     CHECK(list[0].toTensor().scalar_type() == at::kFloat);
     CHECK(list[1].toTensor().scalar_type() == at::kFloat);

@@ -1,6 +1,6 @@
+#include <sys/stat.h>
 #include <filesystem>
 #include <string>
-#include <sys/stat.h>
 #include <thread>
 
 #include <ATen/ops/_sparse_coo_tensor_unsafe.h>
@@ -221,7 +221,8 @@ TEST_CASE("a step is written under the name of its model, into a directory that 
   Recorder recorder;
   a.neg();
   CHECK(recorder.write_as(below, "model", true));
-  CHECK(pace::test::read_file(below / "model_training.txt") == "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
+  CHECK(pace::test::read_file(below / "model_training.txt") ==
+        "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
   a.abs();  // not any more
   CHECK_FALSE(recorder.write_as(below, "model", true));
   CHECK(recorder.write_as(below, "model", false));
@@ -234,6 +235,7 @@ TEST_CASE("a step is written under the name of its model, into a directory that 
   Recorder idle;
   CHECK_THROWS_WITH(idle.write_as(below, "idle", true), ContainsSubstring("none was recorded"));
   CHECK_FALSE(std::filesystem::exists(below / "idle_training.txt"));
-  CHECK_THROWS_WITH(idle.write_as(directory.path / "new" / "folder", "idle", true), ContainsSubstring("none was recorded"));
+  CHECK_THROWS_WITH(idle.write_as(directory.path / "new" / "folder", "idle", true),
+                    ContainsSubstring("none was recorded"));
   CHECK_FALSE(directory.has("new"));
 }

@@ -37,8 +37,9 @@ KernelsLine checked(const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_CASE("short and long names, with values behind them or behind a sign") {
-  const auto line = parsed({"--package", "m.pt2", "-k", "-p", "--times=3", "--repeat", "4", "--ncu", "--ncu_kernel_regex",
-                            "triton.*", "--ncu-metrics=a,b", "--inputs", "(T([4], f32),)", "--device", "cuda:1"});
+  const auto line =
+      parsed({"--package", "m.pt2", "-k", "-p", "--times=3", "--repeat", "4", "--ncu", "--ncu_kernel_regex", "triton.*",
+              "--ncu-metrics=a,b", "--inputs", "(T([4], f32),)", "--device", "cuda:1"});
   CHECK(line.package == "m.pt2");
   CHECK(line.benchmark_kernels);
   CHECK(line.profile);
@@ -67,7 +68,8 @@ TEST_CASE("invalid values") {
            {{"--kernel", "(a)\\1"}, "without back-references"},
            {{"--threads", "100000"}, "--threads: invalid value '100000'; expected a whole number from 1 to "},
            {{"--times", "2147483647"}, "--times: invalid value '2147483647'"},
-           {{"--bandwidth-at-least", "1e-320"}, "--bandwidth-at-least: invalid value '1e-320'; expected a number from 0.001 to 1"},
+           {{"--bandwidth-at-least", "1e-320"},
+            "--bandwidth-at-least: invalid value '1e-320'; expected a number from 0.001 to 1"},
            {{"--times", "99999999999999999999"}, "--times: invalid value '99999999999999999999'"},
            {{"--bandwidth-at-least", "nan"}, "--bandwidth-at-least: invalid value 'nan'"},
            {{"--bandwidth-at-least", "70"}, "--bandwidth-at-least: invalid value '70'"},
@@ -87,14 +89,16 @@ TEST_CASE("what does not go together, and what cannot be") {
   refuses({"-c"}, "(-c) goes together with --benchmark-kernels (-k), which was not given");
   refuses({"--ncu-metrics", "a"}, "--ncu-metrics goes together with --ncu");
   refuses({"--ncu-kernel-regex", "a"}, "--ncu-kernel-regex goes together with --ncu");
-  refuses({"-k", "--output-directory", "a"}, "--output-directory goes together with --profile, --cuda-memory-snapshot, --ncu or "
-                                            "--count-bytes, which was not given");
+  refuses({"-k", "--output-directory", "a"},
+          "--output-directory goes together with --profile, --cuda-memory-snapshot, --ncu or "
+          "--count-bytes, which was not given");
   refuses({"--kernel", "a"}, "--kernel goes together with --benchmark-kernels");
   refuses({"--kernels-at-most", "1"}, "a limit of kernels goes together with --benchmark-kernels");
   refuses({"--generation", "2.6"}, "--generation goes together with --compat");
   for (const char* const other : {"--profile", "--cuda-memory-snapshot", "--ncu"})
-    refuses({"-k", other}, std::string(other) + " does not go together with --benchmark-kernels (-k), which lists kernels and "
-                                               "does nothing else");
+    refuses({"-k", other}, std::string(other) +
+                               " does not go together with --benchmark-kernels (-k), which lists kernels and "
+                               "does nothing else");
   refuses({"-k", "--times", "3"}, "--times does not go together with");
   refuses({"-k", "--repeat", "3"}, "--repeat does not go together with");
   refuses({"--csv", "k.out", "--json", "./k.out"}, "--csv and --json name the same file, 'k.out'");
@@ -106,9 +110,10 @@ TEST_CASE("an option that a generation has not is no option of it") {
     words.insert(words.end(), more.begin(), more.end());
     return checked(words);
   };
-  CHECK_THROWS_MATCHES(as("original", {"--ncu"}), pace::InputError,
-                       MessageMatches(ContainsSubstring("--ncu is not an option of the original form; expected --generation "
-                                                        "2.6 or new")));
+  CHECK_THROWS_MATCHES(
+      as("original", {"--ncu"}), pace::InputError,
+      MessageMatches(ContainsSubstring("--ncu is not an option of the original form; expected --generation "
+                                       "2.6 or new")));
   CHECK_THROWS_MATCHES(as("2.6", {"--times", "3"}), pace::InputError,
                        MessageMatches(ContainsSubstring("--times is not an option of PyTorch 2.6; expected "
                                                         "--generation new")));
@@ -127,14 +132,30 @@ TEST_CASE("Nsight Compute's command line, around one run of this very program") 
                                  "--export", "/tmp/out.ncu-rep", "--set", "full", "me", "once"});
   const pace::benches::kernels::NcuAsked asked{.kernel_regex = "triton_poi.*", .metrics = "dram__bytes.sum,sm__cycles"};
   CHECK(pace::benches::kernels::ncu_command(asked, "r", program) ==
-        std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
-                                 "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
-                                 "--export", "r", "--kernel-name", "regex:triton_poi.*", "--metrics",
-                                 "dram__bytes.sum,sm__cycles", "me", "once"});
+        std::vector<std::string>{"ncu",
+                                 "--target-processes",
+                                 "all",
+                                 "--replay-mode",
+                                 "kernel",
+                                 "--kernel-name-base",
+                                 "function",
+                                 "--print-units",
+                                 "base",
+                                 "--import-source",
+                                 "yes",
+                                 "--force-overwrite",
+                                 "--export",
+                                 "r",
+                                 "--kernel-name",
+                                 "regex:triton_poi.*",
+                                 "--metrics",
+                                 "dram__bytes.sum,sm__cycles",
+                                 "me",
+                                 "once"});
   CHECK(pace::benches::kernels::once_command("/bin/kernels", line) ==
         std::vector<std::string>{"/bin/kernels", "--package", "m.pt2", "--compat", "--times", "1", "--repeat", "1"});
-  line = parsed({"--package", "m.pt2", "--model", "b", "--inputs", "(T([1], f32),)", "--device", "cuda:1", "--threads", "2",
-                 "--benchmark-name", "mine", "--ncu", "--times", "9"});
+  line = parsed({"--package", "m.pt2", "--model", "b", "--inputs", "(T([1], f32),)", "--device", "cuda:1", "--threads",
+                 "2", "--benchmark-name", "mine", "--ncu", "--times", "9"});
   CHECK(pace::benches::kernels::once_command("p", line) ==
         std::vector<std::string>{"p", "--package", "m.pt2", "--model", "b", "--inputs", "(T([1], f32),)", "--device",
                                  "cuda:1", "--benchmark-name", "mine", "--threads", "2", "--compat", "--times", "1",
@@ -157,7 +178,9 @@ TEST_CASE("names that match, also where there are very many ways to match") {
 }
 
 TEST_CASE("which of PyTorch's timers times each kernel") {
-  const auto timer = [](const std::vector<std::string>& words) { return pace::benches::kernels::timer_of(parsed(words)); };
+  const auto timer = [](const std::vector<std::string>& words) {
+    return pace::benches::kernels::timer_of(parsed(words));
+  };
   CHECK_FALSE(timer({"-k"}));
   CHECK(timer({"-k", "--compat"}) == CompatibleTimer::inductor);
   CHECK(timer({"-k", "--compat", "--generation", "2.6"}) == CompatibleTimer::do_bench);

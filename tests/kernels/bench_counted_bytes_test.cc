@@ -18,7 +18,8 @@ using pace::benches::kernels::read_counts;
 namespace {
 
 const std::string header =
-    "\"ID\",\"Kernel Name\",\"Block Size\",\"dram__bytes_read.max\",\"dram__bytes_read.sum\",\"dram__bytes_write.sum\"\n"
+    "\"ID\",\"Kernel Name\",\"Block "
+    "Size\",\"dram__bytes_read.max\",\"dram__bytes_read.sum\",\"dram__bytes_write.sum\"\n"
     "\"\",\"\",\"\",\"byte\",\"byte\",\"byte\"\n";
 
 pace::kernel::KernelReport report_of(const std::vector<std::string>& symbols) {
@@ -43,8 +44,9 @@ TEST_CASE("a report has units in its second line, and numbers with commas") {
 TEST_CASE("what is no such report says what it lacks") {
   CHECK_THROWS_MATCHES(read_counts("==ERROR== no permission\n"), pace::InputError,
                        Message("Nsight Compute's report: expected a column 'Kernel Name'; there are "));
-  CHECK_THROWS_MATCHES(read_counts("\"ID\",\"Kernel Name\"\n"), pace::InputError,
-                       Message("Nsight Compute's report: expected a column 'dram__bytes_read.sum'; there are ID, Kernel Name"));
+  CHECK_THROWS_MATCHES(
+      read_counts("\"ID\",\"Kernel Name\"\n"), pace::InputError,
+      Message("Nsight Compute's report: expected a column 'dram__bytes_read.sum'; there are ID, Kernel Name"));
   CHECK_THROWS_MATCHES(read_counts(header + "\"0\",\"a\",\"\",\"\",\"n/a\",\"1\"\n"), pace::InputError,
                        Message("Nsight Compute's report: expected a number of bytes, found 'n/a'"));
 }
@@ -52,7 +54,8 @@ TEST_CASE("what is no such report says what it lacks") {
 TEST_CASE("kernels get what was counted of the last run of them all") {
   auto report = report_of({"a", "b", "a"});
   // Inputs are made, and the call runs twice; something follows.
-  const std::vector<CountedKernel> counted{{"random", 1}, {"a", 2}, {"b", 3}, {"a", 4}, {"a", 5}, {"b", 6}, {"a", 7}, {"c", 8}};
+  const std::vector<CountedKernel> counted{{"random", 1}, {"a", 2}, {"b", 3}, {"a", 4},
+                                           {"a", 5},      {"b", 6}, {"a", 7}, {"c", 8}};
   CHECK_THAT(give_counts(report, counted), IsEmpty());
   CHECK(report.kernels[0].counted_bytes == 5);
   CHECK(report.kernels[1].counted_bytes == 6);
@@ -62,7 +65,8 @@ TEST_CASE("kernels get what was counted of the last run of them all") {
 TEST_CASE("other kernels give nothing") {
   auto report = report_of({"a", "b"});
   CHECK(give_counts(report, {{"b", 1}, {"a", 2}}) ==
-        "the kernels that Nsight Compute saw (2) are not those of the call (2) in their order; no bytes are taken from it");
+        "the kernels that Nsight Compute saw (2) are not those of the call (2) in their order; no bytes are taken from "
+        "it");
   CHECK(give_counts(report, {}) != "");
   CHECK_FALSE(report.kernels[0].counted_bytes);
 }

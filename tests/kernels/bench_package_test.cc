@@ -41,7 +41,8 @@ TEST_CASE("what is no tuple of tensors") {
 
 TEST_CASE("values are the same each time: normal numbers, and zeros for integers") {
   const auto metadata = parse_inputs("(T([64], f32), T([8], i64))", at::kCPU);
-  const auto once = pace::benches::kernels::make_inputs(metadata), again = pace::benches::kernels::make_inputs(metadata);
+  const auto once = pace::benches::kernels::make_inputs(metadata),
+             again = pace::benches::kernels::make_inputs(metadata);
   CHECK(once[0].equal(again[0]));
   CHECK(once[0].count_nonzero().item<std::int64_t>() == 64);
   CHECK(once[1].count_nonzero().item<std::int64_t>() == 0);
@@ -51,8 +52,10 @@ TEST_CASE("a package runs where it was compiled for, if that is there") {
   CHECK(device_of("m.pt2", "cpu", "", 0) == at::Device(at::kCPU));
   CHECK(device_of("m.pt2", "cuda", "", 1) == at::Device(at::kCUDA));
   CHECK(device_of("m.pt2", "cuda", "cuda:1", 2) == at::Device("cuda:1"));
-  const auto refuses = [](const std::string& compiled_for, const std::string& asked, int gpus, const std::string& message) {
-    CHECK_THROWS_MATCHES(device_of("m.pt2", compiled_for, asked, gpus), pace::Error, MessageMatches(ContainsSubstring(message)));
+  const auto refuses = [](const std::string& compiled_for, const std::string& asked, int gpus,
+                          const std::string& message) {
+    CHECK_THROWS_MATCHES(device_of("m.pt2", compiled_for, asked, gpus), pace::Error,
+                         MessageMatches(ContainsSubstring(message)));
   };
   refuses("cpu", "cuda:0", 1, "m.pt2: the package was compiled for cpu; --device asks for cuda:0");
   refuses("cuda", "cpu", 1, "m.pt2: the package was compiled for cuda; --device asks for cpu");
@@ -63,8 +66,10 @@ TEST_CASE("a package runs where it was compiled for, if that is there") {
 
 TEST_CASE("the only model of a package need not be named") {
   const auto message = [](const std::string& names) {
-    return "Failed to find a generated cpp file or so file for model 'x' in the zip archive.\n\nAvailable models in the "
-           "archive:\n" + names + "\n\n\nTo load a specific model, ...\n";
+    return "Failed to find a generated cpp file or so file for model 'x' in the zip archive.\n\nAvailable models in "
+           "the "
+           "archive:\n" +
+           names + "\n\n\nTo load a specific model, ...\n";
   };
   const auto holding = [&](const std::string& names) {
     return [&, names](const std::string& wanted) {
@@ -73,12 +78,14 @@ TEST_CASE("the only model of a package need not be named") {
     };
   };
   using pace::benches::kernels::find_model;
-  CHECK(find_model("m.pt2", "", holding("forward")) == std::pair<std::string, std::string>("metadata of forward", "forward"));
+  CHECK(find_model("m.pt2", "", holding("forward")) ==
+        std::pair<std::string, std::string>("metadata of forward", "forward"));
   CHECK(find_model("m.pt2", "", holding("a\nmodel")).second == "model");
   CHECK(find_model("m.pt2", "a", holding("a\nmodel")).second == "a");
-  CHECK_THROWS_MATCHES(find_model("m.pt2", "", holding("a\nb")), pace::InputError,
-                       MessageMatches(ContainsSubstring("m.pt2: the package has no model 'model'; expected --model with "
-                                                        "one of a, b")));
+  CHECK_THROWS_MATCHES(
+      find_model("m.pt2", "", holding("a\nb")), pace::InputError,
+      MessageMatches(ContainsSubstring("m.pt2: the package has no model 'model'; expected --model with "
+                                       "one of a, b")));
   CHECK_THROWS_MATCHES(find_model("m.pt2", "zebra", holding("forward")), pace::InputError,
                        MessageMatches(ContainsSubstring("no model 'zebra'; expected --model with one of forward")));
 }

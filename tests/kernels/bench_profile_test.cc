@@ -29,9 +29,13 @@ ProfiledEvent device(const std::string& name, Nanoseconds start, Nanoseconds dur
 
 TEST_CASE("a name's own time is without what lies inside it, its total with that, once") {
   const std::vector<ProfiledEvent> events{
-      host("aten::mm", 12us, 5us),       host("aten::linear", 10us, 10us), host("aten::t", 10us, 1us),
-      host("aten::linear", 30us, 6us),   host("aten::mm", 11us, 50us, 2),  // of another thread: not inside
-      host("aten::copy_", 40us, 8us),    host("aten::copy_", 41us, 3us),   // calls itself
+      host("aten::mm", 12us, 5us),
+      host("aten::linear", 10us, 10us),
+      host("aten::t", 10us, 1us),
+      host("aten::linear", 30us, 6us),
+      host("aten::mm", 11us, 50us, 2),  // of another thread: not inside
+      host("aten::copy_", 40us, 8us),
+      host("aten::copy_", 41us, 3us),  // calls itself
       host("aten::linear", 60us, 2us, 1, "[4]"),
   };
   const auto averages = key_averages(events);
@@ -60,11 +64,11 @@ TEST_CASE("the device's longest come first, in ten rows") {
 }
 
 TEST_CASE("the device's kernels by name, or the kernels of the thread that ran the module") {
-  const Profile profile{.events = {host("graph_0_cpp_fused_add_0", 1us, 4us), host("aoti_torch_cpu_addmm_out", 6us, 10us),
-                                   host("aten::copy_", 7us, 2us), host("graph_0_cpp_fused_add_0", 20us, 6us),
-                                   host("aten::relu", 2us, 1us, 9), device("triton_poi_0", 1us, 3us),
-                                   device("triton_poi_0", 9us, 4us)},
-                        .thread = 1};
+  const Profile profile{
+      .events = {host("graph_0_cpp_fused_add_0", 1us, 4us), host("aoti_torch_cpu_addmm_out", 6us, 10us),
+                 host("aten::copy_", 7us, 2us), host("graph_0_cpp_fused_add_0", 20us, 6us),
+                 host("aten::relu", 2us, 1us, 9), device("triton_poi_0", 1us, 3us), device("triton_poi_0", 9us, 4us)},
+      .thread = 1};
   const auto on_host = pace::benches::kernels::profiled_kernels(profile, true);
   REQUIRE(on_host.size() == 2);
   CHECK(on_host[0].name == "cpp_fused_add_0");

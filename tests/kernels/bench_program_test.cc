@@ -21,9 +21,9 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 using pace::Nanoseconds;
+using pace::benches::aot::PackageKernel;
 using pace::benches::kernels::ProfiledEvent;
 using pace::kernel::KernelTime;
-using pace::benches::aot::PackageKernel;
 
 namespace {
 
@@ -187,8 +187,9 @@ TEST_CASE("all kernels, as a table and as files") {
   CHECK_THAT(fakes.printed(), ContainsSubstring("3 kernels") && !ContainsSubstring("triton"));
   CHECK_THAT(fakes.folder.read("k.csv"), ContainsSubstring("gemm") && !ContainsSubstring("triton"));
   CHECK(fakes.run({"-k", "--kernel", "zebra"}) == 1);
-  CHECK(fakes.said() == "kernels: --kernel: no name matches 'zebra'; expected a part of one of triton_poi_fused_add_0, "
-                        "triton_poi_fused_add_0, gemm\n");
+  CHECK(fakes.said() ==
+        "kernels: --kernel: no name matches 'zebra'; expected a part of one of triton_poi_fused_add_0, "
+        "triton_poi_fused_add_0, gemm\n");
 }
 
 TEST_CASE("names and messages give no orders to a terminal") {
@@ -215,7 +216,8 @@ TEST_CASE("every configuration of the kernels that have some") {
   all[1].why_not = "it spills 17 words, more than 16";
   const std::string json = fakes.folder / "k.json";
   CHECK(fakes.run({"-k", "-c", "--json", json}) == 0);
-  CHECK_THAT(fakes.printed(), ContainsSubstring("triton_poi_fused_add_0: 2 configurations; the chosen one is the best"));
+  CHECK_THAT(fakes.printed(),
+             ContainsSubstring("triton_poi_fused_add_0: 2 configurations; the chosen one is the best"));
   const auto read = nlohmann::json::parse(fakes.folder.read("k.json"))["kernels"][0]["configurations"];
   REQUIRE(read.size() == 2);
   CHECK(read[0]["chosen"] == true);
@@ -226,16 +228,18 @@ TEST_CASE("every configuration of the kernels that have some") {
   CHECK_THAT(fakes.printed(), !ContainsSubstring("configurations"));
   fakes.report.kernels.resize(1);
   CHECK(fakes.run({"-k", "-c", "--compat"}) == 0);
-  CHECK(fakes.printed() == "bench                POI cabc123456\n"
-                           "  0.032ms    \t0.008 GB \t  250.00GB/s   32 regs    2 spills        64 shared mem @ XBLOCK: 1\n"
-                           "  infms    \t0.008 GB \t    0.00GB/s @ XBLOCK: 2\n");
+  CHECK(fakes.printed() ==
+        "bench                POI cabc123456\n"
+        "  0.032ms    \t0.008 GB \t  250.00GB/s   32 regs    2 spills        64 shared mem @ XBLOCK: 1\n"
+        "  infms    \t0.008 GB \t    0.00GB/s @ XBLOCK: 2\n");
 }
 
 TEST_CASE("all kernels as the original lists them: Inductor's own, each once, by the original's timer") {
   Fakes fakes;
   CHECK(fakes.run({"-k", "--compat"}) == 0);
   CHECK(fakes.printed() ==
-        "bench                POI cabc123456 0.025ms    \t0.008 GB \t  320.00GB/s   32 regs    2 spills        64 shared mem\n");
+        "bench                POI cabc123456 0.025ms    \t0.008 GB \t  320.00GB/s   32 regs    2 spills        64 "
+        "shared mem\n");
   CHECK(fakes.run({"-k", "--compat", "--kernel", "gemm"}) == 1);
   CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
   fakes.report.kernels[0].bytes.reset();
@@ -247,14 +251,16 @@ TEST_CASE("all kernels as the original lists them: Inductor's own, each once, by
   fakes.report.kernels[0].compatible.reset();
   fakes.report.notes = {"triton_poi_fused_add_0: PyTorch's timer has no time of it: launching failed"};
   CHECK(fakes.run({"-k", "--compat"}) == 1);
-  CHECK(fakes.said() == "triton_poi_fused_add_0 has no line: the original's timer has no time of it\n"
-                        "kernels: triton_poi_fused_add_0: PyTorch's timer has no time of it: launching failed\n");
+  CHECK(fakes.said() ==
+        "triton_poi_fused_add_0 has no line: the original's timer has no time of it\n"
+        "kernels: triton_poi_fused_add_0: PyTorch's timer has no time of it: launching failed\n");
   fakes.package.facts.reset();
   CHECK(fakes.run({"-k", "--compat"}) == 1);
   fakes.package.device = "cpu";
   CHECK(fakes.run({"-k", "--compat"}) == 1);
   CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
-  CHECK_THAT(fakes.said(), ContainsSubstring("bench.pt2 runs on the CPU, and the original lists Triton's kernels alone"));
+  CHECK_THAT(fakes.said(),
+             ContainsSubstring("bench.pt2 runs on the CPU, and the original lists Triton's kernels alone"));
 }
 
 TEST_CASE("limits are judged, and a broken one is the exit code") {
@@ -276,8 +282,9 @@ TEST_CASE("a package that announces nothing is told of") {
   fakes.report = {.name = "bench", .device = "a CPU", .by_ranges = true};
   fakes.report.kernels.emplace_back().symbol = "aten::copy_";
   CHECK(fakes.run({"-k"}) == 0);
-  CHECK_THAT(fakes.said(), ContainsSubstring("bench.pt2 announces none of its kernels: compile it with Inductor's option "
-                                             "cpp.enable_kernel_profile"));
+  CHECK_THAT(fakes.said(),
+             ContainsSubstring("bench.pt2 announces none of its kernels: compile it with Inductor's option "
+                               "cpp.enable_kernel_profile"));
   fakes.report.kernels.emplace_back().symbol = "graph_0_cpp_fused_add_0";
   CHECK(fakes.run({"-k"}) == 0);
   CHECK(fakes.said() == "");
@@ -288,9 +295,8 @@ TEST_CASE("snapshot, profile and Nsight Compute, in this order") {
   const Path path(fakes.folder.path.string());
   (void)fakes.folder.write("ncu", "#!/bin/sh\n");
   ::chmod((fakes.folder / "ncu").c_str(), 0755);
-  fakes.recorded.events = {
-      ProfiledEvent{.name = "triton_poi_fused_add_0", .duration = 40ms, .on_device = true},
-      ProfiledEvent{.name = "triton_poi_fused_add_0", .duration = 40ms, .on_device = true}};
+  fakes.recorded.events = {ProfiledEvent{.name = "triton_poi_fused_add_0", .duration = 40ms, .on_device = true},
+                           ProfiledEvent{.name = "triton_poi_fused_add_0", .duration = 40ms, .on_device = true}};
   CHECK(fakes.run({"--ncu", "-p", "--cuda-memory-snapshot", "--times", "1", "--repeat", "2", "--compat", "--generation",
                    "new"}) == 0);
   const std::string text = fakes.printed(), folder = fakes.folder.path.string();
@@ -305,8 +311,9 @@ TEST_CASE("snapshot, profile and Nsight Compute, in this order") {
                  folder + "/compiled_module_profile.json\n"));
   CHECK_THAT(text, ContainsSubstring("\n  == triton_pointwise category kernels == \n"
                                      "Kernel                    Self CUDA TIME (ms)    Count  Percent\n"));
-  CHECK_THAT(text, ContainsSubstring("\nPercent of time when CUDA is busy: 4000.00%\nTotal wall time 1.000 ms\n"
-                                     "Output for tabulate: bench, 4000.00%, 0.00%, 0.00%, 0.00%, 0.00%, 4000.00%, 1.000ms\n"));
+  CHECK_THAT(
+      text, ContainsSubstring("\nPercent of time when CUDA is busy: 4000.00%\nTotal wall time 1.000 ms\n"
+                              "Output for tabulate: bench, 4000.00%, 0.00%, 0.00%, 0.00%, 0.00%, 4000.00%, 1.000ms\n"));
   CHECK_THAT(text, EndsWith("\nNCU profiling results for benchmark bench:\nNCU report has been written to " + folder +
                             "/ncu_output_20240131_235959.ncu-rep\n"));
   CHECK(fakes.folder.has("memory_snapshot.pickle"));
@@ -386,7 +393,8 @@ TEST_CASE("what cannot be says so, and is the exit code") {
                                ContainsSubstring("-k, --benchmark-kernels\n"));
   CHECK(fakes.run({"-c"}) == 1);
   CHECK(fakes.run({"-c", "-k"}) == 1);
-  CHECK_THAT(fakes.said(), ContainsSubstring("--benchmark-all-configs: no configurations are kept beside bench.pt2; expected"));
+  CHECK_THAT(fakes.said(),
+             ContainsSubstring("--benchmark-all-configs: no configurations are kept beside bench.pt2; expected"));
   fakes.package.device = "cpu";
   CHECK(fakes.run({"-c", "-k"}) == 1);
   CHECK_THAT(fakes.said(), ContainsSubstring("bench.pt2 runs on the CPU, where kernels have no configurations"));

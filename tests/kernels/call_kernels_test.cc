@@ -56,7 +56,8 @@ struct FakeRecorder {
     call();
     const Nanoseconds longer = static_cast<double>(recorded++) * 1us;
     const bool other = other_from > 0 && recorded >= static_cast<int>(other_from);
-    return {{.begins = true, .at = 0us, .name = "graph_0_cpp_fused_add_0"}, {.begins = false, .at = 400us},
+    return {{.begins = true, .at = 0us, .name = "graph_0_cpp_fused_add_0"},
+            {.begins = false, .at = 400us},
             {.begins = true, .at = 410us, .name = other ? "aten::bmm" : "aten::mm"},
             {.begins = false, .at = 910us + longer}};
   }
@@ -75,8 +76,8 @@ TEST_CASE("calls take turns, times are summed up, and operands have their values
     return pace::kernel::Knowledge{pace::kernel::Category::pointwise, 4e3};
   }};
   int calls = 0, restored = 0;
-  const auto report =
-      observe_kernels(options, "block", [&] { ++calls; }, [&] { ++restored; }, clock, recorder);
+  const auto report = observe_kernels(
+      options, "block", [&] { ++calls; }, [&] { ++restored; }, clock, recorder);
   CHECK(recorder.recorded == 5);
   CHECK(calls == 3 + 10);
   CHECK(restored == calls);
@@ -135,10 +136,11 @@ TEST_CASE("a call that runs other kernels each time, or none, is refused") {
   FakeRecorder recorder;
   recorder.other_from = 3;
   const auto nothing = [] {};
-  CHECK_THROWS_MATCHES(observe_kernels({}, "fickle", nothing, nothing, clock, recorder), pace::Refused,
-                       MessageMatches(ContainsSubstring(
-                           "fickle: kernel 1 is aten::mm in its first call and aten::bmm in call 3; expected a call that "
-                           "runs the same kernels each time")));
+  CHECK_THROWS_MATCHES(
+      observe_kernels({}, "fickle", nothing, nothing, clock, recorder), pace::Refused,
+      MessageMatches(ContainsSubstring(
+          "fickle: kernel 1 is aten::mm in its first call and aten::bmm in call 3; expected a call that "
+          "runs the same kernels each time")));
   CHECK_THROWS_MATCHES(pace::kernels("idle", [] {}), pace::Refused,
                        MessageMatches(ContainsSubstring("idle: no kernel ran in this call on the CPU")));
 }
@@ -148,10 +150,13 @@ TEST_CASE("eager code on the CPU: each operator, and operands as they were") {
   pace::KernelsOptions options;
   options.budget = 5ms;
   options.peak_bandwidth = false;
-  const auto report = pace::kernels(options, "three", [](at::Tensor& t) {
-    t.add_(1);
-    return at::relu(at::mm(t, t));
-  }, x);
+  const auto report = pace::kernels(
+      options, "three",
+      [](at::Tensor& t) {
+        t.add_(1);
+        return at::relu(at::mm(t, t));
+      },
+      x);
   REQUIRE(report.kernels.size() == 3);
   CHECK(report.kernels[0].name == "aten::add_");
   CHECK(report.kernels[1].name == "aten::mm");

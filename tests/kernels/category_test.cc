@@ -13,7 +13,8 @@ TEST_CASE("categories have a name and three letters") {
   CHECK(to_string(Category::persistent_reduction) == "persistent_reduction");
   CHECK(to_string(Category::template_) == "template");
   std::string all;
-  for (std::size_t i = 0; i < category_names.size(); ++i) all += std::string(abbreviation(static_cast<Category>(i))) + ' ';
+  for (std::size_t i = 0; i < category_names.size(); ++i)
+    all += std::string(abbreviation(static_cast<Category>(i))) + ' ';
   CHECK(all == "FOR PER POI RED SPL TEM UNK ");
 }
 
@@ -30,7 +31,8 @@ TEST_CASE("by the name that Inductor gave") {
 }
 
 TEST_CASE("by the source: exactly one heuristic") {
-  CHECK(category_of_source("import x\n@triton_heuristics.pointwise(\n  size_hints=[1])\n@triton.jit") == Category::pointwise);
+  CHECK(category_of_source("import x\n@triton_heuristics.pointwise(\n  size_hints=[1])\n@triton.jit") ==
+        Category::pointwise);
   // Not a reduction as well: the name follows the dot.
   CHECK(category_of_source("@triton_heuristics.persistent_reduction(") == Category::persistent_reduction);
   CHECK(category_of_source("@triton_heuristics.reduction(") == Category::reduction);

@@ -50,7 +50,8 @@ TEST_CASE("the bandwidth line, with registers only where all is known") {
 
 TEST_CASE("a line is red from 0.012 ms on, below 650 GB/s") {
   const auto is_red = [](double milliseconds, double per_second) {
-    return info_line({.milliseconds = milliseconds, .gigabytes = per_second * milliseconds / 1e3}).starts_with("\033[31m");
+    return info_line({.milliseconds = milliseconds, .gigabytes = per_second * milliseconds / 1e3})
+        .starts_with("\033[31m");
   };
   CHECK(is_red(0.0121, 649));
   CHECK_FALSE(is_red(0.012, 649));
@@ -61,7 +62,8 @@ TEST_CASE("a line is red from 0.012 ms on, below 650 GB/s") {
 }
 
 TEST_CASE("what stands before a kernel's line") {
-  CHECK(description("resnet", Category::persistent_reduction, "cabcdefghijkl") == "resnet               PER cabcdefghi");
+  CHECK(description("resnet", Category::persistent_reduction, "cabcdefghijkl") ==
+        "resnet               PER cabcdefghi");
   CHECK(description("a_name_of_more_than_twenty", Category::unknown, "c") == "a_name_of_more_than_twenty UNK c");
 }
 
@@ -82,7 +84,8 @@ TEST_CASE("tables are tabulate's") {
         "bb                        1e-05      2.5  0.00%\n"
         "ccc                     100         10    9.00%\n"
         "Total                   112.5             59.00%");
-  CHECK(simple_table(headers, Rows{{text("k"), 1.5e-07, 0.1, text("0.00%")}, {text("Total"), 1.5e-07, text(""), text("0.00%")}}) ==
+  CHECK(simple_table(headers, Rows{{text("k"), 1.5e-07, 0.1, text("0.00%")},
+                                   {text("Total"), 1.5e-07, text(""), text("0.00%")}}) ==
         "Kernel      Self CUDA TIME (ms)    Count  Percent\n"
         "--------  ---------------------  -------  ---------\n"
         "k                       1.5e-07      0.1  0.00%\n"
@@ -115,13 +118,14 @@ TEST_CASE("the profile report: a table for each category, the slowest first, and
         "triton_tem_mm_2                   0.05        1  5.00%\n"
         "Total                             0.05           5.00%\n"
         "\n  == unknown category kernels == \n"
-        "Kernel" + std::string(114, ' ') + "    Self CUDA TIME (ms)    Count  Percent\n" +
-        std::string(120, '-') + "  ---------------------  -------  ---------\n" +
-        "sgemm_" + std::string(114, 'x') + "                    0.1      0.5  10.00%\n" +
-        "Total" + std::string(115, ' ') + "                    0.1           10.00%\n"
-        "\nPercent of time when CUDA is busy: 75.00%\n"
-        "Total wall time 1.000 ms\n"
-        "Output for tabulate: resnet, 60.00%, 0.00%, 0.00%, 5.00%, 10.00%, 75.00%, 1.000ms\n");
+        "Kernel" +
+            std::string(114, ' ') + "    Self CUDA TIME (ms)    Count  Percent\n" + std::string(120, '-') +
+            "  ---------------------  -------  ---------\n" + "sgemm_" + std::string(114, 'x') +
+            "                    0.1      0.5  10.00%\n" + "Total" + std::string(115, ' ') +
+            "                    0.1           10.00%\n"
+            "\nPercent of time when CUDA is busy: 75.00%\n"
+            "Total wall time 1.000 ms\n"
+            "Output for tabulate: resnet, 60.00%, 0.00%, 0.00%, 5.00%, 10.00%, 75.00%, 1.000ms\n");
 }
 
 TEST_CASE("words of other generations, and without a device") {
@@ -135,8 +139,9 @@ TEST_CASE("words of other generations, and without a device") {
   CHECK_THAT(told({.device = "xpu"}), ContainsSubstring("Self XPU TIME (ms)"));
   CHECK_THAT(told({.device = "xpu"}), ContainsSubstring("Percent of time when XPU is busy: 10.00%"));
   CHECK_THAT(told({.original = true}), ContainsSubstring("Percent of time when GPU is busy: 10.00%"));
-  CHECK(told({.device = ""}) == "No device detected\nTotal wall time 1.000 ms\nOutput for tabulate: , 0.00%, 0.00%, 0.00%, "
-                               "0.00%, 0.00%, 0.00%, 1.000ms\n");
+  CHECK(told({.device = ""}) ==
+        "No device detected\nTotal wall time 1.000 ms\nOutput for tabulate: , 0.00%, 0.00%, 0.00%, "
+        "0.00%, 0.00%, 0.00%, 1.000ms\n");
   CHECK_THROWS_AS(print_profile_report({}, kernels, *std::make_unique<std::ostringstream>()), pace::Error);
 }
 

@@ -40,7 +40,8 @@ Configuration spilling() {
 }  // namespace
 
 TEST_CASE("the best is the fastest with an empty cache, or else with a full one; what was not timed is none") {
-  std::vector<Configuration> all{spilling(), configuration("XBLOCK 1", 10us, 30us), configuration("XBLOCK 2", 12us, 25us)};
+  std::vector<Configuration> all{spilling(), configuration("XBLOCK 1", 10us, 30us),
+                                 configuration("XBLOCK 2", 12us, 25us)};
   CHECK(best_of(all)->text == "XBLOCK 2");
   for (auto& each : all) each.cold.reset();
   CHECK(best_of(all)->text == "XBLOCK 1");
@@ -49,7 +50,8 @@ TEST_CASE("the best is the fastest with an empty cache, or else with a full one;
 }
 
 TEST_CASE("how far the chosen one is behind the best") {
-  std::vector<Configuration> all{configuration("XBLOCK 1", 10us, 30us), configuration("XBLOCK 2", 12us, 25us), spilling()};
+  std::vector<Configuration> all{configuration("XBLOCK 1", 10us, 30us), configuration("XBLOCK 2", 12us, 25us),
+                                 spilling()};
   CHECK_FALSE(behind_best(all));
   all[1].chosen = true;
   CHECK(behind_best(all) == 0);
@@ -75,7 +77,8 @@ TEST_CASE("all configurations of each kernel that has some, as a table") {
     return out.str();
   };
   const std::string plain = printed(false);
-  CHECK_THAT(plain, ContainsSubstring("triton_red_fused_0: 3 configurations; the chosen one takes 20 % longer than the best"));
+  CHECK_THAT(plain,
+             ContainsSubstring("triton_red_fused_0: 3 configurations; the chosen one takes 20 % longer than the best"));
   CHECK_THAT(plain, ContainsSubstring("*  XBLOCK 1"));
   CHECK_THAT(plain, ContainsSubstring("inf"));
   CHECK_THAT(plain, ContainsSubstring("XBLOCK 8 was not timed: it spills 17 words, more than 16\n"));
@@ -98,11 +101,12 @@ TEST_CASE("all configurations of each kernel that has some, as a table") {
 
 TEST_CASE("a configuration's line as wrapper_benchmark has it, one that was not run among them") {
   using pace::benches::kernels::compat::configuration_line;
-  CHECK(configuration_line({.milliseconds = 0.02, .gigabytes = 0.05, .registers = 32, .spills = 0, .shared_bytes = 64},
-                           "XBLOCK: 1024, num_warps: 4") ==
-        "  0.020ms    \t0.050 GB \t 2500.00GB/s   32 regs    0 spills        64 shared mem @ XBLOCK: 1024, num_warps: 4");
+  CHECK(
+      configuration_line({.milliseconds = 0.02, .gigabytes = 0.05, .registers = 32, .spills = 0, .shared_bytes = 64},
+                         "XBLOCK: 1024, num_warps: 4") ==
+      "  0.020ms    \t0.050 GB \t 2500.00GB/s   32 regs    0 spills        64 shared mem @ XBLOCK: 1024, num_warps: 4");
   const double never = std::numeric_limits<double>::infinity();
-  CHECK(configuration_line({.milliseconds = never, .gigabytes = 0.05, .registers = 255, .spills = 17, .shared_bytes = 0},
-                           "XBLOCK: 8", false) ==
-        "  infms    \t0.050 GB \t    0.00GB/s  255 regs   17 spills         0 shared mem @ XBLOCK: 8");
+  CHECK(configuration_line(
+            {.milliseconds = never, .gigabytes = 0.05, .registers = 255, .spills = 17, .shared_bytes = 0}, "XBLOCK: 8",
+            false) == "  infms    \t0.050 GB \t    0.00GB/s  255 regs   17 spills         0 shared mem @ XBLOCK: 8");
 }

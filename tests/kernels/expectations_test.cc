@@ -119,12 +119,14 @@ TEST_CASE("kernels that are not listed are not judged to be fine") {
   CHECK_THAT(made, pace::kernel::BandwidthAtLeast(0.5));
   made.conditionals = 1;
   const auto judged = [&](const auto& expectation) { return expectation.judge(made); };
-  for (const auto& judgement : {judged(pace::kernel::KernelsAtMost(2)), judged(pace::kernel::NoSpills()),
-                                judged(pace::kernel::RegistersAtMost(32)), judged(pace::kernel::BandwidthAtLeast(0.5))}) {
+  for (const auto& judgement :
+       {judged(pace::kernel::KernelsAtMost(2)), judged(pace::kernel::NoSpills()),
+        judged(pace::kernel::RegistersAtMost(32)), judged(pace::kernel::BandwidthAtLeast(0.5))}) {
     INFO(judgement.expectation);
     CHECK(judgement.verdict == Verdict::invalid);
     CHECK_FALSE(judgement.acceptable);
-    CHECK_THAT(judgement.message, ContainsSubstring("kernels in the bodies of conditional nodes are not listed; of the others: "));
+    CHECK_THAT(judgement.message,
+               ContainsSubstring("kernels in the bodies of conditional nodes are not listed; of the others: "));
   }
   // What is listed is too much already.
   CHECK(judged(pace::kernel::KernelsAtMost(1)).verdict == Verdict::failed);

@@ -40,7 +40,8 @@ TEST_CASE("kernels of one name are told apart by their order, and the middle lau
 
 TEST_CASE("records that are missing, or too many, tell nothing of that kernel") {
   const std::vector<std::string> names{"add", "mul"};
-  const auto times = match_activities(names, std::vector{record("add", 1us), record("add", 1us), record("mul", 2us)}, 2);
+  const auto times =
+      match_activities(names, std::vector{record("add", 1us), record("add", 1us), record("mul", 2us)}, 2);
   REQUIRE(times[0]);
   CHECK(times[0]->median == 1us);
   CHECK_FALSE(times[1]);

@@ -7,11 +7,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+using pace::benches::aot::PackageFacts;
+using pace::benches::aot::PackageKernel;
 using pace::kernel::Category;
 using pace::kernel::Kernel;
 using pace::kernel::Knowledge;
-using pace::benches::aot::PackageFacts;
-using pace::benches::aot::PackageKernel;
 using Kind = PackageKernel::Kind;
 
 namespace {

@@ -38,17 +38,36 @@ TEST_CASE("a package's kernels, its calls of LibTorch with all that is inside th
   Script script;
   script.at(0).begin("inductor_wrapper_call");
   script.at(1).begin("graph_0_cpp_fused_add_0").at(5).end();
-  script.at(6).begin("aoti_torch_cpu_addmm_out").at(7).begin("aten::expand").at(7.5).begin("aten::as_strided").at(8).end();
+  script.at(6)
+      .begin("aoti_torch_cpu_addmm_out")
+      .at(7)
+      .begin("aten::expand")
+      .at(7.5)
+      .begin("aten::as_strided")
+      .at(8)
+      .end();
   script.at(9).end().at(10).begin("aten::copy_").at(12).end().at(20).end();
   script.at(21).begin("graph_0_cpp_fused_sum_1").at(24).end().at(25).end();
-  CHECK(told(script.events) == "graph_0_cpp_fused_add_0 4000; aoti_torch_cpu_addmm_out 14000; graph_0_cpp_fused_sum_1 3000; ");
+  CHECK(told(script.events) ==
+        "graph_0_cpp_fused_add_0 4000; aoti_torch_cpu_addmm_out 14000; graph_0_cpp_fused_sum_1 3000; ");
   CHECK(kernels_of(script.events).ranges == 7);
 }
 
 TEST_CASE("of operators inside each other the outermost counts, and what holds some is no kernel") {
   Script script;
   script.at(0).begin("forward", true).at(1).begin("my block");
-  script.at(2).begin("aten::linear").at(3).begin("aten::t").at(4).end().at(5).begin("aten::addmm").at(9).end().at(10).end();
+  script.at(2)
+      .begin("aten::linear")
+      .at(3)
+      .begin("aten::t")
+      .at(4)
+      .end()
+      .at(5)
+      .begin("aten::addmm")
+      .at(9)
+      .end()
+      .at(10)
+      .end();
   script.at(11).begin("aten::relu").at(12).end().at(13).end();
   script.at(14).begin("fused_kernel").at(16).end().at(20).end();
   script.at(21).begin("AddBackward0", true).at(22).end();
@@ -64,7 +83,18 @@ TEST_CASE("a wrapper that announces nothing is no kernel, whatever it is called"
 
 TEST_CASE("what recording costs is taken away, and no time falls below nothing") {
   Script script;
-  script.at(0).begin("aten::linear").at(1).begin("aten::t").at(2).end().at(3).begin("aten::addmm").at(8).end().at(9).end();
+  script.at(0)
+      .begin("aten::linear")
+      .at(1)
+      .begin("aten::t")
+      .at(2)
+      .end()
+      .at(3)
+      .begin("aten::addmm")
+      .at(8)
+      .end()
+      .at(9)
+      .end();
   script.at(10).begin("aten::relu").at(10.05).end();
   const pace::kernel::RangeCost cost{.inside = 100ns, .all = 300ns};
   CHECK(told(script.events, cost) == "aten::linear 8300; aten::relu 0; ");  // 9000 - 100 - 2 * 300

@@ -16,10 +16,11 @@ TEST_CASE("a kernel is prepared once for each kind of sample, then launched alon
   Replayer replayer(device);
   replayer.calibrate([&] { device.work(2us); });
   int prepared = 0, launched = 0;
-  const auto times = replayer.time([&] { ++prepared; }, [&] {
-    ++launched;
-    device.work(7us);
-  });
+  const auto times = replayer.time([&] { ++prepared; },
+                                   [&] {
+                                     ++launched;
+                                     device.work(7us);
+                                   });
   CHECK(prepared == 8);  // to learn how long it takes, hot and profiled, three times each, and cold
   CHECK(launched > 8);
   CHECK(times.hot.median == 7us);
@@ -41,10 +42,11 @@ TEST_CASE("the middle, the least and the most of samples, less what the clock ad
   Replayer replayer(device, options);
   // Captured anew for each sample it would change; the first one captures, and all replay that.
   int captures = 0;
-  const auto times = replayer.time([] {}, [&] {
-    if (device.capturing) ++captures;
-    device.work(5us);
-  });
+  const auto times = replayer.time([] {},
+                                   [&] {
+                                     if (device.capturing) ++captures;
+                                     device.work(5us);
+                                   });
   CHECK(captures == 1);
   CHECK(times.hot.median == 5us);
   CHECK(times.help == 0us);
@@ -107,10 +109,11 @@ TEST_CASE("a sample has so many launches that the first, on a rested device, har
   const auto captured = [&](Nanoseconds duration) {
     Replayer replayer(device, options);
     std::int64_t launches = 0;
-    static_cast<void>(replayer.time([] {}, [&] {
-      launches += device.capturing;
-      device.work(duration);
-    }));
+    static_cast<void>(replayer.time([] {},
+                                    [&] {
+                                      launches += device.capturing;
+                                      device.work(duration);
+                                    }));
     return launches;
   };
   CHECK(captured(50us) == 8 + 20);  // how long is one? Then a millisecond of them.

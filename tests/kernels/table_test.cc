@@ -35,8 +35,12 @@ KernelReport report() {
   add.bytes = 75e6;
   auto& product = made.kernels.emplace_back();
   product.name = std::string(80, 'g');
-  product.launch = {.grid = {16, 8, 2}, .block = {256, 1, 1}, .registers = 254, .static_shared_bytes = 16,
-                    .dynamic_shared_bytes = 2048, .occupancy = 0.125};
+  product.launch = {.grid = {16, 8, 2},
+                    .block = {256, 1, 1},
+                    .registers = 254,
+                    .static_shared_bytes = 16,
+                    .dynamic_shared_bytes = 2048,
+                    .occupancy = 0.125};
   product.profiled = KernelTime{30us, 29us, 31us};
   product.why_not_alone = "it waits for other GPUs";
   return made;
@@ -55,13 +59,15 @@ std::string squeezed(const std::string& text) {
 TEST_CASE("a report as a table") {
   std::ostringstream out;
   pace::kernel::print_table(report(), out);
-  CHECK(squeezed(out.str()) ==
-        "block on a GPU: 2 kernels, 0 copies, 1 fills; as a graph 60.0 us = kernels 50.0 us + copies and fills 1.00 us + "
-        "gaps 1.00 us (86.67 %)\n"
-        " kernel kind hot cold share GB/s of peak regs spills shared grid block occupancy\n"
-        " triton_poi_fused_add_0 POI 20.0 us 25.0 us 40 % 3000 75 % 32 2 0 4096 128 100 %\n"
-        " ggggggggggggggggggggggggggggggggggggggggggggggggggggggggg... UNK [30.0 us] 60 % 254 0 2064 16x8x2 256 12.5 %\n" +
-            std::string(80, 'g') + " is not replayed alone: it waits for other GPUs\n");
+  CHECK(
+      squeezed(out.str()) ==
+      "block on a GPU: 2 kernels, 0 copies, 1 fills; as a graph 60.0 us = kernels 50.0 us + copies and fills 1.00 us + "
+      "gaps 1.00 us (86.67 %)\n"
+      " kernel kind hot cold share GB/s of peak regs spills shared grid block occupancy\n"
+      " triton_poi_fused_add_0 POI 20.0 us 25.0 us 40 % 3000 75 % 32 2 0 4096 128 100 %\n"
+      " ggggggggggggggggggggggggggggggggggggggggggggggggggggggggg... UNK [30.0 us] 60 % 254 0 2064 16x8x2 256 12.5 "
+      "%\n" +
+          std::string(80, 'g') + " is not replayed alone: it waits for other GPUs\n");
 }
 
 TEST_CASE("what the driver does not tell is left empty") {
@@ -91,13 +97,14 @@ TEST_CASE("a report by ranges gives the spread of each kernel, and what recordin
   product.profiled = KernelTime{18us, 17us, 19us};
   std::ostringstream out;
   pace::kernel::print_table(made, out);
-  CHECK(squeezed(out.str()) ==
-        "block on a processor, 2 threads: 2 kernels; 60.0 us a call, of which kernels 54.0 us (90 %), without the 300 ns "
-        "that recording them adds\n"
-        "3 ranges of other threads are not among them: they run at the same time\n"
-        " kernel kind time least most share GB/s of peak\n"
-        " cpp_fused_add_0 POI 36.0 us 35.0 us 40.0 us 66.67 % 2.50 25 %\n"
-        " aten::mm UNK 18.0 us 17.0 us 19.0 us 33.33 %\n");
+  CHECK(
+      squeezed(out.str()) ==
+      "block on a processor, 2 threads: 2 kernels; 60.0 us a call, of which kernels 54.0 us (90 %), without the 300 ns "
+      "that recording them adds\n"
+      "3 ranges of other threads are not among them: they run at the same time\n"
+      " kernel kind time least most share GB/s of peak\n"
+      " cpp_fused_add_0 POI 36.0 us 35.0 us 40.0 us 66.67 % 2.50 25 %\n"
+      " aten::mm UNK 18.0 us 17.0 us 19.0 us 33.33 %\n");
 }
 
 TEST_CASE("lines of some kernels, with totals and shares of all") {

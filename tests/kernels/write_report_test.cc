@@ -39,9 +39,10 @@ KernelReport report() {
 
 TEST_CASE("a row has a field for each column, empty where nothing is known") {
   const KernelReport made = report();
-  CHECK(csv_row(made, made.kernels[0]) ==
-        "\"a, b\",a GPU,1e+05,0.8,4e+12,triton_poi_0,triton_poi_0,pointwise,0.75,,,,60000,59000,61000,80000,79000,81000,"
-        "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,\n");
+  CHECK(
+      csv_row(made, made.kernels[0]) ==
+      "\"a, b\",a GPU,1e+05,0.8,4e+12,triton_poi_0,triton_poi_0,pointwise,0.75,,,,60000,59000,61000,80000,79000,81000,"
+      "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,\n");
   CHECK(csv_row(made, made.kernels[1]) ==
         "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it waits,\n");
   const std::string header(pace::kernel::csv_header()), row = csv_row(made, made.kernels[1]);

@@ -33,7 +33,7 @@ Ran run(std::vector<std::string> words) {
   std::ostringstream out, errors;
   Ran ran;
   ran.code = pace::benches::models::check(static_cast<int>(argv.size()), argv.data(), out, errors,
-                                  [](const std::string& path) { return scratch / path; });
+                                          [](const std::string& path) { return scratch / path; });
   ran.out = out.str(), ran.errors = errors.str();
   return ran;
 }
@@ -88,7 +88,8 @@ TEST_CASE("rows of several back ends each have an expectation of their own") {
     const std::string results = "name," + column + ",backend\na,1,torchscript\na,2,aot_inductor\n";
     const auto shared = compare(checker, results, "name," + column + "\na,1\n");
     CHECK(shared.code == 1);
-    CHECK(shared.errors == "check: " + (scratch / "e.csv") + ": expected a column 'backend', for " + (scratch / "a.csv") +
+    CHECK(shared.errors == "check: " + (scratch / "e.csv") + ": expected a column 'backend', for " +
+                               (scratch / "a.csv") +
                                " has rows of aot_inductor, torchscript, which cannot share one expectation\n");
     CHECK(compare(checker, results, "backend,name," + column + "\naot_inductor,a,2\ntorchscript,a,1\n").code == 0);
     const auto swapped = compare(checker, results, "backend,name," + column + "\naot_inductor,a,4\ntorchscript,a,4\n");
@@ -102,8 +103,9 @@ TEST_CASE("rows of several back ends each have an expectation of their own") {
                                  "\n1 models have a worse accuracy status:\n    a aot_inductor\n"));
   // Devices and tags tell rows apart, too; and two expectations for one row are one too many.
   CHECK(compare("accuracy", "dev,name,accuracy\ncpu,a,pass\ncuda,a,OOM\n", "name,accuracy\na,pass\n").code == 1);
-  CHECK(compare("accuracy", "dev,name,accuracy\ncpu,a,pass\ncuda,a,OOM\n",
-                "dev,name,accuracy\ncuda,a,OOM\ncpu,a,pass\n").code == 0);
+  CHECK(
+      compare("accuracy", "dev,name,accuracy\ncpu,a,pass\ncuda,a,OOM\n", "dev,name,accuracy\ncuda,a,OOM\ncpu,a,pass\n")
+          .code == 0);
   CHECK(compare("accuracy", "tag,name,accuracy\nx,a,pass\ny,a,OOM\n", "name,accuracy\na,pass\n").code == 1);
   CHECK(compare("accuracy", "name,accuracy\na,pass\n", "name,backend,accuracy\na,x,pass\na,y,pass\n").errors ==
         "check: " + (scratch / "e.csv") + ": expected one row for 'a', found rows 1 and 2\n");
@@ -117,7 +119,7 @@ TEST_CASE("what cannot be printed is no success") {
   std::ofstream full("/dev/full");
   std::ostringstream errors;
   CHECK(pace::benches::models::check(static_cast<int>(argv.size()), argv.data(), full, errors,
-                             [](const std::string& path) { return scratch / path; }) == 1);
+                                     [](const std::string& path) { return scratch / path; }) == 1);
   CHECK(errors.str() == "check: what is printed cannot be written\n");
 }
 
@@ -155,7 +157,8 @@ TEST_CASE("memory: 95 % of what is expected will do") {
   CHECK(enough.code == 0);
   CHECK(enough.out ==
         "a                                  PASS  compression_ratio=0.950, expected=1.000\n"
-        "new                                skipped: " + (scratch / "e.csv") + " has no such model\n");
+        "new                                skipped: " +
+            (scratch / "e.csv") + " has no such model\n");
   const auto too_little = compare("memory_compression_ratio", "name,compression_ratio\na,0.949\n", expected);
   CHECK(too_little.code == 1);
   CHECK_THAT(too_little.out, ContainsSubstring("FAIL: compression_ratio=0.949"));
@@ -179,7 +182,7 @@ TEST_CASE("performance: the speed-up of today's and of the old generation") {
   CHECK(slow.out ==
         "a                                  1.500000\nb                                  2.000000\n"
         "\n1 models have a speed-up below 1.600x:\n    a\n");
-  CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1.6", "-s", "0.9"}).code == 0);  // 1.44
+  CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1.6", "-s", "0.9"}).code == 0);                           // 1.44
   CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1.5", "-s", "0.8", "--fail-on-improvement"}).code == 1);  // 1.875 < 2
   CHECK(run({"perf_csv", "-f", "p.csv", "-t", "1.5", "-s", "0.7", "--fail_on_improvement"}).code == 0);  // 2.14
 }
@@ -193,7 +196,7 @@ TEST_CASE("performance: latency") {
   };
   CHECK(at("20", "1").code == 0);
   CHECK(at("19", "1").code == 1);
-  CHECK(at("19", "0.9").code == 0);  // up to 21.1
+  CHECK(at("19", "0.9").code == 0);                             // up to 21.1
   CHECK(at("20", "0.6", {"--fail-on-improvement"}).code == 1);  // from 12
   CHECK(at("20", "0.5", {"--fail-on-improvement"}).code == 0);
   (void)scratch.write("p.csv", "name,abs_latency\na,0.0\n");
@@ -262,7 +265,8 @@ TEST_CASE("what cannot be checked does not pass") {
          (scratch / "a.csv") + ": --flaky: expected a row of 'zebra', found none\n");
   CHECK(run({"accuracy", "--actual=a.csv", "--expected=a.csv", "--flaky=a"}).code == 0);
   is_bad({"memory_compression_ratio", "--actual=a.csv", "--expected=e.csv"},
-         (scratch / "e.csv") + ": expected a row of some model that " + (scratch / "a.csv") + " has; nothing was checked\n");
+         (scratch / "e.csv") + ": expected a row of some model that " + (scratch / "a.csv") +
+             " has; nothing was checked\n");
   CHECK(compare("noise", "add,instructions,1000\n", "add,instructions,1000,-0.1\n").errors ==
         "check: " + (scratch / "e.csv") + ":1: expected name,metric,value,noise, a noise from 0 on\n");
   // The first line may name the columns; it is not left out because it is wrong.

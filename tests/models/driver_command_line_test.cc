@@ -242,9 +242,9 @@ TEST_CASE("each option has an effect") {
       CHECK_FALSE(is_so(nothing));
     for (const auto& word : in_one_spelling(words, options)) tested.insert(word.substr(0, word.find('=')));
   }
-  for (const auto& [mode, direction, own_cases] :
-       {std::tuple{"--performance", "--training", in_training}, std::tuple{"--throughput", "--inference", in_throughput},
-        std::tuple{"--accuracy", "--inference", in_accuracy}}) {
+  for (const auto& [mode, direction, own_cases] : {std::tuple{"--performance", "--training", in_training},
+                                                   std::tuple{"--throughput", "--inference", in_throughput},
+                                                   std::tuple{"--accuracy", "--inference", in_accuracy}}) {
     for (const auto& [words, is_so] : own_cases) {
       CAPTURE(words);
       Strings all{mode, direction};
@@ -313,13 +313,15 @@ TEST_CASE("what does not go together") {
   bad({"--rows-to=r"}, "--rows-to: expected --only beside it");
   bad({"--compat", "--no-slower-than=1"}, "--no-slower-than does not go with --compat");
   refuses({"--accuracy", "--inference", "--no-slower-than=1"}, "--no-slower-than: expected --performance beside it");
-  const std::string nothing = "--no-slower-than has nothing to judge: eager is the baseline; expected another --backend";
+  const std::string nothing =
+      "--no-slower-than has nothing to judge: eager is the baseline; expected another --backend";
   refuses({"--performance", "--inference", "--no-slower-than=1", "--nothing"}, nothing);
   refuses({"--performance", "--inference", "--no-slower-than=1", "--backend=eager"}, nothing);
   refuses({"--accuracy", "--inference", "--snapshot-memory"}, "--snapshot-memory: expected --performance beside it");
   bad({"-c", "freezing=True"}, "--inductor-config: 'freezing=true' is refused: parameters are inputs of packages");
   refuses({"--log-operator-inputs", "--inference"}, "--log-operator-inputs: expected --output or --output-directory");
-  refuses({"--performance", "--inference", "--compile-only", "--backend=torchscript"}, "--compile-only: expected --backend aot_inductor");
+  refuses({"--performance", "--inference", "--compile-only", "--backend=torchscript"},
+          "--compile-only: expected --backend aot_inductor");
 }
 
 TEST_CASE("options that act in other runs only are refused, or noted where torchbench ignores them, too") {
@@ -369,7 +371,8 @@ TEST_CASE("values that will not do") {
   bad("--amp-dtype=float64", "--amp-dtype: invalid value 'float64'; expected bfloat16 or float16");
   bad("--devices=cpu,,cuda", "--devices: invalid value 'cpu,,cuda'");
   for (const char* device : {"cpu,teapot", "cuda:", "cuda:x", "cuda:0001", "CPU"})
-    bad(std::string("--device=") + device, std::string("--devices: invalid value '") + device + "'; expected cpu, cuda");
+    bad(std::string("--device=") + device,
+        std::string("--devices: invalid value '") + device + "'; expected cpu, cuda");
   bad("--device-index=first", "--device-index: invalid value 'first'");
   CHECK(parse({"--device-index=0,2"}).device_index == "0,2");
   for (const char* factor : {"0", "-1", "nan", "inf"})
@@ -423,32 +426,134 @@ TEST_CASE("every option of torchbench's is accepted, refused or said to be needl
   for (const auto& option : model_options(line, groups)) known.insert(option.names.begin(), option.names.end());
   for (const auto& [name, reason] : refused_options()) known.insert(std::string(name));
   for (const auto& [name, what] : needless_options()) known.insert(std::string(name));
-  for (const char* name : {
-      "--accuracy", "--amp", "--amp-dtype", "--aot-precompile", "--backend", "--baseline", "--batch-invariant",
-      "--batch-size", "--batch-size-file", "--bfloat16", "--caching-precompile", "--channels-last", "--ci",
-      "--cold-start-latency", "--collect-outputs", "--compare-backed-unbacked", "--compare-model-outputs-with",
-      "--compiled-autograd", "--cosine", "--coverage", "--dashboard", "--ddp", "--deterministic", "--device",
-      "--device-index", "--devices", "--diff-branch", "--disable-cudagraphs", "--disable-divisible-by-16",
-      "--disable-output", "--disable-persistent-reductions", "--disable-split-reductions",
-      "--distributed-master-port", "--dump-raw-metrics", "--dynamic-batch-only", "--dynamic-shapes", "--dynamo-onnx",
-      "--enable-activation-checkpointing", "--exclude", "--exclude-exact", "--explain", "--export",
-      "--export-aot-inductor", "--export-nativert", "--export-perfdoctor", "--export-profiler-trace", "--fast",
-      "--filter", "--find-batch-sizes", "--float16", "--float32", "--freezing", "--fsdp",
-      "--generate-aot-autograd-stats", "--inductor", "--inductor-compile-mode", "--inductor-config",
-      "--inductor-settings", "--inference", "--iterations", "--iterations-per-run", "--log-conv-args",
-      "--log-graph-breaks", "--log-operator-inputs", "--minify", "--multiprocess", "--nnc", "--no-skip",
-      "--no-translation-validation", "--nopython", "--nothing", "--nvfuser", "--only", "--optimize-ddp-mode",
-      "--optimus", "--output", "--output-directory", "--overhead", "--part", "--partition-id",
-      "--per-process-memory-fraction", "--performance", "--prims-nvfuser", "--print-aten-ops",
-      "--print-compilation-time", "--print-dataframe-summary", "--print-fx", "--print-graph-breaks", "--print-memory",
-      "--profile-details", "--profile-dynamo-cache-lookup", "--profiler-trace-name", "--progress",
-      "--propagate-real-tensors", "--quantization", "--quiet", "--randomize-input", "--recompile-profiler",
-      "--repeat", "--retain-output", "--save-model-outputs-to", "--skip-accuracy-check", "--skip-fp64-check",
-      "--snapshot-memory", "--specialize-int", "--speedup-dynamo-ts", "--speedup-fx2trt", "--speedup-fx2trt-fp16",
-      "--stats", "--suppress-errors", "--tag", "--threads", "--timeout", "--timing", "--tolerance",
-      "--torch-onnx-patch", "--torchscript-jit-trace", "--torchscript-onnx", "--total-partitions", "--trace-on-xla",
-      "--training", "--unbacked-batch-only", "--use-eval-mode", "--use-warm-peak-memory", "--verbose",
-      "--warm-start-latency", "--xla", "--xla-tolerance"}) {
+  for (const char* name : {"--accuracy",
+                           "--amp",
+                           "--amp-dtype",
+                           "--aot-precompile",
+                           "--backend",
+                           "--baseline",
+                           "--batch-invariant",
+                           "--batch-size",
+                           "--batch-size-file",
+                           "--bfloat16",
+                           "--caching-precompile",
+                           "--channels-last",
+                           "--ci",
+                           "--cold-start-latency",
+                           "--collect-outputs",
+                           "--compare-backed-unbacked",
+                           "--compare-model-outputs-with",
+                           "--compiled-autograd",
+                           "--cosine",
+                           "--coverage",
+                           "--dashboard",
+                           "--ddp",
+                           "--deterministic",
+                           "--device",
+                           "--device-index",
+                           "--devices",
+                           "--diff-branch",
+                           "--disable-cudagraphs",
+                           "--disable-divisible-by-16",
+                           "--disable-output",
+                           "--disable-persistent-reductions",
+                           "--disable-split-reductions",
+                           "--distributed-master-port",
+                           "--dump-raw-metrics",
+                           "--dynamic-batch-only",
+                           "--dynamic-shapes",
+                           "--dynamo-onnx",
+                           "--enable-activation-checkpointing",
+                           "--exclude",
+                           "--exclude-exact",
+                           "--explain",
+                           "--export",
+                           "--export-aot-inductor",
+                           "--export-nativert",
+                           "--export-perfdoctor",
+                           "--export-profiler-trace",
+                           "--fast",
+                           "--filter",
+                           "--find-batch-sizes",
+                           "--float16",
+                           "--float32",
+                           "--freezing",
+                           "--fsdp",
+                           "--generate-aot-autograd-stats",
+                           "--inductor",
+                           "--inductor-compile-mode",
+                           "--inductor-config",
+                           "--inductor-settings",
+                           "--inference",
+                           "--iterations",
+                           "--iterations-per-run",
+                           "--log-conv-args",
+                           "--log-graph-breaks",
+                           "--log-operator-inputs",
+                           "--minify",
+                           "--multiprocess",
+                           "--nnc",
+                           "--no-skip",
+                           "--no-translation-validation",
+                           "--nopython",
+                           "--nothing",
+                           "--nvfuser",
+                           "--only",
+                           "--optimize-ddp-mode",
+                           "--optimus",
+                           "--output",
+                           "--output-directory",
+                           "--overhead",
+                           "--part",
+                           "--partition-id",
+                           "--per-process-memory-fraction",
+                           "--performance",
+                           "--prims-nvfuser",
+                           "--print-aten-ops",
+                           "--print-compilation-time",
+                           "--print-dataframe-summary",
+                           "--print-fx",
+                           "--print-graph-breaks",
+                           "--print-memory",
+                           "--profile-details",
+                           "--profile-dynamo-cache-lookup",
+                           "--profiler-trace-name",
+                           "--progress",
+                           "--propagate-real-tensors",
+                           "--quantization",
+                           "--quiet",
+                           "--randomize-input",
+                           "--recompile-profiler",
+                           "--repeat",
+                           "--retain-output",
+                           "--save-model-outputs-to",
+                           "--skip-accuracy-check",
+                           "--skip-fp64-check",
+                           "--snapshot-memory",
+                           "--specialize-int",
+                           "--speedup-dynamo-ts",
+                           "--speedup-fx2trt",
+                           "--speedup-fx2trt-fp16",
+                           "--stats",
+                           "--suppress-errors",
+                           "--tag",
+                           "--threads",
+                           "--timeout",
+                           "--timing",
+                           "--tolerance",
+                           "--torch-onnx-patch",
+                           "--torchscript-jit-trace",
+                           "--torchscript-onnx",
+                           "--total-partitions",
+                           "--trace-on-xla",
+                           "--training",
+                           "--unbacked-batch-only",
+                           "--use-eval-mode",
+                           "--use-warm-peak-memory",
+                           "--verbose",
+                           "--warm-start-latency",
+                           "--xla",
+                           "--xla-tolerance"}) {
     CAPTURE(name);
     CHECK(known.contains(name));
   }

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/models/config_file.hpp"
+#include "pace/core/error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -116,8 +116,9 @@ TEST_CASE("anchors stand in lists; slow holds the very slow ones") {
 }
 
 TEST_CASE("what is expected, and why") {
-  const Read read("expected:\n  a:\n    training/amp: {status: fail_accuracy, reason: momentum is chaotic}\n"
-                  "    inference: {status: OOM, reason: large, backend: torchscript}\n");
+  const Read read(
+      "expected:\n  a:\n    training/amp: {status: fail_accuracy, reason: momentum is chaotic}\n"
+      "    inference: {status: OOM, reason: large, backend: torchscript}\n");
   CHECK(read.config.expected.at("a").at("training/amp").status == "fail_accuracy");
   CHECK(read.config.expected.at("a").at("training/amp").reason == "momentum is chaotic");
   CHECK(read.config.expected.at("a").at("training/amp").backend == "");
@@ -201,11 +202,11 @@ TEST_CASE("aliases that multiply, and lists without end, are refused with their 
     for (int j = 1; j < 9; ++j) bomb += ", " + before;
     bomb += "]\n";
   }
-  CHECK_THROWS_MATCHES(
-      Read(text + bomb), pace::InputError,
-      Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:") &&
-                                      Catch::Matchers::ContainsSubstring("section 'slow': expected at most 100000 "
-                                                                         "elements in all lists, with those of aliases")));
+  CHECK_THROWS_MATCHES(Read(text + bomb), pace::InputError,
+                       Catch::Matchers::MessageMatches(
+                           Catch::Matchers::StartsWith("m.yaml:") &&
+                           Catch::Matchers::ContainsSubstring("section 'slow': expected at most 100000 "
+                                                              "elements in all lists, with those of aliases")));
   const std::string deep(100'000, '[');
   CHECK_THROWS_MATCHES(Read("slow: " + deep), pace::InputError,
                        Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("m.yaml:1: expected YAML: ")));
@@ -215,8 +216,8 @@ TEST_CASE("aliases that multiply, and lists without end, are refused with their 
 
 TEST_CASE("the project's own file is read without a word") {
   std::vector<std::string> warnings;
-  const auto config = read_config("benches/models/models.yaml", {},
-                                  [&](const std::string& warning) { warnings.push_back(warning); });
+  const auto config =
+      read_config("benches/models/models.yaml", {}, [&](const std::string& warning) { warnings.push_back(warning); });
   // At most for models that are not there: this test links none.
   for (const auto& warning : warnings) CHECK_THAT(warning, ContainsSubstring("no model is called"));
   for (const auto& [model, modes] : config.expected)
@@ -230,9 +231,9 @@ TEST_CASE("a file that is not there") {
   CHECK_THROWS_AS(read_config("/tmp", known, [](const std::string&) {}), pace::InputError);
   const pace::test::Scratch scratch;
   REQUIRE(::mkfifo((scratch / "fifo").c_str(), 0600) == 0);
-  CHECK_THROWS_MATCHES(read_config(scratch / "fifo", known, [](const std::string&) {}), pace::InputError,
-                       Message((scratch / "fifo") +
-                               ": is a pipe that no program writes to; expected a YAML file of models"));
+  CHECK_THROWS_MATCHES(
+      read_config(scratch / "fifo", known, [](const std::string&) {}), pace::InputError,
+      Message((scratch / "fifo") + ": is a pipe that no program writes to; expected a YAML file of models"));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <string>
 
-#include "pace/core/error.hpp"
 #include "benches/models/driver/dashboard_report.hpp"
+#include "pace/core/error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -71,7 +71,10 @@ TEST_CASE("figures of a run") {
 TEST_CASE("changes since an earlier run, and not those alone that cross a threshold") {
   const auto figures = [](const std::string& text, const std::string& statuses = {}) {
     DashboardRun run{pace::report::parse_csv("name,speedup,interval_low,interval_high,compilation_latency,"
-                                             "compression_ratio\n" + text, "p"), std::nullopt};
+                                             "compression_ratio\n" +
+                                                 text,
+                                             "p"),
+                     std::nullopt};
     if (!statuses.empty()) run.accuracy = pace::report::parse_csv("name,accuracy\n" + statuses, "a");
     return dashboard_figures({}, run, {});
   };
@@ -99,9 +102,10 @@ TEST_CASE("a file of several back ends is none of a dashboard's") {
   const Scratch scratch;
   const auto file = scratch.write("aot_timm_float32_inference_cpu_performance.csv",
                                   "name,speedup,backend\na,3,aot_inductor\na,1,cuda_graph\n");
-  CHECK_THROWS_MATCHES(read_dashboard(scratch.path.string()), pace::InputError,
-                       Catch::Matchers::Message(file + ": expected one row for 'a', found rows 1 and 2; a dashboard has "
-                                                       "files of one back end and device"));
+  CHECK_THROWS_MATCHES(
+      read_dashboard(scratch.path.string()), pace::InputError,
+      Catch::Matchers::Message(file + ": expected one row for 'a', found rows 1 and 2; a dashboard has "
+                                      "files of one back end and device"));
 }
 
 TEST_CASE("a pipe in the folder is not waited for") {
@@ -114,7 +118,8 @@ TEST_CASE("a pipe in the folder is not waited for") {
 
 TEST_CASE("limits are not warned about") {
   const DashboardRun run{
-      pace::report::parse_csv("name,speedup,compilation_latency,compression_ratio\na,0.95,120,0.9\n", "p"), std::nullopt};
+      pace::report::parse_csv("name,speedup,compilation_latency,compression_ratio\na,0.95,120,0.9\n", "p"),
+      std::nullopt};
   CHECK_THAT(dashboard_figures({}, run, {}).warnings, IsEmpty());
 }
 

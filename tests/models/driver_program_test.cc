@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/report/csv_table.hpp"
 #include "benches/models/driver/json_record.hpp"
 #include "pace/core/process.hpp"
+#include "pace/report/csv_table.hpp"
 #include "tests/models/processes.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -152,10 +152,10 @@ TEST_CASE("one that crashes, ends, vanishes or is killed has a row that says so"
              ContainsSubstring("pace: crashes: its process was killed by signal 11 (Segmentation fault)\n"));
   CHECK_THAT(bench.printed, ContainsSubstring("pace: exits: its process ended with exit code 7\n"));
   CHECK_THAT(bench.printed, ContainsSubstring("pace: vanishes: its process ended without a result\n"));
-  CHECK_THAT(bench.printed,
-             ContainsSubstring(
-                 "pace: is_killed: its process was killed by signal 9 (Killed), as the system does when memory "
-                 "runs out\n"));
+  CHECK_THAT(
+      bench.printed,
+      ContainsSubstring("pace: is_killed: its process was killed by signal 9 (Killed), as the system does when memory "
+                        "runs out\n"));
   // The reason is in the records.
   CHECK_THAT(bench.scratch.read("r.json"), ContainsSubstring("\"message\":\"its process ended with exit code 7\""));
   CHECK(bench.performance({"-k", "crashes|good", "--gate"}) == 42);
@@ -188,11 +188,12 @@ TEST_CASE("with --compat there are torchbench's columns, and no row of a process
 TEST_CASE("tolerances") {
   Bench bench;
   CHECK(bench.run({"--tolerance", "--inference", "-k", "good|hangs", "--device=cuda", "--quiet"}) == 0);
-  CHECK(bench.csv() == "dev,name,batch_size,max,mean,std,result\ncuda,good,4,0.500000,0.250000,0.125000,passed\n"
-                       "cuda,hangs,4,0.500000,0.250000,0.125000,passed\n");
-  CHECK_THAT(bench.printed,
-             ContainsSubstring(
-                 "cuda eval  good                               max=0.500000, mean=0.250000, std=0.125000\n"));
+  CHECK(bench.csv() ==
+        "dev,name,batch_size,max,mean,std,result\ncuda,good,4,0.500000,0.250000,0.125000,passed\n"
+        "cuda,hangs,4,0.500000,0.250000,0.125000,passed\n");
+  CHECK_THAT(
+      bench.printed,
+      ContainsSubstring("cuda eval  good                               max=0.500000, mean=0.250000, std=0.125000\n"));
 }
 
 TEST_CASE("gates: accuracy always, performance where it is asked for") {
@@ -226,7 +227,7 @@ TEST_CASE("rows that are undecided or could not be measured are told apart from 
   CHECK_THAT(bench.printed,
              ContainsSubstring(
                  "pace: 1 guard was let through undecided: neither a regression nor its absence is proven (exit code "
-                   "43; 0 with --allow-undecided on)\n"));
+                 "43; 0 with --allow-undecided on)\n"));
   CHECK_THAT(bench.printed, ContainsSubstring("undecided: 2.000x\n"));
   const auto table = pace::report::read_csv(bench.scratch / "r.csv");
   REQUIRE(table.rows.size() == 2);
@@ -242,13 +243,14 @@ TEST_CASE("rows that are undecided or could not be measured are told apart from 
   CHECK(bench.performance({"-k", "undecided|throws", "--no-slower-than=2"}) == 42);
 
   CHECK(bench.performance({"-k", "no_device"}) == 4);
-  CHECK(bench.csv() == "dev,name,batch_size,speedup,abs_latency,status,result\n"
-                       "cpu,no_device,0,0.000000,0.000000,fail_to_run,unmeasured\n");
+  CHECK(bench.csv() ==
+        "dev,name,batch_size,speedup,abs_latency,status,result\n"
+        "cpu,no_device,0,0.000000,0.000000,fail_to_run,unmeasured\n");
   CHECK_THAT(bench.printed,
              ContainsSubstring("no_device                          unmeasured: there is no such device\n"));
   CHECK_THAT(bench.printed,
              ContainsSubstring("pace: no implementation could be measured; nothing was measured (exit code 4; 0 with "
-                   "--allow-unmeasured on)\n"));
+                               "--allow-unmeasured on)\n"));
   CHECK(bench.performance({"-k", "no_device", "--allow-unmeasured=on"}) == 0);
   CHECK(bench.performance({"-k", "no_device", "--gate"}) == 4);
   CHECK(bench.performance({"-k", "no_device", "--compat"}) == 0);
@@ -374,9 +376,10 @@ TEST_CASE("a second run on the same file is refused while the first one lasts") 
   const Variable log("FAKE_MODELS_LOG", bench.scratch / "log");
   const Variable again("FAKE_MODELS_AGAIN", bench.scratch / "r.csv");
   CHECK(bench.performance({"-k", "runs_another|good"}) == 0);
-  CHECK_THAT(bench.printed,
-             ContainsSubstring("r.json': another run, or another option of this one, writes to it; expected a file of its "
-                               "own for each\n"));
+  CHECK_THAT(
+      bench.printed,
+      ContainsSubstring("r.json': another run, or another option of this one, writes to it; expected a file of its "
+                        "own for each\n"));
   CHECK(pace::report::read_csv(bench.scratch / "r.csv").rows.size() == 2);
 }
 
@@ -411,7 +414,9 @@ TEST_CASE("a reader of what is printed that goes away ends no run before its row
 
 TEST_CASE("no control character reaches the terminal") {
   Bench bench;
-  CHECK(bench.performance({"-k", "(\x1b[8m\xc2\x9b" "2J"}) == 1);
+  CHECK(bench.performance({"-k",
+                           "(\x1b[8m\xc2\x9b"
+                           "2J"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("(\\x1b[8m\\u009b2J"));
   CHECK(bench.performance({"--tag=\x1b]0;title\a", "-k", "good"}) == 0);
   CHECK_THAT(bench.printed, ContainsSubstring("\\x1b]0;title\\x07"));
@@ -506,8 +511,9 @@ TEST_CASE("a standard output that is full or closed is no success, and rows are 
     CAPTURE(script);
     Bench bench;
     CHECK(bench.performance({"-k", "good"}, true, script) == 1);
-    CHECK_THAT(bench.printed,
-               ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full\n"));
+    CHECK_THAT(
+        bench.printed,
+        ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full\n"));
     CHECK(bench.csv() == header + "cpu,good" + good_figures);
     CHECK(bench.performance({"--only=good"}, true, script) == 1);
     // All that is printed comes from the process of the model.

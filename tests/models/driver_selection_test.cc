@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/models/driver/selection.hpp"
+#include "pace/core/error.hpp"
 
 namespace {
 
@@ -22,8 +22,10 @@ using Catch::Matchers::StartsWith;
 using Strings = std::vector<std::string>;
 
 struct World {
-  std::vector<KnownModel> models{{.name = "resnet50"}, {.name = "Bert", .suite = Suite::huggingface},
-                                 {.name = "vgg16"},    {.name = "resnet18"},
+  std::vector<KnownModel> models{{.name = "resnet50"},
+                                 {.name = "Bert", .suite = Suite::huggingface},
+                                 {.name = "vgg16"},
+                                 {.name = "resnet18"},
                                  {.name = "mixer", .suite = Suite::timm}};
   Selection selection;
   Config config;
@@ -172,7 +174,8 @@ TEST_CASE("nothing to run is an error that lists what there is") {
 
 TEST_CASE("an expression that the stack has no room for is refused; the longest one that is not works") {
   World world;
-  for (const std::string& each : {std::string(100'000, '('), std::string(100'000, 'a'), "vgg" + std::string(998, '?')}) {
+  for (const std::string& each :
+       {std::string(100'000, '('), std::string(100'000, 'a'), "vgg" + std::string(998, '?')}) {
     world.selection.filters = {each};
     CHECK_THROWS_MATCHES(world.choose(), pace::InputError,
                          Message("--filter: expected a regular expression of at most 1000 characters, found " +

@@ -25,7 +25,7 @@ struct World {
     for (auto& word : words) argv.push_back(word.data());
     std::ostringstream to, complaints;
     const int code = pace::benches::models::summary(static_cast<int>(argv.size()), argv.data(), to, complaints,
-                                            [&](const std::string& path) { return scratch / path; });
+                                                    [&](const std::string& path) { return scratch / path; });
     out = to.str(), errors = complaints.str();
     return code;
   }

@@ -7,16 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/models/driver/join.hpp"
 #include "benches/models/driver/summary.hpp"
+#include "pace/core/error.hpp"
 
 namespace {
 
 using namespace pace::benches::models;
 
-const std::vector<KnownModel> models{{.name = "a", .family = "cnn"}, {.name = "b", .family = "cnn"},
-                                     {.name = "c", .family = "transformer"}, {.name = "d", .family = "transformer"}};
+const std::vector<KnownModel> models{{.name = "a", .family = "cnn"},
+                                     {.name = "b", .family = "cnn"},
+                                     {.name = "c", .family = "transformer"},
+                                     {.name = "d", .family = "transformer"}};
 
 std::string summary(const std::string& csv, const SummaryOptions& options = {}) {
   std::ostringstream out;
@@ -108,7 +110,7 @@ TEST_CASE("one column of several files side by side") {
   const std::vector<pace::report::CsvTable> files{
       pace::report::parse_csv("dev,name,speedup\ncpu,a,1.5\ncpu,b,0.0\ncpu,c,0.0\n", "/x/first.csv"),
       pace::report::parse_csv("dev,name,speedup,backend\ncpu,d,4,u\ncpu,a,2,v\ncpu,b,0.000,u\ncpu,c,3,u\ncuda,a,5,u\n",
-                "second.csv")};
+                              "second.csv")};
   CHECK(pace::report::to_csv(join_results(files, "speedup")) ==
         "dev,name,first,second:u,second:v\n"
         "cpu,a,1.5,0,2\ncpu,c,0.0,3,0\ncpu,d,0,4,0\ncuda,a,0,5,0\n");

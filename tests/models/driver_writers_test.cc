@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/models/driver/result_files.hpp"
+#include "pace/core/error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -32,8 +32,12 @@ using Catch::Matchers::StartsWith;
 using pace::test::Scratch;
 
 Row fast(const std::string& name, double speedup, const std::string& backend = "aot_inductor") {
-  return {.device = "cpu", .name = name, .batch_size = 4, .backend = backend,
-          .values = {{"speedup", speedup}, {"abs_latency", 12.5}, {"compilation_latency", 3.25}}, .message = "ok"};
+  return {.device = "cpu",
+          .name = name,
+          .batch_size = 4,
+          .backend = backend,
+          .values = {{"speedup", speedup}, {"abs_latency", 12.5}, {"compilation_latency", 3.25}},
+          .message = "ok"};
 }
 
 TEST_CASE("CSV is read as RFC 4180 has it") {
@@ -130,7 +134,8 @@ TEST_CASE("rows go into the files of their back ends, or into one with a column 
   apart.add(fast("a", 2));
   apart.add(fast("a", 3, "cuda_graph"));
   CHECK(scratch.read("new/folder/speedup_aot_inductor.csv") ==
-        "dev,name,batch_size,speedup,abs_latency,compilation_latency,result\ncpu,a,4,2.000000,12.500000,3.250000,passed\n");
+        "dev,name,batch_size,speedup,abs_latency,compilation_latency,result\ncpu,a,4,2.000000,12.500000,3.250000,"
+        "passed\n");
   CHECK(pace::report::read_csv(scratch / "new/folder/speedup_cuda_graph.csv").number(0, "speedup") == 3);
 
   ResultFiles together({.file = scratch / "all.csv", .tag = "mine"}, {settings}, {});
@@ -189,8 +194,9 @@ TEST_CASE("one run at a time writes to a file") {
   first.claim(EarlierResults::replaced);
   for (const auto& name : {scratch / "r.csv", scratch.path.string() + "/./r.csv"}) {
     ResultFiles second({.file = name}, {}, {});
-    CHECK_THROWS_MATCHES(second.claim(EarlierResults::kept), pace::Error,
-                         MessageMatches(ContainsSubstring("r.json': another run, or another option of this one, writes")));
+    CHECK_THROWS_MATCHES(
+        second.claim(EarlierResults::kept), pace::Error,
+        MessageMatches(ContainsSubstring("r.json': another run, or another option of this one, writes")));
     CHECK_THROWS_AS(second.add(fast("b", 1)), pace::Error);
   }
   first.add(fast("a", 2));
@@ -203,7 +209,8 @@ TEST_CASE("what closing the records reports is an error of the run") {
   files.claim(EarlierResults::replaced);
   files.add(fast("a", 2));
   pace::test::close_behind(scratch / "r.json");
-  CHECK_THROWS_MATCHES(files.end(), pace::Error, MessageMatches(ContainsSubstring("cannot close '" + (scratch / "r.json"))));
+  CHECK_THROWS_MATCHES(files.end(), pace::Error,
+                       MessageMatches(ContainsSubstring("cannot close '" + (scratch / "r.json"))));
 }
 
 TEST_CASE("a run without rows removes no empty file that was there before it") {
@@ -230,9 +237,9 @@ TEST_CASE("files that are none of results are neither removed nor added to") {
     return "nothing was thrown";
   };
   (void)scratch.write("package.json", "{\"name\": \"mine\"}\n");
-  CHECK(complaint("package.csv") ==
-        (scratch / "package.json") + ": holds no records of results, which the run would write there, beside '" +
-            (scratch / "package.csv") + "'; give another --output, or move the file away");
+  CHECK(complaint("package.csv") == (scratch / "package.json") +
+                                        ": holds no records of results, which the run would write there, beside '" +
+                                        (scratch / "package.csv") + "'; give another --output, or move the file away");
   CHECK(scratch.read("package.json") == "{\"name\": \"mine\"}\n");
   CHECK_FALSE(scratch.has("package.csv"));
   (void)scratch.write("deep.json", std::string(1'000'000, '['));

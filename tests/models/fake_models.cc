@@ -111,7 +111,8 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
     sleep_forever();
   }
   if (model == "runs_another") {
-    const std::string command = "/proc/" + std::to_string(::getpid()) + "/exe --performance --inference -k good --output=";
+    const std::string command =
+        "/proc/" + std::to_string(::getpid()) + "/exe --performance --inference -k good --output=";
     if (std::system((command + std::getenv("FAKE_MODELS_AGAIN")).c_str()) == 0) throw std::runtime_error("both write");
   }
   log << "log of " << model << '\n';
@@ -138,9 +139,9 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
 int main(int argc, char** argv) {
   const pace::report::ProgramOutput output;
   pace::benches::models::World world{.models = {}, .run = run};
-  for (const char* name : {"good", "better", "hangs", "forks", "crashes", "exits", "vanishes", "is_killed", "eats",
-                           "throws", "runs_out", "makes_no_sense", "interrupts", "differs", "half", "runs_another",
-                           "undecided", "no_device"})
+  for (const char* name :
+       {"good", "better", "hangs", "forks", "crashes", "exits", "vanishes", "is_killed", "eats", "throws", "runs_out",
+        "makes_no_sense", "interrupts", "differs", "half", "runs_another", "undecided", "no_device"})
     world.models.push_back(
         {.name = name, .suite = Suite::timm, .family = name == std::string("good") ? "cnn" : "other"});
   world.identity = [] {

@@ -60,8 +60,9 @@ Found check(const ModelEntry& entry, const Settings& settings, const Config& con
 }
 
 /// A model whose n-th forward call, of all its instances, does something else first.
-ModelEntry restless(std::function<void(int call)> before,
-                    std::function<c10::IValue(int call, c10::IValue)> change = [](int, c10::IValue value) { return value; }) {
+ModelEntry restless(
+    std::function<void(int call)> before,
+    std::function<c10::IValue(int call, c10::IValue)> change = [](int, c10::IValue value) { return value; }) {
   auto entry = pace::test::mlp("restless");
   entry.make = [make = entry.make, before, change, calls = std::make_shared<int>(0)](const ModelRequest& request) {
     auto model = make(request);
@@ -122,9 +123,8 @@ TEST_CASE("pass_due_to_skip", "[models]") {
   REQUIRE_THAT(found.message, ContainsSubstring("large models"));
   REQUIRE(found.result == RowResult::passed);
 
-  const AddedBackend wrong("wrong", eager_but([](int) {}, [](c10::IValue value) {
-                             return c10::IValue(value.toTensor() + 1);
-                           }));
+  const AddedBackend wrong("wrong",
+                           eager_but([](int) {}, [](c10::IValue value) { return c10::IValue(value.toTensor() + 1); }));
   auto settings = accuracy(false, "wrong");
   REQUIRE(check(pace::test::small_net(), settings).status == "fail_accuracy");
   settings.skip_accuracy_check = true;
@@ -133,10 +133,12 @@ TEST_CASE("pass_due_to_skip", "[models]") {
   // Models whose eager training is not deterministic are not compared once they have run.
   Config listed;
   listed.accuracy.eager_not_deterministic = {"restless"};
-  const auto drifting = restless([](int) {}, [](int call, c10::IValue value) {
-    const auto& parts = value.toTupleRef().elements();
-    return c10::ivalue::Tuple::create({parts[0].toTensor() * (1 + 0.1 * call), parts[1]});
-  });
+  const auto drifting =
+      restless([](int) {},
+               [](int call, c10::IValue value) {
+                 const auto& parts = value.toTupleRef().elements();
+                 return c10::ivalue::Tuple::create({parts[0].toTensor() * (1 + 0.1 * call), parts[1]});
+               });
   REQUIRE(check(drifting, accuracy(true, "eager"), listed).status == "pass_due_to_skip");
   REQUIRE(check(drifting, accuracy(false, "eager"), listed).status == "eager_two_runs_differ");
 }
@@ -180,22 +182,25 @@ TEST_CASE("eager's first and second run fail, or run out of memory", "[models]")
 }
 
 TEST_CASE("eager_two_runs_differ", "[models]") {
-  const auto restless_once = restless([](int) {}, [](int call, c10::IValue value) {
-    if (call < in_second_run) return value;
-    const auto& parts = value.toTupleRef().elements();
-    // The last bit is enough.
-    return c10::IValue(c10::ivalue::Tuple::create({parts[0].toTensor() * (1 + 1e-6), parts[1]}));
-  });
+  const auto restless_once =
+      restless([](int) {},
+               [](int call, c10::IValue value) {
+                 if (call < in_second_run) return value;
+                 const auto& parts = value.toTupleRef().elements();
+                 // The last bit is enough.
+                 return c10::IValue(c10::ivalue::Tuple::create({parts[0].toTensor() * (1 + 1e-6), parts[1]}));
+               });
   auto found = check(restless_once, accuracy(false, "eager"));
   REQUIRE(found.status == "eager_two_runs_differ");
   REQUIRE(found.result == RowResult::failed);
 
   // Counters of calls go on, so each check needs a model of its own.
   const auto noisy = [] {
-    return restless([](int) {}, [](int call, c10::IValue value) {
-      const auto& parts = value.toTupleRef().elements();
-      return c10::IValue(c10::ivalue::Tuple::create({parts[0].toTensor() + call, parts[1]}));
-    });
+    return restless([](int) {},
+                    [](int call, c10::IValue value) {
+                      const auto& parts = value.toTupleRef().elements();
+                      return c10::IValue(c10::ivalue::Tuple::create({parts[0].toTensor() + call, parts[1]}));
+                    });
   };
   Config config;
   config.non_deterministic = {"restless"};
@@ -206,7 +211,8 @@ TEST_CASE("eager_two_runs_differ", "[models]") {
 }
 
 TEST_CASE("fail_to_run and OOM", "[models]") {
-  const AddedBackend unmade("unmade", [](Instance, const MakeOptions&) -> Runnable { throw pace::Refused("no kernel"); });
+  const AddedBackend unmade("unmade",
+                            [](Instance, const MakeOptions&) -> Runnable { throw pace::Refused("no kernel"); });
   const AddedBackend tired("tired", eager_but([](int call) {
                              if (call == 2) fail("tired");
                            }));
@@ -250,8 +256,8 @@ TEST_CASE("fail_accuracy", "[models]") {
   // A gradient that is wrong, with a loss that is right.
   const AddedBackend lazy("lazy", [](Instance instance, const MakeOptions& options) {
     auto made = pace::benches::models::detail::make_eager(std::move(instance), options);
-    made.model.step.backward = [inner = made.model.step.backward, parameters = made.model.step.parameters](
-                                   const c10::IValue& prepared) {
+    made.model.step.backward = [inner = made.model.step.backward,
+                                parameters = made.model.step.parameters](const c10::IValue& prepared) {
       inner(prepared);
       (void)parameters.back().mutable_grad().zero_();
     };
@@ -283,9 +289,9 @@ TEST_CASE("the majority of several runs decides", "[models]") {
   auto count = std::make_shared<int>(0);
   const AddedBackend moody("moody", [count](Instance instance, const MakeOptions& options) {
     const bool good = ++*count % 3 != 0;
-    return eager_but([](int) {}, [good](c10::IValue value) {
-      return good ? value : c10::IValue(value.toTensor() + 1);
-    })(std::move(instance), options);
+    return eager_but([](int) {},
+                     [good](c10::IValue value) { return good ? value : c10::IValue(value.toTensor() + 1); })(
+        std::move(instance), options);
   });
   Config config;
   config.tolerance.accuracy_check_runs["small_net"] = 3;
@@ -331,9 +337,11 @@ TEST_CASE("not_bitwise_equivalent: outputs of another run", "[models]") {
 }
 
 TEST_CASE("NaNs are equal, but not where float32 is asked for", "[models]") {
-  const auto nan = restless([](int) {}, [](int, c10::IValue value) {
-    return c10::IValue(at::full_like(value.toTupleRef().elements()[0].toTensor(), std::numeric_limits<float>::quiet_NaN()));
-  });
+  const auto nan = restless([](int) {},
+                            [](int, c10::IValue value) {
+                              return c10::IValue(at::full_like(value.toTupleRef().elements()[0].toTensor(),
+                                                               std::numeric_limits<float>::quiet_NaN()));
+                            });
   REQUIRE(check(nan, accuracy(false, "eager")).status == "pass");
   auto settings = accuracy(false, "eager");
   settings.precision = Precision::float32;

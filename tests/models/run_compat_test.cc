@@ -59,7 +59,8 @@ TEST_CASE("eager and compiled take turns on the same inputs", "[models]") {
   REQUIRE(seen[0].equal(seen[1]));  // both sides of a repeat
   REQUIRE_FALSE(seen[0].equal(seen[2]));
   REQUIRE_FALSE(seen[0].equal(at::ones({3})));
-  REQUIRE_THROWS_AS(speedup_experiment(fake.world, {.repeat = 0}, inputs, side("E", 3), side("C", 1)), pace::InputError);
+  REQUIRE_THROWS_AS(speedup_experiment(fake.world, {.repeat = 0}, inputs, side("E", 3), side("C", 1)),
+                    pace::InputError);
 }
 
 TEST_CASE("random inputs: normal floats, integers as they are, nothing else", "[models]") {

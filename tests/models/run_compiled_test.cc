@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/folders.hpp"
 #include "benches/aot/package_options.hpp"
+#include "pace/core/folders.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
 
@@ -116,9 +116,8 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   REQUIRE(cell<std::string>(rows[0], "status") == "pass");
   REQUIRE(cell<double>(rows[0], "compile_seconds") > 0);
   // A number that was made of the batch is a constant of its code.
-  const auto baked = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
-    return (x * w).view({x.size(0) * 3});
-  });
+  const auto baked =
+      pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return (x * w).view({x.size(0) * 3}); });
   rows = run(baked, performance);
   REQUIRE(cell<std::string>(rows[0], "status") == "fail_to_run");
   INFO(rows[0].message);

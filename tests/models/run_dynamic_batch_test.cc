@@ -52,9 +52,8 @@ TEST_CASE("a trace runs any batch, unless something made a number of it", "[mode
     return row.message;
   };
   // Sizes are numbers in C++, and constants of the trace.
-  CHECK_THAT(refused(pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
-               return at::mul(x, w).view({x.size(0) * 3});
-             })),
+  CHECK_THAT(refused(pace::test::of_weights(
+                 [](const at::Tensor& x, const at::Tensor& w) { return at::mul(x, w).view({x.size(0) * 3}); })),
              ContainsSubstring("made for a batch of 4, it is not right for one of 5: ") && ContainsSubstring("shape"));
   // It runs, and is wrong.
   CHECK_THAT(refused(pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {

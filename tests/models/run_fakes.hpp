@@ -27,8 +27,9 @@ class AddedBackend {
 };
 
 /// Eager, whose forward does something else first; `change` gets what it returns.
-inline auto eager_but(std::function<void(int call)> before,
-                      std::function<c10::IValue(c10::IValue)> change = [](c10::IValue value) { return value; }) {
+inline auto eager_but(
+    std::function<void(int call)> before,
+    std::function<c10::IValue(c10::IValue)> change = [](c10::IValue value) { return value; }) {
   return [before, change](models::Instance instance, const models::MakeOptions& options) {
     auto made = models::detail::make_eager(std::move(instance), options);
     made.model.step.forward = [before, change, forward = made.model.step.forward, call = 0](auto& inputs) mutable {

@@ -37,8 +37,7 @@ TEST_CASE("a pipe that no program reads is an error instead of a wait") {
   const Scratch folder;
   const std::string pipe = folder / "net.pt";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  const std::string refused =
-      "cannot open '" + pipe + "': No such device or address; no program reads from this pipe";
+  const std::string refused = "cannot open '" + pipe + "': No such device or address; no program reads from this pipe";
   REQUIRE(why([&] { save_outputs(at::arange(3), pipe); }) == refused);
   REQUIRE(why([&] { write_whole(pipe, "snapshot"); }) == refused);
   REQUIRE(fs::is_fifo(pipe));

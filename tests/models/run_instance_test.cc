@@ -11,8 +11,8 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
-#include "pace/check/same.hpp"
 #include "benches/aot/rand_strided.hpp"
+#include "pace/check/same.hpp"
 #include "tests/models/run_samples.hpp"
 #include "tests/support/why.hpp"
 
@@ -64,7 +64,8 @@ TEST_CASE("equal options make equal instances; what is done to one is not done t
   REQUIRE_FALSE(equal_values(first, copy));
   REQUIRE(copy.model.module->parameters()[0].requires_grad());
 
-  REQUIRE_THAT(why([&] { (void)make_instance(entry, {.batch_size = 0}); }), ContainsSubstring("batch size of at least 1"));
+  REQUIRE_THAT(why([&] { (void)make_instance(entry, {.batch_size = 0}); }),
+               ContainsSubstring("batch size of at least 1"));
   REQUIRE_FALSE(make_instance(entry, {}).model.module->is_training());
 }
 
@@ -98,7 +99,9 @@ TEST_CASE("lists turn precisions into others, with a warning", "[models]") {
   config.dtype.fp32_only_models = {"single"};
   config.dtype.force_amp_for_fp16_bf16_models = {"mixed"};
   config.dtype.force_fp16_for_bf16_models = {"half"};
-  const auto choose = [&](const char* name, Precision asked) { return choose_precision(name, asked, "bfloat16", config); };
+  const auto choose = [&](const char* name, Precision asked) {
+    return choose_precision(name, asked, "bfloat16", config);
+  };
   REQUIRE(choose("any", Precision::as_made) == ChosenPrecision{});
   REQUIRE(choose("any", Precision::float32) == ChosenPrecision{.cast = at::kFloat});
   REQUIRE(choose("any", Precision::float16) == ChosenPrecision{.cast = at::kHalf});
@@ -129,7 +132,9 @@ TEST_CASE("a loss is a mean, of several outputs the mean of their means", "[mode
   REQUIRE(number(c10::ivalue::Tuple::create({at::tensor({1.0, 3.0}), at::tensor({4.0})})) == 3);
   REQUIRE(number(std::vector<at::Tensor>{at::tensor({1.0}), at::tensor({2.0})}) == 1.5);
   REQUIRE_THAT(why([&] { (void)number(c10::IValue()); }), ContainsSubstring("found None"));
-  REQUIRE_THAT(why([&] { (void)number(c10::ivalue::Tuple::create({at::ones({2}), c10::IValue(3)})); }),
+  REQUIRE_THAT(why([&] {
+                 (void)number(c10::ivalue::Tuple::create({at::ones({2}), c10::IValue(3)}));
+               }),
                ContainsSubstring("found Int"));
 
   const auto leaf = at::ones({2}).requires_grad_();

@@ -66,10 +66,11 @@ TEST_CASE("relative errors, by hand", "[models]") {
 }
 
 TEST_CASE("tolerance mode", "[models]") {
-  const AddedBackend off("off", eager_but([](int) {}, [](c10::IValue value) {
-                           const at::Tensor x = value.toTensor();
-                           return c10::IValue(x + (x.abs() + 1) * 0.25);
-                         }));
+  const AddedBackend off("off", eager_but([](int) {},
+                                          [](c10::IValue value) {
+                                            const at::Tensor x = value.toTensor();
+                                            return c10::IValue(x + (x.abs() + 1) * 0.25);
+                                          }));
   const auto rows = run(pace::test::small_net(), in_mode(Mode::tolerance, {"off", "torchscript", "cuda_graph"}));
   REQUIRE(rows.size() == 3);
   REQUIRE(cell<double>(rows[0], "max") == Approx(0.25).epsilon(1e-4));
@@ -114,7 +115,8 @@ TEST_CASE("batch invariance, of any function", "[models]") {
   REQUIRE(message == "not this size");
   REQUIRE(check(inputs, 8, throws_at(8)) == "fail_to_run");
   // What has no batch in front is not compared.
-  REQUIRE(check(inputs, 8, [](const torch::jit::Stack& given) -> c10::IValue { return given[0].toTensor().sum(); }) == "pass");
+  REQUIRE(check(inputs, 8, [](const torch::jit::Stack& given) -> c10::IValue { return given[0].toTensor().sum(); }) ==
+          "pass");
 }
 
 TEST_CASE("batch invariance mode", "[models]") {
@@ -128,19 +130,19 @@ TEST_CASE("batch invariance mode", "[models]") {
   REQUIRE(cell<std::string>(rows[1], "accuracy") == "fail_to_run");
 
   // Whose fault it is: of a back end that answers by the batch, or of what eager calls as well.
-  const AddedBackend by_batch("by_batch", eager_but([](int) {}, [](c10::IValue value) {
-                                const at::Tensor x = value.toTensor();
-                                return c10::IValue(x + 0.25 * static_cast<double>(x.size(0)));
-                              }));
+  const AddedBackend by_batch("by_batch", eager_but([](int) {},
+                                                    [](c10::IValue value) {
+                                                      const at::Tensor x = value.toTensor();
+                                                      return c10::IValue(x + 0.25 * static_cast<double>(x.size(0)));
+                                                    }));
   const auto told = [](const char* backend, const ModelEntry& entry) {
     return run(entry, in_mode(Mode::batch_invariance, {backend}))[0].message;
   };
   const auto exact = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return x * 0 + w; });
   REQUIRE(told("torchscript", exact) == "");
   REQUIRE(told("by_batch", exact) == "output 0 of 4 samples differs by up to 1; eager is batch invariant");
-  const auto inexact = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) {
-    return x * 0 + w * static_cast<double>(x.size(0));
-  });
+  const auto inexact = pace::test::of_weights(
+      [](const at::Tensor& x, const at::Tensor& w) { return x * 0 + w * static_cast<double>(x.size(0)); });
   REQUIRE(told("eager", inexact) == "output 0 of 4 samples differs by up to 8");
   REQUIRE(told("torchscript", inexact) == "output 0 of 4 samples differs by up to 8; so does eager's");
 

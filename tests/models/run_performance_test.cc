@@ -48,9 +48,10 @@ TEST_CASE("inference: a row for each back end, in the order asked for", "[models
     REQUIRE(columns(row) == columns(rows[0]));
   }
   const auto names = columns(rows[0]);
-  const std::vector<std::string> first{"speedup", "abs_latency", "compilation_latency", "compression_ratio",
-                                       "eager_peak_mem", "dynamo_peak_mem", "calls_captured", "unique_graphs",
-                                       "autograd_captures", "autograd_compiles", "interval_low"};
+  const std::vector<std::string> first{"speedup",           "abs_latency",    "compilation_latency",
+                                       "compression_ratio", "eager_peak_mem", "dynamo_peak_mem",
+                                       "calls_captured",    "unique_graphs",  "autograd_captures",
+                                       "autograd_compiles", "interval_low"};
   REQUIRE(std::vector<std::string>(names.begin(), names.begin() + 11) == first);
   // No back end counts any; a zero would be a figure that was not measured.
   for (const char* constant : {"graph_breaks", "unique_graph_breaks", "cudagraph_skips"})
@@ -220,28 +221,29 @@ TEST_CASE("--compat: torchbench's figures, with its optimiser", "[models]") {
   REQUIRE(rows[1].backend == "eager");
   REQUIRE(text(rows[2], "status") == "fail_to_run");
   const auto names = columns(rows[0]);
-  const std::vector<std::string> counters{"calls_captured",    "unique_graphs",     "graph_breaks",   "unique_graph_breaks",
-                                          "autograd_captures", "autograd_compiles", "cudagraph_skips"};
+  const std::vector<std::string> counters{"calls_captured",      "unique_graphs",     "graph_breaks",
+                                          "unique_graph_breaks", "autograd_captures", "autograd_compiles",
+                                          "cudagraph_skips"};
   REQUIRE(std::vector<std::string>(names.begin() + 6, names.begin() + 13) == counters);
 }
 
 TEST_CASE("back ends that fail, each in its own way, and leave the others alone", "[models]") {
-  const AddedBackend unmade("unmade", [](Instance, const MakeOptions&) -> Runnable {
-    throw pace::Refused("it is Sunday");
-  });
-  const AddedBackend greedy("greedy", [](Instance, const MakeOptions&) -> Runnable { pace::test::run_out_of_memory(); });
+  const AddedBackend unmade("unmade",
+                            [](Instance, const MakeOptions&) -> Runnable { throw pace::Refused("it is Sunday"); });
+  const AddedBackend greedy("greedy",
+                            [](Instance, const MakeOptions&) -> Runnable { pace::test::run_out_of_memory(); });
   const AddedBackend cold("cold", eager_but([](int call) {
                             if (call == 2) throw std::runtime_error("the second call is one too many");
                           }));
   const AddedBackend late("late", eager_but([](int call) {
                             if (call == 6) throw std::runtime_error("tired");
                           }));
-  const AddedBackend wrong("wrong", eager_but([](int) {}, [](c10::IValue value) {
-                             return c10::IValue(value.toTensor() * -1);
-                           }));
+  const AddedBackend wrong("wrong",
+                           eager_but([](int) {}, [](c10::IValue value) { return c10::IValue(value.toTensor() * -1); }));
   const auto rows = run(pace::test::small_net(), quick({"unmade", "greedy", "cold", "late", "wrong", "torchscript"}));
   REQUIRE(rows.size() == 6);
-  const std::vector<std::string> statuses{"fail_to_run", "OOM", "warmup_failed", "fail_to_run", "fail_accuracy", "pass"};
+  const std::vector<std::string> statuses{"fail_to_run", "OOM",           "warmup_failed",
+                                          "fail_to_run", "fail_accuracy", "pass"};
   const std::vector<std::string> messages{"it is Sunday", "no memory is left", "one too many", "tired", "output", "x"};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     INFO(rows[i].backend << ": " << rows[i].message);
@@ -309,7 +311,8 @@ TEST_CASE("models that fail", "[models]") {
   };
   rows = run(entry, quick({"torchscript"}, true));
   REQUIRE(text(rows[0], "status") == "eager_fail_to_run");
-  REQUIRE_THAT(rows[0].message, ContainsSubstring("expected a loss that is a scalar, found a tensor with sizes [4, 3]"));
+  REQUIRE_THAT(rows[0].message,
+               ContainsSubstring("expected a loss that is a scalar, found a tensor with sizes [4, 3]"));
   REQUIRE(text(run(entry, quick({"torchscript"}))[0], "status") == "pass");  // inference needs none
 
   // The first forward checks the model; those of the warm-up come next.
@@ -339,15 +342,20 @@ TEST_CASE("settings that make no sense", "[models]") {
     }
     return "nothing was thrown";
   };
-  REQUIRE_THAT(complaint([](Settings& s) { s.batch_size = 0; }), ContainsSubstring("batch size of at least 1, found 0"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.batch_size = 0; }),
+               ContainsSubstring("batch size of at least 1, found 0"));
   REQUIRE_THAT(complaint([](Settings& s) { s.backends = {"inductor"}; }),
                ContainsSubstring("expected one of eager, torchscript, cuda_graph, aot_inductor"));
   REQUIRE_THAT(complaint([](Settings& s) { s.backends = {}; }), ContainsSubstring("expected at least one"));
-  REQUIRE_THAT(complaint([](Settings& s) { s.device = "toaster"; }), ContainsSubstring("no device is called 'toaster'"));
+  REQUIRE_THAT(complaint([](Settings& s) { s.device = "toaster"; }),
+               ContainsSubstring("no device is called 'toaster'"));
   REQUIRE_THAT(complaint([](Settings& s) { s.device = "mps"; }), ContainsSubstring("not on 'mps'"));
   REQUIRE_THAT(complaint([](Settings& s) { s.repeat = 0; }), ContainsSubstring("--repeat"));
   REQUIRE_THAT(complaint([](Settings& s) { s.threads = 0; }), ContainsSubstring("--threads"));
-  REQUIRE_THAT(complaint([](Settings& s) { s.inductor_config = {"max_autotune"}; s.inductor_config.push_back("what"); }),
+  REQUIRE_THAT(complaint([](Settings& s) {
+                 s.inductor_config = {"max_autotune"};
+                 s.inductor_config.push_back("what");
+               }),
                ContainsSubstring("found 'what'"));
   REQUIRE_THAT(complaint([](Settings& s) {
                  s.precision = Precision::amp;

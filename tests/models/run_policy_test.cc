@@ -111,8 +111,9 @@ TEST_CASE("batch sizes", "[models]") {
 TEST_CASE("of an exception the line that says what is wrong", "[models]") {
   using pace::benches::models::detail::telling_line;
   REQUIRE(telling_line("out of paper\nstack: ...\n") == "out of paper");
-  REQUIRE(telling_line("The following operation failed in the TorchScript interpreter.\nTraceback\nRuntimeError: odd\n") ==
-          "RuntimeError: odd");
+  REQUIRE(
+      telling_line("The following operation failed in the TorchScript interpreter.\nTraceback\nRuntimeError: odd\n") ==
+      "RuntimeError: odd");
   REQUIRE(telling_line("") == "");
 }
 

@@ -15,8 +15,9 @@ namespace pace::test {
 
 /// `log`: what run_model prints beside the rows.
 inline std::vector<pace::benches::models::Row> run(const pace::benches::models::ModelEntry& entry,
-                                              const pace::benches::models::Settings& settings, std::string* log = nullptr,
-                                              const pace::benches::models::Config& config = {}) {
+                                                   const pace::benches::models::Settings& settings,
+                                                   std::string* log = nullptr,
+                                                   const pace::benches::models::Config& config = {}) {
   std::ostringstream stream;
   auto rows = pace::benches::models::run_model(entry, settings, config, stream);
   if (log != nullptr) *log = stream.str();

@@ -9,8 +9,8 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
-#include "benches/models/model.hpp"
 #include "benches/aot/traced.hpp"
+#include "benches/models/model.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -40,11 +40,28 @@ at::Tensor loss_of(const Model& model) {
 
 bool finite(const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); }
 
-const std::vector<std::string> names = {
-    "resnet18", "resnet50", "resnext50_32x4d", "LearningToPaint", "mobilenet_v2", "mobilenet_v3_large", "mnasnet1_0",
-    "efficientnet_b0", "vgg16", "squeezenet1_1", "dcgan", "densenet121", "shufflenet_v2_x1_0", "pytorch_unet",
-    "BertForMaskedLM", "DistilBertForMaskedLM", "hf_GPT2", "T5Small", "vit_base_patch16_224", "mixer_b16_224", "dlrm",
-    "word_language_model"};
+const std::vector<std::string> names = {"resnet18",
+                                        "resnet50",
+                                        "resnext50_32x4d",
+                                        "LearningToPaint",
+                                        "mobilenet_v2",
+                                        "mobilenet_v3_large",
+                                        "mnasnet1_0",
+                                        "efficientnet_b0",
+                                        "vgg16",
+                                        "squeezenet1_1",
+                                        "dcgan",
+                                        "densenet121",
+                                        "shufflenet_v2_x1_0",
+                                        "pytorch_unet",
+                                        "BertForMaskedLM",
+                                        "DistilBertForMaskedLM",
+                                        "hf_GPT2",
+                                        "T5Small",
+                                        "vit_base_patch16_224",
+                                        "mixer_b16_224",
+                                        "dlrm",
+                                        "word_language_model"};
 
 TEST_CASE("The zoo's models are registered, each once") {
   for (const std::string& name : names) {
@@ -128,10 +145,8 @@ TEST_CASE("The batch size is the first of all inputs and of the output") {
 }
 
 pace::benches::aot::Definition definition_of(const Model& model, const std::string& name) {
-  pace::benches::aot::Definition definition{.name = name,
-                                       .parameters = model.module->parameters(),
-                                       .inputs = model.module->buffers(),
-                                       .forward = {}};
+  pace::benches::aot::Definition definition{
+      .name = name, .parameters = model.module->parameters(), .inputs = model.module->buffers(), .forward = {}};
   const std::size_t buffers = definition.inputs.size();
   for (const c10::IValue& input : model.inputs) definition.inputs.push_back(input.toTensor());
   definition.forward = [model, buffers](const std::vector<at::Tensor>&, const std::vector<at::Tensor>& inputs) {

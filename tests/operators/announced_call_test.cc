@@ -9,8 +9,8 @@
 
 #include <c10/core/InferenceMode.h>
 
-#include "pace/corpus/corpus.hpp"
 #include "benches/operators/backends/package_store.hpp"
+#include "pace/corpus/corpus.hpp"
 
 // After LibTorch, whose logging header has a CHECK of its own.
 #undef CHECK
@@ -36,18 +36,17 @@ pace::inputs::GenerateOptions in(std::optional<at::ScalarType> dtype, bool compa
 corpus::Sample sample(const std::string& text) { return {text, 1, {"inputs.txt"}, ""}; }
 
 pace::benches::operators::OperatorCall announced(const std::string& op, const std::string& text,
-                                const pace::inputs::GenerateOptions& options = {}) {
+                                                 const pace::inputs::GenerateOptions& options = {}) {
   return operators::make_announced_call(op, sample(text), options, 1, /*in_channels_last=*/false);
 }
 
-std::string signature(const std::string& op, const std::string& text, const pace::inputs::GenerateOptions& options = {}) {
+std::string signature(const std::string& op, const std::string& text,
+                      const pace::inputs::GenerateOptions& options = {}) {
   return operators::make_call(op, sample(text), options, 1).signature();
 }
 
 /// Peak of this process' resident memory in bytes.
-std::int64_t peak_memory() {
-  return pace::detail::number_in("/proc/self/status", "VmHWM: %lld kB").value_or(0) * 1024;
-}
+std::int64_t peak_memory() { return pace::detail::number_in("/proc/self/status", "VmHWM: %lld kB").value_or(0) * 1024; }
 
 TEST_CASE("a shipped call that is announced finds the package of the call that is measured") {
   const c10::InferenceMode inference;

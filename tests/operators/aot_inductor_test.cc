@@ -11,9 +11,9 @@
 #include <ATen/ops/allclose.h>
 #include <c10/core/InferenceMode.h>
 
+#include "benches/aot/package_facts.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/core/folders.hpp"
-#include "benches/aot/package_facts.hpp"
 #include "tests/operators/inputs.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/why.hpp"
@@ -121,7 +121,9 @@ TEST_CASE("what a package cannot return is refused without compiling", "[aot]") 
   options.python = "/no/such/python";
   AotInductorBackend backend(options);
   const auto x = random({2});
-  CHECK_THAT(why([&] { (void)backend.prepare(OperatorCall::bind("aten.equal.default", inputs({x, x}))); }),
+  CHECK_THAT(why([&] {
+               (void)backend.prepare(OperatorCall::bind("aten.equal.default", inputs({x, x})));
+             }),
              ContainsSubstring("AOTInductor returns tensors only, aten.equal.default returns bool"));
 }
 

@@ -9,8 +9,8 @@
 
 #include <ATen/ops/equal.h>
 
-#include "benches/operators/backends/default_backends.hpp"
 #include "benches/aot/device.hpp"
+#include "benches/operators/backends/default_backends.hpp"
 #include "benches/operators/backends/eager.hpp"
 #include "benches/operators/backends/functor.hpp"
 #include "tests/operators/inputs.hpp"
@@ -34,13 +34,15 @@ using Tensors = std::vector<at::Tensor>;
 
 TEST_CASE("back ends are found by name", "[aot]") {
   auto registry = BackendRegistry::with_defaults({});
-  CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "static_runtime", "aot_inductor", "cuda_graph", "torchscript_cuda_graph",
-                                                      "aot_inductor_cuda_graph"});
+  CHECK(registry.names() == std::vector<std::string>{"eager", "torchscript", "static_runtime", "aot_inductor",
+                                                     "cuda_graph", "torchscript_cuda_graph",
+                                                     "aot_inductor_cuda_graph"});
   registry.add(std::make_unique<FunctorBackend>("mine"));
   CHECK(registry.find("mine").name() == "mine");
   CHECK(registry.names().back() == "mine");
   CHECK_THAT(why([&] { (void)registry.find("egaer"); }),
-             ContainsSubstring("unknown back end 'egaer'; known: eager, torchscript, static_runtime, aot_inductor, cuda_graph, torchscript_cuda_graph, "
+             ContainsSubstring("unknown back end 'egaer'; known: eager, torchscript, static_runtime, aot_inductor, "
+                               "cuda_graph, torchscript_cuda_graph, "
                                "aot_inductor_cuda_graph, mine"));
   CHECK_THAT(why([&] { registry.add(std::make_unique<EagerBackend>()); }), ContainsSubstring("already registered"));
   CHECK_THROWS_AS(registry.find(""), pace::InputError);
@@ -97,7 +99,8 @@ TEST_CASE("results that do not fit in memory are refused before they are made", 
   const auto call = OperatorCall::bind("aten.repeat.default", inputs({x, list({much, much})}));
   CHECK_THAT(why([&] { (void)EagerBackend().prepare(call); }),
              ContainsSubstring("not enough memory for the results of aten.repeat.default: 65536.00 GiB needed"));
-  CHECK(pace::benches::operators::output_bytes(OperatorCall::bind("aten.repeat.default", inputs({x, list({5, 2})}))) == 40);
+  CHECK(pace::benches::operators::output_bytes(OperatorCall::bind("aten.repeat.default", inputs({x, list({5, 2})}))) ==
+        40);
   // In place: nothing is allocated.
   CHECK(pace::benches::operators::output_bytes(OperatorCall::bind("aten.relu_.default", inputs({x}))) == 0);
 }

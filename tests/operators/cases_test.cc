@@ -35,8 +35,7 @@ TEST_CASE("the cross product, named as operator_benchmark names its tests, on on
   const auto samples = addmm().samples("cpu", "");
   CHECK(names(samples) == std::vector<std::string>{"addmm_M1_N64_K32_dtypef32_cpu", "addmm_M1_N64_K32_dtypef16_cpu",
                                                    "addmm_M8_N16_K4_dtypef32_cpu", "addmm_M8_N16_K4_dtypef16_cpu"});
-  CHECK(samples.samples[2].text ==
-        "((T([16], f32), T([8, 4], f32), T([4, 16], f32)), {'beta': 1, 'alpha': 2})");
+  CHECK(samples.samples[2].text == "((T([16], f32), T([8, 4], f32), T([4, 16], f32)), {'beta': 1, 'alpha': 2})");
   CHECK(names(addmm().samples("cuda", "f16")) ==
         std::vector<std::string>{"addmm_M1_N64_K32_dtypef16_cuda", "addmm_M8_N16_K4_dtypef16_cuda"});
 }

@@ -117,12 +117,11 @@ TEST_CASE("old: what is in the file is not written again") {
   (void)fixture.run(Generation::old);
   CHECK(fixture.file("timings_torchbench_allfloat32.txt") ==
         "aten.abs.default" + line + "aten.relu.default" + line + "aten.neg.default" + line);
-  CHECK(fixture.out.str() ==
-        "Running aten.abs.default\nIter 0\naten.abs.default" + line +
-            "\nSkipping aten.gather.default, input generator nyi\n"
-            "Running aten.relu.default\nIter 0\nIter 1\nerror aten.relu.default\n"
-            "inductor crashed: killed by signal 11\nIter 2\naten.relu.default" + line +
-            "\nRunning aten.neg.default\nIter 0\naten.neg.default" + line + "\n");
+  CHECK(fixture.out.str() == "Running aten.abs.default\nIter 0\naten.abs.default" + line +
+                                 "\nSkipping aten.gather.default, input generator nyi\n"
+                                 "Running aten.relu.default\nIter 0\nIter 1\nerror aten.relu.default\n"
+                                 "inductor crashed: killed by signal 11\nIter 2\naten.relu.default" +
+                                 line + "\nRunning aten.neg.default\nIter 0\naten.neg.default" + line + "\n");
 }
 
 TEST_CASE("every sample is a result: times, errors, and outputs that differ") {
@@ -157,7 +156,8 @@ TEST_CASE("while models run, a watching process reads which sample, which model,
   std::vector<std::string> seen;
   const auto note = [&](const auto& call, const auto& tensors) {
     const auto& now = *pace::activity();
-    seen.push_back(std::string(now.comparison) + ' ' + std::to_string(now.implementation) + (now.watched ? " watched" : ""));
+    seen.push_back(std::string(now.comparison) + ' ' + std::to_string(now.implementation) +
+                   (now.watched ? " watched" : ""));
     return call.run(tensors);
   };
   fixture.eager->run = fixture.inductor->run = note;
@@ -180,7 +180,8 @@ TEST_CASE("a lost device is published before the flow ends") {
 TEST_CASE("values are the original's, but indices are valid") {
   CompatFixture fixture(
       "Operator: aten.max_pool2d_with_indices_backward.default\n"
-      "cnt: 1, ((T([1, 1, 2, 2], f32), T([1, 1, 4, 4], f32), [2, 2], [2, 2], [0, 0], [1, 1], False, T([1, 1, 2, 2], i64)"
+      "cnt: 1, ((T([1, 1, 2, 2], f32), T([1, 1, 4, 4], f32), [2, 2], [2, 2], [0, 0], [1, 1], False, T([1, 1, 2, 2], "
+      "i64)"
       "), {})\n"
       "Operator: aten.sigmoid_backward.default\ncnt: 1, ((T([64], f32), T([64], f32)), {})\n");
   std::vector<at::Tensor> outputs, indices;

@@ -271,7 +271,8 @@ TEST_CASE("options: what the originals assert, and their defaults") {
   options.profile = false;
   options.inductor_configs = {"halide", "fast"};
   CHECK_THAT(why(options, Generation::old), ContainsSubstring("--inductor-config"));
-  CHECK(why(options, Generation::new_) == "--inductor-config: expected one of halide, autotune, max_autotune, coordinate_descent, no_simd, simd, "
+  CHECK(why(options, Generation::new_) ==
+        "--inductor-config: expected one of halide, autotune, max_autotune, coordinate_descent, no_simd, simd, "
         "or OPTION=VALUE of Inductor's own; found 'fast'");
 }
 

@@ -64,9 +64,8 @@ TEST_CASE("new: two back ends get their ratio as a third, whose time the header 
   fixture.options.inductor_configs = {"halide"};
   (void)fixture.run(Generation::new_);
   // halide: 1, 6, 4; inductor over halide: 1/2, 2, 4.
-  CHECK_THAT(fixture.out.str(),
-             ContainsSubstring("inductor=2.0000x (1.4000-2.6000) halide=4.0000x (2.2000-5.2000) "
-                               "inductor/halide=2.0000x (1.1000-3.2000) took 35s\n"));
+  CHECK_THAT(fixture.out.str(), ContainsSubstring("inductor=2.0000x (1.4000-2.6000) halide=4.0000x (2.2000-5.2000) "
+                                                  "inductor/halide=2.0000x (1.1000-3.2000) took 35s\n"));
   const auto lines = split(fixture.file(file_name), '\n');
   REQUIRE(lines.size() == 2);
   CHECK(lines[0] ==
@@ -102,7 +101,8 @@ TEST_CASE("new: names with commas and quotes are one field each") {
         "operator,inductor 20th,inductor 50th,inductor 80th,\"max_autotune=1,epilogue_fusion=1 20th\","
         "\"max_autotune=1,epilogue_fusion=1 50th\",\"max_autotune=1,epilogue_fusion=1 80th\","
         "\"inductor/max_autotune=1,epilogue_fusion=1 20th\",\"inductor/max_autotune=1,epilogue_fusion=1 50th\","
-        "\"inductor/max_autotune=1,epilogue_fusion=1 80th\",elapsed,eager abs,inductor abs,\"max_autotune=1,epilogue_fusion=1 abs\","
+        "\"inductor/max_autotune=1,epilogue_fusion=1 80th\",elapsed,eager abs,inductor "
+        "abs,\"max_autotune=1,epilogue_fusion=1 abs\","
         "\"inductor/max_autotune=1,epilogue_fusion=1 abs\"\r");
 }
 
@@ -147,9 +147,13 @@ TEST_CASE("new: an error has its kind, and a number that counts from the first s
   fixture.options.start_idx = 1;
   fixture.inductor->run = [](const auto& call, const auto& tensors) -> c10::IValue {
     switch (tensors[0].numel()) {
-      case 2: throw std::runtime_error("two is too many");
-      case 3: TORCH_CHECK_INDEX(false, "three is out of range"); break;
-      case 4: throw pace::Refused("four is not for me");
+      case 2:
+        throw std::runtime_error("two is too many");
+      case 3:
+        TORCH_CHECK_INDEX(false, "three is out of range");
+        break;
+      case 4:
+        throw pace::Refused("four is not for me");
     }
     return call.run(tensors);
   };
@@ -182,12 +186,11 @@ TEST_CASE("new: all samples of an operator are announced for compilation before 
   CompatFixture fixture(relu_of({1, 2, 3}));
   fixture.options.max_samples = 2;
   (void)fixture.run(Generation::new_);
-  CHECK(fixture.world.log ==
-        std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",                //
-                                 "prepare eager", "prepare aot_inductor",                          //
-                                 "eager 1", "time", "eager 1", "time", "aot_inductor 1",           //
-                                 "prepare eager", "prepare aot_inductor",                          //
-                                 "eager 2", "time", "eager 2", "time", "aot_inductor 2"});
+  CHECK(fixture.world.log == std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",       //
+                                                      "prepare eager", "prepare aot_inductor",                 //
+                                                      "eager 1", "time", "eager 1", "time", "aot_inductor 1",  //
+                                                      "prepare eager", "prepare aot_inductor",                 //
+                                                      "eager 2", "time", "eager 2", "time", "aot_inductor 2"});
 }
 
 TEST_CASE("new: more than 10 s of compilation is told, with the configuration as Python prints it") {
@@ -248,8 +251,9 @@ TEST_CASE("new: one trace for each operator, with the ranges of samples, repeats
     for (const auto& event : trace.at("traceEvents"))
       if (event.value("cat", "") == "user_annotation") ++ranges[event.at("name")];
   }
-  CHECK(ranges == std::map<std::string, int>{{"iter_0", 1}, {"iter_1", 1}, {"rep_0", 2}, {"rep_1", 2}, {"rep_2", 2},
-                                             {"model_0", 6}, {"model_1", 6}});
+  CHECK(ranges ==
+        std::map<std::string, int>{
+            {"iter_0", 1}, {"iter_1", 1}, {"rep_0", 2}, {"rep_1", 2}, {"rep_2", 2}, {"model_0", 6}, {"model_1", 6}});
   CHECK(std::distance(fs::directory_iterator(folder), {}) == 2);
   fixture.options.profile = false;
   pace::detail::remove_tree(folder);

@@ -108,8 +108,9 @@ TEST_CASE("what is left out: by name with a line, convolutions without one, unkn
         "Skipping aten._cudnn_rnn_flatten_weight.default, no inductor impl\n"
         "Running aten.embedding.default\n");
   CHECK(fixture.err.str() ==
-        notice() + "Evaluating an op name into an OpOverload: this LibTorch has no aten.no_such_thing.default\n"
-        "Embedding inputs NYI\n");
+        notice() +
+            "Evaluating an op name into an OpOverload: this LibTorch has no aten.no_such_thing.default\n"
+            "Embedding inputs NYI\n");
   CHECK_THAT(fixture.world.log, Catch::Matchers::IsEmpty());
 }
 
@@ -121,8 +122,7 @@ TEST_CASE("what decides which operators have an implementation can be exchanged"
 }
 
 TEST_CASE("inputs are converted as upstream converts them: every recorded type becomes the run's") {
-  CompatFixture fixture(
-      "Operator: aten.sum.dim_IntList\ncnt: 1, ((T([2], f16), [0]), {'dtype': i64})\n");
+  CompatFixture fixture("Operator: aten.sum.dim_IntList\ncnt: 1, ((T([2], f16), [0]), {'dtype': i64})\n");
   at::ScalarType input{}, result{};
   fixture.eager->run = [&](const auto& call, const auto& tensors) {
     const auto sum = call.run(tensors);
@@ -160,7 +160,8 @@ TEST_CASE("a file that cannot be opened, or written, is named") {
       (void)fixture.run(generation);
       FAIL("the folder is a file");
     } catch (const pace::InputError& error) {
-      CHECK_THAT(error.what(), ContainsSubstring((fixture.folder / "inputs.log").string() + ": the folder cannot be made: Not a directory"));
+      CHECK_THAT(error.what(), ContainsSubstring((fixture.folder / "inputs.log").string() +
+                                                 ": the folder cannot be made: Not a directory"));
     }
   }
   namespace compat = pace::test::compat;

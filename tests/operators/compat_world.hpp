@@ -18,12 +18,12 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/corpus/corpus.hpp"
+#include "benches/operators/backends/backend.hpp"
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat/timer.hpp"
-#include "benches/operators/backends/backend.hpp"
 #include "pace/core/folders.hpp"
+#include "pace/corpus/corpus.hpp"
 
 namespace pace::test {
 
@@ -45,7 +45,8 @@ class StubBackend final : public pace::benches::operators::Backend {
       : cost(std::move(cost)), world_(world), name_(std::move(name)) {}
 
   [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(const pace::benches::operators::OperatorCall& call) override {
+  [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(
+      const pace::benches::operators::OperatorCall& call) override {
     world_.log.push_back("prepare " + name_);
     world_.now += prepare_cost;
     return std::make_unique<Stub>(*this, call);
@@ -60,7 +61,9 @@ class StubBackend final : public pace::benches::operators::Backend {
   }
 
   Cost cost;
-  Run run = [](const pace::benches::operators::OperatorCall& call, const std::vector<at::Tensor>& tensors) { return call.run(tensors); };
+  Run run = [](const pace::benches::operators::OperatorCall& call, const std::vector<at::Tensor>& tensors) {
+    return call.run(tensors);
+  };
   double prepare_cost = 0, prepare_all_cost = 0;
   std::optional<double> compiled;
   std::map<std::string, double> compiled_by_operator;
@@ -68,7 +71,8 @@ class StubBackend final : public pace::benches::operators::Backend {
  private:
   class Stub final : public pace::benches::operators::Executable {
    public:
-    Stub(StubBackend& backend, pace::benches::operators::OperatorCall call) : backend_(backend), call_(std::move(call)) {}
+    Stub(StubBackend& backend, pace::benches::operators::OperatorCall call)
+        : backend_(backend), call_(std::move(call)) {}
     [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
       const std::int64_t size = tensors.at(0).numel();
       backend_.world_.log.push_back(backend_.name_ + ' ' + std::to_string(size));

@@ -123,9 +123,9 @@ TEST_CASE("what is not a default set is refused, with file and line") {
   for (const std::string op : {"aten.add.Tensor last", "aten.add.Tensor first reported", "aten.add.Tensor  first"})
     refused("[a]\n" + op + "\n", 2, "with 'first' or 'reported' after it");
 
-  CHECK_THROWS_MATCHES(read_default_set("/nowhere/default_set.txt"), pace::InputError,
-                       MessageMatches(ContainsSubstring("/nowhere/default_set.txt") &&
-                                      ContainsSubstring("cannot be read")));
+  CHECK_THROWS_MATCHES(
+      read_default_set("/nowhere/default_set.txt"), pace::InputError,
+      MessageMatches(ContainsSubstring("/nowhere/default_set.txt") && ContainsSubstring("cannot be read")));
 }
 
 TEST_CASE("the shipped set has four operators or more of every category, all of them recorded") {
@@ -154,7 +154,8 @@ TEST_CASE("the samples of convolutions that the shipped set takes are of several
   const auto corpus = pace::corpus::Corpus::from_directory(pace::benches::operators::shipped_corpus);
   std::string taken;
   for (const char* name : {"aten.convolution.default", "aten.convolution_backward.default"})
-    for (std::size_t i = 0; i < pace::benches::operators::shipped_samples; ++i) taken += corpus.find(name)->samples.at(i).text;
+    for (std::size_t i = 0; i < pace::benches::operators::shipped_samples; ++i)
+      taken += corpus.find(name)->samples.at(i).text;
   CHECK_THAT(taken, ContainsSubstring("False, [0, 0], 16)"));      // depthwise
   CHECK_THAT(taken, ContainsSubstring("[2, 2], False, [0, 0]"));   // dilated
   CHECK_THAT(taken, ContainsSubstring("True, [0, 0], 1, [True"));  // transposed

@@ -21,7 +21,7 @@ inline c10::IValue list(const std::vector<c10::IValue>& items) {
 }
 
 inline pace::inputs::Inputs inputs(std::vector<c10::IValue> args,
-                             std::vector<std::pair<std::string, c10::IValue>> kwargs = {}) {
+                                   std::vector<std::pair<std::string, c10::IValue>> kwargs = {}) {
   return {std::move(args), std::move(kwargs)};
 }
 

@@ -7,9 +7,9 @@
 #include <ATen/ops/equal.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 
-#include "benches/operators/backends/default_backends.hpp"
 #include "benches/aot/fuser.hpp"
 #include "benches/aot/inductor_configs.hpp"
+#include "benches/operators/backends/default_backends.hpp"
 #include "tests/operators/inputs.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -80,9 +80,9 @@ TEST_CASE("a configuration of Inductor is a back end, and one that this build la
 
 TEST_CASE("random operators are Inductor's own", "[operators]") {
   const auto registry = BackendRegistry::with_defaults({});
-  CHECK_THROWS_WITH(
-      registry.find("aot_inductor").prepare(OperatorCall::bind("aten.bernoulli.default", inputs({random({8}).abs().clamp(0, 1)}))),
-      ContainsSubstring("Inductor draws random numbers of its own"));
+  CHECK_THROWS_WITH(registry.find("aot_inductor")
+                        .prepare(OperatorCall::bind("aten.bernoulli.default", inputs({random({8}).abs().clamp(0, 1)}))),
+                    ContainsSubstring("Inductor draws random numbers of its own"));
 }
 
 TEST_CASE("TorchScript's fuser is what was asked for", "[operators]") {

@@ -52,8 +52,8 @@ TEST_CASE("an operator is found by its recorded name", "[aot]") {
 
 TEST_CASE("an unknown operator is refused with likely spellings", "[aot]") {
   const auto given = inputs({random({2})});
-  CHECK_THAT(why<pace::Refused>("aten.relu.Tensor", given), ContainsSubstring("no operator 'aten.relu.Tensor'") &&
-                                                                 ContainsSubstring("aten.relu.default"));
+  CHECK_THAT(why<pace::Refused>("aten.relu.Tensor", given),
+             ContainsSubstring("no operator 'aten.relu.Tensor'") && ContainsSubstring("aten.relu.default"));
   CHECK_THAT(why<pace::Refused>("aten.reluu.default", given), ContainsSubstring("aten.relu.default"));
   CHECK_THAT(why<pace::Refused>("aten.add.Tensr", given), ContainsSubstring("did you mean aten.add.Tensor,"));
   CHECK_THAT(why<pace::Refused>("aten.relu", given),
@@ -83,8 +83,8 @@ TEST_CASE("an operator that is gone runs under the name that it has now", "[aot]
   const auto folded = present("aten.im2col_backward.default",
                               inputs({columns, list({4, 4}), list({2, 2}), list({1, 1}), list({0, 0}), list({1, 1})}));
   CHECK(folded.first == "aten.col2im.default");
-  const auto unfolded = present("aten.col2im_backward.default",
-                                inputs({image, list({2, 2}), list({1, 1}), list({0, 0}), list({1, 1})}));
+  const auto unfolded =
+      present("aten.col2im_backward.default", inputs({image, list({2, 2}), list({1, 1}), list({0, 0}), list({1, 1})}));
   CHECK(unfolded.first == "aten.im2col.default");
   // Each is the other's adjoint: <fold(c), x> = <c, unfold(x)>.
   CHECK(at::allclose(folded.second.mul(image).sum(), columns.mul(unfolded.second).sum(), 1e-4, 1e-4));
@@ -173,9 +173,9 @@ TEST_CASE("each kind of parameter takes what was recorded for it", "[aot]") {
   }
   SECTION("int[]: a list, a tuple, an empty list, one int for all") {
     CHECK(at::equal(run(OperatorCall::bind("aten.sum.dim_IntList", inputs({x, list({1}), true}))), x.sum(1, true)));
-    CHECK(at::equal(run(OperatorCall::bind("aten.sum.dim_IntList",
-                                           inputs({x, c10::ivalue::Tuple::create({c10::IValue(0)})}))),
-                    x.sum(0)));
+    CHECK(at::equal(
+        run(OperatorCall::bind("aten.sum.dim_IntList", inputs({x, c10::ivalue::Tuple::create({c10::IValue(0)})}))),
+        x.sum(0)));
     CHECK(run(OperatorCall::bind("aten.sum.dim_IntList", inputs({x, list({})}))).dim() == 0);
     CHECK(at::equal(run(OperatorCall::bind("aten.sum.dim_IntList", inputs({x, 1}))), x.sum(1)));
     CHECK(at::equal(run(OperatorCall::bind("aten.sum.dim_IntList", inputs({x, c10::IValue()}))), x.sum()));
@@ -199,28 +199,28 @@ TEST_CASE("each kind of parameter takes what was recorded for it", "[aot]") {
               .toInt() == std::numeric_limits<std::int64_t>::max());
   }
   SECTION("float: an int; optional float[]: a list, None") {
-    const auto call = OperatorCall::bind("aten.native_layer_norm.default", inputs({x, list({3}), c10::IValue(),
-                                                                                   c10::IValue(), 1}));
+    const auto call =
+        OperatorCall::bind("aten.native_layer_norm.default", inputs({x, list({3}), c10::IValue(), c10::IValue(), 1}));
     CHECK(call.constant("eps").isDouble());
     const auto image = random({1, 1, 2, 2});
-    const auto up = OperatorCall::bind("aten.upsample_nearest2d.vec",
-                                       inputs({image, c10::IValue(), list({2.0, 2})}));
+    const auto up = OperatorCall::bind("aten.upsample_nearest2d.vec", inputs({image, c10::IValue(), list({2.0, 2})}));
     CHECK(up.constant("scale_factors").toDoubleVector() == std::vector<double>{2, 2});
     CHECK(run(up).sizes() == at::IntArrayRef{1, 1, 4, 4});
-    CHECK(run(OperatorCall::bind("aten.upsample_nearest2d.vec", inputs({image, list({3, 3}), c10::IValue()}))).size(2) ==
-          3);
+    CHECK(
+        run(OperatorCall::bind("aten.upsample_nearest2d.vec", inputs({image, list({3, 3}), c10::IValue()}))).size(2) ==
+        3);
   }
   SECTION("Scalar: int, float, bool") {
     CHECK(run(OperatorCall::bind("aten.eq.Scalar", inputs({x, 1}))).scalar_type() == at::kBool);
     CHECK(at::equal(run(OperatorCall::bind("aten.mul.Scalar", inputs({x, 0.5}))), x.mul(0.5)));
     CHECK(at::equal(run(OperatorCall::bind("aten.mul.Scalar", inputs({x, true}))), x));
-    const auto pad = run(OperatorCall::bind(
-        "aten.constant_pad_nd.default", inputs({x, list({0, 1}), -std::numeric_limits<double>::infinity()})));
+    const auto pad = run(OperatorCall::bind("aten.constant_pad_nd.default",
+                                            inputs({x, list({0, 1}), -std::numeric_limits<double>::infinity()})));
     CHECK(pad[0][3].item<float>() == -std::numeric_limits<float>::infinity());
   }
   SECTION("ScalarType, Layout, Device (as such and as text), MemoryFormat, pin_memory None") {
-    const auto to_double = OperatorCall::bind("aten._to_copy.default",
-                                              inputs({x}, {{"dtype", static_cast<std::int64_t>(at::kDouble)}}));
+    const auto to_double =
+        OperatorCall::bind("aten._to_copy.default", inputs({x}, {{"dtype", static_cast<std::int64_t>(at::kDouble)}}));
     CHECK(run(to_double).scalar_type() == at::kDouble);
     const auto zeros = OperatorCall::bind("aten.new_zeros.default",
                                           inputs({x, list({5})}, {{"dtype", static_cast<std::int64_t>(at::kInt)},
@@ -272,8 +272,8 @@ TEST_CASE("other tensors run in the place of those that were bound", "[aot]") {
 
 TEST_CASE("results have the operator's form", "[aot]") {
   const auto x = random({2, 6});
-  const auto norm = OperatorCall::bind("aten.native_layer_norm.default",
-                                       inputs({x, list({6}), c10::IValue(), c10::IValue(), 1e-5}));
+  const auto norm =
+      OperatorCall::bind("aten.native_layer_norm.default", inputs({x, list({6}), c10::IValue(), c10::IValue(), 1e-5}));
   const auto result = norm.run(norm.tensors());
   REQUIRE(result.isTuple());
   CHECK(result.toTupleRef().elements().size() == 3);
@@ -291,8 +291,8 @@ TEST_CASE("a call knows which tensors it writes to", "[aot]") {
         Positions{0, 1});
   // The schema of native_batch_norm keeps silent about the statistics that training updates.
   const auto norm = [&](bool training) {
-    return OperatorCall::bind("aten.native_batch_norm.default", inputs({x, c, c, c.clone(), c.clone(), training, 0.1,
-                                                                        1e-5}));
+    return OperatorCall::bind("aten.native_batch_norm.default",
+                              inputs({x, c, c, c.clone(), c.clone(), training, 0.1, 1e-5}));
   };
   CHECK(norm(true).mutated_tensors() == Positions{3, 4});
   CHECK_FALSE(norm(false).mutates_inputs());

@@ -3,8 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "benches/operators/cases.hpp"
 #include "benches/operators/backends/registered.hpp"
+#include "benches/operators/cases.hpp"
 
 PACE_OPERATOR("mine", "aten.relu.default", [](const at::Tensor& a) { return a.clamp_min(0); });
 PACE_OPERATOR("mine", "aten.exp.default", [](const at::Tensor& a) { return a.exp().mul_(1.01); });

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <ATen/Version.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "pace/core/folders.hpp"
 #include "pace/core/process.hpp"
@@ -29,8 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
-using pace::benches::operators::OperatorCall;
 using pace::benches::aot::PackageOptions;
+using pace::benches::operators::OperatorCall;
 using pace::benches::operators::PackageStore;
 using pace::test::inputs;
 using pace::test::random;
@@ -77,9 +77,7 @@ class Scene {
   std::ostringstream progress;
 };
 
-OperatorCall relu(std::int64_t size) {
-  return OperatorCall::bind("aten.relu.default", inputs({random({size})}));
-}
+OperatorCall relu(std::int64_t size) { return OperatorCall::bind("aten.relu.default", inputs({random({size})})); }
 
 TEST_CASE("a package is compiled once, and found from then on", "[aot]") {
   Scene scene;
@@ -88,11 +86,11 @@ TEST_CASE("a package is compiled once, and found from then on", "[aot]") {
   const auto package = store.find(call);
   CHECK(package == scene.cache() / (store.key(call) + ".pt2"));
   CHECK(read(package) == "package");
-  CHECK(store.find(relu(3)) == package);                         // other values, same metadata
-  CHECK(PackageStore(scene.options()).find(call) == package);    // another process, so to speak
+  CHECK(store.find(relu(3)) == package);                       // other values, same metadata
+  CHECK(PackageStore(scene.options()).find(call) == package);  // another process, so to speak
   CHECK(scene.count("run") == 1);
-  CHECK(scene.count("run R\"\"\"py(") == 1);                     // the script arrives as it stands in the file
-  CHECK(scene.progress.str() == "pace: compiling\n");            // only the lines of progress
+  CHECK(scene.count("run R\"\"\"py(") == 1);           // the script arrives as it stands in the file
+  CHECK(scene.progress.str() == "pace: compiling\n");  // only the lines of progress
   for (const auto& kept : fs::directory_iterator(scene.cache() / "build"))  // scripts and modules are gone
     CHECK(fs::is_empty(kept.path()));
 }
@@ -161,7 +159,9 @@ TEST_CASE("the key changes with whatever the code depends on", "[aot]") {
   CHECK(key == store.key(relu(3)));
   CHECK(key != store.key(relu(4)));
   CHECK(key != tuned.key(relu(3)));
-  const auto key_for = [](const at::Device& device) { return pace::benches::aot::detail::package_key("f", {}, device, "script"); };
+  const auto key_for = [](const at::Device& device) {
+    return pace::benches::aot::detail::package_key("f", {}, device, "script");
+  };
   // `meta` stands for a GPU, which need not be there.
   const auto elsewhere = key_for(at::kMeta), on_cpu = key_for(at::kCPU);
   const int threads = at::get_num_threads();
@@ -214,10 +214,12 @@ TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried aga
   Scene::mode("fail");
   const auto call = relu(3);
   PackageStore store(scene.options());
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("made to fail") && ContainsSubstring(".json"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }),
+             ContainsSubstring("made to fail") && ContainsSubstring(".json"));
   CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("made to fail"));
   Scene::mode("ok");
-  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }), ContainsSubstring("made to fail"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+             ContainsSubstring("made to fail"));
   CHECK(scene.count("run") == 1);
   fs::remove(scene.cache() / (store.key(call) + ".json"));  // as the message says
   CHECK_NOTHROW(store.find(call));
@@ -230,12 +232,14 @@ TEST_CASE("a failure is believed for a day", "[aot]") {
   const auto at = [&](std::int64_t age) {
     ::setenv("FAKE_TIME", std::to_string(static_cast<std::int64_t>(std::time(nullptr)) - age).c_str(), 1);
     fs::remove(scene.cache() / (PackageStore(scene.options()).key(call) + ".json"));
-    CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }), ContainsSubstring("made to fail"));
+    CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+               ContainsSubstring("made to fail"));
     ::unsetenv("FAKE_TIME");
   };
   at(20 * 60 * 60);
   Scene::mode("ok");
-  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }), ContainsSubstring("a day later"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+             ContainsSubstring("a day later"));
   CHECK(scene.count("run") == 1);
   for (const std::int64_t age : {25 * 60 * 60, -25 * 60 * 60}) {  // a clock that was wrong, too
     Scene::mode("fail");
@@ -280,9 +284,9 @@ TEST_CASE("a compiler that prints for ever, and gets nowhere, is ended", "[aot]"
   options.time_to_say_so = std::chrono::hours(24);
   options.now = [time = std::chrono::hours(0)]() mutable { return time += std::chrono::hours(20); };
   PackageStore store(options);
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(relu(3)); }),
-             ContainsSubstring("hung: it printed, but told of no progress for ") &&
-                 ContainsSubstring("PACE_COMPILE_TIMEOUT"));
+  CHECK_THAT(
+      why<pace::Refused>([&] { (void)store.find(relu(3)); }),
+      ContainsSubstring("hung: it printed, but told of no progress for ") && ContainsSubstring("PACE_COMPILE_TIMEOUT"));
 }
 
 TEST_CASE("PACE_COMPILE_TIMEOUT allows a case longer", "[aot]") {
@@ -304,8 +308,8 @@ TEST_CASE("packages in a folder where others can put some are not used", "[aot]"
   Scene scene;
   const auto call = relu(3);
   (void)PackageStore(scene.options()).find(call);
-  for (const auto& [perms, who] : {std::pair(fs::perms::all, "every user"),
-                                   std::pair(fs::perms::owner_all | fs::perms::group_all, "its group")}) {
+  for (const auto& [perms, who] :
+       {std::pair(fs::perms::all, "every user"), std::pair(fs::perms::owner_all | fs::perms::group_all, "its group")}) {
     fs::permissions(scene.cache(), perms);
     CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
                ContainsSubstring(scene.cache().string() + " may be written to by " + who) &&
@@ -368,7 +372,8 @@ TEST_CASE("a compiler that dies is told with its last words, and not called agai
   CHECK(scene.count("run") == 1);
   Scene::mode("silent");
   const auto another = relu(4);
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(another); }), ContainsSubstring("left no package for aten.relu.default"));
+  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(another); }),
+             ContainsSubstring("left no package for aten.relu.default"));
 }
 
 TEST_CASE("without Python, packages made before are used, and others refused", "[aot]") {
@@ -387,7 +392,8 @@ TEST_CASE("without Python, packages made before are used, and others refused", "
              ContainsSubstring("no Python with torch") && ContainsSubstring("PACE_PYTHON"));
   CHECK(store.discard(call));  // a directory is only read: what does not load there is compiled into the cache
   CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("no Python with torch"));
-  CHECK_THAT(why<pace::Refused>([&] { store.export_and_compile(calls, scene.folder / "out"); }), ContainsSubstring("PACE_PYTHON"));
+  CHECK_THAT(why<pace::Refused>([&] { store.export_and_compile(calls, scene.folder / "out"); }),
+             ContainsSubstring("PACE_PYTHON"));
   options.python = "/no/such/python";
   CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(options).find(other); }),
              ContainsSubstring("cannot run /no/such/python: No such file or directory"));
@@ -434,8 +440,7 @@ TEST_CASE("another program's output comes line by line, with how it ended", "[ao
   CHECK(good.ok());
   CHECK(lines == std::vector<std::string>{"one", "two", "three"});
   CHECK(pace::detail::run_process({"sh", "-c", "exit 5"}, collect).to_string() == "ended with exit code 5");
-  CHECK_THAT(pace::detail::run_process({"sh", "-c", "kill -9 $$"}, collect).to_string(),
-             ContainsSubstring("signal 9"));
+  CHECK_THAT(pace::detail::run_process({"sh", "-c", "kill -9 $$"}, collect).to_string(), ContainsSubstring("signal 9"));
   CHECK(pace::detail::run_process({"printf", "%s", "a b\\n'c"}, collect).ok());  // no shell in between
   CHECK(lines.back() == "a b\\n'c");
 }

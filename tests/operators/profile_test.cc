@@ -65,8 +65,8 @@ TEST_CASE("a trace is a file of its operator's own, with ranges inside each othe
     CHECK_THROWS_AS(trace.save(), pace::Error);
   }
   CHECK(path.parent_path() == folder.path / "log" / "operator_aten.add.Tensor");
-  CHECK_THAT(path.filename().string(), ContainsSubstring("_" + std::to_string(::getpid()) + ".") &&
-                                           Catch::Matchers::EndsWith(".pt.trace.json"));
+  CHECK_THAT(path.filename().string(),
+             ContainsSubstring("_" + std::to_string(::getpid()) + ".") && Catch::Matchers::EndsWith(".pt.trace.json"));
   CHECK(x[0].item<float>() == 1 + 2 * (1 + 10));
 
   const auto ranges = spans(path, {"user_annotation"});

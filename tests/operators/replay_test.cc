@@ -28,10 +28,12 @@ class OffBy : public pace::benches::operators::Backend {
  public:
   OffBy(std::string name, double error) : name_(std::move(name)), error_(error) {}
   [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(const pace::benches::operators::OperatorCall& call) override {
+  [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(
+      const pace::benches::operators::OperatorCall& call) override {
     class Run : public pace::benches::operators::Executable {
      public:
-      Run(std::unique_ptr<pace::benches::operators::Executable> eager, double error) : eager_(std::move(eager)), error_(error) {}
+      Run(std::unique_ptr<pace::benches::operators::Executable> eager, double error)
+          : eager_(std::move(eager)), error_(error) {}
       c10::IValue run(const std::vector<at::Tensor>& tensors) override {
         auto result = eager_->run(tensors);
         if (error_ != 0) result.toTensor().view({-1})[0].add_(error_);
@@ -135,8 +137,8 @@ TEST_CASE("a sample that cannot be run is a row of refusals with operator, file 
     CHECK(results[i].confidence == pace::run_context().options.confidence);
     for (const auto& each : results[i].implementations) CHECK(each.outcome == Outcome::refused);
     const auto& message = results[i]["eager"].message;
-    CHECK_THAT(message, ContainsSubstring("aten.relu.default") &&
-                            ContainsSubstring(".txt:" + std::to_string(i + 2) + ":"));
+    CHECK_THAT(message,
+               ContainsSubstring("aten.relu.default") && ContainsSubstring(".txt:" + std::to_string(i + 2) + ":"));
   }
   CHECK_THAT(results[1]["good"].message, ContainsSubstring("memory"));
   CHECK(results[3]["good"].outcome == Outcome::measured);
@@ -225,11 +227,14 @@ TEST_CASE("what an operator leaves uninitialised is not compared, whatever it ho
    public:
     Filled(std::string name, double value) : name_(std::move(name)), value_(value) {}
     [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(const pace::benches::operators::OperatorCall&) override {
+    [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(
+        const pace::benches::operators::OperatorCall&) override {
       class Run : public pace::benches::operators::Executable {
        public:
         explicit Run(double value) : value_(value) {}
-        c10::IValue run(const std::vector<at::Tensor>& tensors) override { return at::full_like(tensors.at(0), value_); }
+        c10::IValue run(const std::vector<at::Tensor>& tensors) override {
+          return at::full_like(tensors.at(0), value_);
+        }
 
        private:
         double value_;

@@ -51,7 +51,8 @@ struct Selection {
 
 Selection select(const pace::corpus::Corpus& corpus, const operators::ReplayOptions& options) {
   Selection selection;
-  selection.selected = operators::select(corpus, options, [&](const std::string& line) { selection.said.push_back(line); });
+  selection.selected =
+      operators::select(corpus, options, [&](const std::string& line) { selection.said.push_back(line); });
   return selection;
 }
 
@@ -82,8 +83,8 @@ TEST_CASE("the skip rules ask for kernels on the device of the run") {
     const auto [selected, said] = select(corpus, options);
     REQUIRE(selected.size() == 1);  // a composite operator runs everywhere
     CHECK(selected[0].op->name == "aten.new_zeros.default");
-    CHECK(said ==
-          std::vector<std::string>{"Skipping aten._scaled_dot_product_flash_attention_for_cpu.default, no inductor impl"});
+    CHECK(said == std::vector<std::string>{
+                      "Skipping aten._scaled_dot_product_flash_attention_for_cpu.default, no inductor impl"});
   }
 }
 
@@ -117,7 +118,8 @@ TEST_CASE("an operator that was not recorded is an error that names its relative
   CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
                        Message("--op: the recorded inputs have no operator 'aten.add.Scalar'; it has aten.add.Tensor"));
   options.op = "aten.relu.default,";
-  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError, MessageMatches(ContainsSubstring("--op: expected names")));
+  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
+                       MessageMatches(ContainsSubstring("--op: expected names")));
 }
 
 TEST_CASE("a selection without samples is an error") {
@@ -125,7 +127,8 @@ TEST_CASE("a selection without samples is an error") {
   operators::ReplayOptions options;
   options.op = "aten.convolution.default";
   options.skip_rules = operators::SkipRules::upstream;
-  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError, MessageMatches(ContainsSubstring("nothing to replay")));
+  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
+                       MessageMatches(ContainsSubstring("nothing to replay")));
   options.op = "all";
   options.start_idx = 100;
   CHECK_THROWS_AS(select(corpus, options), pace::InputError);

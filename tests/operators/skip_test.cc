@@ -14,9 +14,9 @@ const auto everything = [](std::string_view) { return true; };
 const auto nothing = [](std::string_view) { return false; };
 
 TEST_CASE("operators whose inputs cannot be made are skipped, with a message", "[aot]") {
-  for (const std::string name : {"aten.gather.default", "aten.nll_loss_forward.default", "aten.index.Tensor",
-                                 "aten.index_put.default", "aten.index_select.default", "aten.scatter_add.default",
-                                 "aten.scatter_.src", "aten.masked_fill_.Scalar"}) {
+  for (const std::string name :
+       {"aten.gather.default", "aten.nll_loss_forward.default", "aten.index.Tensor", "aten.index_put.default",
+        "aten.index_select.default", "aten.scatter_add.default", "aten.scatter_.src", "aten.masked_fill_.Scalar"}) {
     const auto decision = skip_operator(name, everything);
     CHECK(decision.skip);
     CHECK(decision.message == "Skipping " + name + ", input generator nyi");
@@ -51,8 +51,8 @@ TEST_CASE("an operator needs a kernel in this LibTorch", "[aot]") {
     CAPTURE(name);
     CHECK_FALSE(skip_operator(name, has_kernel_on(c10::kCPU)).skip);
   }
-  for (const std::string name : {"aten._cudnn_rnn.default",          // CUDA only
-                                 "aten.im2col_backward.default",     // no longer there
+  for (const std::string name : {"aten._cudnn_rnn.default",       // CUDA only
+                                 "aten.im2col_backward.default",  // no longer there
                                  "aten.made_up.default", "no name at all"}) {
     CAPTURE(name);
     CHECK(skip_operator(name, has_kernel_on(c10::kCPU)).message == "Skipping " + name + ", no inductor impl");

@@ -25,8 +25,10 @@ pace::Result result_of(const std::vector<std::string>& names, const std::vector<
     row.name = names[i];
     row.is_baseline = i == 0;
     row.outcome = times[i] < 0 ? Outcome::refused : Outcome::measured;
-    if (times[i] < 0) row.message = "not here,\nfor a reason";
-    else row.time.emplace().median = pace::Nanoseconds(times[i]);
+    if (times[i] < 0)
+      row.message = "not here,\nfor a reason";
+    else
+      row.time.emplace().median = pace::Nanoseconds(times[i]);
   }
   return result;
 }
@@ -75,9 +77,10 @@ TEST_CASE("two candidates: quantiles of their speed-ups and of their ratio, mean
   const std::string out = fixture.out.str();
   CHECK_THAT(out, ContainsSubstring("suite, float32: 2 operators, 2 ran, 0 refused or failed\n"));
   // a: medians 1 and 4; sqrt(4) = 2; recorded calls (6000 + 80000) / (8500 + 20000) = 3.02.
-  CHECK_THAT(out, ContainsSubstring("  a over eager: 2.00x (geometric mean of the medians of 2 operators; 20th, 50th, "
-                                    "80th percentile 1.60x, 2.50x, 3.40x), 3.02x weighted by recorded calls (86.0 us of "
-                                    "eager)\n"));
+  CHECK_THAT(out,
+             ContainsSubstring("  a over eager: 2.00x (geometric mean of the medians of 2 operators; 20th, 50th, "
+                               "80th percentile 1.60x, 2.50x, 3.40x), 3.02x weighted by recorded calls (86.0 us of "
+                               "eager)\n"));
   CHECK_THAT(out, ContainsSubstring("of which making inputs took 1 s"));
   CHECK_THAT(out, ContainsSubstring("Wrote " + fixture.folder.path.string() + "/table.csv"));
 }
@@ -92,8 +95,9 @@ TEST_CASE("what was not measured is in the line, in the table and in the coverag
                              "aten.y.default: took 2s, eager refused on 1 of 1, a refused on 1 of 1\n"));
   CHECK_THAT(out, ContainsSubstring("suite: 2 operators, 1 ran, 1 refused or failed\n"));
   CHECK_THAT(out, ContainsSubstring("  aten.x.default: a refused on 1 of 2: not here,\n"));
-  CHECK_THAT(table, ContainsSubstring("\naten.x.default,2.000000,2.000000,2.000000,2.000000,0.00100000,0.00050000,2,2,2,1,"
-                                      "2.000000,\"a refused on 1 of 2: not here,\"\n"));
+  CHECK_THAT(table,
+             ContainsSubstring("\naten.x.default,2.000000,2.000000,2.000000,2.000000,0.00100000,0.00050000,2,2,2,1,"
+                               "2.000000,\"a refused on 1 of 2: not here,\"\n"));
   CHECK_THAT(table, ContainsSubstring("\naten.y.default,,,,2.000000,,,5,1,0,0,,\"eager refused on 1 of 1: not here,; a "
                                       "refused on 1 of 1: not here,\"\n"));
 }

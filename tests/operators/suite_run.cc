@@ -18,15 +18,15 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
-#include "pace/core/error.hpp"
-#include "pace/corpus/corpus.hpp"
-#include "pace/corpus/embedding.hpp"
-#include "pace/inputs/generate.hpp"
 #include "benches/operators/backends/eager.hpp"
 #include "benches/operators/backends/memory.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/skip.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
+#include "pace/core/error.hpp"
+#include "pace/corpus/corpus.hpp"
+#include "pace/corpus/embedding.hpp"
+#include "pace/inputs/generate.hpp"
 
 namespace {
 
@@ -64,7 +64,8 @@ std::string first_line(const char* text) {
 }
 
 /// Positions of tensors that the run changed although the call says it does not.
-std::string undeclared_writes(const pace::benches::operators::OperatorCall& call, const std::vector<std::uint64_t>& before) {
+std::string undeclared_writes(const pace::benches::operators::OperatorCall& call,
+                              const std::vector<std::uint64_t>& before) {
   std::string found;
   const auto& declared = call.mutated_tensors();
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -88,7 +89,8 @@ void run_sample(const std::string& op, const corpus::Sample& sample, const Argum
       return;
     }
     pace::benches::operators::require_memory(bytes, "the inputs", pace::available_memory());
-    const auto call = pace::benches::operators::OperatorCall::bind(op, pace::inputs::generate(parsed, options), sample.where);
+    const auto call =
+        pace::benches::operators::OperatorCall::bind(op, pace::inputs::generate(parsed, options), sample.where);
     pace::benches::operators::make_inputs_valid(call);
     pace::benches::operators::EagerBackend eager;
     const auto executable = eager.prepare(call);
@@ -125,7 +127,9 @@ int run(const Arguments& arguments) {
   for (const auto& op : corpus.operators()) {
     ++number;
     if (!arguments.op.empty() && op.name != arguments.op) continue;
-    if (!arguments.all && (corpus::yields_no_inputs(op.name) || pace::benches::operators::skip_operator(op.name, pace::benches::operators::has_kernel_on(c10::kCPU)).skip)) {
+    if (!arguments.all &&
+        (corpus::yields_no_inputs(op.name) ||
+         pace::benches::operators::skip_operator(op.name, pace::benches::operators::has_kernel_on(c10::kCPU)).skip)) {
       ++tally.skipped_operators;
       continue;
     }
@@ -139,8 +143,9 @@ int run(const Arguments& arguments) {
   }
   std::printf("\nrefused:\n");
   for (const auto& [reason, count] : tally.reasons) std::printf("%6zu  %s\n", count, reason.c_str());
-  std::printf("%zu ran, %zu refused, %zu threw, %zu wrote unannounced, %zu larger than asked for, %zu operators skipped\n",
-              tally.ran, tally.refused, tally.threw, tally.wrote, tally.too_large, tally.skipped_operators);
+  std::printf(
+      "%zu ran, %zu refused, %zu threw, %zu wrote unannounced, %zu larger than asked for, %zu operators skipped\n",
+      tally.ran, tally.refused, tally.threw, tally.wrote, tally.too_large, tally.skipped_operators);
   return tally.wrote == 0 ? 0 : 1;
 }
 
@@ -151,12 +156,18 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     const std::string value = i + 1 < argc ? argv[i + 1] : "";
-    if (option == "--max-samples") arguments.max_samples = std::stoul(value), ++i;
-    else if (option == "--all") arguments.all = true;
-    else if (option == "--op") arguments.op = value, ++i;
-    else if (option == "--threads") at::set_num_threads(std::stoi(value)), ++i;
-    else if (option == "--largest") arguments.largest = std::stoll(value), ++i;
-    else arguments.directory = option;
+    if (option == "--max-samples")
+      arguments.max_samples = std::stoul(value), ++i;
+    else if (option == "--all")
+      arguments.all = true;
+    else if (option == "--op")
+      arguments.op = value, ++i;
+    else if (option == "--threads")
+      at::set_num_threads(std::stoi(value)), ++i;
+    else if (option == "--largest")
+      arguments.largest = std::stoll(value), ++i;
+    else
+      arguments.directory = option;
   }
   if (arguments.directory.empty()) {
     std::fprintf(stderr, "usage: suite_run DIRECTORY [--max-samples N] [--op NAME] [--threads N] [--largest BYTES]\n");

@@ -70,8 +70,8 @@ std::vector<Case> cases() {
       {"aten.native_layer_norm_backward.default",
        inputs({x, y, list({3}), random({2, 1}), random({2, 1}), c, none, list({true, true, false})})},
       {"aten.native_batch_norm.default", inputs({image, c, c, none, none, true, 0.1, 1e-5})},
-      {"aten.convolution.default", inputs({image, random({5, 3, 3, 3}), none, list({1, 1}), list({1, 1}), list({1, 1}),
-                                           false, list({0, 0}), 1})},
+      {"aten.convolution.default",
+       inputs({image, random({5, 3, 3, 3}), none, list({1, 1}), list({1, 1}), list({1, 1}), false, list({0, 0}), 1})},
       {"aten.max_pool2d_with_indices.default", inputs({image, list({2, 2}), list({2, 2})})},
       {"aten.constant_pad_nd.default", inputs({image, list({0, 1, 0, 1}), -inf})},
       {"aten.index.Tensor", inputs({x, list({none, at::arange(3)})})},
@@ -80,8 +80,8 @@ std::vector<Case> cases() {
       {"aten.clamp.default", inputs({x, none, 0.5})},
       {"aten.eq.Scalar", inputs({at::arange(4), 2})},
       {"aten.new_zeros.default", inputs({x, list({4})}, {{"dtype", static_cast<std::int64_t>(at::kLong)},
-                                                        {"device", c10::Device(at::kCPU)},
-                                                        {"pin_memory", false}})},
+                                                         {"device", c10::Device(at::kCPU)},
+                                                         {"pin_memory", false}})},
       {"aten.gelu.default", inputs({x}, {{"approximate", "tanh"}})},
       {"aten.upsample_nearest2d.vec", inputs({image, none, list({2.0, 2.0})})},
       {"aten.sum.dim_IntList", inputs({x.t(), list({0})})},
@@ -127,6 +127,5 @@ TEST_CASE("a saved module gives the same", "[aot]") {
   }
   std::filesystem::remove(path);
 }
-
 
 }  // namespace

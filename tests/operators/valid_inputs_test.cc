@@ -96,8 +96,8 @@ TEST_CASE("indices along a dimension", "[aot]") {
 
 TEST_CASE("lists of indices, with holes and masks", "[aot]") {
   const auto rows = indices({3}), columns = indices({3});
-  (void)run("aten.index_put_.default", inputs({random({5, 2, 4}), list({rows, c10::IValue(), columns}), random({3, 2}),
-                                               false}));
+  (void)run("aten.index_put_.default",
+            inputs({random({5, 2, 4}), list({rows, c10::IValue(), columns}), random({3, 2}), false}));
   CHECK(within(rows, 5));
   CHECK(within(columns, 4));
   CHECK(all_different(rows));
@@ -117,9 +117,10 @@ TEST_CASE("classes, rows, elements and coordinates", "[aot]") {
   CHECK(within(rows, 7));
   (void)run("aten.take.default", inputs({random({2, 3}), elements}));
   CHECK(within(elements, 6));
-  (void)run("aten._sparse_coo_tensor_with_dims_and_tensors.default",
-            inputs({2, 0, list({3, 8}), coordinates, random({5})},
-                   {{"dtype", static_cast<std::int64_t>(at::kFloat)}, {"layout", static_cast<std::int64_t>(at::kSparse)}}));
+  (void)run(
+      "aten._sparse_coo_tensor_with_dims_and_tensors.default",
+      inputs({2, 0, list({3, 8}), coordinates, random({5})},
+             {{"dtype", static_cast<std::int64_t>(at::kFloat)}, {"layout", static_cast<std::int64_t>(at::kSparse)}}));
   CHECK(within(coordinates[0], 3));
   CHECK(within(coordinates[1], 8));
 }
@@ -183,8 +184,9 @@ TEST_CASE("where sequences begin and groups end", "[aot]") {
   // 10 queries and 7 keys in 3 sequences behind one another, of 4 queries and 3 keys at most.
   const auto q = indices({4}, at::kInt), k = indices({4}, at::kInt), used = indices({3}, at::kInt);
   const auto query = random({10, 2, 8}), key = random({7, 2, 8});
-  make_inputs_valid(OperatorCall::bind("aten._flash_attention_forward.default",
-                                       inputs({query, key, key, q, k, 4, 3, 0.0, false, false}, {{"seqused_k", used}})));
+  make_inputs_valid(
+      OperatorCall::bind("aten._flash_attention_forward.default",
+                         inputs({query, key, key, q, k, 4, 3, 0.0, false, false}, {{"seqused_k", used}})));
   CHECK(values(q) == Integers{0, 3, 6, 10});
   CHECK(values(k) == Integers{0, 2, 4, 7});
   CHECK(values(used) == Integers{2, 2, 2});
@@ -213,16 +215,14 @@ TEST_CASE("where sequences begin and groups end", "[aot]") {
   CHECK(values(summed) == Integers{16, 48});
 
   const auto coordinates = indices({6});
-  const auto compressed =
-      run("aten._convert_indices_from_coo_to_csr.default", inputs({coordinates, 4})).toTensor();
+  const auto compressed = run("aten._convert_indices_from_coo_to_csr.default", inputs({coordinates, 4})).toTensor();
   CHECK(values(coordinates) == Integers{0, 0, 1, 2, 2, 3});
   CHECK(values(compressed) == Integers{0, 2, 3, 5, 6});
 }
 
 TEST_CASE("integers that are not known to be data are refused, in other libraries always", "[aot]") {
   // A boundary, a length, a position; each by its name.
-  CHECK_THAT(why("aten._nested_view_from_jagged.default",
-                 inputs({random({4, 2}), indices({3}), random({1})})),
+  CHECK_THAT(why("aten._nested_view_from_jagged.default", inputs({random({4, 2}), indices({3}), random({1})})),
              ContainsSubstring("argument 'offsets' holds integers"));
   CHECK_THAT(why("aten.narrow.Tensor", inputs({random({4}), 0, indices({}), 1})),
              ContainsSubstring("argument 'start' holds integers"));
@@ -231,9 +231,10 @@ TEST_CASE("integers that are not known to be data are refused, in other librarie
   // What is only written to may be integers.
   CHECK(why("aten.topk.values", inputs({random({4}), 2}, {{"values", random({2})}, {"indices", indices({2})}})) ==
         "nothing was thrown");
-  CHECK_THAT(why("pace_test.paged.default", inputs({random({4}), indices({2, 2}, at::kInt)})),
-             ContainsSubstring("cannot run pace_test.paged.default: its argument 'block_table' holds integers, and pace "
-                               "does not know which another library's operator takes"));
+  CHECK_THAT(
+      why("pace_test.paged.default", inputs({random({4}), indices({2, 2}, at::kInt)})),
+      ContainsSubstring("cannot run pace_test.paged.default: its argument 'block_table' holds integers, and pace "
+                        "does not know which another library's operator takes"));
   CHECK_THAT(why("pace_test.paged.default", inputs({indices({4}), random({2})})), ContainsSubstring("argument 'self'"));
   CHECK(why("pace_test.paged.default", inputs({random({4}), random({2})})) == "nothing was thrown");
 }

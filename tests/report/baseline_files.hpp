@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "pace/report/identity.hpp"
-#include "pace/report/results_file.hpp"
 #include "pace/report/json.hpp"
+#include "pace/report/results_file.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
 

@@ -92,8 +92,9 @@ TEST_CASE("the figures of a GPU stand under its row, with the reason where one i
                                        {.name = "hot", .time = hot},
                                        {.name = "graph", .missing = "it waits for the device"}};
   result.implementations[1].device_memory = pace::DeviceMemory{.peak = 4'200'000};
-  CHECK_THAT(table_of({result}), ContainsSubstring("\n      cold 8.10 us 2.00x [1.98x, 2.02x], hot 6.00 us, memory 4.20 MB; "
-                                                   "no graph: it waits for the device\n"));
+  CHECK_THAT(table_of({result}),
+             ContainsSubstring("\n      cold 8.10 us 2.00x [1.98x, 2.02x], hot 6.00 us, memory 4.20 MB; "
+                               "no graph: it waits for the device\n"));
 }
 
 TEST_CASE("nothing measured, nothing printed") { CHECK(table_of({}, true, true) == ""); }
@@ -225,7 +226,8 @@ TEST_CASE("totals: expectations met, and more failures than a screen holds") {
   auto good = sample::comparison("good");
   good.implementations[1].judgements = {{"x", pace::Verdict::passed, true, ""},
                                         {"y", pace::Verdict::undecided, true, ""}};
-  CHECK_THAT(table_of({good}, false, true), ContainsSubstring("  2 expectations, 1 of them undecided and let through\n"));
+  CHECK_THAT(table_of({good}, false, true),
+             ContainsSubstring("  2 expectations, 1 of them undecided and let through\n"));
   auto bad = sample::comparison("bad");
   bad.implementations[1].judgements = {{"x", pace::Verdict::failed, false, "m"}};
   const auto text = table_of(std::vector<pace::Result>(25, bad), false, true);

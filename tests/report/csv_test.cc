@@ -82,10 +82,16 @@ TEST_CASE("what else happened during the rounds stands beside every row") {
   result.conditions.clock_error = pace::Nanoseconds(-3);
   result.implementations[1].context.disturbance = "The hypervisor, again.";
   const auto rows = written(result);
-  const std::map<std::string, std::string> expected{
-      {"steal", "0.25"},           {"others", "0.5"},       {"waiting", "0.125"},      {"throttled", "0"},
-      {"longest_cycle_ns", "7000"}, {"median_cycle_ns", "500"}, {"clock_error_ns", "-3"}, {"stop_reason", "budget"},
-      {"involuntary_switches", "12"}, {"disturbance", "The hypervisor, again."}};
+  const std::map<std::string, std::string> expected{{"steal", "0.25"},
+                                                    {"others", "0.5"},
+                                                    {"waiting", "0.125"},
+                                                    {"throttled", "0"},
+                                                    {"longest_cycle_ns", "7000"},
+                                                    {"median_cycle_ns", "500"},
+                                                    {"clock_error_ns", "-3"},
+                                                    {"stop_reason", "budget"},
+                                                    {"involuntary_switches", "12"},
+                                                    {"disturbance", "The hypervisor, again."}};
   for (const auto& [column, text] : expected) CHECK(rows[1].at(column) == text);
 }
 

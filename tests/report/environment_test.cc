@@ -26,7 +26,8 @@ TEST_CASE("a machine with everything") {
   machine.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
   machine.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
   machine.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
-  const auto environment = report::read_environment({"/bin/bench", "--op", "aten::add it's", ""}, machine.path.string());
+  const auto environment =
+      report::read_environment({"/bin/bench", "--op", "aten::add it's", ""}, machine.path.string());
   CHECK(environment.cpu == "Fast CPU @ 3 GHz: fine");
   CHECK(environment.memory_bytes == 16 * 1024);
   CHECK(environment.load == 3.5);
@@ -96,7 +97,7 @@ TEST_CASE("the commit of a checkout, however git stores it") {
   SECTION("a packed branch") {
     tree.write(".git/HEAD", "ref: refs/heads/main\n");
     tree.write(".git/packed-refs", "# pack-refs with: peeled\n" + commit_a + " refs/heads/main2\n" + commit_b +
-                                     " refs/heads/main\n^" + commit_a + "\n");
+                                       " refs/heads/main\n^" + commit_a + "\n");
     CHECK(report::commit_of(tree.path.string()) == commit_b);
   }
   SECTION("a worktree") {

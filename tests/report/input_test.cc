@@ -4,27 +4,27 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <chrono>
-#include <cstddef>
-#include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
-#include <functional>
-#include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "pace/core/file_descriptor.hpp"
+#include "pace/core/folders.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/report/csv_table.hpp"
-#include "pace/core/folders.hpp"
 #include "tests/support/scratch.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -43,7 +43,8 @@ TEST_CASE("a file is read to its end; what is no file says so") {
   CHECK(pace::read_file(folder.write("a", long_text), "text") == long_text);
   CHECK(pace::read_file(folder.write("empty", ""), "text") == "");
   const auto fails = [&](const std::string& name, const std::string& why) {
-    CHECK_THROWS_MATCHES(pace::read_file(name, "text"), pace::InputError, Message(name + ": " + why + "; expected text"));
+    CHECK_THROWS_MATCHES(pace::read_file(name, "text"), pace::InputError,
+                         Message(name + ": " + why + "; expected text"));
   };
   fails(folder / "none", "cannot be read: No such file or directory");
   fails(folder.path.string(), "is a folder");
@@ -97,8 +98,9 @@ TEST_CASE("a named pipe is waited for until a program opens it and writes, with 
   CHECK(read({opens_and_writes, writes, writes, closes}) == "contentcontentcontent");
   // Opening alone wakes no reader; the limit of that wait passes, and the writer has another.
   CHECK(read({opens, writes, closes}) == "content");
-  const std::string silent = ": is a pipe whose writer has sent nothing for 0 ms (PACE_PIPE_TIMEOUT=SECONDS changes that)"
-                             "; expected text";
+  const std::string silent =
+      ": is a pipe whose writer has sent nothing for 0 ms (PACE_PIPE_TIMEOUT=SECONDS changes that)"
+      "; expected text";
   CHECK_THROWS_WITH(read({opens, nothing}), pipe + silent);
   writer.close();
   CHECK_THROWS_WITH(read({opens_and_writes, nothing}), pipe + silent);
@@ -112,13 +114,17 @@ TEST_CASE("for how long a pipe may be silent is bounded, and the user's to say")
   const std::string pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const auto limit = [&](const char* variable) {
-    if (variable == nullptr) ::unsetenv("PACE_PIPE_TIMEOUT");
-    else ::setenv("PACE_PIPE_TIMEOUT", variable, 1);
+    if (variable == nullptr)
+      ::unsetenv("PACE_PIPE_TIMEOUT");
+    else
+      ::setenv("PACE_PIPE_TIMEOUT", variable, 1);
     std::chrono::milliseconds found{-1};
-    CHECK_THROWS_AS(pace::read_file(pipe, "text", {.wait = [&](int, std::chrono::milliseconds most) {
-                                      found = most;
-                                      return false;
-                                    }}),
+    CHECK_THROWS_AS(pace::read_file(pipe, "text",
+                                    {.wait =
+                                         [&](int, std::chrono::milliseconds most) {
+                                           found = most;
+                                           return false;
+                                         }}),
                     pace::InputError);
     return found.count();
   };
@@ -127,16 +133,16 @@ TEST_CASE("for how long a pipe may be silent is bounded, and the user's to say")
   CHECK(limit("1.5") == 1500);
   for (const char* bad : {"-1", "nan", "1e9", "5 s"}) {
     ::setenv("PACE_PIPE_TIMEOUT", bad, 1);
-    CHECK_THROWS_WITH(pace::read_file(pipe, "text"), ContainsSubstring("invalid value '") && ContainsSubstring("'; expected a number of seconds"));
+    CHECK_THROWS_WITH(pace::read_file(pipe, "text"),
+                      ContainsSubstring("invalid value '") && ContainsSubstring("'; expected a number of seconds"));
   }
   ::setenv("PACE_PIPE_TIMEOUT", "0", 1);
   // The end of a pipe that has no name is final.
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   ::close(ends[1]);
-  CHECK_THROWS_WITH(pace::read_file("/dev/fd/" + std::to_string(ends[0]), "text", {.wait = [](int, auto) -> bool {
-                                      throw pace::Error("waited");
-                                    }}),
+  CHECK_THROWS_WITH(pace::read_file("/dev/fd/" + std::to_string(ends[0]), "text",
+                                    {.wait = [](int, auto) -> bool { throw pace::Error("waited"); }}),
                     ContainsSubstring("is a pipe that no program writes to"));
   ::close(ends[0]);
 }
@@ -158,7 +164,8 @@ TEST_CASE("what a pipe brought is there for later processes of a run that keeps 
   {
     const Keeping keeping;
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(pace::read_file(second, "text") == second_text && pace::read_file(first, "text") == long_text ? 0 : 7);
+    if (child == 0)
+      ::_exit(pace::read_file(second, "text") == second_text && pace::read_file(first, "text") == long_text ? 0 : 7);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(status == 0);
@@ -168,7 +175,8 @@ TEST_CASE("what a pipe brought is there for later processes of a run that keeps 
       CHECK(pace::read_file(second, "text") == second_text);
     }
     // The first reader had no limits.
-    CHECK_THROWS_WITH(pace::read_file(first, "text", {.most_bytes = 9999}), ContainsSubstring("has more than 9999 bytes"));
+    CHECK_THROWS_WITH(pace::read_file(first, "text", {.most_bytes = 9999}),
+                      ContainsSubstring("has more than 9999 bytes"));
     CHECK_THROWS_WITH(pace::read_file(second, "text", {.text_only = true}), ContainsSubstring("is binary"));
     CHECK(pace::read_file(first, "text", {.most_bytes = 10000, .text_only = true}) == long_text);
     // A program in between may have closed the file.
@@ -189,7 +197,8 @@ TEST_CASE("what is too long or binary is not read to its end, and a pipe may be 
   CHECK_THROWS_WITH(pace::read_file(path, "text", {.most_bytes = 3}), path + ": has more than 3 bytes; expected text");
   const std::string pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK_THROWS_WITH(pace::read_file(pipe, "text", {.pipes = false}), ContainsSubstring("is a pipe, not a regular file"));
+  CHECK_THROWS_WITH(pace::read_file(pipe, "text", {.pipes = false}),
+                    ContainsSubstring("is a pipe, not a regular file"));
   // As a disk that cannot be read.
   CHECK_THROWS_WITH(pace::read_file("/proc/self/mem", "text"),
                     "/proc/self/mem: cannot be read: Input/output error; expected text");

@@ -2,12 +2,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <csignal>
-#include <limits>
-#include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
+#include <limits>
+#include <string>
 
 #include "pace/report/json.hpp"
 #include "tests/report/sample_results.hpp"
@@ -141,7 +141,8 @@ TEST_CASE("what only a GPU has: figures, memory, what its driver told") {
   auto& row = result.implementations[1];
   row.figures = {{.name = "cold", .time = time}, {.name = "graph", .missing = "it waits"}};
   row.device_memory = pace::DeviceMemory{.peak = 12, .reserved = 34, .allocations = 5};
-  result.conditions.gpu = pace::GpuConditions{.readings = 9, .lowest_clock = 1700, .highest_clock = 1980, .slowed = 0.25};
+  result.conditions.gpu =
+      pace::GpuConditions{.readings = 9, .lowest_clock = 1700, .highest_clock = 1980, .slowed = 0.25};
   result.lost_device = "'fused': an illegal address";
   const auto json = pace::report::to_json(result);
   const auto& fused = json.at("implementations").at(1);

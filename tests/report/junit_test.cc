@@ -33,7 +33,10 @@ void check_valid(const xml::Element& root) {
     std::string order;
     std::size_t failures = 0, errors = 0, skipped = 0;
     for (const auto& child : suite.children) {
-      order += child.name == "properties" ? 'p' : child.name == "testcase" ? 't' : child.name == "system-out" ? 'o' : 'e';
+      order += child.name == "properties"   ? 'p'
+               : child.name == "testcase"   ? 't'
+               : child.name == "system-out" ? 'o'
+                                            : 'e';
       if (child.name != "testcase") continue;
       for (const auto* key : {"name", "classname", "time"}) {
         CAPTURE(key);
@@ -141,10 +144,11 @@ TEST_CASE("a judgement made later is a suite of its own; the environment stands 
 }
 
 TEST_CASE("hostile names and messages stay text") {
-  const std::string hostile = "<a & \"b\" 'c'>]]>\n\ttab\r \x1b[31m \x01 \xff\xfe \xc3\xa9 \xed\xa0\x80 \xef\xbf\xbf \xf4\x90\x80\x80 \xc0\xaf";
+  const std::string hostile =
+      "<a & \"b\" 'c'>]]>\n\ttab\r \x1b[31m \x01 \xff\xfe \xc3\xa9 \xed\xa0\x80 \xef\xbf\xbf \xf4\x90\x80\x80 \xc0\xaf";
   const std::string bad = "\xEF\xBF\xBD";
-  const std::string expected = "<a & \"b\" 'c'>]]>\n\ttab\r " + bad + "[31m " + bad + " " + bad + bad + " \xc3\xa9 " + bad +
-                               bad + bad + " " + bad + bad + bad + " " + bad + bad + bad + bad + " " + bad + bad;
+  const std::string expected = "<a & \"b\" 'c'>]]>\n\ttab\r " + bad + "[31m " + bad + " " + bad + bad + " \xc3\xa9 " +
+                               bad + bad + bad + " " + bad + bad + bad + " " + bad + bad + bad + bad + " " + bad + bad;
   const TemporaryFile file;
   Environment environment;
   environment.hostname = hostile;
@@ -176,8 +180,9 @@ TEST_CASE("the test framework's own results are added") {
   const TemporaryFile file;
   JUnitSink sink(file.path(), Environment{});
   sink.write(sample::comparison("case"));
-  sink.merge("<?xml version=\"1.0\"?>\n<testsuites>\n  <testsuite name=\"a\"><testcase name=\"b\"/></testsuite>\n"
-             "  <testsuite name=\"c\"/>\n <testsuite name=\"d\"></testsuite>\n</testsuites>\n");
+  sink.merge(
+      "<?xml version=\"1.0\"?>\n<testsuites>\n  <testsuite name=\"a\"><testcase name=\"b\"/></testsuite>\n"
+      "  <testsuite name=\"c\"/>\n <testsuite name=\"d\"></testsuite>\n</testsuites>\n");
   const auto root = xml::parse(file.content());
   REQUIRE(root.children.size() == 4);
   CHECK(root.children[1].attributes.at("name") == "a");

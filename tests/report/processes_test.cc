@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "pace/gate/expectation.hpp"
 #include "pace/report/processes.hpp"
 #include "pace/stats/student.hpp"
-#include "pace/gate/expectation.hpp"
 #include "tests/support/random.hpp"
 
 using Catch::Approx;
@@ -67,13 +67,14 @@ TEST_CASE("one process a side is judged by the spread that is stated or assumed,
 TEST_CASE("verdicts, and what they say") {
   const auto judged = [](const pace::Expectation& expectation, const Processes& processes) {
     return pace::report::judge(expectation.demand(), "'fused'", "the stored baseline", processes, {},
-                                 std::optional(0.01));
+                               std::optional(0.01));
   };
   const auto failed = judged(NoSlowerThan(1.02), {{0}, {-0.2}});
   CHECK(failed.verdict == Verdict::failed);
   CHECK_FALSE(failed.acceptable);
-  CHECK_THAT(failed.message, ContainsSubstring("'fused' takes 1.22x the time of the stored baseline [1.1") &&
-                                 ContainsSubstring("all of it above 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %"));
+  CHECK_THAT(failed.message,
+             ContainsSubstring("'fused' takes 1.22x the time of the stored baseline [1.1") &&
+                 ContainsSubstring("all of it above 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %"));
   const auto passed = judged(NoSlowerThan(1.02), {{0}, {0.1}});
   CHECK(passed.verdict == Verdict::passed);
   CHECK(passed.acceptable);

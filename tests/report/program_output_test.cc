@@ -3,14 +3,14 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <csignal>
 #include <iostream>
 #include <ostream>
 #include <sstream>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "pace/core/output_file.hpp"
@@ -31,8 +31,10 @@ std::string shown(const std::string& text) {
     std::stringbuf out;
     pace::report::detail::SafeBuffer buffer(&out);
     std::ostream stream(&buffer);
-    if (by_byte) for (const char c : text) stream.put(c);
-    else stream << text;
+    if (by_byte)
+      for (const char c : text) stream.put(c);
+    else
+      stream << text;
     stream.flush();
     results[by_byte] = out.str();
   }
@@ -58,16 +60,22 @@ TEST_CASE("several threads print at once, and no byte is lost") {
 }
 
 TEST_CASE("control characters and bytes that are no UTF-8 are spelt out") {
-  CHECK(printable("plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80") == "plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80");
+  CHECK(printable("plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80") ==
+        "plain, caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x9a\x80");
   CHECK(printable("a\tb\nc\r") == "a b\\nc\\x0d");
   CHECK(printable("\x1b[2J\x7f\x01") == "\\x1b[2J\\x7f\\x01");
   CHECK(printable(std::string("\0", 1)) == "\\x00");
   // C1: U+009B is what ESC [ is, U+009D begins a title.
-  CHECK(printable("\xc2\x9b" "2J\xc2\x9d" "0;x\xc2\x85") == "\\u009b2J\\u009d0;x\\u0085");
-  CHECK(printable("\x9b" "2J \xff \xc0\xaf \xed\xa0\x80") == "\\x9b2J \\xff \\xc0\\xaf \\xed\\xa0\\x80");
+  CHECK(printable("\xc2\x9b"
+                  "2J\xc2\x9d"
+                  "0;x\xc2\x85") == "\\u009b2J\\u009d0;x\\u0085");
+  CHECK(printable("\x9b"
+                  "2J \xff \xc0\xaf \xed\xa0\x80") == "\\x9b2J \\xff \\xc0\\xaf \\xed\\xa0\\x80");
   CHECK(printable("cut \xe2\x82") == "cut \\xe2\\x82");
-  CHECK(printable("\xe2\x80\xae" "x") == "\\u202ex");
-  CHECK(printable_lines("a\n\x1b" "b\n") == "a\n\\x1bb\n");
+  CHECK(printable("\xe2\x80\xae"
+                  "x") == "\\u202ex");
+  CHECK(printable_lines("a\n\x1b"
+                        "b\n") == "a\n\\x1bb\n");
 }
 
 TEST_CASE("a program's streams let colours through, and no other sequence") {
@@ -78,13 +86,15 @@ TEST_CASE("a program's streams let colours through, and no other sequence") {
   CHECK(shown("\033[2J") == "\\x1b[2J");
   CHECK(shown("\033[31") == "\\x1b[31");
   CHECK(shown("\033]0;title\007") == "\\x1b]0;title\\x07");
-  CHECK(shown("\xc2\x9b" "2J\x9b\r\b") == "\\u009b2J\\x9b\\x0d\\x08");
+  CHECK(shown("\xc2\x9b"
+              "2J\x9b\r\b") == "\\u009b2J\\x9b\\x0d\\x08");
   CHECK(shown("\033[" + std::string(100, '1') + "m") == "\\x1b[" + std::string(100, '1') + "m");
   CHECK(shown("cut \xe2\x82") == "cut \\xe2\\x82");
 }
 
 TEST_CASE("what did not arrive is no success") {
-  struct Full : std::streambuf {} full;
+  struct Full : std::streambuf {
+  } full;
   std::ostringstream err;
   const auto code_of = [&](std::streambuf* out, int code, bool prints = true) {
     std::streambuf *const own = std::cout.rdbuf(out), *const own_err = std::cerr.rdbuf(err.rdbuf());

@@ -88,8 +88,9 @@ Result full() {
   row.device_counts = DeviceCounts{1, 2, 3, 4};
   row.counts = CallCounts{1, 2, 3};
   row.why_uncounted = "two calls differ";
-  row.judgements = {{"expected", Verdict::undecided, true, "a message", DemandedSpeed{true, 1.02, 0.003, 0.004, false, true}},
-                    {"other", Verdict::failed, false, "no", {}}};
+  row.judgements = {
+      {"expected", Verdict::undecided, true, "a message", DemandedSpeed{true, 1.02, 0.003, 0.004, false, true}},
+      {"other", Verdict::failed, false, "no", {}}};
   row.bytes = 14;
   row.flops = 15;
   row.share_of_peak = 0.75;

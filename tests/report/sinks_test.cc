@@ -4,20 +4,20 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <sys/file.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -67,8 +67,8 @@ TEST_CASE("a pipe that no program reads from is an error, and is not waited for"
   const Scratch folder;
   const std::string pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK_THROWS_WITH(OutputFile(pipe), ContainsSubstring("cannot open '" + pipe) &&
-                                          ContainsSubstring("no program reads from this pipe"));
+  CHECK_THROWS_WITH(OutputFile(pipe),
+                    ContainsSubstring("cannot open '" + pipe) && ContainsSubstring("no program reads from this pipe"));
 }
 
 TEST_CASE("what a file held stays until the first change; append and replace_tail do what they say") {
@@ -289,7 +289,8 @@ TEST_CASE("a file that cannot be locked is refused with the system's reason, and
   const Scratch folder;
   const std::string path = folder / "a";
   const auto refused = [](const std::string& file, const std::string& reason) {
-    return Message("cannot write '" + file + "': it cannot be locked (" + reason + "), and two runs could write to it at "
+    return Message("cannot write '" + file + "': it cannot be locked (" + reason +
+                   "), and two runs could write to it at "
                    "once; expected a file where files can be locked, such as on a local disk");
   };
   // NFS without its lock service; a file system without locks; a broken server.

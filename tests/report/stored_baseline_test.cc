@@ -6,11 +6,11 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 #include "pace/report/stored_baseline.hpp"
@@ -31,8 +31,9 @@ std::time_t at(const std::string& time) { return pace::report::parse_utc(time).v
 const std::time_t today = at("2026-11-21T00:00:00Z");
 
 /// `result` judged by baselines in these files, in an environment like theirs.
-pace::Result judged(const std::vector<Json>& stored, pace::Result result, Settings settings = {},
-                    const std::function<void(Json&)>& change = [](Json&) {}) {
+pace::Result judged(
+    const std::vector<Json>& stored, pace::Result result, Settings settings = {},
+    const std::function<void(Json&)>& change = [](Json&) {}) {
   std::vector<ResultsFile> read;
   for (const auto& each : stored) read.push_back(Written(each).read());
   Json environment = files::process(1, 1).at("environment");
@@ -74,26 +75,28 @@ TEST_CASE("files that are none say what was expected") {
       {"{\"schema_version\": 1, \"environment\": 3}", "cannot use at() with number"},
       {"{\"schema_version\": 1, \"environment\": {\"hostname\": \"h\", \"date_utc\": \"now\"}}", "date_utc is no time"},
   }));
-  CHECK_THROWS_WITH(Written(text).read(), ContainsSubstring("is no results file: ") && ContainsSubstring(reason) &&
-                                              ContainsSubstring("expected a whole file that --json or --save-baseline"));
+  CHECK_THROWS_WITH(Written(text).read(),
+                    ContainsSubstring("is no results file: ") && ContainsSubstring(reason) &&
+                        ContainsSubstring("expected a whole file that --json or --save-baseline"));
 }
 
 TEST_CASE("a file that is cut off anywhere is refused, never read in part") {
   const std::string whole = files::process(4000, 2000).dump();
   for (std::size_t size = 0; size < whole.size(); size += 7)
     CHECK_THROWS_AS(Written(whole.substr(0, size)).read(), pace::InputError);
-  CHECK_THROWS_WITH(pace::report::read_results_file("/nonexistent.json"), ContainsSubstring("cannot be read: No such file"));
+  CHECK_THROWS_WITH(pace::report::read_results_file("/nonexistent.json"),
+                    ContainsSubstring("cannot be read: No such file"));
   CHECK_THROWS_AS(pace::report::read_results_file("/tmp"), pace::InputError);
 }
 
 TEST_CASE("figures that cannot be are refused") {
-  const std::function<void(Json&)> spoil = GENERATE(
-      std::function<void(Json&)>([](Json& row) { row["time"]["median_ns"] = 0; }),
-      std::function<void(Json&)>([](Json& row) { row["time"]["median_ns"] = -5; }),
-      std::function<void(Json&)>([](Json& row) { row["time"]["median_ns"] = nullptr; }),
-      std::function<void(Json&)>([](Json& row) { row["time"] = nullptr; }),
-      std::function<void(Json&)>([](Json& row) { row["outcome"] = "splendid"; }),
-      std::function<void(Json&)>([](Json& row) { row["name"] = "eager"; }));
+  const std::function<void(Json&)> spoil =
+      GENERATE(std::function<void(Json&)>([](Json& row) { row["time"]["median_ns"] = 0; }),
+               std::function<void(Json&)>([](Json& row) { row["time"]["median_ns"] = -5; }),
+               std::function<void(Json&)>([](Json& row) { row["time"]["median_ns"] = nullptr; }),
+               std::function<void(Json&)>([](Json& row) { row["time"] = nullptr; }),
+               std::function<void(Json&)>([](Json& row) { row["outcome"] = "splendid"; }),
+               std::function<void(Json&)>([](Json& row) { row["name"] = "eager"; }));
   Json json = files::process(4000, 2000);
   spoil(json["results"][0]["implementations"][1]);
   CHECK_THROWS_AS(Written(json).read(), pace::InputError);
@@ -126,7 +129,8 @@ TEST_CASE("on another machine, or of another build: invalid, with the reason") {
   }
   Settings settings;
   settings.allowed = {key};
-  const auto allowed = judged({files::process(1000, 500)}, run(1000, 500), settings, [&](Json& now) { now[key] = "new"; });
+  const auto allowed =
+      judged({files::process(1000, 500)}, run(1000, 500), settings, [&](Json& now) { now[key] = "new"; });
   CHECK(only(allowed, "fused").verdict != Verdict::invalid);
 }
 
@@ -157,8 +161,10 @@ TEST_CASE("other inputs, another clock, another device under the same name: inva
 
 TEST_CASE("a file with an endlessly deep environment is refused like any other that is none") {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
-  const Written file("{\"schema_version\": 1, \"environment\": {\"hostname\": \"h\", \"date_utc\": "
-                     "\"2026-11-01T00:00:00Z\", \"cpu\": " + deep + "}, \"results\": []}");
+  const Written file(
+      "{\"schema_version\": 1, \"environment\": {\"hostname\": \"h\", \"date_utc\": "
+      "\"2026-11-01T00:00:00Z\", \"cpu\": " +
+      deep + "}, \"results\": []}");
   CHECK_THROWS_WITH(file.read(), ContainsSubstring("is no results file: is JSON nested more than 100 levels deep"));
 }
 
@@ -171,7 +177,8 @@ TEST_CASE("a pipe that no program writes to is refused, not waited for") {
 }
 
 TEST_CASE("a key that one side lacks is a difference; the host's name is none") {
-  const auto lacking = judged({files::process(1000, 500)}, run(1000, 500), {}, [](Json& now) { now.erase("libtorch"); });
+  const auto lacking =
+      judged({files::process(1000, 500)}, run(1000, 500), {}, [](Json& now) { now.erase("libtorch"); });
   CHECK_THAT(only(lacking, "fused").message, ContainsSubstring("libtorch was \"as ever\" and is null"));
   const auto host = judged({files::process(1000, 500)}, run(1000, 500), {}, [](Json& now) { now["hostname"] = "b"; });
   CHECK(only(host, "fused").verdict != Verdict::invalid);
@@ -180,11 +187,13 @@ TEST_CASE("a key that one side lacks is a difference; the host's name is none") 
 TEST_CASE("expiry: a date of its own, or thirty days") {
   Json json = files::process(1000, 500);
   json["expires_utc"] = "2026-11-20T23:59:59Z";
-  CHECK_THAT(only(judged({json}, run(1000, 500)), "fused").message, ContainsSubstring("expired at 2026-11-20T23:59:59Z"));
+  CHECK_THAT(only(judged({json}, run(1000, 500)), "fused").message,
+             ContainsSubstring("expired at 2026-11-20T23:59:59Z"));
   json["expires_utc"] = "2026-11-21T00:00:00Z";
   CHECK(only(judged({json}, run(1000, 500)), "fused").verdict != Verdict::invalid);
   const auto old = files::process(1000, 500, "2026-10-21T23:59:59Z");
-  CHECK_THAT(only(judged({old}, run(1000, 500)), "fused").message, ContainsSubstring("expired at 2026-11-20T23:59:59Z"));
+  CHECK_THAT(only(judged({old}, run(1000, 500)), "fused").message,
+             ContainsSubstring("expired at 2026-11-20T23:59:59Z"));
   CHECK(pace::report::format_utc(at("2024-02-29T12:00:00Z")) == "2024-02-29T12:00:00Z");
   for (const auto* wrong : {"", "2026-11-21", "2026-02-31T00:00:00Z", "2026-11-21T00:00:00", "2026-11-21T00:00:00Zx"})
     CHECK_FALSE(pace::report::parse_utc(wrong));

@@ -63,8 +63,10 @@ class Reader {
     if (rest_.front() == '/') return take("/>"), made;
     take(">");
     while (!rest_.starts_with("</")) {
-      if (rest_.starts_with("<")) made.children.push_back(element());
-      else made.text += decoded(until("<"));
+      if (rest_.starts_with("<"))
+        made.children.push_back(element());
+      else
+        made.text += decoded(until("<"));
     }
     take("</" + made.name + ">");
     return made;
@@ -86,8 +88,9 @@ class Reader {
     if (rest_.empty()) rest_ = "";
   }
   std::string decoded(const std::string& text) {
-    static const std::map<std::string, std::string> entities{
-        {"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}, {"#10", "\n"}, {"#13", "\r"}, {"#9", "\t"}};
+    static const std::map<std::string, std::string> entities{{"amp", "&"},   {"lt", "<"},   {"gt", ">"},
+                                                             {"quot", "\""}, {"apos", "'"}, {"#10", "\n"},
+                                                             {"#13", "\r"},  {"#9", "\t"}};
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (static_cast<unsigned char>(text[i]) < 0x20 && text[i] != '\n') fail("a control character");

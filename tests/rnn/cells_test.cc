@@ -54,12 +54,12 @@ TEST_CASE("The GRU and the plain cells are LibTorch's") {
   const Operands gru(3), plain(1);
   REQUIRE(difference({pace::benches::rnn::gru_cell(gru.x, gru.hx, gru.w_ih, gru.w_hh, gru.b_ih, gru.b_hh)},
                      {at::gru_cell(gru.x, gru.hx, gru.w_ih, gru.w_hh, gru.b_ih, gru.b_hh)}, 1e-5) == "");
-  REQUIRE(difference({pace::benches::rnn::rnn_relu_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)},
-                     {at::rnn_relu_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)},
-                     1e-5) == "");
-  REQUIRE(difference({pace::benches::rnn::rnn_tanh_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)},
-                     {at::rnn_tanh_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)},
-                     1e-5) == "");
+  REQUIRE(
+      difference({pace::benches::rnn::rnn_relu_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)},
+                 {at::rnn_relu_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)}, 1e-5) == "");
+  REQUIRE(
+      difference({pace::benches::rnn::rnn_tanh_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)},
+                 {at::rnn_tanh_cell(plain.x, plain.hx, plain.w_ih, plain.w_hh, plain.b_ih, plain.b_hh)}, 1e-5) == "");
 }
 
 TEST_CASE("The multiplicative cell of one number, by hand") {
@@ -83,7 +83,7 @@ TEST_CASE("The multiplicative cell of one number, by hand") {
   const auto one = [](double value) { return at::full({1, 1}, value, at::kDouble); };
   const auto [actual_hy, actual_cy] =
       pace::benches::rnn::milstm_cell(one(2), {one(3), one(0.7)}, column(w), column(u), column(alpha).flatten(),
-                             column(beta_i).flatten(), column(beta_h).flatten(), column(bias).flatten());
+                                      column(beta_i).flatten(), column(beta_h).flatten(), column(bias).flatten());
   REQUIRE(actual_cy.item<double>() == Catch::Approx(cy).epsilon(1e-12));
   REQUIRE(actual_hy.item<double>() == Catch::Approx(hy).epsilon(1e-12));
 }
@@ -91,8 +91,9 @@ TEST_CASE("The multiplicative cell of one number, by hand") {
 TEST_CASE("The multiplicative cell with neither product nor factors is the LSTM cell") {
   const Operands o(4);
   const at::Tensor none = at::full({4 * hidden}, 0.0), all = at::full({4 * hidden}, 1.0);
-  REQUIRE(difference(list(pace::benches::rnn::milstm_cell(o.x, {o.hx, o.cx}, o.w_ih, o.w_hh, none, all, all, o.b_ih + o.b_hh)),
-                     list(at::lstm_cell(o.x, {o.hx, o.cx}, o.w_ih, o.w_hh, o.b_ih, o.b_hh)), 1e-5) == "");
+  REQUIRE(difference(
+              list(pace::benches::rnn::milstm_cell(o.x, {o.hx, o.cx}, o.w_ih, o.w_hh, none, all, all, o.b_ih + o.b_hh)),
+              list(at::lstm_cell(o.x, {o.hx, o.cx}, o.w_ih, o.w_hh, o.b_ih, o.b_hh)), 1e-5) == "");
 }
 
 }  // namespace

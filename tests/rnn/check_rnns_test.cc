@@ -193,8 +193,12 @@ TEST_CASE("on a GPU the reference is cuDNN's") {
 TEST_CASE("without nn::LSTM the reference is one of the kind that is no TorchScript, and runs on the device") {
   auto for_gpus = runner("on_gpus", "x", {});
   for_gpus.needs_cuda = true;
-  const std::vector<Runner> all = {for_gpus, runner("jit_x", "x", {}), runner("py_x", "x", {}, true),
-                                   runner("jit_y", "y", {}), runner("jit_z", "", {}), runner("z", "", {})};
+  const std::vector<Runner> all = {for_gpus,
+                                   runner("jit_x", "x", {}),
+                                   runner("py_x", "x", {}, true),
+                                   runner("jit_y", "y", {}),
+                                   runner("jit_z", "", {}),
+                                   runner("z", "", {})};
   REQUIRE(reference_of(all[1], c10::kCPU, all)->name == "py_x");
   REQUIRE(reference_of(all[1], c10::Device("cuda:0"), all)->name == "on_gpus");
   REQUIRE(reference_of(all[3], c10::kCPU, all) == nullptr);

@@ -39,8 +39,8 @@ struct Parsed {
     auto arguments = in_one_spelling(static_cast<int>(argv.size()), argv.data(), words);
     REQUIRE(arguments.size() == words.size() + 1);
     REQUIRE(arguments.back() == nullptr);
-    auto parser = with_rnn_options(
-        pace::runner::with_pace_options(Catch::makeCommandLineParser(catch2), session), line);
+    auto parser =
+        with_rnn_options(pace::runner::with_pace_options(Catch::makeCommandLineParser(catch2), session), line);
     const auto result = parser.parse({static_cast<int>(words.size()), arguments.data()});
     if (!result) error = result.errorMessage();
   }
@@ -78,11 +78,11 @@ TEST_CASE("options in camel case, with hyphens, with underscores, with and witho
     REQUIRE(line.hidden_size == 4);
     REQUIRE(line.mini_batch == 5);
   }
-  for (const Names& given : std::vector<Names>{
-           {"--variable-lstms", "--cuda-pointwise-loop-level", "1", "--cuda-pointwise-block-count", "2",
-            "--cuda-pointwise-block-size", "0", "--print-json", "pep"},
-           {"--variable_lstms", "--cuda_pointwise_loop_level=1", "--cuda_pointwise_block_count=2",
-            "--cuda_pointwise_block_size=0", "--print_json=pep"}}) {
+  for (const Names& given :
+       std::vector<Names>{{"--variable-lstms", "--cuda-pointwise-loop-level", "1", "--cuda-pointwise-block-count", "2",
+                           "--cuda-pointwise-block-size", "0", "--print-json", "pep"},
+                          {"--variable_lstms", "--cuda_pointwise_loop_level=1", "--cuda_pointwise_block_count=2",
+                           "--cuda_pointwise_block_size=0", "--print_json=pep"}}) {
     const auto line = parse(given);
     REQUIRE(line.variable_lstms);
     REQUIRE(line.cuda_pointwise_loop_level == 1);
@@ -142,9 +142,10 @@ TEST_CASE("options without effect are refused, those that others give an effect 
                                    "--cuda-pointwise-block-count=1", "--cuda-pointwise-block-size=1"}) {
     INFO(option);
     const Names py{"--group=rnns", "--rnns=py,aten", option};
-    REQUIRE(why(py, true) == option.substr(0, option.find('=')) +
-                                 " has no meaning here: no runner is TorchScript; expected one such as jit beside it, or "
-                                 "--compat, where it may be given all the same");
+    REQUIRE(why(py, true) ==
+            option.substr(0, option.find('=')) +
+                " has no meaning here: no runner is TorchScript; expected one such as jit beside it, or "
+                "--compat, where it may be given all the same");
     const auto with = [&](const std::string& more) {
       Names given = py;
       given.push_back(more);
@@ -203,8 +204,7 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
                       "--cnns has no meaning without the group cnns; expected --group cnns or both");
   REQUIRE_THROWS_WITH(groups_of(parse({"--rnns", "py", "--group", "cnns"})),
                       "--rnns has no meaning without the group rnns; expected --group rnns or both");
-  REQUIRE_THROWS_WITH(groups_of(parse({"--group"})),
-                      "--group: there is nothing to run; expected rnns, cnns or both");
+  REQUIRE_THROWS_WITH(groups_of(parse({"--group"})), "--group: there is nothing to run; expected rnns, cnns or both");
 
   const auto groups = groups_of(parse({"--variable-lstms", "--cnns", "resnet50"}));
   REQUIRE(groups.at(0).title == "variable-length sequence LSTM");
@@ -255,17 +255,19 @@ TEST_CASE("with --compat, options that fastrnns' loop does not have are refused 
   const auto why = [](const std::string& word) {
     return pace::test::why<pace::InputError>([&] { refuse_with_compat({"--compat", word, "3"}); });
   };
-  REQUIRE(why("--baseline-runner") == "--baseline-runner does not go together with --compat: fastrnns' loop runs one runner "
-                                      "after another and compares none");
+  REQUIRE(why("--baseline-runner") ==
+          "--baseline-runner does not go together with --compat: fastrnns' loop runs one runner "
+          "after another and compares none");
   REQUIRE_THAT(why("--no-slower-than=1.1"), StartsWith("--no-slower-than does not go together with --compat: "));
   for (const char* const each : {"--budget", "--warm-up", "--json", "--csv", "--junit", "--baseline", "--save-baseline",
                                  "--processes", "--resume", "--seed", "--time-limit", "--max-rounds", "--clock"}) {
     INFO(each);
-    REQUIRE(why(each) == std::string(each) + " does not go together with --compat: fastrnns' loop has its own measuring, "
-                                             "whose results are its table and --print-json");
+    REQUIRE(why(each) == std::string(each) +
+                             " does not go together with --compat: fastrnns' loop has its own measuring, "
+                             "whose results are its table and --print-json");
   }
-  for (const char* const each : {"--warmup", "--nloops", "--inference", "--log-operator-inputs", "--threads", "--isolation",
-                                 "--tf32", "--packages", "--print-json=oss", "--budgets"}) {
+  for (const char* const each : {"--warmup", "--nloops", "--inference", "--log-operator-inputs", "--threads",
+                                 "--isolation", "--tf32", "--packages", "--print-json=oss", "--budgets"}) {
     INFO(each);
     REQUIRE(why(each) == "nothing was thrown");
   }

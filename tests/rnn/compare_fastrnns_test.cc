@@ -32,7 +32,7 @@ Run run(std::vector<std::string> words) {
   for (const auto& each : words) argv.push_back(each.c_str());
   std::ostringstream out, err;
   const int code = pace::benches::rnn::compare_fastrnns(static_cast<int>(argv.size()), argv.data(), out, err,
-                                               [](const std::string& path) { return path; });
+                                                        [](const std::string& path) { return path; });
   return {out.str(), err.str(), code};
 }
 
@@ -145,8 +145,9 @@ TEST_CASE("files that cannot be used are named, with the line where they are no 
   fails(run({meanless, good}), meanless + ": benchmarks[0]: expected stats with a mean, which is a number");
   const auto twice = folder.write("twice.json", R"({"benchmarks": [{"name": "a", "stats": {"mean": 1}},
                                                                   {"name": "a", "stats": {"mean": 2}}]})");
-  fails(run({good, twice}), twice + ": benchmarks[1]: expected each test once, found a again; a file has one executor "
-                                    "and one fuser");
+  fails(run({good, twice}), twice +
+                                ": benchmarks[1]: expected each test once, found a again; a file has one executor "
+                                "and one fuser");
 }
 
 TEST_CASE("files that would hang, crash or give orders to a terminal") {
@@ -154,9 +155,10 @@ TEST_CASE("files that would hang, crash or give orders to a terminal") {
   const auto good = folder.write("good.json", R"({"lstm": {"aten": 1}})");
   const auto pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  fails(run({pipe, good}), pipe + ": is a pipe that no program writes to; expected JSON of fastrnns or of pytest-benchmark");
-  const auto deep = folder.write("deep.json", R"({"lstm": {"aten": )" + std::string(1'000'000, '[') +
-                                                  std::string(1'000'000, ']') + "}}");
+  fails(run({pipe, good}),
+        pipe + ": is a pipe that no program writes to; expected JSON of fastrnns or of pytest-benchmark");
+  const auto deep = folder.write(
+      "deep.json", R"({"lstm": {"aten": )" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}}");
   fails(run({good, deep}),
         deep + ": is JSON nested more than 100 levels deep; expected JSON of fastrnns or of pytest-benchmark");
   const auto large = folder.write("large.json", R"({"lstm": {"aten": 1e999}})");

@@ -30,10 +30,26 @@ using pace::test::start_of;
 TEST_CASE("All of fastrnns' runners are there, once") {
   std::set<std::string> names;
   for (const Runner& runner : runners()) REQUIRE(names.insert(runner.name).second);
-  for (const char* name :
-       {"cudnn", "cudnn_dropout", "cudnn_layernorm", "vl_cudnn", "vl_jit", "vl_py", "aten", "jit", "py", "jit_premul",
-        "jit_premul_bias", "jit_simple", "jit_multilayer", "jit_layernorm", "jit_layernorm_decom", "jit_dropout",
-        "resnet18", "resnet50", "resnet18_jit", "resnet50_jit"}) {
+  for (const char* name : {"cudnn",
+                           "cudnn_dropout",
+                           "cudnn_layernorm",
+                           "vl_cudnn",
+                           "vl_jit",
+                           "vl_py",
+                           "aten",
+                           "jit",
+                           "py",
+                           "jit_premul",
+                           "jit_premul_bias",
+                           "jit_simple",
+                           "jit_multilayer",
+                           "jit_layernorm",
+                           "jit_layernorm_decom",
+                           "jit_dropout",
+                           "resnet18",
+                           "resnet50",
+                           "resnet18_jit",
+                           "resnet50_jit"}) {
     INFO(name);
     REQUIRE(names.count(name) == 1);
   }
@@ -129,8 +145,8 @@ TEST_CASE("A runner refuses what it cannot take before anything runs") {
   for (const Runner& runner : runners()) {
     if (runner.max_layers > 1 || runner.needs_cuda) continue;
     REQUIRE_THROWS_AS(runner.make(two_layers), pace::InputError);
-    REQUIRE_THROWS_WITH(runner.make(two_layers), ContainsSubstring("--numLayers: " + runner.name) &&
-                                                     ContainsSubstring("expected 1, found 2"));
+    REQUIRE_THROWS_WITH(runner.make(two_layers),
+                        ContainsSubstring("--numLayers: " + runner.name) && ContainsSubstring("expected 1, found 2"));
   }
   REQUIRE_NOTHROW(find_runner("jit_multilayer").make(two_layers));
   for (const Runner& runner : runners()) {

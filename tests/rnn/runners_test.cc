@@ -231,8 +231,7 @@ TEST_CASE("The bound for layer norm is an LSTM whose cell state was normalised o
       module->forward(model.inputs[0].toTensor(), std::tuple(model.inputs[1].toTensor(), model.inputs[2].toTensor()));
   at::Tensor cy = std::get<1>(states);
   for (int step = 0; step < 6; ++step) cy = at::layer_norm(cy, {6});
-  REQUIRE(difference(one_step(model).answer, {output.detach(), std::get<0>(states).detach(), cy.detach()}, 1e-5) ==
-          "");
+  REQUIRE(difference(one_step(model).answer, {output.detach(), std::get<0>(states).detach(), cy.detach()}, 1e-5) == "");
 }
 
 TEST_CASE("The scripted text says what the plain functions say") {

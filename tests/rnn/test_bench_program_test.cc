@@ -131,7 +131,8 @@ TEST_CASE("a bad command line ends before anything runs") {
   REQUIRE(nothing.err.str() == "test_bench: there is nothing to run; expected runners in --rnns, --cnns or both\n");
   World other;
   REQUIRE(other.run({"--miniBatch", "-1"}) == 1);
-  REQUIRE(other.err.str() == "test_bench: --mini-batch: invalid value '-1'; expected a whole number from 1 to 1000000\n");
+  REQUIRE(other.err.str() ==
+          "test_bench: --mini-batch: invalid value '-1'; expected a whole number from 1 to 1000000\n");
 }
 
 }  // namespace

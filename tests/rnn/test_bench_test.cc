@@ -173,8 +173,13 @@ TEST_CASE("pytest-benchmark's JSON has the figures, and is what the comparison r
   REQUIRE(first.at("group") == "fastrnns");
   REQUIRE(first.at("name") == "test_forward[aten-legacy-old]");
   REQUIRE(first.at("params") == nlohmann::json({{"net_name", "aten"}, {"executor", "legacy"}, {"fuser", "old"}}));
-  REQUIRE(first.at("stats") == nlohmann::json({{"min", 0.5}, {"max", 2.0}, {"mean", 1.0}, {"stddev", 0.25},
-                                               {"rounds", 7}, {"median", 0.75}, {"iterations", 1}}));
+  REQUIRE(first.at("stats") == nlohmann::json({{"min", 0.5},
+                                               {"max", 2.0},
+                                               {"mean", 1.0},
+                                               {"stddev", 0.25},
+                                               {"rounds", 7},
+                                               {"median", 0.75},
+                                               {"iterations", 1}}));
   REQUIRE(json.at("benchmarks").at(1).at("name") == "test_backward[aten-legacy-old]");
 
   std::string path = (std::filesystem::temp_directory_path() / "test_bench_XXXXXX").string();

@@ -225,7 +225,8 @@ struct World {
   std::vector<Entry> runners() {
     return {{"good", [this] { return model(log); }},
             {"bad", []() -> ModelDef { throw std::runtime_error("no such thing"); }},
-            {"torch", [this] {
+            {"torch",
+             [this] {
                auto def = model(log);
                def.step.forward = [](Stack& inputs) -> c10::IValue { return inputs.at(0).toTensor().view({5}); };
                return def;

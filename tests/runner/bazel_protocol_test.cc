@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "tests/runner/run_program.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/report/xml_reader.hpp"
+#include "tests/runner/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Matches;
@@ -26,8 +26,9 @@ namespace fs = std::filesystem;
 /// What Bazel sets for every test, from version 5.2 on and before.
 std::string bazel(const Scratch& folder) {
   return GENERATE(std::string("BAZEL_TEST=1 "), std::string("TEST_SRCDIR=/tmp TEST_TIMEOUT=300 ")) +
-         "TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder / "test.xml" + " TEST_WARNINGS_OUTPUT_FILE=" +
-         folder / "warnings" + " TEST_INFRASTRUCTURE_FAILURE_FILE=" + folder / "infrastructure" + " ";
+         "TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder / "test.xml" +
+         " TEST_WARNINGS_OUTPUT_FILE=" + folder / "warnings" +
+         " TEST_INFRASTRUCTURE_FAILURE_FILE=" + folder / "infrastructure" + " ";
 }
 
 /// What a run left in `folder`.
@@ -59,7 +60,8 @@ TEST_CASE("XML_OUTPUT_FILE: a test case per gate, and Catch2's own beside them")
 TEST_CASE("XML_OUTPUT_FILE is whole when a test dies, and when it is killed") {
   const Scratch folder;
   const auto test = GENERATE(std::string("'publishes*'"), std::string("'killed*'"));
-  const auto program = run(test, "BAZEL_TEST=1 TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder / "test.xml");
+  const auto program =
+      run(test, "BAZEL_TEST=1 TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder / "test.xml");
   CHECK(program.code != 0);
   const auto root = xml_in(folder);
   CHECK(root.children.at(0).attributes.at("name") == "before death");
@@ -152,9 +154,10 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE is for the machine's reasons alone")
   const Scratch folder;
   const auto variables = bazel(folder);
   // A proven regression, an assertion of the test's own and an open guard are none of them, whatever else is disturbed.
-  for (const auto& [arguments, code] :
-       {std::pair<std::string, int>{"'under load,too slow'", 42}, {"'claims under load,under load,too slow'", 42},
-        {"'under load,asserts something' --extra word", 42}, {"'under load,open guard'", 43}}) {
+  for (const auto& [arguments, code] : {std::pair<std::string, int>{"'under load,too slow'", 42},
+                                        {"'claims under load,under load,too slow'", 42},
+                                        {"'under load,asserts something' --extra word", 42},
+                                        {"'under load,open guard'", 43}}) {
     CAPTURE(arguments);
     CHECK(run(arguments, variables).code == code);
     CHECK_FALSE(fs::exists(folder / "infrastructure"));
@@ -171,9 +174,10 @@ TEST_CASE("TEST_TIMEOUT: what is not reached is undecided and told, and the prog
   CHECK(program.code == 42);
   CHECK_THAT(program.out, ContainsSubstring("undecided: 'fused' was not measured"));
   CHECK_THAT(folder.read("a.json"), ContainsSubstring("\"outcome\":\"unreached\""));
-  CHECK_THAT(folder.read("warnings"),
-             ContainsSubstring("measured: not measured: measuring ends after 80 % of the 1.00 ms that this test may take "
-                               "(TEST_TIMEOUT)"));
+  CHECK_THAT(
+      folder.read("warnings"),
+      ContainsSubstring("measured: not measured: measuring ends after 80 % of the 1.00 ms that this test may take "
+                        "(TEST_TIMEOUT)"));
   CHECK(run("measures", "TEST_SRCDIR=/tmp TEST_TIMEOUT=300").code == 0);
   CHECK(run("measures --time-limit 0.001").code == 42);
   const auto bad = run("measures", "TEST_TIMEOUT=soon");
@@ -219,7 +223,8 @@ TEST_CASE("--save-baseline and --baseline: the same machine, another one, and no
   CHECK_THAT(run("--process-spread 0.001 --baseline " + base).out, ContainsSubstring("2 expectations, met"));
   const auto slower = run("--process-spread 0.001 --baseline-margin 0.9 --baseline " + base);
   CHECK(slower.code == 42);
-  CHECK_THAT(slower.err, ContainsSubstring("2 implementations do not meet what is expected against the stored baseline"));
+  CHECK_THAT(slower.err,
+             ContainsSubstring("2 implementations do not meet what is expected against the stored baseline"));
   const auto other = run("--threads 2 --baseline " + base);
   CHECK(other.code == 1);
   CHECK_THAT(other.err, ContainsSubstring("is of another machine or build: libtorch_threads was \"1\" and is \"2\""));

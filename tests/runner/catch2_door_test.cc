@@ -38,9 +38,7 @@ auto is_named(const std::string& name) {
 /// The verdicts that are published while it lives.
 class Published {
  public:
-  Published() {
-    pace::judgement_hook() = {.tell = &add, .who = &verdicts};
-  }
+  Published() { pace::judgement_hook() = {.tell = &add, .who = &verdicts}; }
   Published(const Published&) = delete;
   ~Published() { pace::judgement_hook() = before_; }
   std::vector<pace::Verdict> verdicts;
@@ -171,7 +169,8 @@ TEST_CASE("a judgement is published where it alone decides, and matching leaves 
   CHECK(shown(result) == shown(summary()));
 }
 
-TEST_CASE("a guard that is let through undecided is published once from every combination, whether or not that rests on it") {
+TEST_CASE(
+    "a guard that is let through undecided is published once from every combination, whether or not that rests on it") {
   auto result = summary();
   auto never = sample::without_figures("fused", pace::Outcome::unreached, "why");
   const pace::NoSlowerThan guard(0.7);
@@ -201,8 +200,9 @@ TEST_CASE("a failure of a combination has what each part says") {
   auto result = summary();
   CHECK(expansion(result, !pace::Correct()) == shown(result) + " not ( is correct )");
   const std::string both = expansion(result["fused"], pace::SpeedupAtLeast(5) && pace::Correct() && is_named("eager"));
-  CHECK_THAT(both, Catch::Matchers::ContainsSubstring("( ( was expected to have a speed-up of at least 5.00x\nfailed: ") &&
-                       Catch::Matchers::EndsWith("\nand is correct )\nand matches predicate: \"is named eager\" )"));
+  CHECK_THAT(both,
+             Catch::Matchers::ContainsSubstring("( ( was expected to have a speed-up of at least 5.00x\nfailed: ") &&
+                 Catch::Matchers::EndsWith("\nand is correct )\nand matches predicate: \"is named eager\" )"));
   const std::string either = expansion(result["fused"], pace::SpeedupAtLeast(5) || is_named("eager"));
   CHECK_THAT(either, Catch::Matchers::EndsWith("\nor matches predicate: \"is named eager\" )"));
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "pace/report/json.hpp"
-#include "tests/runner/run_program.hpp"
 #include "tests/report/temporary_file.hpp"
+#include "tests/runner/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using pace::test::Scratch;
@@ -51,9 +51,9 @@ TEST_CASE("a lost device: what follows is measured in a fresh process, and nothi
   }
   CHECK(count(program.out, "measures culprit\n") == 2);
   CHECK(count(program.err, "the device was lost; a fresh process goes on") == 2);
-  CHECK(results(folder.read("a.json")) ==
-        std::vector<std::string>{"before measured", "culprit threw", "between measured", "culprit threw",
-                                 "after measured"});
+  CHECK(results(folder.read("a.json")) == std::vector<std::string>{"before measured", "culprit threw",
+                                                                   "between measured", "culprit threw",
+                                                                   "after measured"});
   CHECK(count(folder.read("a.csv"), "\nbefore,") == 2);  // a line for each implementation
   CHECK(count(folder.read("a.csv"), "\nculprit,") == 4);
   CHECK(count(folder.read("a.xml"), "an illegal address") > 0);

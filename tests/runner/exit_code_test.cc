@@ -11,8 +11,8 @@ namespace {
 
 using Catch::Matchers::StartsWith;
 using pace::Outcome;
-using pace::Verdict;
 using pace::RunAccount;
+using pace::Verdict;
 
 pace::Result comparison(const std::string& name, Outcome outcome = Outcome::measured) {
   pace::Result result;
@@ -106,13 +106,15 @@ TEST_CASE("tests that are skipped after something was measured do not say that n
   account.add(comparison("case"));
   std::ostringstream said, allowed, nothing;
   CHECK(account.exit_code(4, false, false, said) == 4);
-  CHECK(said.str() == "pace: every test was skipped, though not before 2 implementations were measured (exit code 4; 0 "
-                      "with --allow-unmeasured on)\n");
+  CHECK(said.str() ==
+        "pace: every test was skipped, though not before 2 implementations were measured (exit code 4; 0 "
+        "with --allow-unmeasured on)\n");
   CHECK(account.exit_code(4, false, true, allowed) == 0);
   account.add(comparison("late", Outcome::unreached));
   CHECK(account.exit_code(4, false, true, allowed) == 43);
   CHECK(RunAccount().exit_code(4, false, false, nothing) == 4);
-  CHECK(nothing.str() == "pace: every test was skipped; nothing was measured (exit code 4; 0 with --allow-unmeasured on)\n");
+  CHECK(nothing.str() ==
+        "pace: every test was skipped; nothing was measured (exit code 4; 0 with --allow-unmeasured on)\n");
 }
 
 TEST_CASE("a run fails for reasons of the machine where nothing else is open and nothing has failed") {
@@ -124,7 +126,7 @@ TEST_CASE("a run fails for reasons of the machine where nothing else is open and
   RunAccount loaded;
   loaded.add(disturbed);
   CHECK(loaded.is_for_machine(42, 1));
-  loaded.add(row, open_guard);  // which fails no assertion
+  loaded.add(row, open_guard);                // which fails no assertion
   CHECK_FALSE(loaded.is_for_machine(42, 2));  // one is of the test's own
   CHECK_FALSE(loaded.is_for_machine(3, 0));
   RunAccount open = loaded, unreached = loaded, failed = loaded, crashed = loaded, lost = loaded;

@@ -38,12 +38,13 @@ TEST_CASE("each process has files, a seed and a limit of its own over its parent
   const double endless = std::numeric_limits<double>::infinity();
   const Words words{"layer norm", "--processes=5", "--json:a.json", "--seed", "7"};
   auto expected = words;
-  expected.insert(expected.end(), {"--processes", "1", "--seed", "3", "--allow-undecided", "on",
-                                   "--allow-unmeasured", "off"});
+  expected.insert(expected.end(),
+                  {"--processes", "1", "--seed", "3", "--allow-undecided", "on", "--allow-unmeasured", "off"});
   CHECK(pace::runner::detail::words_for_replicate(words, {}, 2, 3, pace::Nanoseconds(endless)) == expected);
-  expected.insert(expected.end(), {"--time-limit", "9.500", "--csv", "b-2", "--json", "a-2.json", "--junit", "d.e/c-2.xml"});
+  expected.insert(expected.end(),
+                  {"--time-limit", "9.500", "--csv", "b-2", "--json", "a-2.json", "--junit", "d.e/c-2.xml"});
   CHECK(pace::runner::detail::words_for_replicate(words, {.csv = "b", .json = "a.json", .junit = "d.e/c.xml"}, 2, 3,
-                                             pace::Nanoseconds(9.5e9)) == expected);
+                                                  pace::Nanoseconds(9.5e9)) == expected);
   CHECK(pace::runner::detail::of_process("a.b/results", 12) == "a.b/results-12");
   CHECK(pace::runner::detail::of_process("a/.hidden", 1) == "a/.hidden-1");
 }
@@ -69,7 +70,8 @@ TEST_CASE("a file that no option names is numbered in one of several processes")
   CHECK(pace::runner::own_path("a/table.csv") == "a/table-3.csv");
   ::unsetenv(pace::runner::replicate_variable);
   ::unsetenv(pace::runner::replicate_number_variable);
-  CHECK(pace::runner::ReplicateFiles{.json = "a.json", .more = {"b.csv", "c.csv"}}.all() == Words{"a.json", "b.csv", "c.csv"});
+  CHECK(pace::runner::ReplicateFiles{.json = "a.json", .more = {"b.csv", "c.csv"}}.all() ==
+        Words{"a.json", "b.csv", "c.csv"});
 }
 
 TEST_CASE("a process leaves what it found in a file without a name, so that nothing stays when all are killed") {
@@ -172,7 +174,8 @@ TEST_CASE("what no process reached, and what is undecided without figures, is no
     sink.finish();
     return pace::runner::detail::read_left(path);
   };
-  const auto ending = [](const pace::runner::detail::Rest& rest, const std::vector<pace::gate::ReplicatedGate>& gates = {}) {
+  const auto ending = [](const pace::runner::detail::Rest& rest,
+                         const std::vector<pace::gate::ReplicatedGate>& gates = {}) {
     pace::RunAccount account;
     std::ostringstream said;
     CHECK(rest.tell(account, gates));

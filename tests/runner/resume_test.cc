@@ -6,13 +6,13 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <string>
 #include <sys/stat.h>
+#include <string>
 #include <vector>
 
 #include "pace/core/run_context.hpp"
-#include "pace/runner/build_id.hpp"
 #include "pace/report/json.hpp"
+#include "pace/runner/build_id.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -68,9 +68,12 @@ TEST_CASE("a file that was cut off anywhere keeps every result that is whole") {
     folder.write("a.json", whole.substr(0, size));
     const auto found = names(results_to_resume(folder / "a.json", configuration));
     CAPTURE(size, first_end, second_end);
-    if (size < first_end - 1) CHECK(found == Names{});
-    else if (size < second_end) CHECK(found == Names{"one"});
-    else CHECK(found == Names{"one", "two"});
+    if (size < first_end - 1)
+      CHECK(found == Names{});
+    else if (size < second_end)
+      CHECK(found == Names{"one"});
+    else
+      CHECK(found == Names{"one", "two"});
   }
   // As some file systems leave it after the machine went down.
   folder.write("a.json", whole.substr(0, second + 50) + std::string(100, '\0'));
@@ -92,7 +95,8 @@ TEST_CASE("figures that no measurement has, and text behind the end, are refused
   for (const std::string median : {"-4000.0", "0", "1"})
     refused("\"median_ns\":4000.0", "\"median_ns\":" + median, "min_ns, q20_ns, median_ns: expected numbers from 0 on");
   for (const std::string median : {"9000", "1e300"})
-    refused("\"median_ns\":4000.0", "\"median_ns\":" + median, "min_ns, q20_ns, median_ns, q80_ns: expected numbers from 0 on");
+    refused("\"median_ns\":4000.0", "\"median_ns\":" + median,
+            "min_ns, q20_ns, median_ns, q80_ns: expected numbers from 0 on");
   refused("\"median_ns\":4000.0", "\"median_ns\":\"fast\"", "must be number");
   refused("\"median\":2.0", "\"median\":-2.0", "q20, median: expected numbers from 0 on");
   refused("\"median\":2.0", "\"median\":5.0", "q20, median, q80: expected");
@@ -101,8 +105,9 @@ TEST_CASE("figures that no measurement has, and text behind the end, are refused
   refused("\"spread\":0.125", "\"spread\":-1", "spread: expected numbers from 0 on");
   refused("\"samples_ns\":[2000.0", "\"samples_ns\":[-2000.0", "samples_ns: expected times from 0 on");
   for (const std::string& more : {std::string("x"), std::string("{}\n"), std::string("}\n"), std::string(3, '\0')})
-    CHECK_THROWS_WITH(results_to_resume(folder.write("b.json", whole + more), configuration),
-                      ContainsSubstring("b.json:9: --resume: ") && ContainsSubstring("text follows the end of the results"));
+    CHECK_THROWS_WITH(
+        results_to_resume(folder.write("b.json", whole + more), configuration),
+        ContainsSubstring("b.json:9: --resume: ") && ContainsSubstring("text follows the end of the results"));
   // The closing bracket may be cut off.
   CHECK(names(results_to_resume(folder.write("b.json", whole.substr(0, whole.size() - 2)), configuration)) ==
         Names{"one", "two"});

@@ -21,11 +21,11 @@
 #include <ATen/ops/ones.h>
 
 #include "pace/catch2.hpp"
-#include "pace/timing/wall.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/runner/session.hpp"
-#include "pace/pace.hpp"
 #include "pace/core/process.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/pace.hpp"
+#include "pace/runner/session.hpp"
+#include "pace/timing/wall.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
@@ -115,7 +115,8 @@ TEST_CASE("shows what it was given", "[.]") {
                  << options.warm_up.count() << ", rounds " << options.max_rounds << ", confidence "
                  << options.confidence << ", seed " << options.seed << ", operands "
                  << static_cast<int>(options.operands) << ", alpha " << options.alpha << ", beta " << options.beta
-                 << ", stop " << static_cast<int>(options.stop) << ", threads " << at::get_num_threads() << ", extra " << extra_option);
+                 << ", stop " << static_cast<int>(options.stop) << ", threads " << at::get_num_threads() << ", extra "
+                 << extra_option);
   FAIL();
 }
 
@@ -152,9 +153,7 @@ pace::Result proven_by_several() {
   pace::run_context().publish(result);
   return result;
 }
-TEST_CASE("proven by several processes", "[.]") {
-  CHECK_THAT(proven_by_several()["fused"], pace::SpeedupAtLeast(1.2));
-}
+TEST_CASE("proven by several processes", "[.]") { CHECK_THAT(proven_by_several()["fused"], pace::SpeedupAtLeast(1.2)); }
 TEST_CASE("stated and proven by several processes", "[.]") {
   auto result = comparison("few stated");
   auto& row = result.implementations[1];
@@ -261,8 +260,7 @@ TEST_CASE("open guard that says so", "[.]") {
   auto result = comparison("guarded");
   result.implementations[1].speedup->interval = pace::Interval<double>{0.5, 2.1, 0.95};
   pace::run_context().publish(result);
-  CHECK_THAT(result["fused"],
-             pace::NoSlowerThan(1.02).when_undecided(pace::gate::WhenUndecided::let_through));
+  CHECK_THAT(result["fused"], pace::NoSlowerThan(1.02).when_undecided(pace::gate::WhenUndecided::let_through));
 }
 
 TEST_CASE("stated open guard", "[.]") {
@@ -310,8 +308,10 @@ TEST_CASE("correct in its time", "[.]") {
 
 TEST_CASE("correctness alone in its time", "[.]") {
   CallClock clock;
-  const auto result =
-      pace::compare("timely", at::ones({16})).baseline("eager", adding(clock)).candidate("fused", adding(clock)).run(clock);
+  const auto result = pace::compare("timely", at::ones({16}))
+                          .baseline("eager", adding(clock))
+                          .candidate("fused", adding(clock))
+                          .run(clock);
   CHECK_THAT(result, pace::Correct());
 }
 
@@ -366,9 +366,7 @@ TEST_CASE("leaves a process behind", "[.]") {
     ::_exit(0);
   });
 }
-TEST_CASE("hangs", "[.]") {
-  compare_around(hang);
-}
+TEST_CASE("hangs", "[.]") { compare_around(hang); }
 TEST_CASE("is killed", "[.]") {
   compare_around([] { ::raise(SIGKILL); });
 }
@@ -389,7 +387,9 @@ TEST_CASE("prints a lot", "[.]") {
   compare_around([] { std::cout << std::string(100000, 'x') << std::endl; });
 }
 TEST_CASE("has an evil name", "[.]") {
-  auto result = comparison("evil\033[2J\xc2\x9b" "1m\x9b\r");
+  auto result = comparison(
+      "evil\033[2J\xc2\x9b"
+      "1m\x9b\r");
   result.implementations[1].name = "fused\033]0;title\007";
   result.implementations[1].outcome = pace::Outcome::wrong;
   result.implementations[1].message = "differs\033[8m";
@@ -425,8 +425,8 @@ TEST_CASE("waits to be interrupted", "[.]") {
   });
 }
 TEST_CASE("waits for another program", "[.]") {
-  static_cast<void>(pace::detail::run_process(
-      {"sh", "-c", "sleep 1000 & echo waits for $!; wait"}, [](std::string_view line) { std::cout << line << std::endl; }));
+  static_cast<void>(pace::detail::run_process({"sh", "-c", "sleep 1000 & echo waits for $!; wait"},
+                                              [](std::string_view line) { std::cout << line << std::endl; }));
 }
 TEST_CASE("reports the signals that it ignores, and those that its supervisor does", "[.]") {
   for (const std::string& process : {std::string("self"), std::to_string(::getppid())}) {
@@ -443,7 +443,8 @@ struct InterruptedBetweenProcesses : std::streambuf {
  protected:
   std::streamsize xsputn(const char* text, std::streamsize size) override {
     const auto written = out_->sputn(text, size);
-    if (std::string_view(text, static_cast<std::size_t>(size)).find("a fresh process goes on") != std::string_view::npos)
+    if (std::string_view(text, static_cast<std::size_t>(size)).find("a fresh process goes on") !=
+        std::string_view::npos)
       ::raise(SIGTERM);
     return written;
   }
@@ -458,8 +459,7 @@ int main(int argc, char** argv) {
   std::streambuf* const own_errors = std::cerr.rdbuf();
   InterruptedBetweenProcesses interrupted(own_errors);
   if (std::getenv("INTERRUPTED_BETWEEN_PROCESSES") != nullptr) std::cerr.rdbuf(&interrupted);
-  void* const shared =
-      ::mmap(nullptr, sizeof *hanging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const shared = ::mmap(nullptr, sizeof *hanging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 1;
   hanging = static_cast<pid_t*>(shared);
   pace::runner::SessionConfig config;

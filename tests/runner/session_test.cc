@@ -12,8 +12,8 @@
 #include <string>
 
 #include "pace/core/output_file.hpp"
-#include "tests/runner/run_program.hpp"
 #include "tests/report/temporary_file.hpp"
+#include "tests/runner/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Matches;
@@ -51,19 +51,20 @@ TEST_CASE("an expectation that is not met fails the program and says what to do"
 TEST_CASE("help lists Catch2's options, pace's and the program's") {
   const auto program = run("--help");
   CHECK(program.code == 0);
-  for (const auto* option :
-       {"--reporter", "--benchmark-samples", "--csv <file>", "--json <file>", "--budget <seconds>", "--seed",
-        "--confidence", "--max-rounds", "--operands", "--alpha", "--beta", "--stop", "--threads", "--warm-up", "--no-table", "--extra"})
+  for (const auto* option : {"--reporter", "--benchmark-samples", "--csv <file>", "--json <file>", "--budget <seconds>",
+                             "--seed", "--confidence", "--max-rounds", "--operands", "--alpha", "--beta", "--stop",
+                             "--threads", "--warm-up", "--no-table", "--extra"})
     CHECK_THAT(program.out, ContainsSubstring(option));
   CHECK_THAT(program.out, ContainsSubstring("(defaults to 7.00)"));  // the program's own default
 }
 
 TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
   CHECK_THAT(run("'shows*' -r compact").out,
-             ContainsSubstring("budget 7e+09, hard limit 2e+10") && ContainsSubstring("operands 0, alpha 0.001, beta 0.01, stop 0, threads 1, extra '"));
-  const auto all = run(
-      "'shows*' -r compact --budget 60 --warm-up=0 --max-rounds 5 --confidence .9 --seed:0xff "
-      "--operands shared --alpha 0.01 --beta=.02 --stop budget --threads 2 --extra word");
+             ContainsSubstring("budget 7e+09, hard limit 2e+10") &&
+                 ContainsSubstring("operands 0, alpha 0.001, beta 0.01, stop 0, threads 1, extra '"));
+  const auto all =
+      run("'shows*' -r compact --budget 60 --warm-up=0 --max-rounds 5 --confidence .9 --seed:0xff "
+          "--operands shared --alpha 0.01 --beta=.02 --stop budget --threads 2 --extra word");
   CHECK_THAT(all.out, ContainsSubstring("budget 6e+10, hard limit 6e+10, warm-up 0, rounds 5, confidence 0.9, "
                                         "seed 255, operands 2, alpha 0.01, beta 0.02, stop 1, threads 2, extra word"));
   CHECK_THAT(run("'shows*' -r compact", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 77,"));
@@ -104,7 +105,8 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--baseline-expires 1e-320", "--baseline-expires: invalid value '1e-320'"},
       {"--process-spread 1e-320", "--process-spread: invalid value '1e-320'"},
       {"--budget abc --budget 1", "--budget: invalid value 'abc'"},
-      {"--patience 5", "--patience has no meaning where the tests run in this process; expected --isolation on beside it"},
+      {"--patience 5",
+       "--patience has no meaning where the tests run in this process; expected --isolation on beside it"},
       {"--patience 5 --isolation off", "--patience has no meaning where the tests run in this process"},
       {"--allow-undecided perhaps", "--allow-undecided: invalid value 'perhaps'; expected on or off"},
       {"--allow-unmeasured 1", "--allow-unmeasured: invalid value '1'; expected on or off"},
@@ -157,7 +159,8 @@ TEST_CASE("--csv and --json write files") {
   const Scratch folder;
   const auto program = run("--csv " + folder / "a.csv" + " --json=" + folder / "a.json" + " --seed 3");
   CHECK(program.code == 0);
-  CHECK_THAT(folder.read("a.csv"), Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
+  CHECK_THAT(folder.read("a.csv"),
+             Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
   const auto json = folder.read("a.json");
   CHECK_THAT(json, ContainsSubstring("\"schema_version\": 1") && ContainsSubstring("\"sample\":\"yes\"") &&
                        ContainsSubstring("\"libtorch\":\"2.") && ContainsSubstring("\"name\":\"first\""));
@@ -199,9 +202,10 @@ TEST_CASE("one file for two outputs is refused, however it is spelt, and so is o
 TEST_CASE("a start that fails leaves what an earlier run has written") {
   const Scratch folder;
   for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"}) folder.write(name, "earlier");
-  const std::string files = "--csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml" +
-                            " --save-baseline " + folder / "a.base";
-  for (const std::string bad : {" --baseline /nonexistent.json", " --extra bad", " --save-baseline /nonexistent/a.json"}) {
+  const std::string files = "--csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " +
+                            folder / "a.xml" + " --save-baseline " + folder / "a.base";
+  for (const std::string bad :
+       {" --baseline /nonexistent.json", " --extra bad", " --save-baseline /nonexistent/a.json"}) {
     CHECK(run(files + bad).code == 1);
     for (const char* name : {"a.csv", "a.json", "a.xml", "a.base"}) CHECK(folder.read(name) == "earlier");
   }
@@ -220,8 +224,8 @@ TEST_CASE("a start that fails, or a run that finds nothing, leaves no new file")
     CHECK(run(options).code == 1);
     CHECK(fs::is_empty(folder.path));
   }
-  const std::string files = " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml" +
-                            " --save-baseline " + folder / "a.base";
+  const std::string files = " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " +
+                            folder / "a.xml" + " --save-baseline " + folder / "a.base";
   for (const std::string test : {"skips", "'shows what it was given'", "'no such test'"}) {
     CHECK(run(test + files).code != 0);
     CHECK(fs::is_empty(folder.path));
@@ -237,7 +241,8 @@ TEST_CASE("a start that fails, or a run that finds nothing, leaves no new file")
 
 TEST_CASE("files that an earlier run of more processes has left are not taken for this run's") {
   const Scratch folder;
-  const std::string options = " --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json " + folder / "a.json";
+  const std::string options =
+      " --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json " + folder / "a.json";
   for (int process = 1; process <= 14; ++process) folder.write("a-" + std::to_string(process) + ".csv", "earlier");
   for (const char* name : {"a-1.json", "a-2.json", "a-20.json", "b-2.csv"}) folder.write(name, "earlier");
   CHECK(run("measures --extra bad" + options).code == 1);
@@ -247,7 +252,8 @@ TEST_CASE("files that an earlier run of more processes has left are not taken fo
   CHECK(program.code == 0);
   CHECK_THAT(program.out, ContainsSubstring("removed " + folder / "a-14.csv" + ", which an earlier run has left"));
   for (const char* name : {"a-13.csv", "a-14.csv"}) CHECK_FALSE(folder.has(name));
-  for (const char* name : {"a-1.csv", "a-1.json", "a-2.csv", "a-2.json"}) CHECK_THAT(folder.read(name), ContainsSubstring("fused"));
+  for (const char* name : {"a-1.csv", "a-1.json", "a-2.csv", "a-2.json"})
+    CHECK_THAT(folder.read(name), ContainsSubstring("fused"));
   // These are none of a run's, which counts without gaps.
   CHECK(folder.read("a-20.json") == "earlier");
   CHECK(folder.read("b-2.csv") == "earlier");
@@ -300,8 +306,8 @@ TEST_CASE("names, messages and exceptions send nothing but colours to the termin
 
 TEST_CASE("several processes write a file each, and what they cannot do is refused") {
   const Scratch folder;
-  const auto program = run("measures --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json=" +
-                           folder / "a.json" + " --junit:" + folder / "a.xml");
+  const auto program = run("measures --processes 12 --disturbance 1 --csv " + folder / "a.csv" +
+                           " --json=" + folder / "a.json" + " --junit:" + folder / "a.xml");
   INFO(program.out << program.err);
   CHECK(program.code == 0);
   CHECK_THAT(program.out, ContainsSubstring("process 1 of at most 12"));
@@ -312,7 +318,8 @@ TEST_CASE("several processes write a file each, and what they cannot do is refus
     CAPTURE(name);
     CHECK_FALSE(folder.has(name));
   }
-  CHECK(run("measures --processes 12 --disturbance 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code == 0);
+  CHECK(run("measures --processes 12 --disturbance 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code ==
+        0);
   CHECK_THAT(folder.read("results-1.json"), ContainsSubstring("\"name\":\"measured\""));
   for (const char* name : {"results.csv", "results.json"}) {
     CAPTURE(name);
@@ -330,25 +337,27 @@ TEST_CASE("a reader that goes away, and a limit on the size of files, are errors
   const std::string program = fs::absolute("tests/runner/sample_program").string();
   // The reader ends with the first line; no implementation is blamed for that.
   const std::string pipe_command = "(env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 --json " +
-                                   folder / "a.json" + " 2>" + folder / "err" + "; echo exit code $? >" + folder / "code" +
-                                   ") | head -n 1 >" + folder / "out";
+                                   folder / "a.json" + " 2>" + folder / "err" + "; echo exit code $? >" +
+                                   folder / "code" + ") | head -n 1 >" + folder / "out";
   REQUIRE(std::system(pipe_command.c_str()) == 0);
   CHECK_THAT(folder.read("code"), ContainsSubstring("exit code 1\n"));
-  CHECK_THAT(folder.read("err"), ContainsSubstring("cannot write the table of results") && !ContainsSubstring("crashed"));
+  CHECK_THAT(folder.read("err"),
+             ContainsSubstring("cannot write the table of results") && !ContainsSubstring("crashed"));
   const auto json = folder.read("a.json");
   CHECK_THAT(json, ContainsSubstring("\"name\":\"after\"") && !ContainsSubstring("crashed"));
   // Without a file, no result can be told any more, and nothing more is measured.
-  const std::string alone_command = "(env -i '" + program + "' 'prints a lot' --isolation off --disturbance 1 -r compact -o " +
-                                    folder / "catch2" + " 2>" + folder / "err1" + "; echo exit code $? >" +
-                                    folder / "code1" + ") | head -n 1 >" + folder / "out1";
+  const std::string alone_command =
+      "(env -i '" + program + "' 'prints a lot' --isolation off --disturbance 1 -r compact -o " + folder / "catch2" +
+      " 2>" + folder / "err1" + "; echo exit code $? >" + folder / "code1" + ") | head -n 1 >" + folder / "out1";
   REQUIRE(std::system(alone_command.c_str()) == 0);
   CHECK_THAT(folder.read("code1"), ContainsSubstring("exit code 1\n"));
   CHECK_THAT(folder.read("err1"),
              ContainsSubstring("pace: nothing more is measured: no result can be written any more"));
   // No `trap` here: the signal of the limit would end the process.
-  const std::string limit_command = "(ulimit -f 16; env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 "
-                                    "--max-rounds 4 --no-table --json " + folder / "b.json" +
-                                    " 2>&1) | cat >" + folder / "err2";
+  const std::string limit_command = "(ulimit -f 16; env -i '" + program +
+                                    "' 'prints a lot' --isolation on --disturbance 1 "
+                                    "--max-rounds 4 --no-table --json " +
+                                    folder / "b.json" + " 2>&1) | cat >" + folder / "err2";
   REQUIRE(std::system(limit_command.c_str()) == 0);
   CHECK_THAT(folder.read("err2"), ContainsSubstring("b.json': File too large") && !ContainsSubstring("signal 25"));
   CHECK_THAT(folder.read("b.json"), Matches("[^]*\\]\n\\}\n"));
@@ -381,8 +390,7 @@ TEST_CASE("a table that cannot be shown fails the program and keeps nothing from
   const TemporaryFile err;
   const std::string program = fs::absolute("tests/runner/sample_program").string();
   const std::string out = GENERATE(">/dev/full", ">&-", "<&- >&-");
-  const std::string command =
-      "env -i '" + program + "' --csv " + folder / "a.csv " + out + " 2>" + err.path();
+  const std::string command = "env -i '" + program + "' --csv " + folder / "a.csv " + out + " 2>" + err.path();
   const int status = std::system(command.c_str());
   CHECK(WEXITSTATUS(status) == 1);
   CHECK_THAT(err.content(), ContainsSubstring("cannot write the table of results"));
@@ -392,12 +400,17 @@ TEST_CASE("a table that cannot be shown fails the program and keeps nothing from
 TEST_CASE("what a test prints must arrive, with and without a table") {
   const TemporaryFile err;
   const std::string program = fs::absolute("tests/runner/sample_program").string();
-  const auto [options, out] = GENERATE(table<std::string, std::string>({
-      {"--no-table", ">&-"}, {"--no-table", ">/dev/full"}, {"--no-table --isolation on", ">&-"}, {"--help", ">&-"},
-      {"--list-tests", ">/dev/full"}}));
+  const auto [options, out] = GENERATE(table<std::string, std::string>({{"--no-table", ">&-"},
+                                                                        {"--no-table", ">/dev/full"},
+                                                                        {"--no-table --isolation on", ">&-"},
+                                                                        {"--help", ">&-"},
+                                                                        {"--list-tests", ">/dev/full"}}));
   CAPTURE(options, out);
-  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + ' ' + out + " 2>" + err.path()).c_str())) == 1);
-  CHECK_THAT(err.content(), ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full"));
+  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + ' ' + out + " 2>" + err.path()).c_str())) ==
+        1);
+  CHECK_THAT(
+      err.content(),
+      ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full"));
   // A closed standard error is no reason to fail, nor is a closed input.
   CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + " >/dev/null 2>&- <&-").c_str())) == 0);
 }
@@ -456,7 +469,8 @@ TEST_CASE("a test that calls exit(0) or quick_exit(0) fails the program outside 
 }
 
 TEST_CASE("a guard that was let through undecided has an exit code of its own, unless that is allowed") {
-  const auto test = GENERATE(std::string("'open guard'"), std::string("'stated open guard'"), std::string("'under load'"));
+  const auto test =
+      GENERATE(std::string("'open guard'"), std::string("'stated open guard'"), std::string("'under load'"));
   CAPTURE(test);
   const auto program = run(test);
   CHECK(program.code == 43);
@@ -511,15 +525,17 @@ TEST_CASE("an implementation that is not reached in time is not incorrect, and t
   CHECK(run("'" + test + "' --time-limit 1e-9 --allow-unmeasured on --allow-undecided on").code == 0);
   const auto beside = run("'fast enough," + test + "' --time-limit 1e-9");
   CHECK(beside.code == 43);
-  CHECK_THAT(beside.err, ContainsSubstring("pace: 2 implementations were not reached in time, so that nothing is known of "
-                                           "them (exit code 43; 0 with --allow-undecided on)"));
+  CHECK_THAT(beside.err,
+             ContainsSubstring("pace: 2 implementations were not reached in time, so that nothing is known of "
+                               "them (exit code 43; 0 with --allow-undecided on)"));
 }
 
 TEST_CASE("a run that neither compares nor asserts anything has measured nothing") {
   const auto program = run("'does nothing'");
   CHECK(program.code == 4);
-  CHECK_THAT(program.err, ContainsSubstring("pace: no test made a comparison or an assertion; nothing was measured (exit "
-                                            "code 4; 0 with --allow-unmeasured on)"));
+  CHECK_THAT(program.err,
+             ContainsSubstring("pace: no test made a comparison or an assertion; nothing was measured (exit "
+                               "code 4; 0 with --allow-unmeasured on)"));
   CHECK(run("'does nothing,skips'").code == 4);
   CHECK(run("'does nothing' --allow-unmeasured on").code == 0);
   CHECK(run("'asserts something'").code == 0);
@@ -577,7 +593,8 @@ TEST_CASE("several processes prove a gate together, and hide no other failure") 
   const std::string test = "'proven by several processes'";
   const auto incomplete = run(test + processes + " --extra incomplete");
   CHECK(incomplete.code == 1);
-  CHECK_THAT(incomplete.err, ContainsSubstring("process 1 ended with exit code 1") && ContainsSubstring("a line was left out"));
+  CHECK_THAT(incomplete.err,
+             ContainsSubstring("process 1 ended with exit code 1") && ContainsSubstring("a line was left out"));
   const Scratch folder;
   fs::create_symlink("/dev/full", folder / "a-1.csv");
   CHECK(run(test + processes + " --csv " + folder / "a.csv").code == 1);
@@ -592,7 +609,8 @@ TEST_CASE("a guard that is let through by name is that to several processes, too
   CHECK_THAT(program.out, ContainsSubstring("process 2 of at most 2"));
 }
 
-TEST_CASE("an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {
+TEST_CASE(
+    "an option that allows nothing to be measured allows no input that was left out, nor a result that got lost") {
   CHECK(run("skips --allow-unmeasured on --junit /dev/full").code == 1);
   const auto skipped = run("skips --allow-unmeasured on --extra incomplete");
   CHECK(skipped.code == 1);

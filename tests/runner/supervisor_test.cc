@@ -77,9 +77,11 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
   }
 }
 
-TEST_CASE("what an implementation leaves behind ends before the next process begins, whichever way the last one ended") {
+TEST_CASE(
+    "what an implementation leaves behind ends before the next process begins, whichever way the last one ended") {
   const Scratch folder;
-  const auto program = run("'leaves a process behind'" + options + "--json " + folder / "a.json" + " --csv " + folder / "a.csv");
+  const auto program =
+      run("'leaves a process behind'" + options + "--json " + folder / "a.json" + " --csv " + folder / "a.csv");
   INFO(program.out << program.err);
   CHECK(program.code == 42);
   CHECK(rows(folder.read("a.json")) == rows_with("crashed"));
@@ -105,7 +107,8 @@ TEST_CASE("a signal that does not come from an implementation ends the run, and 
   const auto program = run("'hears of a closed pipe'" + options + "--json " + folder / "a.json");
   INFO(program.out << program.err);
   CHECK(program.code == 128 + 13);
-  CHECK_THAT(program.err, ContainsSubstring("killed by signal 13 (Broken pipe), which no implementation is blamed for"));
+  CHECK_THAT(program.err,
+             ContainsSubstring("killed by signal 13 (Broken pipe), which no implementation is blamed for"));
   CHECK(count(program.out, "begins culprit") == 1);
   CHECK(count(program.out, "begins after") == 0);
   CHECK(rows(folder.read("a.json")) ==
@@ -118,7 +121,7 @@ TEST_CASE("where the baseline crashes nothing is compared, and the run goes on")
   INFO(program.out << program.err);
   CHECK(program.code == 42);
   CHECK(rows(folder.read("a.json")) == std::vector<std::string>{"culprit eager crashed", "culprit fine refused",
-                                                                   "after eager measured", "after fine measured"});
+                                                                "after eager measured", "after fine measured"});
 }
 
 TEST_CASE("a crash outside of any comparison ends the run, and says so") {
@@ -140,7 +143,8 @@ TEST_CASE("Ctrl-C ends what the run has started and what that has left behind, a
   const Scratch folder;
   const std::string out = folder / "out", script = folder / "interrupt.sh";
   const std::string program_path = program::fs::absolute("tests/runner/sample_program").string();
-  const std::string files = " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml";
+  const std::string files =
+      " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " --junit " + folder / "a.xml";
   std::ofstream(script) << "'" << program_path << "' 'waits for another program'" << options << files << " >" << out
                         << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
                         << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
@@ -164,11 +168,11 @@ TEST_CASE("a signal to a run of several processes ends all of them, and takes fi
   for (const std::string isolation : {"on", "off"}) {
     const Scratch folder;
     const std::string program_path = program::fs::absolute("tests/runner/sample_program").string();
-    const std::string script = folder.write(
-        "interrupt.sh", "'" + program_path + "' 'waits for another program' --processes 2 --isolation " + isolation +
-                            " --csv " + folder / "a.csv" + " --json " + folder / "a.json" + " >" + folder / "out" +
-                            " 2>&1 &\np=$!\nuntil [ -e " + folder / "a-1.json" +
-                            " ]; do kill -0 $p || break; sleep 0.1; done\nkill -TERM $p\nwait $p\n");
+    const std::string script =
+        folder.write("interrupt.sh", "'" + program_path + "' 'waits for another program' --processes 2 --isolation " +
+                                         isolation + " --csv " + folder / "a.csv" + " --json " + folder / "a.json" +
+                                         " >" + folder / "out" + " 2>&1 &\np=$!\nuntil [ -e " + folder / "a-1.json" +
+                                         " ]; do kill -0 $p || break; sleep 0.1; done\nkill -TERM $p\nwait $p\n");
     const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
     INFO("isolation " << isolation << '\n' << folder.read("out"));
     CHECK(WEXITSTATUS(status) == 128 + SIGTERM);
@@ -205,8 +209,8 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
   const std::string out = folder / "out";
   // The signal goes to the process that a shell knows, once the second comparison waits.
   const std::string script = folder / "interrupt.sh";
-  std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << "--patience 600" << files << " >" << out
-                        << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
+  std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << "--patience 600" << files
+                        << " >" << out << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
                         << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
   const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
   INFO(folder.read("out"));
@@ -217,8 +221,8 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
   CHECK(count(folder.read("a.csv"), "\nbefore,") == 3);
 
   SECTION("what is there is not measured again") {
-    const auto resumed = run("'waits to be interrupted'" + options + "--patience 600 --resume" + files,
-                             "TIME_PASSES=1");
+    const auto resumed =
+        run("'waits to be interrupted'" + options + "--patience 600 --resume" + files, "TIME_PASSES=1");
     INFO(resumed.out << resumed.err);
     CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
     CHECK(rows(folder.read("a.json")) == rows_with("timed out"));
@@ -230,8 +234,8 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
   SECTION("a last line that was cut off is measured again, and the others are kept") {
     const auto whole = folder.read("a.json");
     folder.write("a.json", whole.substr(0, whole.rfind("\n]")) + ",\n{\"name\":\"culprit\",\"itera");
-    const auto resumed = run("'waits to be interrupted'" + options + "--patience 600 --resume" + files,
-                             "TIME_PASSES=1");
+    const auto resumed =
+        run("'waits to be interrupted'" + options + "--patience 600 --resume" + files, "TIME_PASSES=1");
     INFO(resumed.out << resumed.err);
     CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
     CHECK(rows(folder.read("a.json")) == rows_with("timed out"));
@@ -261,7 +265,8 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
                                 ContainsSubstring("--seed: \"39630\" there, '7' here") &&
                                 ContainsSubstring("--extra: \"\" there, 'word' here"));
     // Each changes what a row says.
-    for (const std::string option : {"--alpha 0.002", "--beta 0.02", "--disturbance 0.5", "--isolation off", "--patience 7"}) {
+    for (const std::string option :
+         {"--alpha 0.002", "--beta 0.02", "--disturbance 0.5", "--isolation off", "--patience 7"}) {
       // Without isolation, patience has no meaning.
       const std::string patience = option == "--isolation off" ? "" : "--patience 600";
       const auto other = run("'waits to be interrupted'" + options + patience + " --resume " + option + files);

@@ -25,8 +25,10 @@ constexpr Nanoseconds s{1e9}, none{std::numeric_limits<double>::infinity()};
 class Timeout {
  public:
   explicit Timeout(const char* seconds) : before_(pace::environment_variable("TEST_TIMEOUT")) {
-    if (seconds == nullptr) ::unsetenv("TEST_TIMEOUT");
-    else ::setenv("TEST_TIMEOUT", seconds, 1);
+    if (seconds == nullptr)
+      ::unsetenv("TEST_TIMEOUT");
+    else
+      ::setenv("TEST_TIMEOUT", seconds, 1);
   }
   Timeout(const Timeout&) = delete;
   Timeout& operator=(const Timeout&) = delete;

@@ -70,8 +70,8 @@ TEST_CASE("every file is one process") {
   // Two prove nothing, however alike.
   CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer) == 43);
   CHECK(merge_runs({a.path(), b.path()}, pace::NoSlowerThan(1.02), fewer, true) == 0);
-  CHECK(pace::benches::selftest::merge_runs_program({"--allow-undecided", a.path(), b.path()},
-                                           [](const std::string& path) { return path; }, fewer) == 0);
+  CHECK(pace::benches::selftest::merge_runs_program(
+            {"--allow-undecided", a.path(), b.path()}, [](const std::string& path) { return path; }, fewer) == 0);
   CHECK(merge_runs({a.path(), b.path()}, pace::SpeedupAtLeast(1.02), fewer, true) == 1);
   CHECK_THAT(fewer.str(), ContainsSubstring("undecided"));
 }
@@ -123,16 +123,19 @@ TEST_CASE("a file twice is no second process, and no file is bad input") {
 TEST_CASE("a command line that contradicts itself, or has a limit that means nothing") {
   const auto why = [](const std::vector<std::string>& words) {
     std::ostringstream out;
-    return pace::test::why<pace::Error>(
-        [&] { (void)pace::benches::selftest::merge_runs_program(words, [](const std::string& path) { return path; }, out); });
+    return pace::test::why<pace::Error>([&] {
+      (void)pace::benches::selftest::merge_runs_program(
+          words, [](const std::string& path) { return path; }, out);
+    });
   };
   CHECK_THAT(why({"--no-slower-than", "1.02", "--speedup-at-least", "1.1", "a.json"}),
              StartsWith("--speedup-at-least: is a second limit"));
   CHECK_THAT(why({"--no-slower-than", "1.02", "--no-slower-than", "1.1", "a.json"}),
              StartsWith("--no-slower-than: is a second limit"));
   for (const char* factor : {"inf", "nan", "1e-320", "-1", "0", "", "1.0x"})
-    CHECK(why({"--no-slower-than", factor, "a.json"}) == std::string("--no-slower-than: invalid value '") + factor +
-                                                             "'; expected a number from 0.001 to 1000000, such as 1.02");
+    CHECK(why({"--no-slower-than", factor, "a.json"}) ==
+          std::string("--no-slower-than: invalid value '") + factor +
+              "'; expected a number from 0.001 to 1000000, such as 1.02");
   CHECK(why({"--no-slower-than", "1.02"}) == "expected files of results; see --help");
 }
 

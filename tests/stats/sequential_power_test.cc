@@ -47,8 +47,7 @@ double mean_number(const Noise& noise, double ratio, double alpha, int runs) {
     return sum;
   };
   std::vector<std::future<double>> parts;
-  for (int first = 0; first < workers; ++first)
-    parts.push_back(std::async(std::launch::async, sum_of_every, first));
+  for (int first = 0; first < workers; ++first) parts.push_back(std::async(std::launch::async, sum_of_every, first));
   double sum = 0;
   for (auto& part : parts) sum += part.get();
   return sum / runs;

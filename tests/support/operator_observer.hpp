@@ -16,8 +16,8 @@ class OperatorObserver {
  public:
   explicit OperatorObserver(std::function<void(std::string_view)> begins) {
     current() = std::move(begins);
-    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(
-        [](const at::RecordFunction& range) -> std::unique_ptr<at::ObserverContext> {
+    handle_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback([](const at::RecordFunction& range) -> std::unique_ptr<at::ObserverContext> {
           if (current()) current()(range.name());
           return nullptr;
         }));

@@ -27,7 +27,6 @@ using Catch::Matchers::WithinAbs;
 using pace::testing::FakeDevice;
 using pace::testing::FakeSubject;
 
-
 namespace {
 
 [[nodiscard]] long count(const FakeDevice& device, const std::string& what) {
@@ -84,11 +83,17 @@ TEST_CASE("benchmark_cpu: 20 ms of warm-up, 100 ms, looking at the time after ea
   } clock;
   int calls = 0;
   // The k-th call takes 8 ms; three take 24 > 20. Then 1, 2, 3, ... ms: 14 of them are 105 > 100.
-  const auto call = [&] { ++calls; clock.time += calls <= 3 ? Milliseconds(8) : Milliseconds(calls - 3); };
+  const auto call = [&] {
+    ++calls;
+    clock.time += calls <= 3 ? Milliseconds(8) : Milliseconds(calls - 3);
+  };
   CHECK(benchmark_cpu(clock, call) == Milliseconds(7.5));
   CHECK(calls == 3 + 14);
   calls = 0;
-  CHECK(benchmark_cpu(clock, [&] { ++calls; clock.time += Milliseconds(200); }) == Milliseconds(200));
+  CHECK(benchmark_cpu(clock, [&] {
+          ++calls;
+          clock.time += Milliseconds(200);
+        }) == Milliseconds(200));
   CHECK(calls == 2);
 }
 
@@ -97,7 +102,10 @@ TEST_CASE("do_bench: 256 MiB zeroed before each call, an estimate with the flush
   device.launch_cost = 0us;
   int calls = 0;
   // The fake's flush takes 70 ns and the call 930 ns: 1 us together.
-  const auto call = [&] { ++calls; device.work(930ns); };
+  const auto call = [&] {
+    ++calls;
+    device.work(930ns);
+  };
   const auto times = do_bench_times(device, call, {.warm_up = Milliseconds(0.0255), .repeat = Milliseconds(0.1005)});
   // 1, 5 for the estimate, int(25.5) to warm up, int(100.5) timed.
   CHECK(times.size() == 100);
@@ -114,7 +122,10 @@ TEST_CASE("do_bench: 256 MiB zeroed before each call, an estimate with the flush
 TEST_CASE("do_bench calls at least once, and clears gradients before each timed call only") {
   FakeDevice device;
   int cleared = 0, calls = 0;
-  const auto call = [&] { ++calls; device.work(1s); };
+  const auto call = [&] {
+    ++calls;
+    device.work(1s);
+  };
   const auto hook = [&] { ++cleared; };
   CHECK_THAT(do_bench(device, call, {.clear_gradients = hook}, Statistic::median).count(), WithinAbs(1000, 0.01));
   CHECK(calls == 1 + 5 + 1 + 1);
@@ -131,7 +142,10 @@ TEST_CASE("do_bench_cudagraph: calls unrolled in one graph, ten launches") {
   FakeDevice device;
   device.launch_cost = 0us;
   int calls = 0;
-  const auto call = [&] { ++calls; device.work(2us); };
+  const auto call = [&] {
+    ++calls;
+    device.work(2us);
+  };
   const auto times = do_bench_cudagraph_times(device, call, {.repeat = Milliseconds(0.021)});
   CHECK(calls == 1 + 5 + 10);
   CHECK(times.size() == 10);
@@ -159,7 +173,10 @@ TEST_CASE("Inductor's: five estimates, a hundred fills, at most a hundred calls 
   CHECK(device.buffer_bytes == std::vector<std::size_t>{4096});
 
   int fast = 0;
-  static_cast<void>(inductor_benchmark(device, [&] { ++fast; device.work(1us); }));
+  static_cast<void>(inductor_benchmark(device, [&] {
+    ++fast;
+    device.work(1us);
+  }));
   CHECK(fast == 1 + 5 + 100);
 }
 
@@ -167,8 +184,12 @@ TEST_CASE("Inductor's of a graph: called twice before the capture, gradients cle
   FakeDevice device;
   device.launch_cost = 0us;
   int calls = 0, cleared = 0;
-  const auto result = inductor_benchmark_graph(
-      device, [&] { ++calls; device.work(1ms); }, {.clear_gradients = [&] { ++cleared; }});
+  const auto result = inductor_benchmark_graph(device,
+                                               [&] {
+                                                 ++calls;
+                                                 device.work(1ms);
+                                               },
+                                               {.clear_gradients = [&] { ++cleared; }});
   CHECK(calls == 1 + 1 + 1);
   CHECK(cleared == 1);
   CHECK(result.all.size() == 25);
@@ -215,9 +236,7 @@ TEST_CASE("the device is inferred from the arguments, and timers are registered 
 }
 
 TEST_CASE("a launch that cannot be is the slowest of all, other errors are errors") {
-  const auto fails = [](const char* what) {
-    return [what]() -> Milliseconds { throw std::runtime_error(what); };
-  };
+  const auto fails = [](const char* what) { return [what]() -> Milliseconds { throw std::runtime_error(what); }; };
   CHECK(std::isinf(or_infinity(fails("CUDA error: invalid configuration argument")).count()));
   CHECK_THROWS_AS(or_infinity(fails("out of memory")), std::runtime_error);
 }

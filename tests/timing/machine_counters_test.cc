@@ -7,9 +7,9 @@
 
 #include <string>
 
+#include "pace/core/conditions.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/wall.hpp"
-#include "pace/core/conditions.hpp"
 #include "tests/support/scratch.hpp"
 
 using Catch::Approx;
@@ -104,7 +104,8 @@ TEST_CASE("a thread that is put aside while it reads has no clock that jumped") 
   CHECK(conditions_between({0 * ms, 0 * ms, pair.before}, {s, s + 200 * ms, pair.after}).clock_error == Nanoseconds(0));
   CHECK(conditions_between({-100 * ms, 0 * ms, pair.before}, {s + 300 * ms, s + 500 * ms, pair.after}).clock_error ==
         300 * ms);
-  CHECK(conditions_between({-100 * ms, 0 * ms, pair.before}, {-200 * ms, -200 * ms, pair.after}).clock_error == -1100 * ms);
+  CHECK(conditions_between({-100 * ms, 0 * ms, pair.before}, {-200 * ms, -200 * ms, pair.after}).clock_error ==
+        -1100 * ms);
 }
 
 TEST_CASE("steal is a share of what was wanted, others a share of all there is") {

@@ -17,12 +17,12 @@ using pace::Nanoseconds;
 using pace::OperandPolicy;
 using pace::Options;
 using pace::StopReason;
-using pace::timing::Subject;
-using pace::timing::Rounds;
-using pace::timing::Schedule;
 using pace::test::Call;
 using pace::test::FakeClock;
 using pace::test::FakeOperation;
+using pace::timing::Rounds;
+using pace::timing::Schedule;
+using pace::timing::Subject;
 
 Options budget(double nanoseconds) {
   Options options;
@@ -34,8 +34,10 @@ Options budget(double nanoseconds) {
 TEST_CASE("a sample is the time per iteration, filed under what took it") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(7); }, &log);
-  FakeOperation b(clock, 1, [](std::size_t) { return Nanoseconds(9); }, &log);
+  FakeOperation a(
+      clock, 0, [](std::size_t) { return Nanoseconds(7); }, &log);
+  FakeOperation b(
+      clock, 1, [](std::size_t) { return Nanoseconds(9); }, &log);
   const std::array<Subject*, 2> operations{&a, &b};
   Schedule schedule(2, OperandPolicy::crossover, 1);
   // One cycle takes 2 x (70 + 90) = 320.
@@ -99,7 +101,8 @@ TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
 TEST_CASE("each round starts with what is to be done before it, untimed") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);
+  FakeOperation a(
+      clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);
   const std::array<Subject*, 2> operations{&a, &a};
   Schedule schedule(2, OperandPolicy::crossover, 1);
   Options options = budget(1e9);

@@ -69,7 +69,8 @@ TEST_CASE("an odd number: each implementation follows each other one equally oft
   for (int cycle = 0; cycle < 2000; ++cycle) count_follows(schedule, k, follows);
   CHECK(follows.size() == k * (k - 1));
   // Once a cycle on average; a pair occurs k - 1 times at most, so 6 standard deviations are below 6 sqrt(2000 k).
-  for (const auto& [pair, times] : follows) CHECK(std::abs(times - 2000) < 6 * std::sqrt(2000.0 * static_cast<double>(k)));
+  for (const auto& [pair, times] : follows)
+    CHECK(std::abs(times - 2000) < 6 * std::sqrt(2000.0 * static_cast<double>(k)));
 }
 
 TEST_CASE("identical code: which of two comes out ahead in a cycle is a fair coin, whatever happened before") {
@@ -78,7 +79,8 @@ TEST_CASE("identical code: which of two comes out ahead in a cycle is a fair coi
   // A machine on which everything matters: the round, the place, the operands, and those of the implementation before.
   std::size_t before = 0;
   const auto cost = [&](std::size_t round, std::size_t place, std::size_t operands) {
-    const std::size_t mixed = (((round * 7 + place) * 7 + operands) * 7 + std::exchange(before, operands)) * 2654435761u;
+    const std::size_t mixed =
+        (((round * 7 + place) * 7 + operands) * 7 + std::exchange(before, operands)) * 2654435761u;
     return 100'000 + static_cast<int>(mixed % 1009);
   };
   std::array<std::array<int, 2>, 2> heads{};  // by the coin of the last cycle

@@ -117,8 +117,10 @@ TEST_CASE("neither zeroing the gradients nor freeing what the last step left is 
   for (const char* const phase : {"forward", "backward"}) {
     INFO(phase);
     const bool is_forward = std::string_view(phase) == "forward";
-    for (const auto sample : result.in_phase(phase).baseline().samples) CHECK(sample == Nanoseconds(is_forward ? 300 : 200));
-    for (const auto sample : result.in_phase(phase)["mine"].samples) CHECK(sample == Nanoseconds(is_forward ? 100 : 400));
+    for (const auto sample : result.in_phase(phase).baseline().samples)
+      CHECK(sample == Nanoseconds(is_forward ? 300 : 200));
+    for (const auto sample : result.in_phase(phase)["mine"].samples)
+      CHECK(sample == Nanoseconds(is_forward ? 100 : 400));
   }
   for (const auto sample : result.baseline().samples) CHECK(sample == Nanoseconds(500));
 }

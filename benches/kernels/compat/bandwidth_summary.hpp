@@ -49,7 +49,8 @@ inline void write_bandwidth_info(const std::string& file, std::span<const Kernel
   for (const auto& each : sorted) total += each.info.milliseconds;
   out << "====================\nTRITON KERNELS BANDWIDTH INFO (" << file << ")\n";
   for (const auto& each : sorted)
-    out << info_line(each.info, "", detail::print(" \t %.2f%% \t ", each.info.milliseconds / total * 100) + each.name, false)
+    out << info_line(each.info, "", detail::print(" \t %.2f%% \t ", each.info.milliseconds / total * 100) + each.name,
+                     false)
         << '\n';
   out << detail::bandwidth_totals(file, kernels) << "\n\n";
 }

@@ -55,7 +55,8 @@ struct InfoLine {
 }
 
 /// What stands before a kernel's line: the benchmark's name, the category's letters, the first ten of the kernel's key.
-[[nodiscard]] inline std::string description(const std::string& benchmark, kernel::Category category, std::string_view key) {
+[[nodiscard]] inline std::string description(const std::string& benchmark, kernel::Category category,
+                                             std::string_view key) {
   return detail::print("%-20s ", benchmark.c_str()) + std::string(kernel::abbreviation(category)) + ' ' +
          std::string(key.substr(0, 10));
 }
@@ -67,7 +68,8 @@ struct InfoLine {
 
 /// The line of one configuration among all of a kernel; `printed`: as Triton prints it. One that was not run takes
 /// infinitely long.
-[[nodiscard]] inline std::string configuration_line(const InfoLine& info, const std::string& printed, bool colour = true) {
+[[nodiscard]] inline std::string configuration_line(const InfoLine& info, const std::string& printed,
+                                                    bool colour = true) {
   return "  " + info_line(info, {}, {}, colour) + " @ " + printed;
 }
 

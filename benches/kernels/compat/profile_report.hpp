@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/kernels/compat/simple_table.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::kernels::compat {
 
@@ -90,8 +90,10 @@ inline void print_profile_report(const ProfileReport& report, std::span<const Pr
     busy += total;
     for_machines += ", " + percent(total);
   }
-  if (device.empty()) out << "No device detected\n";
-  else out << "\nPercent of time when " << (report.original ? "GPU" : device) << " is busy: " << percent(busy) << '\n';
+  if (device.empty())
+    out << "No device detected\n";
+  else
+    out << "\nPercent of time when " << (report.original ? "GPU" : device) << " is busy: " << percent(busy) << '\n';
   out << detail::print("Total wall time %.3f ms\n", report.wall_milliseconds) << for_machines << ", " << percent(busy)
       << detail::print(", %.3fms\n", report.wall_milliseconds);
 }

@@ -24,8 +24,10 @@ namespace detail {
 }
 
 /// One column, header first: numbers stand under each other by their points, at the right; texts at the left.
-[[nodiscard]] inline std::vector<std::string> align_column(const std::string& header, const std::vector<TableCell>& cells) {
-  const bool numbers = std::ranges::any_of(cells, [](const auto& cell) { return std::holds_alternative<double>(cell); });
+[[nodiscard]] inline std::vector<std::string> align_column(const std::string& header,
+                                                           const std::vector<TableCell>& cells) {
+  const bool numbers =
+      std::ranges::any_of(cells, [](const auto& cell) { return std::holds_alternative<double>(cell); });
   std::vector<std::string> texts;
   int most_behind = -1;
   for (const auto& cell : cells) {

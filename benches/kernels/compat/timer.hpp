@@ -6,8 +6,8 @@
 #include "benches/timers/do_bench.hpp"
 #include "benches/timers/inductor.hpp"
 #include "benches/timers/summary.hpp"
-#include "pace/gpu/device.hpp"
 #include "pace/core/units.hpp"
+#include "pace/gpu/device.hpp"
 
 namespace pace::benches::kernels::compat {
 

@@ -17,8 +17,8 @@
 #include <ATen/ops/randn_like.h>
 #include <c10/core/ScalarType.h>
 
-#include "pace/stats/student.hpp"
 #include "pace/core/error.hpp"
+#include "pace/stats/student.hpp"
 
 namespace pace::benches::models {
 
@@ -40,9 +40,12 @@ struct CompatOptions {
   for (const auto& input : inputs) {
     const at::Tensor tensor = input.toTensor();
     const auto type = tensor.scalar_type();
-    if (type == at::kFloat || type == at::kDouble) result.emplace_back(at::randn_like(tensor));
-    else if (type == at::kLong) result.push_back(input);
-    else throw Error(std::string("randomize_input need support tensor of type ") + c10::toString(type));
+    if (type == at::kFloat || type == at::kDouble)
+      result.emplace_back(at::randn_like(tensor));
+    else if (type == at::kLong)
+      result.push_back(input);
+    else
+      throw Error(std::string("randomize_input need support tensor of type ") + c10::toString(type));
   }
   return result;
 }
@@ -120,8 +123,10 @@ template <class Eager, class Compiled>
                                                 double threshold = 0.1) {
   if (!is_correct) return "ERROR";
   char text[64];
-  if (p_value > threshold) std::snprintf(text, sizeof text, "%.3fx SAME", speedup);
-  else std::snprintf(text, sizeof text, "%.3fx p=%.2f", speedup, p_value);
+  if (p_value > threshold)
+    std::snprintf(text, sizeof text, "%.3fx SAME", speedup);
+  else
+    std::snprintf(text, sizeof text, "%.3fx p=%.2f", speedup, p_value);
   return text;
 }
 

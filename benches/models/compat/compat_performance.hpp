@@ -7,21 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "benches/models/run/candidates.hpp"
-#include "benches/models/compat/compat_loop.hpp"
-#include "benches/models/run/performance_row.hpp"
 #include "benches/aot/rand_strided.hpp"
+#include "benches/models/compat/compat_loop.hpp"
+#include "benches/models/run/candidates.hpp"
+#include "benches/models/run/performance_row.hpp"
 
 namespace pace::benches::models {
 
 /// The world of this process and a device.
 [[nodiscard]] inline CompatWorld real_world(c10::Device device) {
-  return {.now =
-              [] {
-                return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-              },
-          .synchronise = [device] { synchronise(device); },
-          .reset_random_state = [] { benches::aot::reset_rng_state(); }};
+  return {
+      .now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); },
+      .synchronise = [device] { synchronise(device); },
+      .reset_random_state = [] { benches::aot::reset_rng_state(); }};
 }
 
 /// What two columns of timings come to. `times` of one run in seconds become milliseconds.

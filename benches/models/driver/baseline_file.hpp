@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
+#include "benches/models/row.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/read_file.hpp"
-#include "benches/models/row.hpp"
 #include "pace/report/csv_table.hpp"
 
 namespace pace::benches::models {
@@ -58,10 +58,11 @@ class BaselineFile {
     row.values.insert(row.values.begin() + static_cast<std::ptrdiff_t>(at),
                       {Value{"baseline", *before}, Value{"speedup_vs_baseline", now / *before}});
     const std::string alone = format_fixed(now, 3) + 'x';
-    const std::string all =
-        format_fixed(*before, 3) + "x -> " + alone + " [" + format_fixed(now / *before, 3) + "x]";
-    if (row.message.starts_with(alone)) row.message.replace(0, alone.size(), all);
-    else row.message += (row.message.empty() ? "" : " ") + all;
+    const std::string all = format_fixed(*before, 3) + "x -> " + alone + " [" + format_fixed(now / *before, 3) + "x]";
+    if (row.message.starts_with(alone))
+      row.message.replace(0, alone.size(), all);
+    else
+      row.message += (row.message.empty() ? "" : " ") + all;
   }
 
  private:

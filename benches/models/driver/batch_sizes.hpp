@@ -60,7 +60,8 @@ class BatchSizes {
     const auto found = sizes_.find(model);
     if (found == sizes_.end()) return std::nullopt;
     if (found->second.size == none_found)
-      throw InputError({path_, found->second.line}, "no batch size was found for '" + model + "' when the file was made");
+      throw InputError({path_, found->second.line},
+                       "no batch size was found for '" + model + "' when the file was made");
     return found->second.size;
   }
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "benches/models/driver/summary.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "benches/models/driver/summary.hpp"
 #include "pace/report/csv_table.hpp"
 
 namespace pace::benches::models {
@@ -32,7 +32,8 @@ class ExpectedRows {
  public:
   /// Both must outlive it. Throws InputError where results differ in a column that what is expected has not: one
   /// expectation would then be that of several rows.
-  ExpectedRows(const report::CsvTable& actual, const report::CsvTable& expected) : actual_(actual), expected_(expected) {
+  ExpectedRows(const report::CsvTable& actual, const report::CsvTable& expected)
+      : actual_(actual), expected_(expected) {
     for (const char* column : {"dev", "tag", "backend"}) {
       std::set<std::string> values;
       for (std::size_t i = 0; actual.column(column) && i < actual.rows.size(); ++i)
@@ -54,9 +55,8 @@ class ExpectedRows {
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < expected_.rows.size(); ++i) {
       if (expected_.text(i, "name") != actual_.text(row, "name")) continue;
-      if (!std::ranges::all_of(common_, [&](const char* column) {
-            return expected_.text(i, column) == actual_.text(row, column);
-          }))
+      if (!std::ranges::all_of(
+              common_, [&](const char* column) { return expected_.text(i, column) == actual_.text(row, column); }))
         continue;
       if (found)
         throw InputError({expected_.file}, "expected one row for '" + name(row) + "', found rows " +
@@ -173,8 +173,8 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 
 /// The ratio of memory must be at least 95 % of the expected one. A model of which nothing is expected is skipped,
 /// which is said. Returns 1 if one has less. Throws InputError where that would be all.
-[[nodiscard]] inline int check_memory_compression_ratio(const report::CsvTable& actual, const report::CsvTable& expected,
-                                                        std::ostream& out) {
+[[nodiscard]] inline int check_memory_compression_ratio(const report::CsvTable& actual,
+                                                        const report::CsvTable& expected, std::ostream& out) {
   constexpr double share = 0.95;
   detail::require_rows(actual);
   const detail::ExpectedRows rows(actual, expected);

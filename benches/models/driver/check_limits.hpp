@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
 #include "benches/models/driver/check_expected.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
 
 namespace pace::benches::models {
 
@@ -33,7 +33,8 @@ struct PerformanceLimit {
 /// A line for each model. A speed-up may not be below threshold * scale; a latency may not be above threshold / scale.
 /// What is as much better counts as a failure where that is asked for. Returns 1 if any fails. Throws InputError where
 /// the file has not the columns.
-[[nodiscard]] inline int check_performance(const report::CsvTable& table, const PerformanceLimit& limit, std::ostream& out) {
+[[nodiscard]] inline int check_performance(const report::CsvTable& table, const PerformanceLimit& limit,
+                                           std::ostream& out) {
   detail::require_rows(table);
   const char* const metric = limit.latency ? "abs_latency" : "speedup";
   const double low = limit.threshold * limit.scale, high = limit.threshold / limit.scale;
@@ -43,8 +44,10 @@ struct PerformanceLimit {
     const double value = table.require_number(i, metric);
     // A model that did not run has a latency of 0, which is no good one; and NaN is within no limits.
     const bool none = limit.latency && value == 0;
-    if (limit.latency ? none || !(value <= high) : !(value >= low)) worse.push_back(model);
-    else if (limit.fail_on_improvement && (limit.latency ? value < low : value > high)) better.push_back(model);
+    if (limit.latency ? none || !(value <= high) : !(value >= low))
+      worse.push_back(model);
+    else if (limit.fail_on_improvement && (limit.latency ? value < low : value > high))
+      better.push_back(model);
     out << detail::padded(model, detail::model_width) << ' ';
     if (limit.generation == Generation::v2_6) {
       out << table.text(i, metric) << '\n';
@@ -92,16 +95,20 @@ struct Counts {
       const auto& line = lines[i];
       const std::size_t needed = with_noise ? 4 : 3;
       double value = 0, noise = 0;
-      const bool whole = line.size() >= needed && read(line[2], value) && (!with_noise || (read(line[3], noise) && noise >= 0));
+      const bool whole =
+          line.size() >= needed && read(line[2], value) && (!with_noise || (read(line[3], noise) && noise >= 0));
       const bool names_columns =
           line.empty() || (line.size() >= needed && line[2].find_first_of("0123456789") == std::string::npos);
       if (!whole && i == 0 && names_columns) continue;
       if (!whole)
-        throw InputError({table.file, i + 1}, std::string("expected name,metric,value") + (with_noise ? ",noise, a noise from 0 on" : ""));
+        throw InputError({table.file, i + 1},
+                         std::string("expected name,metric,value") + (with_noise ? ",noise, a noise from 0 on" : ""));
       const std::pair key{line[0], line[1]};
       const auto [found, is_new] = values.try_emplace(key, value, noise);
-      if (is_new) order.push_back(key);
-      else found->second.first = std::min(found->second.first, value);
+      if (is_new)
+        order.push_back(key);
+      else
+        found->second.first = std::min(found->second.first, value);
     }
     if (values.empty()) throw InputError({table.file}, "holds no results; there is nothing to check");
   }
@@ -119,8 +126,8 @@ struct Counts {
 /// least counts, above value * (1 + noise) is a REGRESSION, below value * (1 - noise) a WIN, and both fail, as does
 /// what one file has and the other has not. `updated` gets what the expected file should be. Returns the exit code.
 /// Throws InputError with the line that is not so.
-[[nodiscard]] inline int check_noise(const report::CsvTable& actual, const report::CsvTable& expected, std::ostream& out,
-                                     std::string& updated) {
+[[nodiscard]] inline int check_noise(const report::CsvTable& actual, const report::CsvTable& expected,
+                                     std::ostream& out, std::string& updated) {
   const detail::Counts is(actual, false), wanted(expected, true);
   int failures = 0;
   const auto whole = [](double number) { return format_fixed(number, 0); };

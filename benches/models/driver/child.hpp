@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/driver/interrupts.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/orphans.hpp"
-#include "benches/models/driver/interrupts.hpp"
 #include "pace/core/process.hpp"
 
 namespace pace::benches::models {

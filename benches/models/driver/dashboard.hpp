@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/driver/result_csv.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "benches/models/driver/result_csv.hpp"
 #include "pace/report/csv_table.hpp"
 #include "pace/stats/mean.hpp"
 
@@ -78,9 +78,9 @@ struct DashboardChange {
       "(performance|accuracy)\\.csv");
   std::smatch match;
   if (!std::regex_match(file_name, match, pattern)) return std::nullopt;
-  return std::pair{DashboardKey{.dtype = match[3], .mode = match[4], .device = match[5], .suite = match[2],
-                                .compiler = match[1]},
-                   match[6] == "accuracy"};
+  return std::pair{
+      DashboardKey{.dtype = match[3], .mode = match[4], .device = match[5], .suite = match[2], .compiler = match[1]},
+      match[6] == "accuracy"};
 }
 
 namespace detail {
@@ -112,8 +112,9 @@ namespace detail {
   }
   if (error) throw InputError({folder}, "cannot be read: " + error.message() + "; expected a folder of result files");
   if (runs.empty())
-    throw InputError({folder}, "holds no result files; expected names such as "
-                               "aot_inductor_torchbench_float32_inference_cpu_performance.csv");
+    throw InputError({folder},
+                     "holds no result files; expected names such as "
+                     "aot_inductor_torchbench_float32_inference_cpu_performance.csv");
   return runs;
 }
 
@@ -184,11 +185,12 @@ namespace detail {
   const auto mean = [](const std::vector<double>& all, const char* unit) {
     return all.empty() ? std::string("-") : format_fixed(stats::mean_of(all), 2) + unit;
   };
-  figures.geomean = speedups.empty() ? "-"
-                                     : format_fixed(options.include_slowdowns
-                                                        ? stats::geometric_mean_of(speedups)
-                                                        : stats::clipped_geometric_mean_of(speedups, 1),
-                                                    2) + 'x';
+  figures.geomean = speedups.empty()
+                        ? "-"
+                        : format_fixed(options.include_slowdowns ? stats::geometric_mean_of(speedups)
+                                                                 : stats::clipped_geometric_mean_of(speedups, 1),
+                                       2) +
+                              'x';
   figures.compile_time = mean(compile_times, "");
   figures.memory = mean(ratios, "x");
   return figures;
@@ -196,7 +198,7 @@ namespace detail {
 
 /// A table of one figure: a row for each compiler, a column for each suite.
 [[nodiscard]] inline report::CsvTable dashboard_table(const std::map<DashboardKey, DashboardFigures>& all,
-                                              const std::string& which, std::string DashboardFigures::*figure) {
+                                                      const std::string& which, std::string DashboardFigures::*figure) {
   report::CsvTable table{.header = {"Compiler"}};
   for (const auto& [key, figures] : all) {
     if (key.table() != which) continue;

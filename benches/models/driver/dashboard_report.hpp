@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/driver/dashboard.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/core/output_file.hpp"
-#include "benches/models/driver/dashboard.hpp"
 
 namespace pace::benches::models {
 
@@ -63,7 +63,8 @@ namespace detail {
   };
   for (const auto& [key, figures] : after) {
     const auto found = before.find(key);
-    if (found == before.end()) add({key, "run", "all", "-", "there"});
+    if (found == before.end())
+      add({key, "run", "all", "-", "there"});
     else
       for (const auto& change : changes_between(key, found->second, figures)) add(change);
   }
@@ -116,8 +117,9 @@ inline void report_dashboard(const DashboardRuns& runs, const std::optional<Dash
   const auto figures_before = detail::all_figures(*before, options);
   const auto earlier = detail::all_warnings(figures_before);
   const std::string text = "## Changes since the earlier run\n" + detail::markdown_of_changes(figures_before, all) +
-                           "## New warnings since the earlier run\n" + detail::markdown(new_warnings(warnings, earlier)) +
-                           "## No more\n" + detail::markdown(new_warnings(earlier, warnings));
+                           "## New warnings since the earlier run\n" +
+                           detail::markdown(new_warnings(warnings, earlier)) + "## No more\n" +
+                           detail::markdown(new_warnings(earlier, warnings));
   detail::write_text(place / "gh_regression.txt", text);
   out << text;
 }

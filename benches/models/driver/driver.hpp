@@ -16,15 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
 #include "benches/models/driver/child.hpp"
 #include "benches/models/driver/earlier_run.hpp"
 #include "benches/models/driver/hand_over.hpp"
 #include "benches/models/driver/result_files.hpp"
 #include "benches/models/driver/run_here.hpp"
 #include "benches/models/driver/status_row.hpp"
+#include "pace/core/error.hpp"
 #include "pace/core/folders.hpp"
+#include "pace/core/format.hpp"
 
 namespace pace::benches::models {
 
@@ -104,8 +104,10 @@ class Driver {
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
     ~Folder() {
-      if (for_packages_ && before_) ::setenv(variable, before_->c_str(), 1);
-      else if (for_packages_) ::unsetenv(variable);
+      if (for_packages_ && before_)
+        ::setenv(variable, before_->c_str(), 1);
+      else if (for_packages_)
+        ::unsetenv(variable);
       pace::detail::remove_tree(path);
     }
     std::filesystem::path path;

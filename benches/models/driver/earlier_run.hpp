@@ -12,11 +12,11 @@
 #include <tuple>
 #include <vector>
 
+#include "benches/models/driver/names.hpp"
+#include "benches/models/driver/result_files.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
-#include "benches/models/driver/names.hpp"
-#include "benches/models/driver/result_files.hpp"
 #include "pace/report/configuration.hpp"
 #include "pace/report/csv_table.hpp"
 
@@ -38,7 +38,8 @@ class EarlierRun {
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
         // Batch sizes are those of whichever device was asked for.
         const std::string device = table.column("dev") ? table.text(i, "dev") : "";
-        if (const auto own = table.text(i, "backend"); !own.empty()) rows_.insert({device, table.text(i, "name"), own});
+        if (const auto own = table.text(i, "backend"); !own.empty())
+          rows_.insert({device, table.text(i, "name"), own});
         else
           for (const auto& backend : backends_)
             if (files.path_for(backend) == path) rows_.insert({device, table.text(i, "name"), backend});
@@ -55,7 +56,8 @@ class EarlierRun {
   }
 
   /// The results of the model's rows on these devices.
-  [[nodiscard]] std::vector<RowResult> results(const std::string& model, const std::vector<std::string>& devices) const {
+  [[nodiscard]] std::vector<RowResult> results(const std::string& model,
+                                               const std::vector<std::string>& devices) const {
     std::vector<RowResult> results;
     for (const auto& device : devices)
       for (const auto& backend : backends_)
@@ -92,8 +94,8 @@ class EarlierRun {
         const auto& model = record.at("model");
         const auto result = row_result_of(extra.at("result").get<std::string>());
         if (!result)
-          throw InputError({path, number}, "--resume: expected a result such as 'passed', found " +
-                                               extra.at("result").dump());
+          throw InputError({path, number},
+                           "--resume: expected a result such as 'passed', found " + extra.at("result").dump());
         results_[{extra.at("device"), model.at("name"), model.at("backend")}] = *result;
         any = true;
       } catch (const nlohmann::json::exception& error) {
@@ -102,10 +104,12 @@ class EarlierRun {
       } catch (const InputError&) {
         throw;
       } catch (const Error& error) {
-        throw InputError({path, number}, std::string("--resume: expected a record of the earlier run; it ") + error.what());
+        throw InputError({path, number},
+                         std::string("--resume: expected a record of the earlier run; it ") + error.what());
       }
     }
-    if (!any) throw InputError({path}, "--resume: expected the records of the earlier run, with its options; found none");
+    if (!any)
+      throw InputError({path}, "--resume: expected the records of the earlier run, with its options; found none");
   }
 
   std::vector<std::string> backends_;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "benches/models/driver/json_record.hpp"
+#include "benches/models/row.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/parse_json.hpp"
-#include "benches/models/driver/json_record.hpp"
-#include "benches/models/row.hpp"
 
 namespace pace::benches::models {
 
@@ -46,9 +46,12 @@ inline void hand_over_output_lost(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   for (std::string line; std::getline(file, line) && !file.eof();) {
     constexpr const char* bad_input = "{\"bad_input\":";
-    if (line.starts_with(bad_input)) found.bad_input = parse_json<Json>(line).at("bad_input").get<std::string>();
-    else if (line.starts_with("{\"output_lost\":")) found.output_lost = true;
-    else found.rows.push_back(row_from(line));
+    if (line.starts_with(bad_input))
+      found.bad_input = parse_json<Json>(line).at("bad_input").get<std::string>();
+    else if (line.starts_with("{\"output_lost\":"))
+      found.output_lost = true;
+    else
+      found.rows.push_back(row_from(line));
   }
   return found;
 }

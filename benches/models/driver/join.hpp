@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "benches/models/driver/summary.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "benches/models/driver/summary.hpp"
 #include "pace/report/csv_table.hpp"
 #include "pace/stats/mean.hpp"
 
@@ -22,7 +22,8 @@ namespace pace::benches::models {
 /// like it. What a file has not is 0; a row that is 0 everywhere is left out. Where a file names back ends, its
 /// columns are those of each. Throws InputError where a file has no such field, and where
 /// two are named alike.
-[[nodiscard]] inline report::CsvTable join_results(const std::vector<report::CsvTable>& files, const std::string& field) {
+[[nodiscard]] inline report::CsvTable join_results(const std::vector<report::CsvTable>& files,
+                                                   const std::string& field) {
   report::CsvTable joined{.header = {"dev", "name"}};
   std::map<std::string, std::string> files_by_stem;
   for (const auto& file : files) {
@@ -35,9 +36,8 @@ namespace pace::benches::models {
       const std::string backend = file.text(i, "backend"), title = stem + (backend.empty() ? "" : ':' + backend);
       if (!joined.column(title)) joined.header.push_back(title);
       const std::string device = file.text(i, "dev"), name = file.text(i, "name");
-      const auto row = std::ranges::find_if(joined.rows, [&](const auto& each) {
-        return each[0] == device && each[1] == name;
-      });
+      const auto row =
+          std::ranges::find_if(joined.rows, [&](const auto& each) { return each[0] == device && each[1] == name; });
       auto& fields = row == joined.rows.end() ? joined.rows.emplace_back(std::vector<std::string>{device, name}) : *row;
       fields.resize(std::max(fields.size(), joined.header.size()), "0");
       fields[*joined.column(title)] = file.text(i, field);
@@ -74,11 +74,11 @@ inline void summarize_performance(const std::vector<report::CsvTable>& files, st
       return all.empty() ? "-" : format_fixed(stats::mean_of(all), 2) + unit;
     };
     const auto speedups = values("speedup");
-    lines.rows.push_back(
-        {std::filesystem::path(file.file).stem().string(), std::to_string(file.rows.size()),
-         std::to_string(speedups.size()),
-         speedups.empty() ? "-" : format_fixed(stats::geometric_mean_of(speedups), 2) + 'x',
-         mean("compilation_latency", ""), mean("dynamo_peak_mem", ""), mean("compression_ratio", "x")});
+    lines.rows.push_back({std::filesystem::path(file.file).stem().string(), std::to_string(file.rows.size()),
+                          std::to_string(speedups.size()),
+                          speedups.empty() ? "-" : format_fixed(stats::geometric_mean_of(speedups), 2) + 'x',
+                          mean("compilation_latency", ""), mean("dynamo_peak_mem", ""),
+                          mean("compression_ratio", "x")});
   }
   detail::print_rows(lines, out);
 }

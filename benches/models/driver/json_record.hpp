@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
 #include "benches/models/driver/names.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
 #include "pace/report/configuration.hpp"
 
 namespace pace::benches::models {
@@ -57,18 +57,15 @@ struct RecordContext {
       const auto* real = std::get_if<double>(&cell);
       metric["benchmark_values"] = Json::array({real != nullptr ? Json(*real) : Json(std::get<std::int64_t>(cell))});
     }
-    const Json record = {{"benchmark",
-                          {{"name", settings.compat ? "TorchInductor" : "pace"},
-                           {"mode", settings.training ? "training" : "inference"},
-                           {"dtype", settings.precision == Precision::amp ? settings.amp_dtype
-                                                                          : to_string(settings.precision)},
-                           {"extra_info", std::move(extra)}}},
-                         {"model",
-                          {{"name", row.name},
-                           {"type", "OSS model"},
-                           {"backend", row.backend},
-                           {"origins", Json::array({suite})}}},
-                         {"metric", std::move(metric)}};
+    const Json record = {
+        {"benchmark",
+         {{"name", settings.compat ? "TorchInductor" : "pace"},
+          {"mode", settings.training ? "training" : "inference"},
+          {"dtype", settings.precision == Precision::amp ? settings.amp_dtype : to_string(settings.precision)},
+          {"extra_info", std::move(extra)}}},
+        {"model",
+         {{"name", row.name}, {"type", "OSS model"}, {"backend", row.backend}, {"origins", Json::array({suite})}}},
+        {"metric", std::move(metric)}};
     lines += detail::dump(record) + '\n';
   }
   return lines;
@@ -83,18 +80,26 @@ struct RecordContext {
   };
   Json values = Json::array(), raw = Json::array();
   for (const auto& [column, cell] : row.values) {
-    if (const auto* number = std::get_if<double>(&cell)) values.push_back({column, "real", real(*number)});
-    else if (const auto* whole = std::get_if<std::int64_t>(&cell)) values.push_back({column, "whole", *whole});
-    else values.push_back({column, "text", std::get<std::string>(cell)});
+    if (const auto* number = std::get_if<double>(&cell))
+      values.push_back({column, "real", real(*number)});
+    else if (const auto* whole = std::get_if<std::int64_t>(&cell))
+      values.push_back({column, "whole", *whole});
+    else
+      values.push_back({column, "text", std::get<std::string>(cell)});
   }
   for (const auto& repeat : row.raw_timings) {
     Json times = Json::array();
     for (const double time : repeat) times.push_back(real(time));
     raw.push_back(std::move(times));
   }
-  return detail::dump({{"device", row.device}, {"name", row.name}, {"batch_size", row.batch_size},
-                       {"backend", row.backend}, {"values", values}, {"message", row.message},
-                       {"result", to_string(row.result)}, {"raw_timings", raw}}) +
+  return detail::dump({{"device", row.device},
+                       {"name", row.name},
+                       {"batch_size", row.batch_size},
+                       {"backend", row.backend},
+                       {"values", values},
+                       {"message", row.message},
+                       {"result", to_string(row.result)},
+                       {"raw_timings", raw}}) +
          '\n';
 }
 
@@ -103,8 +108,11 @@ struct RecordContext {
   const auto real = [](const Json& text) { return std::strtod(text.get<std::string>().c_str(), nullptr); };
   try {
     const Json json = parse_json<Json>(line);
-    Row row{.device = json.at("device"), .name = json.at("name"), .batch_size = json.at("batch_size"),
-            .backend = json.at("backend"), .message = json.at("message")};
+    Row row{.device = json.at("device"),
+            .name = json.at("name"),
+            .batch_size = json.at("batch_size"),
+            .backend = json.at("backend"),
+            .message = json.at("message")};
     const auto result = row_result_of(json.at("result").get<std::string>());
     if (!result) throw Error("a row that was handed over has no known result");
     row.result = *result;

@@ -11,24 +11,36 @@ namespace pace::benches::models {
 
 [[nodiscard]] inline const char* to_string(Mode mode) {
   switch (mode) {
-    case Mode::performance: return "performance";
-    case Mode::accuracy: return "accuracy";
-    case Mode::tolerance: return "tolerance";
-    case Mode::batch_invariance: return "batch_invariance";
-    case Mode::find_batch_size: return "find_batch_size";
-    case Mode::throughput: return "throughput";
-    case Mode::operator_inputs: return "operator_inputs";
+    case Mode::performance:
+      return "performance";
+    case Mode::accuracy:
+      return "accuracy";
+    case Mode::tolerance:
+      return "tolerance";
+    case Mode::batch_invariance:
+      return "batch_invariance";
+    case Mode::find_batch_size:
+      return "find_batch_size";
+    case Mode::throughput:
+      return "throughput";
+    case Mode::operator_inputs:
+      return "operator_inputs";
   }
   return "";
 }
 
 [[nodiscard]] inline const char* to_string(Precision precision) {
   switch (precision) {
-    case Precision::as_made: return "as_made";
-    case Precision::float32: return "float32";
-    case Precision::float16: return "float16";
-    case Precision::bfloat16: return "bfloat16";
-    case Precision::amp: return "amp";
+    case Precision::as_made:
+      return "as_made";
+    case Precision::float32:
+      return "float32";
+    case Precision::float16:
+      return "float16";
+    case Precision::bfloat16:
+      return "bfloat16";
+    case Precision::amp:
+      return "amp";
   }
   return "";
 }

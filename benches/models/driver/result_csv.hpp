@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "benches/models/row.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
-#include "benches/models/row.hpp"
 #include "pace/report/csv_table.hpp"
 
 namespace pace::benches::models {

@@ -18,10 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/read_file.hpp"
 #include "benches/models/driver/baseline_file.hpp"
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/driver/known_model.hpp"
@@ -29,6 +25,10 @@
 #include "benches/models/driver/npy.hpp"
 #include "benches/models/driver/result_csv.hpp"
 #include "benches/models/row.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
+#include "pace/core/output_file.hpp"
+#include "pace/core/read_file.hpp"
 
 namespace pace::benches::models {
 
@@ -59,8 +59,10 @@ class ResultFiles {
   /// Throws InputError if the older file cannot be read.
   ResultFiles(OutputOptions options, RecordContext context, std::vector<KnownModel> models)
       : options_(std::move(options)), context_(std::move(context)), models_(std::move(models)) {
-    if (options_.baseline_text) baseline_.emplace(options_.baseline, *options_.baseline_text);
-    else if (!options_.baseline.empty()) baseline_.emplace(options_.baseline);
+    if (options_.baseline_text)
+      baseline_.emplace(options_.baseline, *options_.baseline_text);
+    else if (!options_.baseline.empty())
+      baseline_.emplace(options_.baseline);
   }
 
   /// The CSV file of a back end's rows; empty: there is none.
@@ -68,8 +70,10 @@ class ResultFiles {
     const Mode mode = context_.settings.mode;
     if (options_.disabled || mode == Mode::operator_inputs) return {};
     if (!options_.file.empty()) return options_.file;
-    std::string name = mode == Mode::performance ? "speedup" : mode == Mode::tolerance ? "tolerance"
-                       : mode == Mode::throughput ? "throughput" : "accuracy";
+    std::string name = mode == Mode::performance  ? "speedup"
+                       : mode == Mode::tolerance  ? "tolerance"
+                       : mode == Mode::throughput ? "throughput"
+                                                  : "accuracy";
     name += '_' + file_word(backend) + ".csv";
     if (!options_.experiment_file.empty()) name = options_.experiment_file;
     if (mode == Mode::find_batch_size) name = "batch_sizes.csv";
@@ -202,7 +206,7 @@ class ResultFiles {
       // As records_of() begins each line, and torchbench does.
       if (read_file(records, "records of results").starts_with("{\"benchmark\":")) return;
       throw InputError({records}, "holds no records of results, which the run would write there, beside '" + csv +
-                                             "'; give another --output, or move the file away");
+                                      "'; give another --output, or move the file away");
     }
     if (!has_csv) return;
     const auto table = report::read_csv(csv);
@@ -214,7 +218,8 @@ class ResultFiles {
 
   /// Back ends have configurations behind a colon, and devices have numbers there.
   [[nodiscard]] static std::string file_word(std::string text) {
-    std::ranges::replace_if(text, [](char c) { return c == ':' || c == '/' || c == ','; }, '_');
+    std::ranges::replace_if(
+        text, [](char c) { return c == ':' || c == '/' || c == ','; }, '_');
     return text;
   }
 

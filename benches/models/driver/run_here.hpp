@@ -11,14 +11,14 @@
 #include <variant>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/driver/names.hpp"
 #include "benches/models/driver/result_csv.hpp"
 #include "benches/models/driver/status_row.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
 
 namespace pace::benches::models {
 

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/driver/known_model.hpp"
 #include "benches/models/settings.hpp"
 #include "benches/models/suite.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 
@@ -66,7 +66,8 @@ class AnyOf {
   /// The first expression that none of the models has in its name; none if there is no such.
   [[nodiscard]] std::optional<std::size_t> useless(const std::vector<KnownModel>& models) const {
     for (std::size_t i = 0; i < expressions_.size(); ++i)
-      if (std::ranges::none_of(models, [&](const auto& model) { return std::regex_search(model.name, expressions_[i]); }))
+      if (std::ranges::none_of(models,
+                               [&](const auto& model) { return std::regex_search(model.name, expressions_[i]); }))
         return i;
     return std::nullopt;
   }
@@ -104,7 +105,7 @@ class AnyOf {
 
 /// [first, last) of `count` models sorted by name. The last partition has the rest, too.
 [[nodiscard]] inline std::pair<std::size_t, std::size_t> slice_of(std::size_t count, const Selection& selection,
-                                                                 bool compat) {
+                                                                  bool compat) {
   const auto total = selection.partitions, id = selection.partition;
   // Upstream lets one partition too many pass, which has what is left over.
   if (total < 1 || id < 0 || id > total || (id == total && !compat))
@@ -125,7 +126,8 @@ class NamesAskedFor {
  public:
   /// `of_suite`: those of `all` that filters choose from; exclusions may name others, too.
   NamesAskedFor(const Selection& selection, const std::vector<KnownModel>& all, const std::vector<KnownModel>& of_suite)
-      : wanted_(selection.filters, "--filter"), unwanted_(selection.excluded, "--exclude"),
+      : wanted_(selection.filters, "--filter"),
+        unwanted_(selection.excluded, "--exclude"),
         unwanted_exactly_(selection.excluded_exactly) {
     if (const auto none = wanted_.useless(of_suite)) complain("--filter", selection.filters[*none], of_suite);
     if (const auto none = unwanted_.useless(all)) complain("--exclude", selection.excluded[*none], all);
@@ -139,8 +141,10 @@ class NamesAskedFor {
   }
 
  private:
-  [[noreturn]] static void complain(const char* option, const std::string& word, const std::vector<KnownModel>& models) {
-    throw InputError({}, std::string(option) + ": no model matches '" + word + "'; there are " + listed(names_of(models)));
+  [[noreturn]] static void complain(const char* option, const std::string& word,
+                                    const std::vector<KnownModel>& models) {
+    throw InputError({},
+                     std::string(option) + ": no model matches '" + word + "'; there are " + listed(names_of(models)));
   }
 
   AnyOf wanted_, unwanted_;
@@ -186,8 +190,10 @@ class NamesAskedFor {
     runs += reason.empty() ? 1 : 0;
     if (!reason.empty()) why += (why.empty() ? "" : "; ") + name + " by " + reason;
     if (i < first || i >= last) continue;
-    if (reason.empty()) chosen.models.push_back(models[i]);
-    else chosen.skipped.emplace_back(name, reason);
+    if (reason.empty())
+      chosen.models.push_back(models[i]);
+    else
+      chosen.skipped.emplace_back(name, reason);
   }
   if (matches == 0) throw InputError({}, "no model matches the filters; there are " + listed(names_of(models)));
   if (runs == 0)

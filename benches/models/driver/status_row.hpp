@@ -19,8 +19,10 @@ namespace pace::benches::models {
     row.values = {{"accuracy", status}};
     return row;
   }
-  if (settings.mode == Mode::performance) row.values = {{"speedup", 0.0}, {"abs_latency", 0.0}};
-  else if (settings.compat) row.values = {{"max", 0.0}};
+  if (settings.mode == Mode::performance)
+    row.values = {{"speedup", 0.0}, {"abs_latency", 0.0}};
+  else if (settings.compat)
+    row.values = {{"max", 0.0}};
   if (!settings.compat) row.values.emplace_back("status", status);
   return row;
 }

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/format.hpp"
 #include "benches/models/driver/known_model.hpp"
+#include "pace/core/format.hpp"
 #include "pace/report/csv_table.hpp"
 #include "pace/stats/mean.hpp"
 
@@ -73,8 +73,7 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   std::vector<stats::RatioInterval> intervals;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     if (did_not_run(table, i)) continue;
-    const stats::RatioInterval each{table.number(i, "speedup").value_or(0),
-                                    table.number(i, "interval_low").value_or(0),
+    const stats::RatioInterval each{table.number(i, "speedup").value_or(0), table.number(i, "interval_low").value_or(0),
                                     table.number(i, "interval_high").value_or(0)};
     speedups.push_back(each.ratio);
     if (each.ratio > 0 && each.low > 0 && each.high > 0) intervals.push_back(each);
@@ -167,8 +166,8 @@ inline void print_by_family(const report::CsvTable& table, const std::vector<Kno
     out << "  " << padded(family, widths[0]) << "  " << padded(figure, widths[1]) << ' ' << of << '\n';
 }
 
-inline void print_table(const report::CsvTable& table, const std::vector<KnownModel>& models, const SummaryOptions& options,
-                        std::ostream& out) {
+inline void print_table(const report::CsvTable& table, const std::vector<KnownModel>& models,
+                        const SummaryOptions& options, std::ostream& out) {
   std::size_t width = 0;
   for (const auto& column : table.header) width = std::max(width, column.size());
   for (const auto& column : table.header)

@@ -13,13 +13,13 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/check/same.hpp"
+#include "benches/aot/rand_strided.hpp"
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/outputs_file.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/run/tolerance_policy.hpp"
-#include "benches/aot/rand_strided.hpp"
+#include "pace/check/same.hpp"
 
 namespace pace::benches::models {
 
@@ -51,7 +51,8 @@ class AccuracyRun {
       (run == 1 ? first_ : second_) = std::move(*output);
     }
     if (!eager_may_differ() && !eager_repeats())
-      return forgiven("eager_two_runs_differ", last_reason_.empty() ? "two eager runs answer differently" : last_reason_);
+      return forgiven("eager_two_runs_differ",
+                      last_reason_.empty() ? "two eager runs answer differently" : last_reason_);
     second_ = {};
     return std::nullopt;
   }
@@ -120,7 +121,8 @@ class AccuracyRun {
       return output;
     });
     if (!reference_)
-      log_ << entry_.name << ": there is no float64 reference (" << failed.message << "); cosines are compared instead\n";
+      log_ << entry_.name << ": there is no float64 reference (" << failed.message
+           << "); cosines are compared instead\n";
   }
 
   void choose_tolerance() {
@@ -149,8 +151,10 @@ class AccuracyRun {
         settings_.generation == Generation::v2_6 ? check::MultiplierSet::v2_6 : check::MultiplierSet::newest;
     options.log = [this](const std::string& reason) {
       // The first is the tensor's own; what follows says where it is.
-      if (last_reason_.empty()) last_reason_ = reason;
-      else if (last_reason_.size() < 300) last_reason_ += "; " + reason;
+      if (last_reason_.empty())
+        last_reason_ = reason;
+      else if (last_reason_.size() < 300)
+        last_reason_ += "; " + reason;
     };
     return options;
   }
@@ -192,7 +196,8 @@ class AccuracyRun {
       return run(std::move(iterating), settings_.iterations);
     });
     if (!output) return {failed.out_of_memory ? "OOM" : "fail_to_run", failed.message};
-    if (eager_may_differ()) return {"pass_due_to_skip", "the list of models that are not deterministic in eager says so"};
+    if (eager_may_differ())
+      return {"pass_due_to_skip", "the list of models that are not deterministic in eager says so"};
     if (!settings_.save_outputs_to.empty())
       save_outputs(*output, outputs_path(settings_.save_outputs_to, entry_.name, backend, settings_.training));
     if (!settings_.compare_outputs_with.empty()) {

@@ -16,19 +16,19 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
-#include "pace/compare/random_state.hpp"
-#include "pace/core/error.hpp"
+#include "benches/aot/definition_store.hpp"
+#include "benches/aot/inductor_configs.hpp"
+#include "benches/aot/model_step.hpp"
+#include "benches/aot/traced_model.hpp"
 #include "benches/models/run/context_flags.hpp"
 #include "benches/models/run/dynamic_batch.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/step.hpp"
 #include "benches/models/run/warm_up.hpp"
 #include "benches/models/settings.hpp"
-#include "benches/aot/definition_store.hpp"
-#include "benches/aot/inductor_configs.hpp"
+#include "pace/compare/random_state.hpp"
+#include "pace/core/error.hpp"
 #include "pace/training/graphed_step.hpp"
-#include "benches/aot/model_step.hpp"
-#include "benches/aot/traced_model.hpp"
 
 namespace pace::benches::models {
 
@@ -88,8 +88,8 @@ struct TracedInstance {
   const BuffersKept kept(instance);
   const auto before = pace::detail::random_state();
   TracedInstance traced;
-  traced.model = std::make_unique<aot::TracedModel>(instance.name(), eager_step(instance, options.scaler, answer_of(options)),
-                                               gradient_of_loss(options.scaler));
+  traced.model = std::make_unique<aot::TracedModel>(
+      instance.name(), eager_step(instance, options.scaler, answer_of(options)), gradient_of_loss(options.scaler));
   const auto after = pace::detail::random_state();
   for (std::size_t i = 0; i < before.size(); ++i) traced.random = traced.random || !before[i].equal(after[i]);
   return traced;
@@ -142,7 +142,8 @@ struct PackageSource {
 [[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
   const bool any_batch = options.settings->dynamic_batch;
   if (any_batch && instance.options.training)
-    throw Refused("forward and backward exchange tensors of sizes that are known; --dynamic-batch-only needs --inference");
+    throw Refused(
+        "forward and backward exchange tensors of sizes that are known; --dynamic-batch-only needs --inference");
   if (any_batch && instance.options.batch_size < 2)
     throw Refused("a batch of one is compiled as a constant; --dynamic-batch-only needs a --batch-size of at least 2");
   const DefaultFlags flags;
@@ -169,7 +170,8 @@ struct PackageSource {
   if (source.falls_back) made.notes.push_back("compiled with fallback_random, since it draws random numbers");
   if (opened.batch) {
     const std::int64_t size = made.instance.options.batch_size;
-    check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1, !source.traced.random);
+    check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1,
+                      !source.traced.random);
   }
   return made;
 }

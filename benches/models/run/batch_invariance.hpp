@@ -12,9 +12,9 @@
 #include <ATen/core/stack.h>
 #include <c10/util/StringUtil.h>
 
+#include "benches/models/run/outcome.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
-#include "benches/models/run/outcome.hpp"
 
 namespace pace::benches::models {
 
@@ -33,9 +33,9 @@ namespace pace::benches::models {
 /// sample, against those of the whole; of those outputs alone whose first size is the batch size. The status is `pass`,
 /// `pass_due_to_skip` (a batch of one, or no input with it), `fail_to_run`, `fail_to_run_at_batch_N` or
 /// `fail_batch_invariance_at_N`; `message` says why.
-[[nodiscard]] inline std::string batch_invariance(
-    const torch::jit::Stack& inputs, std::int64_t batch,
-    const std::function<c10::IValue(const torch::jit::Stack&)>& forward, std::string& message) {
+[[nodiscard]] inline std::string batch_invariance(const torch::jit::Stack& inputs, std::int64_t batch,
+                                                  const std::function<c10::IValue(const torch::jit::Stack&)>& forward,
+                                                  std::string& message) {
   bool has_batch = false;
   for (const auto& input : inputs)
     has_batch = has_batch || (input.toTensor().dim() > 0 && input.toTensor().size(0) == batch);

@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
-#include "pace/core/error.hpp"
 #include "benches/models/run/load.hpp"
 #include "benches/models/run/outcome.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 

@@ -14,8 +14,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/util/Exception.h>
 
-#include "pace/core/error.hpp"
 #include "benches/models/run/instance.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 
@@ -76,14 +76,15 @@ namespace detail {
 
 /// torch._dynamo.testing.collect_results: prediction, loss, gradients and values of parameters by name, buffers by name,
 /// then the gradient of each input. A parameter without a gradient counts as one of zeros. All are copies.
-[[nodiscard]] inline c10::IValue collect_results(const Instance& instance, c10::IValue prediction, const at::Tensor& loss,
-                                                 const torch::jit::Stack& inputs) {
+[[nodiscard]] inline c10::IValue collect_results(const Instance& instance, c10::IValue prediction,
+                                                 const at::Tensor& loss, const torch::jit::Stack& inputs) {
   const at::NoGradGuard values_alone;
   const auto copy = [](const at::Tensor& tensor) { return tensor.detach().clone(); };
   c10::Dict<std::string, at::Tensor> gradients, parameters, buffers;
   for (const auto& parameter : instance.model.module->named_parameters()) {
     const at::Tensor& gradient = parameter.value().grad();
-    gradients.insert(parameter.key() + ".grad", gradient.defined() ? copy(gradient) : at::zeros_like(parameter.value()));
+    gradients.insert(parameter.key() + ".grad",
+                     gradient.defined() ? copy(gradient) : at::zeros_like(parameter.value()));
     parameters.insert(parameter.key(), copy(parameter.value()));
   }
   for (const auto& buffer : instance.model.module->named_buffers()) buffers.insert(buffer.key(), copy(buffer.value()));

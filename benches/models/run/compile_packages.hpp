@@ -11,7 +11,7 @@
 
 #include <ATen/Parallel.h>
 
-#include "pace/core/error.hpp"
+#include "benches/aot/definition_store.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/run/backend.hpp"
@@ -19,7 +19,7 @@
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/settings.hpp"
-#include "benches/aot/definition_store.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 
@@ -50,8 +50,10 @@ class PackageSet {
       benches::aot::DefinitionStore store(group.options);
       std::vector<benches::aot::PackageRequest> requests;
       for (const auto& [traced, kind] : group.wanted) requests.push_back({&traced, kind});
-      if (directory.empty()) store.prepare_all(requests);
-      else store.export_and_compile(requests, directory);
+      if (directory.empty())
+        store.prepare_all(requests);
+      else
+        store.export_and_compile(requests, directory);
       for (const auto& [traced, kind] : group.wanted) {
         try {
           (void)store.find(traced, kind);

@@ -11,14 +11,14 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
+#include "benches/aot/model_step.hpp"
+#include "benches/models/run/instance.hpp"
+#include "benches/models/run/outcome.hpp"
+#include "benches/models/run/step.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/error.hpp"
-#include "benches/models/run/instance.hpp"
-#include "benches/models/run/outcome.hpp"
-#include "benches/models/run/step.hpp"
-#include "benches/aot/model_step.hpp"
 
 namespace pace::benches::models {
 
@@ -39,9 +39,10 @@ namespace pace::benches::models {
   for (std::size_t i = 0; i < others.size(); ++i) {
     const at::Tensor own = instance.model.inputs[i].toTensor(), other = others[i].toTensor();
     if (own.sizes() == other.sizes()) continue;
-    const bool is_batch = own.dim() > 0 && own.dim() == other.dim() && own.size(0) == size && other.size(0) == size + 1 &&
-                          own.sizes().slice(1) == other.sizes().slice(1);
-    if (!is_batch) throw Refused("with another batch its input " + std::to_string(i) + " has other sizes than the first");
+    const bool is_batch = own.dim() > 0 && own.dim() == other.dim() && own.size(0) == size &&
+                          other.size(0) == size + 1 && own.sizes().slice(1) == other.sizes().slice(1);
+    if (!is_batch)
+      throw Refused("with another batch its input " + std::to_string(i) + " has other sizes than the first");
     found.push_back(i);
   }
   if (found.empty()) throw Refused("no input has the batch as its first size");
@@ -58,7 +59,8 @@ namespace detail {
   for (std::size_t i = 0; i < made.size(); ++i) {
     const at::Tensor is = made[i].detach(), must = expected[i].detach();
     if (is.sizes() != must.sizes())
-      return "output " + std::to_string(i) + " has sizes " + c10::str(is.sizes()) + ", eager's has " + c10::str(must.sizes());
+      return "output " + std::to_string(i) + " has sizes " + c10::str(is.sizes()) + ", eager's has " +
+             c10::str(must.sizes());
     if (!values) continue;
     const bool half = must.scalar_type() == at::kHalf || must.scalar_type() == at::kBFloat16;
     const double tolerance = half ? 0.1 : 1e-2;
@@ -86,8 +88,8 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
     return check::tensors_of(step.step.answer ? step.step.answer(output) : output);
   };
   const auto refuse = [&](const std::string& why) {
-    throw Refused("made for a batch of " + std::to_string(instance.options.batch_size) + ", it is not right for one of " +
-                  std::to_string(size) + ": " + why);
+    throw Refused("made for a batch of " + std::to_string(instance.options.batch_size) +
+                  ", it is not right for one of " + std::to_string(size) + ": " + why);
   };
   const auto expected = answer(eager_step(instance));
   std::vector<at::Tensor> found;

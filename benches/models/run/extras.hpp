@@ -7,14 +7,14 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/inputs/record.hpp"
+#include "benches/aot/profiler_trace.hpp"
+#include "benches/aot/rand_strided.hpp"
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/whole_file.hpp"
-#include "benches/aot/profiler_trace.hpp"
-#include "benches/aot/rand_strided.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/new_folders.hpp"
+#include "pace/inputs/record.hpp"
 
 #ifdef PACE_CUDA
 #include <torch/csrc/cuda/memory_snapshot.h>
@@ -91,9 +91,12 @@ inline void record_operator_inputs(const Instance& base, const std::string& fold
   detail::run_once(iterating);
   const bool written = recorder.write_as(folder, name, base.options.training);
   const std::string file = folder + '/' + std::string(inputs::log_file_name(name, base.options.training));
-  for (const auto& [op, reason] : recorder.skipped()) log << name << ": " << op << " is not recorded: " << reason << '\n';
-  if (written) log << name << ": recorded " << file << '\n';
-  else log << "Skipping " << name << ", " << file << " already exists\n";
+  for (const auto& [op, reason] : recorder.skipped())
+    log << name << ": " << op << " is not recorded: " << reason << '\n';
+  if (written)
+    log << name << ": recorded " << file << '\n';
+  else
+    log << "Skipping " << name << ", " << file << " already exists\n";
 }
 
 }  // namespace pace::benches::models

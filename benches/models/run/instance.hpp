@@ -17,9 +17,9 @@
 #include <c10/core/Device.h>
 #include <torch/nn/module.h>
 
+#include "benches/models/model.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/core/error.hpp"
-#include "benches/models/model.hpp"
 
 namespace pace::benches::models {
 
@@ -77,7 +77,8 @@ inline void convert(torch::jit::Stack& inputs, const InstanceOptions& options) {
 [[nodiscard]] inline Instance make_raw(const ModelEntry& entry, const InstanceOptions& options) {
   if (!entry.make) throw InputError({}, entry.name + ": a model needs a function that makes it");
   if (options.batch_size < 1)
-    throw InputError({}, entry.name + ": expected a batch size of at least 1, found " + std::to_string(options.batch_size));
+    throw InputError({},
+                     entry.name + ": expected a batch size of at least 1, found " + std::to_string(options.batch_size));
   at::manual_seed(options.seed);
   Instance instance{.entry = &entry, .options = options, .model = entry.make({options.size, options.batch_size})};
   if (!instance.model.module || !instance.model.forward)

@@ -12,11 +12,11 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
-#include "pace/check/clone.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/collect.hpp"
 #include "benches/models/run/optimizer.hpp"
 #include "benches/models/run/step.hpp"
+#include "pace/check/clone.hpp"
 
 namespace pace::benches::models {
 
@@ -86,8 +86,7 @@ inline c10::IValue iterate(Iterating& iterating, const torch::jit::Stack& inputs
 
 /// torchbench's run_n_iterations; what the last one returned. Throws InputError unless `iterations` is at least 1.
 [[nodiscard]] inline c10::IValue run_iterations(Iterating& iterating, std::int64_t iterations) {
-  if (iterations < 1)
-    throw InputError({}, "--iterations: expected at least 1, found " + std::to_string(iterations));
+  if (iterations < 1) throw InputError({}, "--iterations: expected at least 1, found " + std::to_string(iterations));
   const torch::jit::Stack inputs = iterating.runnable.instance.model.inputs;
   for (std::int64_t i = 1; i < iterations; ++i) (void)iterate(iterating, inputs, false);
   return iterate(iterating, inputs, true);

@@ -7,13 +7,13 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "pace/core/error.hpp"
+#include "benches/aot/rand_strided.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/run/step.hpp"
-#include "benches/aot/rand_strided.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 

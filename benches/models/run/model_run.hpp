@@ -28,15 +28,21 @@ struct ModelRun {
     return make_row(entry, settings, plan.instance.batch_size, std::move(backend));
   }
   /// The row of a back end that has no figures in this mode; it passed if the status begins so.
-  [[nodiscard]] Row status_row(const std::string& backend, const std::string& status, const std::string& message) const {
+  [[nodiscard]] Row status_row(const std::string& backend, const std::string& status,
+                               const std::string& message) const {
     Row row = this->row(backend);
     row.message = message;
     if (!status.starts_with("pass")) row.result = RowResult::failed;
     switch (settings.mode) {
-      case Mode::performance: fill_performance(row, {.status = status}, nullptr, settings.compat); break;
+      case Mode::performance:
+        fill_performance(row, {.status = status}, nullptr, settings.compat);
+        break;
       case Mode::accuracy:
-      case Mode::batch_invariance: row.values.emplace_back("accuracy", status); break;
-      default: row.values.emplace_back("status", status);
+      case Mode::batch_invariance:
+        row.values.emplace_back("accuracy", status);
+        break;
+      default:
+        row.values.emplace_back("status", status);
     }
     return row;
   }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "benches/aot/rand_strided.hpp"
 #include "benches/models/run/batch_invariance.hpp"
 #include "benches/models/run/batch_size.hpp"
 #include "benches/models/run/extras.hpp"
@@ -18,7 +18,7 @@
 #include "benches/models/run/model_run.hpp"
 #include "benches/models/run/throughput.hpp"
 #include "benches/models/run/tolerance_mode.hpp"
-#include "benches/aot/rand_strided.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models::detail {
 

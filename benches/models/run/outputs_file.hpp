@@ -9,12 +9,12 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
+#include "benches/models/run/whole_file.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/core/read_file.hpp"
-#include "benches/models/run/whole_file.hpp"
 
 namespace pace::benches::models {
 

@@ -13,13 +13,13 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
+#include "benches/models/compat/compat_loop.hpp"
+#include "benches/models/run/candidates.hpp"
+#include "benches/models/run/performance_row.hpp"
+#include "benches/models/run/plan.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/core/run_context.hpp"
-#include "benches/models/run/candidates.hpp"
-#include "benches/models/compat/compat_loop.hpp"
-#include "benches/models/run/performance_row.hpp"
-#include "benches/models/run/plan.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/training/training.hpp"
 
@@ -90,13 +90,17 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
                                bool is_baseline) {
   const Runnable& runnable = candidate.iterating->runnable;
   const auto add = [&](auto function) {
-    if (is_baseline) comparison.baseline(candidate.name, std::move(function));
-    else comparison.candidate(candidate.name, std::move(function));
+    if (is_baseline)
+      comparison.baseline(candidate.name, std::move(function));
+    else
+      comparison.candidate(candidate.name, std::move(function));
   };
   if (training && (candidate.iterating->optimizer || candidate.iterating->scaler))
     add(compared_update(*candidate.iterating));
-  else if (training) add(compared_step(runnable));
-  else add(compared_call(runnable));
+  else if (training)
+    add(compared_step(runnable));
+  else
+    add(compared_call(runnable));
 }
 
 /// What torchbench's randomize_input makes, in the memory of `inputs`.
@@ -123,11 +127,16 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
 
 [[nodiscard]] inline std::string status_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::measured: return "pass";
-    case Outcome::wrong: return "fail_accuracy";
-    case Outcome::out_of_memory: return "OOM";
-    case Outcome::timed_out: return "timeout";
-    default: return "fail_to_run";
+    case Outcome::measured:
+      return "pass";
+    case Outcome::wrong:
+      return "fail_accuracy";
+    case Outcome::out_of_memory:
+      return "OOM";
+    case Outcome::timed_out:
+      return "timeout";
+    default:
+      return "fail_to_run";
   }
 }
 
@@ -145,7 +154,9 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
   if (settings.randomize_input) comparison.renew_each_round(detail::randomize_in_place);
   auto check = performance_check(instance.options);
   if (settings.skip_accuracy_check) check.method = check::CheckOptions::Method::none;
-  comparison.options(performance_options(settings, instance.options.device)).check(check).device(instance.options.device);
+  comparison.options(performance_options(settings, instance.options.device))
+      .check(check)
+      .device(instance.options.device);
   detail::add_implementation(comparison, eager, settings.training, true);
   for (const auto& candidate : candidates)
     if (candidate.usable()) detail::add_implementation(comparison, candidate, settings.training, false);

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/result.hpp"
-#include "pace/core/verdict.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/warm_up.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/verdict.hpp"
 
 namespace pace::benches::models {
 
@@ -77,7 +77,8 @@ inline void fill_performance(Row& row, const PerformanceFigures& figures, const 
   if (figures.interval)
     std::snprintf(text, sizeof text, "%.3fx [%.3fx, %.3fx]", figures.speedup, figures.interval->low,
                   figures.interval->high);
-  else std::snprintf(text, sizeof text, "%.3fx", figures.speedup);
+  else
+    std::snprintf(text, sizeof text, "%.3fx", figures.speedup);
   return text;
 }
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/row.hpp"
@@ -16,6 +15,7 @@
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/precision.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 
@@ -24,9 +24,12 @@ namespace pace::benches::models {
   const bool invariance = mode == Mode::batch_invariance;
   switch (suite) {
     case Suite::torchbench:
-    case Suite::own: return invariance ? 8 : 4;
-    case Suite::huggingface: return invariance ? 8 : 1;
-    case Suite::timm: return invariance ? 16 : 8;
+    case Suite::own:
+      return invariance ? 8 : 4;
+    case Suite::huggingface:
+      return invariance ? 8 : 1;
+    case Suite::timm:
+      return invariance ? 16 : 8;
   }
   return 1;
 }
@@ -40,9 +43,12 @@ namespace pace::benches::models {
   const bool accuracy = settings.mode == Mode::accuracy || settings.mode == Mode::batch_invariance;
   const auto& listed = settings.training ? config.batch_size.training : config.batch_size.inference;
   std::int64_t size = own;
-  if (settings.batch_size) size = *settings.batch_size;
-  else if (accuracy) size = accuracy_batch_size(entry.suite, settings.mode);
-  else if (const auto found = listed.find(entry.name); found != listed.end()) size = found->second;
+  if (settings.batch_size)
+    size = *settings.batch_size;
+  else if (accuracy)
+    size = accuracy_batch_size(entry.suite, settings.mode);
+  else if (const auto found = listed.find(entry.name); found != listed.end())
+    size = found->second;
   if (size < 1)
     throw InputError({}, entry.name + ": expected a batch size of at least 1, found " + std::to_string(size));
   const auto bound = config.accuracy.max_batch_size.find(entry.name);

@@ -7,9 +7,9 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "pace/core/error.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 
@@ -32,8 +32,8 @@ struct ChosenPrecision {
 }
 
 /// The rules of torchbench's cast_based_on_args and setup_amp.
-[[nodiscard]] inline ChosenPrecision choose_precision(std::string_view name, Precision asked, std::string_view amp_dtype,
-                                                      const Config& config) {
+[[nodiscard]] inline ChosenPrecision choose_precision(std::string_view name, Precision asked,
+                                                      std::string_view amp_dtype, const Config& config) {
   const auto& rules = config.dtype;
   const std::string model(name);
   const bool half = asked == Precision::float16 || asked == Precision::bfloat16;

@@ -11,13 +11,12 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include "pace/core/error.hpp"
+#include "benches/models/compat/compat_performance.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/run/accuracy.hpp"
 #include "benches/models/run/candidates.hpp"
-#include "benches/models/compat/compat_performance.hpp"
 #include "benches/models/run/context_flags.hpp"
 #include "benches/models/run/determinism.hpp"
 #include "benches/models/run/extras.hpp"
@@ -28,6 +27,7 @@
 #include "benches/models/run/performance.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 
@@ -159,13 +159,20 @@ class Threads {
   if (!loaded.instance) return run.status_rows(loaded.status, loaded.message);
   Instance base = std::move(*loaded.instance);
   switch (settings.mode) {
-    case Mode::performance: return detail::run_performance(run, std::move(base));
-    case Mode::accuracy: return detail::run_accuracy(run, base);
-    case Mode::tolerance: return detail::run_tolerance(run, base);
-    case Mode::batch_invariance: return detail::run_batch_invariance(run, base);
-    case Mode::throughput: return detail::run_throughput(run, base);
-    case Mode::operator_inputs: return detail::run_operator_inputs(run, base);
-    case Mode::find_batch_size: break;
+    case Mode::performance:
+      return detail::run_performance(run, std::move(base));
+    case Mode::accuracy:
+      return detail::run_accuracy(run, base);
+    case Mode::tolerance:
+      return detail::run_tolerance(run, base);
+    case Mode::batch_invariance:
+      return detail::run_batch_invariance(run, base);
+    case Mode::throughput:
+      return detail::run_throughput(run, base);
+    case Mode::operator_inputs:
+      return detail::run_operator_inputs(run, base);
+    case Mode::find_batch_size:
+      break;
   }
   return {};
 }

@@ -13,15 +13,15 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "pace/check/clone_input.hpp"
-#include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
+#include "benches/aot/model_step.hpp"
 #include "benches/models/run/autocast.hpp"
 #include "benches/models/run/collect.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/optimizer.hpp"
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
-#include "benches/aot/model_step.hpp"
 
 namespace pace::benches::models {
 
@@ -60,7 +60,7 @@ namespace detail {
 /// The model itself: in training its forward returns what `answer` says, and the backward starts from the loss; in
 /// inference what the model answers. With a scaler the backward starts from its scale.
 [[nodiscard]] inline aot::ModelStep eager_step(const Instance& instance, const std::shared_ptr<GradScaler>& scaler = {},
-                                          StepAnswer answer = StepAnswer::loss) {
+                                               StepAnswer answer = StepAnswer::loss) {
   aot::ModelStep step{.inputs = instance.model.inputs, .step = {}, .buffers = fixed_tensors(instance)};
   step.step.parameters = trained_parameters(instance);
   if (!instance.options.training) {

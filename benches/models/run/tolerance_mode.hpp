@@ -27,7 +27,8 @@ struct RelativeErrors {
 [[nodiscard]] inline RelativeErrors relative_errors(const c10::IValue& ref, const c10::IValue& res) {
   const auto refs = check::tensors_of(ref), ress = check::tensors_of(res);
   if (refs.size() != ress.size())
-    throw Error("tolerance: expected " + std::to_string(refs.size()) + " tensors, found " + std::to_string(ress.size()));
+    throw Error("tolerance: expected " + std::to_string(refs.size()) + " tensors, found " +
+                std::to_string(ress.size()));
   RelativeErrors errors;
   double sum = 0, squares = 0;
   for (std::size_t i = 0; i < refs.size(); ++i) {

@@ -46,13 +46,16 @@ namespace detail {
   }
   if (the.training && (the.device == "cuda" || the.device == "xpu")) {
     result.tolerance = 1e-3;
-    if (lists.cosine.contains(name)) result.cosine = true;
-    else if (lists.even_higher.contains(name) && !lists.higher.contains(name)) result.tolerance = 8e-2;
+    if (lists.cosine.contains(name))
+      result.cosine = true;
+    else if (lists.even_higher.contains(name) && !lists.higher.contains(name))
+      result.tolerance = 8e-2;
   }
   return result;
 }
 
-[[nodiscard]] inline double huggingface_tolerance(const ToleranceCase& the, std::string_view name, const Config& config) {
+[[nodiscard]] inline double huggingface_tolerance(const ToleranceCase& the, std::string_view name,
+                                                  const Config& config) {
   const auto& lists = config.tolerance;
   if (the.training) return lists.higher.contains(name) ? 2e-2 : 1e-2;
   if (the.device == "cpu" && lists.even_higher.contains(name)) return 5e-3;
@@ -72,9 +75,12 @@ namespace detail {
 [[nodiscard]] inline Tolerance tolerance_of(const ToleranceCase& the, std::string_view name, const Config& config) {
   switch (the.suite) {
     case Suite::torchbench:
-    case Suite::own: return detail::torchbench_tolerance(the, name, config);
-    case Suite::huggingface: return {detail::huggingface_tolerance(the, name, config), the.cosine};
-    case Suite::timm: return {detail::timm_tolerance(the, name, config), the.cosine};
+    case Suite::own:
+      return detail::torchbench_tolerance(the, name, config);
+    case Suite::huggingface:
+      return {detail::huggingface_tolerance(the, name, config), the.cosine};
+    case Suite::timm:
+      return {detail::timm_tolerance(the, name, config), the.cosine};
   }
   return {};
 }

@@ -90,9 +90,9 @@ auto masked(std::int64_t layers, bool bert) {
 const Registered bert(of_texts(entry("BertForMaskedLM", Suite::huggingface, "transformer", {16, 16}, 109'514'298),
                                masked(12, true), {30522, 512}, {200, 32}));
 
-const Registered distilbert(
-    of_texts(entry("DistilBertForMaskedLM", Suite::huggingface, "transformer", {128, 128}, 66'985'530),
-             masked(6, false), {30522, 128}, {200, 32}));
+const Registered distilbert(of_texts(entry("DistilBertForMaskedLM", Suite::huggingface, "transformer", {128, 128},
+                                           66'985'530),
+                                     masked(6, false), {30522, 128}, {200, 32}));
 
 }  // namespace
 }  // namespace pace::benches::zoo

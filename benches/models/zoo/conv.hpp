@@ -22,13 +22,20 @@ enum class Activation { none, relu, relu6, hardswish, silu, sigmoid, hardsigmoid
 
 [[nodiscard]] inline at::Tensor activate(Activation activation, const at::Tensor& x) {
   switch (activation) {
-    case Activation::none: break;
-    case Activation::relu: return at::relu(x);
-    case Activation::relu6: return at::relu6(x);
-    case Activation::hardswish: return at::hardswish(x);
-    case Activation::silu: return at::silu(x);
-    case Activation::sigmoid: return at::sigmoid(x);
-    case Activation::hardsigmoid: return at::hardsigmoid(x);
+    case Activation::none:
+      break;
+    case Activation::relu:
+      return at::relu(x);
+    case Activation::relu6:
+      return at::relu6(x);
+    case Activation::hardswish:
+      return at::hardswish(x);
+    case Activation::silu:
+      return at::silu(x);
+    case Activation::sigmoid:
+      return at::sigmoid(x);
+    case Activation::hardsigmoid:
+      return at::hardsigmoid(x);
   }
   return x;
 }
@@ -60,9 +67,9 @@ struct ConvNorm : torch::nn::Module {
   };
   ConvNorm(std::int64_t in, std::int64_t out, std::int64_t side, const Options& options)
       : conv(register_module("conv", convolution(in, out, side, options.stride, options.groups))),
-        norm(register_module("norm", torch::nn::BatchNorm2d(torch::nn::BatchNormOptions(out)
-                                                                .eps(options.norm.eps)
-                                                                .momentum(options.norm.momentum)))),
+        norm(register_module(
+            "norm", torch::nn::BatchNorm2d(
+                        torch::nn::BatchNormOptions(out).eps(options.norm.eps).momentum(options.norm.momentum)))),
         activation(options.activation) {}
 
   [[nodiscard]] at::Tensor forward(const at::Tensor& x) {

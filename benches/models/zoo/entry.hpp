@@ -13,8 +13,8 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 
-#include "benches/models/zoo/settle.hpp"
 #include "benches/models/model.hpp"
+#include "benches/models/zoo/settle.hpp"
 
 namespace pace::benches::zoo {
 

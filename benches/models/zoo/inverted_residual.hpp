@@ -46,8 +46,8 @@ struct InvertedResidual : torch::nn::Module {
     layer(options.wide, options.wide, options.side,
           {.stride = options.stride, .groups = options.wide, .activation = options.activation});
     if (options.squeezed > 0)
-      layers->push_back(std::make_shared<SqueezeExcite>(options.wide, options.squeezed, style.squeeze_inner,
-                                                        style.squeeze_gate));
+      layers->push_back(
+          std::make_shared<SqueezeExcite>(options.wide, options.squeezed, style.squeeze_inner, style.squeeze_gate));
     layer(options.wide, options.out, 1, {.activation = Activation::none});
   }
 
@@ -84,9 +84,8 @@ struct InvertedNet : torch::nn::Module {
   explicit InvertedNet(const InvertedNetOptions& options) : dropout(options.dropout) {
     register_module("layers", layers);
     const Norm& norm = options.style.norm;
-    layers->push_back(
-        std::make_shared<ConvNorm>(3, options.blocks.front().in, 3,
-                                   ConvNorm::Options{.stride = 2, .activation = options.first, .norm = norm}));
+    layers->push_back(std::make_shared<ConvNorm>(
+        3, options.blocks.front().in, 3, ConvNorm::Options{.stride = 2, .activation = options.first, .norm = norm}));
     for (std::size_t i = 0; i < options.blocks.size(); ++i) {
       const double drop =
           options.style.stochastic_depth * static_cast<double>(i) / static_cast<double>(options.blocks.size());

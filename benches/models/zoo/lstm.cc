@@ -17,10 +17,10 @@ constexpr std::int64_t depth = 2;
 struct LstmLanguageModel : torch::nn::Module {
   LstmLanguageModel(std::int64_t vocabulary, std::int64_t features)
       : words(register_module("words", torch::nn::Embedding(vocabulary, features))),
-        lstm(register_module("lstm", torch::nn::LSTM(torch::nn::LSTMOptions(features, features)
-                                                         .num_layers(depth)
-                                                         .dropout(dropped)
-                                                         .batch_first(true)))),
+        lstm(register_module(
+            "lstm",
+            torch::nn::LSTM(
+                torch::nn::LSTMOptions(features, features).num_layers(depth).dropout(dropped).batch_first(true)))),
         score(register_module("score", torch::nn::Linear(features, vocabulary))) {
     torch::nn::init::uniform_(words->weight, -0.1, 0.1);
     torch::nn::init::uniform_(score->weight, -0.1, 0.1);
@@ -30,9 +30,8 @@ struct LstmLanguageModel : torch::nn::Module {
   [[nodiscard]] std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& tokens, const at::Tensor& labels) {
     const at::Tensor embedded = at::dropout(words->forward(tokens), dropped, is_training());
     // From a tensor, not from sizes: those would be constants of a trace. A state is as wide as a word.
-    const at::Tensor state = at::zeros_like(embedded.select(1, 0), {}, at::MemoryFormat::Contiguous)
-                                 .unsqueeze(0)
-                                 .repeat({depth, 1, 1});
+    const at::Tensor state =
+        at::zeros_like(embedded.select(1, 0), {}, at::MemoryFormat::Contiguous).unsqueeze(0).repeat({depth, 1, 1});
     // cuDNN has no backward of a layer in eval mode; what matters of that mode is that nothing is dropped.
     lstm->train(is_training() || (embedded.is_cuda() && at::GradMode::is_enabled()));
     lstm->options.dropout(is_training() ? dropped : 0);
@@ -45,12 +44,11 @@ struct LstmLanguageModel : torch::nn::Module {
   torch::nn::Linear score;
 };
 
-const Registered lstm(of_texts(
-    entry("word_language_model", Suite::own, "rnn", {20, 20}, 13'987'678),
-    [](bool small, const TextSizes& text) {
-      return std::make_shared<LstmLanguageModel>(text.vocabulary, small ? 32 : 200);
-    },
-    {33278, 35}, {200, 12}));
+const Registered lstm(of_texts(entry("word_language_model", Suite::own, "rnn", {20, 20}, 13'987'678),
+                               [](bool small, const TextSizes& text) {
+                                 return std::make_shared<LstmLanguageModel>(text.vocabulary, small ? 32 : 200);
+                               },
+                               {33278, 35}, {200, 12}));
 
 }  // namespace
 }  // namespace pace::benches::zoo

@@ -46,12 +46,16 @@ auto making(const InvertedNetOptions& options, Draw draw) {
 
 const auto normal_classifier = [](InvertedNet& network) { normal_linears(network, 0.01); };
 
-const Registered mobilenet_v2(of_images(
-    entry("mobilenet_v2", Suite::torchbench, "cnn", {96, 16}, 3'504'872),
-    making({.blocks = blocks_of({{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1},
-                                 {6, 160, 3, 2}, {6, 320, 1, 1}},
-                                relu6, false)},
-           normal_classifier)));
+const Registered mobilenet_v2(of_images(entry("mobilenet_v2", Suite::torchbench, "cnn", {96, 16}, 3'504'872),
+                                        making({.blocks = blocks_of({{1, 16, 1, 1},
+                                                                     {6, 24, 2, 2},
+                                                                     {6, 32, 3, 2},
+                                                                     {6, 64, 4, 2},
+                                                                     {6, 96, 3, 1},
+                                                                     {6, 160, 3, 2},
+                                                                     {6, 320, 1, 1}},
+                                                                    relu6, false)},
+                                               normal_classifier)));
 
 /// In eights, and not a tenth fewer.
 std::int64_t quarter_in_eights(std::int64_t channels) {
@@ -68,13 +72,20 @@ std::vector<InvertedOptions> v3_blocks() {
   };
   std::vector<InvertedOptions> blocks;
   std::int64_t in = 16;
-  for (const Line& line : std::vector<Line>{{3, 16, 16, false, relu, 1},        {3, 64, 24, false, relu, 2},
-                                            {3, 72, 24, false, relu, 1},        {5, 72, 40, true, relu, 2},
-                                            {5, 120, 40, true, relu, 1},        {5, 120, 40, true, relu, 1},
-                                            {3, 240, 80, false, hardswish, 2},  {3, 200, 80, false, hardswish, 1},
-                                            {3, 184, 80, false, hardswish, 1},  {3, 184, 80, false, hardswish, 1},
-                                            {3, 480, 112, true, hardswish, 1},  {3, 672, 112, true, hardswish, 1},
-                                            {5, 672, 160, true, hardswish, 2},  {5, 960, 160, true, hardswish, 1},
+  for (const Line& line : std::vector<Line>{{3, 16, 16, false, relu, 1},
+                                            {3, 64, 24, false, relu, 2},
+                                            {3, 72, 24, false, relu, 1},
+                                            {5, 72, 40, true, relu, 2},
+                                            {5, 120, 40, true, relu, 1},
+                                            {5, 120, 40, true, relu, 1},
+                                            {3, 240, 80, false, hardswish, 2},
+                                            {3, 200, 80, false, hardswish, 1},
+                                            {3, 184, 80, false, hardswish, 1},
+                                            {3, 184, 80, false, hardswish, 1},
+                                            {3, 480, 112, true, hardswish, 1},
+                                            {3, 672, 112, true, hardswish, 1},
+                                            {5, 672, 160, true, hardswish, 2},
+                                            {5, 960, 160, true, hardswish, 1},
                                             {5, 960, 160, true, hardswish, 1}}) {
     blocks.push_back({.in = in,
                       .wide = line.wide,
@@ -97,24 +108,34 @@ const Registered mobilenet_v3(of_images(entry("mobilenet_v3_large", Suite::torch
                                                 .hidden = 1280},
                                                normal_classifier)));
 
-const Registered mnasnet(of_images(
-    entry("mnasnet1_0", Suite::torchbench, "cnn", {32, 16}, 4'383'312),
-    // Running averages that move by 3 in 10,000.
-    making({.blocks = blocks_of({{1, 16, 1, 1}, {3, 24, 3, 2}, {3, 40, 3, 2, 5}, {6, 80, 3, 2, 5}, {6, 96, 2, 1},
-                                 {6, 192, 4, 2, 5}, {6, 320, 1, 1}},
-                                relu, false),
-            .style = {.norm = {.momentum = 3e-4}},
-            .first = relu,
-            .last = relu},
-           [](InvertedNet& network) {
-             torch::nn::init::kaiming_uniform_(network.classify->weight, 0, torch::kFanOut, torch::kSigmoid);
-             torch::nn::init::zeros_(network.classify->bias);
-           })));
+const Registered mnasnet(of_images(entry("mnasnet1_0", Suite::torchbench, "cnn", {32, 16}, 4'383'312),
+                                   // Running averages that move by 3 in 10,000.
+                                   making({.blocks = blocks_of({{1, 16, 1, 1},
+                                                                {3, 24, 3, 2},
+                                                                {3, 40, 3, 2, 5},
+                                                                {6, 80, 3, 2, 5},
+                                                                {6, 96, 2, 1},
+                                                                {6, 192, 4, 2, 5},
+                                                                {6, 320, 1, 1}},
+                                                               relu, false),
+                                           .style = {.norm = {.momentum = 3e-4}},
+                                           .first = relu,
+                                           .last = relu},
+                                          [](InvertedNet& network) {
+                                            torch::nn::init::kaiming_uniform_(network.classify->weight, 0,
+                                                                              torch::kFanOut, torch::kSigmoid);
+                                            torch::nn::init::zeros_(network.classify->bias);
+                                          })));
 
 const Registered efficientnet(of_images(
     entry("efficientnet_b0", Suite::own, "cnn", {32, 64}, 5'288'548),
-    making({.blocks = blocks_of({{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 40, 2, 2, 5}, {6, 80, 3, 2}, {6, 112, 3, 1, 5},
-                                 {6, 192, 4, 2, 5}, {6, 320, 1, 1}},
+    making({.blocks = blocks_of({{1, 16, 1, 1},
+                                 {6, 24, 2, 2},
+                                 {6, 40, 2, 2, 5},
+                                 {6, 80, 3, 2},
+                                 {6, 112, 3, 1, 5},
+                                 {6, 192, 4, 2, 5},
+                                 {6, 320, 1, 1}},
                                 silu, true),
             .style = {.squeeze_inner = silu, .squeeze_gate = sigmoid, .stochastic_depth = 0.2},
             .first = silu,

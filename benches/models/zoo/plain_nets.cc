@@ -53,8 +53,8 @@ struct Vgg : torch::nn::Module {
 const Registered vgg16(of_images(entry("vgg16", Suite::torchbench, "cnn", {64, 4}, 138'357'544), [](bool small) {
   using Widths = std::vector<std::int64_t>;
   if (small) return std::make_shared<Vgg>(Widths{8, 0, 16, 0, 32, 32, 0}, 3, 32, 10);
-  return std::make_shared<Vgg>(
-      Widths{64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}, 7, 4096, 1000);
+  return std::make_shared<Vgg>(Widths{64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}, 7,
+                               4096, 1000);
 }));
 
 /// 1x1 to few channels, then 1x1 and 3x3 beside each other.
@@ -92,8 +92,10 @@ struct SqueezeNet : torch::nn::Module {
     for (const auto& module : modules(false)) {
       auto* convolution = module->as<torch::nn::Conv2d>();
       if (convolution == nullptr) continue;
-      if (convolution == classify.get()) torch::nn::init::normal_(convolution->weight, 0, 0.01);
-      else torch::nn::init::kaiming_uniform_(convolution->weight);
+      if (convolution == classify.get())
+        torch::nn::init::normal_(convolution->weight, 0, 0.01);
+      else
+        torch::nn::init::kaiming_uniform_(convolution->weight);
       torch::nn::init::zeros_(convolution->bias);
     }
   }
@@ -145,10 +147,9 @@ struct Discriminator : torch::nn::Module {
   torch::nn::ModuleList convolutions, norms;
 };
 
-const Registered dcgan(of_images(
-    entry("dcgan", Suite::torchbench, "gan", {32, 256}, 2'765'568),
-    [](bool small) { return std::make_shared<Discriminator>(small ? 8 : 64); },
-    {.published = {3, 64, 64}, .small = {3, 64, 64}}));
+const Registered dcgan(of_images(entry("dcgan", Suite::torchbench, "gan", {32, 256}, 2'765'568),
+                                 [](bool small) { return std::make_shared<Discriminator>(small ? 8 : 64); },
+                                 {.published = {3, 64, 64}, .small = {3, 64, 64}}));
 
 }  // namespace
 }  // namespace pace::benches::zoo

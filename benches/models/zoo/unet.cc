@@ -70,10 +70,9 @@ struct UNet : torch::nn::Module {
 };
 
 // Photographs of 1280 by 1918, at half their size; an odd width, so that padding is at work.
-const Registered unet(of_images(
-    entry("pytorch_unet", Suite::torchbench, "segmentation", {1, 1}, 17'267'458),
-    [](bool small) { return std::make_shared<UNet>(small ? 4 : 64); },
-    {.published = {3, 640, 959}, .small = {3, 32, 47}, .settling = {3, 160, 239}}));
+const Registered unet(of_images(entry("pytorch_unet", Suite::torchbench, "segmentation", {1, 1}, 17'267'458),
+                                [](bool small) { return std::make_shared<UNet>(small ? 4 : 64); },
+                                {.published = {3, 640, 959}, .small = {3, 32, 47}, .settling = {3, 160, 239}}));
 
 }  // namespace
 }  // namespace pace::benches::zoo

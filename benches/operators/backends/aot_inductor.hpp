@@ -14,13 +14,13 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/core/error.hpp"
+#include "benches/aot/package_model.hpp"
+#include "benches/aot/tensor_metadata.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
-#include "benches/aot/package_model.hpp"
 #include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/backends/randomness.hpp"
-#include "benches/aot/tensor_metadata.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 
@@ -32,7 +32,8 @@ enum class ResultForm { nothing, tensor, list, tuple };
 /// Throws `Refused` for what a package cannot return: values that are no dense tensors, or eager's random numbers.
 [[nodiscard]] inline ResultForm result_form(const OperatorCall& call) {
   if (draws_random_numbers(call))
-    throw Refused("Inductor draws random numbers of its own, so that no two implementations of " + call.name() + " agree");
+    throw Refused("Inductor draws random numbers of its own, so that no two implementations of " + call.name() +
+                  " agree");
   for (std::size_t i = 0; i < call.arguments().size(); ++i) {
     const c10::IValue& layout = call.arguments()[i].value;  // None but for constants
     if (call.schema().arguments()[i].name() != "layout" || layout.isNone()) continue;
@@ -105,10 +106,11 @@ class AotInductorBackend final : public Backend {
 #if PACE_HAS_AOT_INDUCTOR
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     (void)detail::result_form(call);  // before compiling in vain
-    return benches::aot::detail::load_package([&] { return store_.find(call).string(); }, [&] { return store_.discard(call); },
-                                [&](const std::string& package) -> std::unique_ptr<Executable> {
-                                  return std::make_unique<AotInductorExecutable>(package, call);
-                                });
+    return benches::aot::detail::load_package([&] { return store_.find(call).string(); },
+                                              [&] { return store_.discard(call); },
+                                              [&](const std::string& package) -> std::unique_ptr<Executable> {
+                                                return std::make_unique<AotInductorExecutable>(package, call);
+                                              });
   }
 
   void prepare_all(std::span<const OperatorCall* const> calls) override {

@@ -15,10 +15,10 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 
+#include "benches/operators/backends/coerce.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/cursor.hpp"
 #include "pace/inputs/generate.hpp"
-#include "benches/operators/backends/coerce.hpp"
 
 namespace pace::benches::operators {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
+#include "pace/core/error.hpp"
 
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/cuda_graph.hpp"

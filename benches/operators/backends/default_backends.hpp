@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "benches/aot/inductor_configs.hpp"
 #include "benches/operators/backends/aot_inductor.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/cuda_graph.hpp"
 #include "benches/operators/backends/eager.hpp"
-#include "benches/aot/inductor_configs.hpp"
 #include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/backends/refusing.hpp"
 #include "benches/operators/backends/registered.hpp"

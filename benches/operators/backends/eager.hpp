@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "benches/operators/backends/backend.hpp"
 #include "benches/aot/device.hpp"
+#include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/footprint.hpp"
 #include "benches/operators/backends/memory.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/operator_name.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 
@@ -40,7 +40,8 @@ class EagerBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     const at::Device device = call.tensors().empty() ? at::kCPU : call.tensors().front().device();
     if (!has_kernel(call.handle(), device.type())) {
-      throw Refused(call.name() + " has no kernel for " + c10::DeviceTypeName(device.type(), true) + " in this LibTorch");
+      throw Refused(call.name() + " has no kernel for " + c10::DeviceTypeName(device.type(), true) +
+                    " in this LibTorch");
     }
     if (const std::optional<std::int64_t> bytes = output_bytes(call)) {
       require_memory(*bytes, "the results of " + call.name(), benches::aot::available_memory_on(device));

@@ -12,10 +12,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/core/error.hpp"
-#include "pace/inputs/generate.hpp"
 #include "benches/operators/backends/coerce.hpp"
 #include "benches/operators/backends/operator_name.hpp"
+#include "pace/core/error.hpp"
+#include "pace/inputs/generate.hpp"
 
 namespace pace::benches::operators::detail {
 

@@ -14,9 +14,9 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 

@@ -19,12 +19,12 @@
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/zeros.h>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/indices.hpp"
 #include "benches/operators/backends/named_arguments.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/signature.hpp"
 #include "benches/operators/backends/value_fixes.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators::detail {
 
@@ -186,7 +186,8 @@ inline void fix_attention(const OperatorCall& call) {
       if (!integers(name)) continue;
       const at::Tensor& operand = arguments.tensor(*side == 'q' ? "query" : "key");
       if (operand.dim() < 3 || (operand.dim() == 4 && operand.size(0) != 1))
-        throw Refused("its sequences lie behind one another, but its operands have the shape " + joined(operand.sizes()));
+        throw Refused("its sequences lie behind one another, but its operands have the shape " +
+                      joined(operand.sizes()));
       std::optional<std::int64_t> longest;
       for (const char* limit : {"max_", "max_seqlen_"}) {
         const BoundArgument* const found = arguments.find(std::string(limit) + side);
@@ -251,13 +252,12 @@ struct IndexFix {
 /// By an operator's base name (`gather_` goes by `gather`).
 [[nodiscard]] inline const std::map<std::string_view, IndexFix>& index_fixes() {
   static const IndexFix along_dim{fix_along_dim, {"index"}}, index_list{fix_index_list, {"indices"}};
-  static const IndexFix classes_of{[](const OperatorCall& call) { fix_one(call, "target", classes(call)); }, {"target"}};
+  static const IndexFix classes_of{[](const OperatorCall& call) { fix_one(call, "target", classes(call)); },
+                                   {"target"}};
   static const IndexFix elements_of{
       [](const OperatorCall& call) { fix_one(call, "index", NamedArguments(call).tensor("self").numel()); }, {"index"}};
   static const IndexFix unpooling{
-      [](const OperatorCall& call) {
-        fix_one(call, "indices", product(NamedArguments(call).integers("output_size")));
-      },
+      [](const OperatorCall& call) { fix_one(call, "indices", product(NamedArguments(call).integers("output_size"))); },
       {"indices"}};
   static const IndexFix bags{fix_embedding_bag, {"indices", "offsets", "offset2bag"}};
   static const IndexFix ctc{fix_ctc, {"targets", "target_lengths", "input_lengths"}};
@@ -296,7 +296,8 @@ struct IndexFix {
       {"_embedding_bag_dense_backward",
        {fix_embedding_bag_backward, {"indices", "offset2bag", "bag_size", "maximum_indices"}}},
       {"embedding",
-       {[](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("weight", 0)); }, {"indices"}}},
+       {[](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).size("weight", 0)); },
+        {"indices"}}},
       {"embedding_dense_backward",
        {[](const OperatorCall& call) { fix_one(call, "indices", NamedArguments(call).integer("num_weights")); },
         {"indices"}}},

@@ -9,8 +9,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/operator_call.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators::detail {
 

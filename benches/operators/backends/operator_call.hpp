@@ -18,12 +18,12 @@
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/Device.h>
 
-#include "pace/core/error.hpp"
-#include "pace/inputs/generate.hpp"
 #include "benches/operators/backends/arguments.hpp"
 #include "benches/operators/backends/former_names.hpp"
 #include "benches/operators/backends/operator_name.hpp"
 #include "benches/operators/backends/signature.hpp"
+#include "pace/core/error.hpp"
+#include "pace/inputs/generate.hpp"
 
 namespace pace::benches::operators {
 
@@ -133,8 +133,8 @@ class OperatorCall {
       case 3:
         return Tuple::create(std::move(stack[0]), std::move(stack[1]), std::move(stack[2]));
       default:
-        return Tuple::create(std::vector<c10::IValue>(std::make_move_iterator(stack.begin()),
-                                                      std::make_move_iterator(stack.end())));
+        return Tuple::create(
+            std::vector<c10::IValue>(std::make_move_iterator(stack.begin()), std::make_move_iterator(stack.end())));
     }
   }
 

@@ -91,7 +91,8 @@ namespace detail {
   std::vector<Found> found;
   for (const c10::OperatorName& known : c10::Dispatcher::singleton().getAllOpNames()) {
     const std::size_t distance = known.name == wanted ? 0 : edit_distance(known.name, wanted);
-    if (distance <= furthest) found.push_back({distance, edit_distance(known.overload_name, overload), dotted_name(known)});
+    if (distance <= furthest)
+      found.push_back({distance, edit_distance(known.overload_name, overload), dotted_name(known)});
   }
   std::sort(found.begin(), found.end());
   const bool base_exists = !found.empty() && found.front().distance == 0;

@@ -10,14 +10,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/case_store.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/aot/package_case.hpp"
 #include "benches/aot/package_key.hpp"
 #include "benches/aot/package_options.hpp"
 #include "benches/aot/tensor_metadata.hpp"
+#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/torchscript.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 
@@ -31,7 +31,7 @@ class PackageStore {
 
   [[nodiscard]] std::string key(const OperatorCall& call) const {
     return benches::aot::detail::package_key(call.signature(), store_.options().inductor, device(call),
-                               benches::aot::detail::compile_script_text());
+                                             benches::aot::detail::compile_script_text());
   }
 
   /// The package of the call, compiled now if there is none. Throws `Refused` with the reason when it cannot be.

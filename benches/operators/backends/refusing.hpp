@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/backend.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 

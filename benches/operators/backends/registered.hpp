@@ -58,6 +58,6 @@ inline void add_registered(BackendRegistry& registry) {
 ///     PACE_OPERATOR("mine", "aten.add.Tensor", [](const at::Tensor& a, const at::Tensor& b) { return my_add(a, b); });
 ///
 /// and `--backends eager,mine` compares it.
-#define PACE_OPERATOR(backend, op, ...)                                             \
+#define PACE_OPERATOR(backend, op, ...)                                               \
   [[maybe_unused]] static const bool PACE_DETAIL_UNIQUE(pace_registered_, __LINE__) = \
       ::pace::benches::operators::register_implementation(backend, op, __VA_ARGS__)

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/torchscript.hpp"
+#include "pace/core/error.hpp"
 
 #if __has_include(<torch/csrc/jit/runtime/static/impl.h>)
 #include <torch/csrc/jit/runtime/static/impl.h>
@@ -44,7 +44,8 @@ class StaticRuntimeBackend final : public Backend {
 #if PACE_HAS_STATIC_RUNTIME
     for (const auto& tensor : call.tensors())
       if (!tensor.is_cpu()) throw Refused("Static Runtime runs on the CPU only");
-    if (call.mutates_inputs()) throw Refused("Static Runtime takes no operator that writes to its inputs, as " + call.name() + " does");
+    if (call.mutates_inputs())
+      throw Refused("Static Runtime takes no operator that writes to its inputs, as " + call.name() + " does");
     auto module = to_torchscript(call);
     module.eval();
     try {

@@ -14,9 +14,9 @@
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 
@@ -111,8 +111,8 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
   } catch (const c10::Error& error) {
     throw Refused("TorchScript cannot express " + call.signature() + ": " + error.what_without_backtrace());
   }
-  torch::jit::Function* forward =
-      module._ivalue()->compilation_unit()->create_function(c10::QualifiedName(*module.type()->name(), "forward"), graph);
+  torch::jit::Function* forward = module._ivalue()->compilation_unit()->create_function(
+      c10::QualifiedName(*module.type()->name(), "forward"), graph);
   module.type()->addMethod(forward);
   return module;
 }
@@ -120,7 +120,9 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
 class TorchScriptExecutable final : public Executable {
  public:
   TorchScriptExecutable(torch::jit::Module module, bool reshapes_input)
-      : module_(std::move(module)), forward_(module_.get_method("forward").function()), reshapes_input_(reshapes_input) {}
+      : module_(std::move(module)),
+        forward_(module_.get_method("forward").function()),
+        reshapes_input_(reshapes_input) {}
 
   [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
     stack_.clear();

@@ -12,11 +12,11 @@
 
 #include <c10/util/Exception.h>
 
-#include "pace/core/error.hpp"
 #include "benches/operators/backends/index_fixes.hpp"
 #include "benches/operators/backends/indices.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/value_fixes.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
 
@@ -24,15 +24,83 @@ namespace detail {
 
 /// Names that LibTorch's schemas give to tensors whose elements are data: a run with any integers in them is defined.
 /// Integers in every other argument may be positions, lengths or sizes, of which few are valid.
-inline constexpr std::array<std::string_view, 77> data_parameters = {
-    "A", "B", "a", "append", "aweights", "b", "batch1", "batch2", "bias", "boundaries", "condition", "count",
-    "counts", "dense", "dst", "dummy", "elements", "exponent", "fake_quant_enabled", "fake_quant_on", "fweights",
-    "grad", "grad_out", "grad_output", "gradient", "growth_tracker", "i1", "i2", "i3", "input", "input1", "input2",
-    "input3", "inputs", "like", "mask", "mat", "mat1", "mat2", "matrices", "max", "min", "n", "new_data",
-    "observer_on", "other", "philox_offset", "philox_seed", "prepend", "repeats", "rng_state", "self", "sequences",
-    "sorted_sequence", "source", "src", "tensor", "tensor1", "tensor2", "tensors", "tensors1", "test_elements",
-    "the_template", "unused", "value", "values", "vec", "vec1", "vec2", "weight", "weights", "x", "x1", "x2", "y",
-    "zero_point", "zero_points"};
+inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
+                                                                     "B",
+                                                                     "a",
+                                                                     "append",
+                                                                     "aweights",
+                                                                     "b",
+                                                                     "batch1",
+                                                                     "batch2",
+                                                                     "bias",
+                                                                     "boundaries",
+                                                                     "condition",
+                                                                     "count",
+                                                                     "counts",
+                                                                     "dense",
+                                                                     "dst",
+                                                                     "dummy",
+                                                                     "elements",
+                                                                     "exponent",
+                                                                     "fake_quant_enabled",
+                                                                     "fake_quant_on",
+                                                                     "fweights",
+                                                                     "grad",
+                                                                     "grad_out",
+                                                                     "grad_output",
+                                                                     "gradient",
+                                                                     "growth_tracker",
+                                                                     "i1",
+                                                                     "i2",
+                                                                     "i3",
+                                                                     "input",
+                                                                     "input1",
+                                                                     "input2",
+                                                                     "input3",
+                                                                     "inputs",
+                                                                     "like",
+                                                                     "mask",
+                                                                     "mat",
+                                                                     "mat1",
+                                                                     "mat2",
+                                                                     "matrices",
+                                                                     "max",
+                                                                     "min",
+                                                                     "n",
+                                                                     "new_data",
+                                                                     "observer_on",
+                                                                     "other",
+                                                                     "philox_offset",
+                                                                     "philox_seed",
+                                                                     "prepend",
+                                                                     "repeats",
+                                                                     "rng_state",
+                                                                     "self",
+                                                                     "sequences",
+                                                                     "sorted_sequence",
+                                                                     "source",
+                                                                     "src",
+                                                                     "tensor",
+                                                                     "tensor1",
+                                                                     "tensor2",
+                                                                     "tensors",
+                                                                     "tensors1",
+                                                                     "test_elements",
+                                                                     "the_template",
+                                                                     "unused",
+                                                                     "value",
+                                                                     "values",
+                                                                     "vec",
+                                                                     "vec1",
+                                                                     "vec2",
+                                                                     "weight",
+                                                                     "weights",
+                                                                     "x",
+                                                                     "x1",
+                                                                     "x2",
+                                                                     "y",
+                                                                     "zero_point",
+                                                                     "zero_points"};
 
 /// Whether a run writes to the argument without reading it: `out=`.
 [[nodiscard]] inline bool is_out_argument(const c10::Argument& parameter) {
@@ -102,7 +170,8 @@ inline void fix_values(const OperatorCall& call, std::string_view base) {
 /// agree. `name`: as recorded, such as aten.new_empty.default.
 [[nodiscard]] inline bool result_is_uninitialised(std::string_view name) {
   constexpr std::array<std::string_view, 3> beginnings = {"aten.empty", "aten.new_empty", "aten._empty_"};
-  return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view each) { return name.starts_with(each); });
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view each) { return name.starts_with(each); });
 }
 
 /// Throws `Refused` with the reason for calls that can have no valid values, as far as the operator and the types of its

@@ -43,9 +43,12 @@ inline void fix_saved(const OperatorCall& call, const char* forward_name, std::i
     const auto* other = given.begin();
     while (other != given.end() && other->name != parameter.name()) ++other;
     const BoundArgument* same = arguments.find(parameter.name());
-    if (other != given.end()) stack.push_back(other->value);
-    else if (same != nullptr) stack.push_back(same->with(call.tensors()));
-    else stack.push_back(parameter.default_value().value_or(c10::IValue()));
+    if (other != given.end())
+      stack.push_back(other->value);
+    else if (same != nullptr)
+      stack.push_back(same->with(call.tensors()));
+    else
+      stack.push_back(parameter.default_value().value_or(c10::IValue()));
   }
   forward.callBoxed(stack);
   for (const Saved& each : saved) {
@@ -78,9 +81,8 @@ inline void make_positive(const OperatorCall& call, std::string_view argument) {
 
 /// Integers are not divided by zero.
 inline void make_divisor(const OperatorCall& call) {
-  change(call, "other", [](const at::Tensor& x) {
-    return x.is_floating_point() || x.is_complex() ? x : x.masked_fill(x.eq(0), 1);
-  });
+  change(call, "other",
+         [](const at::Tensor& x) { return x.is_floating_point() || x.is_complex() ? x : x.masked_fill(x.eq(0), 1); });
 }
 
 using ValueFix = void (*)(const OperatorCall&);
@@ -141,7 +143,8 @@ using ValueFix = void (*)(const OperatorCall&);
       // Scores lie between -1 and 1: with larger ones nearly all of a row is one element, whose gradient cancels out.
       {"_softmax_backward_data",
        [](const OperatorCall& c) {
-         change(c, "output", [&](const at::Tensor& x) { return at::_softmax(x.div(9), c.constant("dim").toInt(), false); });
+         change(c, "output",
+                [&](const at::Tensor& x) { return at::_softmax(x.div(9), c.constant("dim").toInt(), false); });
        }},
       {"_log_softmax_backward_data",
        [](const OperatorCall& c) {

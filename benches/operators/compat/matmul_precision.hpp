@@ -13,8 +13,7 @@ namespace pace::benches::operators::compat {
 /// destroyed.
 class MatmulPrecision {
  public:
-  explicit MatmulPrecision(const std::string& precision)
-      : before_(name(at::globalContext().float32MatmulPrecision())) {
+  explicit MatmulPrecision(const std::string& precision) : before_(name(at::globalContext().float32MatmulPrecision())) {
     at::globalContext().setFloat32MatmulPrecision(precision);
   }
   MatmulPrecision(const MatmulPrecision&) = delete;
@@ -24,9 +23,12 @@ class MatmulPrecision {
  private:
   [[nodiscard]] static std::string name(at::Float32MatmulPrecision precision) {
     switch (precision) {
-      case at::Float32MatmulPrecision::HIGHEST: return "highest";
-      case at::Float32MatmulPrecision::HIGH: return "high";
-      case at::Float32MatmulPrecision::MEDIUM: return "medium";
+      case at::Float32MatmulPrecision::HIGHEST:
+        return "highest";
+      case at::Float32MatmulPrecision::HIGH:
+        return "high";
+      case at::Float32MatmulPrecision::MEDIUM:
+        return "medium";
     }
     throw Error("an unknown precision of float32 matrix products");
   }

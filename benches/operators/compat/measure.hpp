@@ -15,15 +15,15 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "benches/operators/backends/backend.hpp"
+#include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/compat/options.hpp"
+#include "benches/operators/compat/timer.hpp"
+#include "benches/operators/profile.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/same.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
-#include "benches/operators/compat/options.hpp"
-#include "benches/operators/compat/timer.hpp"
-#include "benches/operators/profile.hpp"
-#include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/valid_inputs.hpp"
 
 namespace pace::benches::operators::compat {
 
@@ -63,8 +63,8 @@ inline std::vector<bool> check_accuracy(const std::string& op, const Executables
   return mismatches;
 }
 
-[[nodiscard]] inline double time_once(benches::operators::Executable& model, const std::vector<at::Tensor>& tensors, bool gpu,
-                                      Generation generation, Timer& timer) {
+[[nodiscard]] inline double time_once(benches::operators::Executable& model, const std::vector<at::Tensor>& tensors,
+                                      bool gpu, Generation generation, Timer& timer) {
   if (!gpu) {
     c10::IValue kept;  // so that freeing it is not timed
     return timer.cpu([&] { kept = model.run(tensors); }).count();

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "benches/aot/inductor_configs.hpp"
-#include "benches/operators/compat/options.hpp"
 #include "benches/operators/backends/backend.hpp"
+#include "benches/operators/compat/options.hpp"
 
 namespace pace::benches::operators::compat {
 
@@ -31,7 +31,8 @@ struct Model {
   models.push_back({&registry.find(graphs ? "cuda_graph" : "eager"), "eager", ""});
   models.push_back({&registry.find(graphs ? "aot_inductor_cuda_graph" : "aot_inductor"), "inductor", "{}"});
   for (const auto& name : options.inductor_configs)
-    models.push_back({&registry.find(benches::aot::backend_of(name)), name, benches::aot::find_inductor_config(name).text});
+    models.push_back(
+        {&registry.find(benches::aot::backend_of(name)), name, benches::aot::find_inductor_config(name).text});
   if (options.measure_nvfuser) {
     auto& fuser = registry.find(gpu ? "torchscript_cuda_graph" : "torchscript");
     models.push_back({&fuser, "nvfuser", ""});

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/format.hpp"
 #include "benches/operators/compat/error_text.hpp"
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/compat/report.hpp"
 #include "benches/operators/compat/text_file.hpp"
 #include "benches/operators/speedups.hpp"
+#include "pace/core/format.hpp"
 #include "pace/report/csv_field.hpp"
 #include "pace/report/text.hpp"
 

@@ -8,12 +8,12 @@
 #include <ostream>
 #include <string>
 
-#include "pace/corpus/python_repr.hpp"
 #include "benches/operators/compat/error_text.hpp"
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/compat/report.hpp"
 #include "benches/operators/compat/text_file.hpp"
 #include "benches/operators/speedups.hpp"
+#include "pace/corpus/python_repr.hpp"
 
 namespace pace::benches::operators::compat {
 

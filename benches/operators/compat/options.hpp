@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
 #include "benches/aot/inductor_configs.hpp"
 #include "benches/operators/backends/skip.hpp"
+#include "pace/core/error.hpp"
 
 /// PyTorch's operatorbench in its two generations, with their output formats, units and flaws, so that their numbers
 /// can be had again and their consumers keep working. pace's own flow is Replay: it checks what is computed, warms up,

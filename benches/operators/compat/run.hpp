@@ -15,19 +15,19 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/activity.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/corpus/corpus.hpp"
-#include "pace/corpus/embedding.hpp"
+#include "benches/aot/device.hpp"
+#include "benches/operators/backends/backend.hpp"
+#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/backends/operator_name.hpp"
+#include "benches/operators/backends/randomness.hpp"
+#include "benches/operators/backends/skip.hpp"
 #include "benches/operators/channels_last.hpp"
+#include "benches/operators/compat/error_text.hpp"
 #include "benches/operators/compat/matmul_precision.hpp"
 #include "benches/operators/compat/measure.hpp"
 #include "benches/operators/compat/models.hpp"
 #include "benches/operators/compat/new_report.hpp"
 #include "benches/operators/compat/old_report.hpp"
-#include "benches/operators/compat/error_text.hpp"
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/compat/report.hpp"
 #include "benches/operators/compat/sample_result.hpp"
@@ -38,12 +38,12 @@
 #include "benches/operators/refusal.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/slow_compile.hpp"
-#include "benches/operators/backends/backend.hpp"
-#include "benches/aot/device.hpp"
-#include "benches/operators/backends/operator_call.hpp"
-#include "benches/operators/backends/operator_name.hpp"
-#include "benches/operators/backends/randomness.hpp"
-#include "benches/operators/backends/skip.hpp"
+#include "pace/core/activity.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/corpus/corpus.hpp"
+#include "pace/corpus/embedding.hpp"
 
 namespace pace::benches::operators::compat {
 
@@ -57,8 +57,10 @@ struct Summary {
 
 /// What no program in C++ can have as the originals have it, for the user.
 inline constexpr const char* differences =
-    "as PyTorch's operatorbench.py, but: operators are called from C++, without Python's share of each call; AOTInductor "
-    "compiles ahead, for several operators at once, and each one's elapsed time holds its share of that; values are drawn "
+    "as PyTorch's operatorbench.py, but: operators are called from C++, without Python's share of each call; "
+    "AOTInductor "
+    "compiles ahead, for several operators at once, and each one's elapsed time holds its share of that; values are "
+    "drawn "
     "from the original's ranges by a generator with a seed; indices lie in range, where the original's are random";
 
 /// A generation's flow in two steps: the constructor finds what is wrong with the options, the inputs and the output file,
@@ -85,8 +87,10 @@ class Flow {
     err_ << "--compat: " << differences << std::endl;
     models_ = models(options_, generation_, registry, err_);
     for (const auto& model : models_) names_.push_back(model.name);
-    if (generation_ == Generation::old) report_ = std::make_unique<OldReport>(options_, out_);
-    else report_ = std::make_unique<NewReport>(options_, column_names(models_), out_, err_);
+    if (generation_ == Generation::old)
+      report_ = std::make_unique<OldReport>(options_, out_);
+    else
+      report_ = std::make_unique<NewReport>(options_, column_names(models_), out_, err_);
   }
 
   /// Whether the options, and the original's rules, leave a sample that can be measured.
@@ -122,8 +126,10 @@ class Flow {
     const auto take = [this](const corpus::OperatorSamples& op) {
       wanted_.push_back({&op, std::min(options_.start_idx, op.samples.size()), samples_of(op)});
     };
-    if (*options_.op == "all") std::ranges::for_each(corpus_.operators(), take);
-    else take(named_operator());
+    if (*options_.op == "all")
+      std::ranges::for_each(corpus_.operators(), take);
+    else
+      take(named_operator());
   }
 
   /// The samples of an operator that the options choose; none of an embedding.
@@ -137,7 +143,8 @@ class Flow {
   }
 
   [[nodiscard]] bool is_left_out(const std::string& op) const {
-    return !benches::operators::find_operator(op) || benches::operators::skip_operator(op, options_.has_implementation).skip;
+    return !benches::operators::find_operator(op) ||
+           benches::operators::skip_operator(op, options_.has_implementation).skip;
   }
 
   /// Whether an earlier process of this run, or an earlier run, has begun what this one does.
@@ -167,8 +174,8 @@ class Flow {
       for (std::size_t i = 0; i < selected.samples.size(); ++i) {
         if (is_known(case_name(selected, i))) continue;
         try {
-          calls.push_back(std::make_unique<benches::operators::OperatorCall>(make_announced_call(
-              selected.op->name, selected.samples[i], generate_, 1, options_.channels_last)));
+          calls.push_back(std::make_unique<benches::operators::OperatorCall>(
+              make_announced_call(selected.op->name, selected.samples[i], generate_, 1, options_.channels_last)));
           samples.push_back(&selected.samples[i]);
         } catch (const Error&) {  // says so when its turn comes
         }
@@ -192,8 +199,7 @@ class Flow {
       total += weights[i];
     }
     for (std::size_t i = 0; i < calls.size(); ++i)
-      compile_seconds_[samples[i]] =
-          seconds * (total > 0 ? weights[i] / total : 1 / static_cast<double>(calls.size()));
+      compile_seconds_[samples[i]] = seconds * (total > 0 ? weights[i] / total : 1 / static_cast<double>(calls.size()));
   }
 
   [[nodiscard]] const corpus::OperatorSamples& named_operator() const {
@@ -201,8 +207,10 @@ class Flow {
     constexpr std::string_view prefix = "torch.ops.";
     const std::string name = options_.op->starts_with(prefix) ? options_.op->substr(prefix.size()) : *options_.op;
     if (const auto* found = corpus_.find(name)) return *found;
-    throw InputError({}, "--op: expected all, or the name of an operator with its overload that has recorded inputs, "
-                         "found '" + *options_.op + "'");
+    throw InputError({},
+                     "--op: expected all, or the name of an operator with its overload that has recorded inputs, "
+                     "found '" +
+                         *options_.op + "'");
   }
 
   [[nodiscard]] bool leave_out(const std::string& op) {
@@ -306,7 +314,8 @@ class Flow {
 
   [[nodiscard]] CallPointer make(const std::string& op, const corpus::Sample& sample) const {
     auto call = make_call(op, sample, generate_, 1);
-    return std::make_unique<benches::operators::OperatorCall>(options_.channels_last ? channels_last(call) : std::move(call));
+    return std::make_unique<benches::operators::OperatorCall>(options_.channels_last ? channels_last(call)
+                                                                                     : std::move(call));
   }
 
   [[nodiscard]] Measured measure_sample(const benches::operators::OperatorCall& call) {
@@ -323,7 +332,8 @@ class Flow {
     auto measured = measure(call.name(), executables, call.tensors(), options_, generation_, timer_, out_, err_);
     activity()->watch(false);
     // They ran on what the others had left, or drew other numbers: a flaw of the originals, and no model's fault.
-    if (call.mutates_inputs() || benches::operators::draws_random_numbers(call)) measured.mismatches.assign(models_.size(), false);
+    if (call.mutates_inputs() || benches::operators::draws_random_numbers(call))
+      measured.mismatches.assign(models_.size(), false);
     return measured;
   }
 
@@ -355,7 +365,8 @@ class Flow {
 /// without recorded inputs, a back end that is not registered, and a file that cannot be opened; Error if one cannot be
 /// written; Refused for a trace where LibTorch has no profiler; DeviceLost.
 inline Summary run(Generation generation, const corpus::Corpus& corpus, const CompatOptions& options,
-                   const benches::operators::BackendRegistry& registry, Timer& timer, std::ostream& out, std::ostream& err) {
+                   const benches::operators::BackendRegistry& registry, Timer& timer, std::ostream& out,
+                   std::ostream& err) {
   return Flow(generation, corpus, options, registry, timer, out, err).run();
 }
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "benches/operators/compat/measure.hpp"
+#include "benches/operators/compat/models.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/units.hpp"
-#include "benches/operators/compat/measure.hpp"
-#include "benches/operators/compat/models.hpp"
 #include "pace/stats/summary.hpp"
 
 namespace pace::benches::operators::compat {

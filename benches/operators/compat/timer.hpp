@@ -6,15 +6,15 @@
 #include <functional>
 #include <utility>
 
+#include "benches/operators/compat/options.hpp"
 #include "benches/timers/benchmarker.hpp"
 #include "benches/timers/do_bench.hpp"
 #include "benches/timers/summary.hpp"
 #include "benches/timers/timed.hpp"
-#include "pace/gpu/device.hpp"
-#include "pace/timing/wall.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/error.hpp"
-#include "benches/operators/compat/options.hpp"
+#include "pace/gpu/device.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace pace::benches::operators::compat {
 

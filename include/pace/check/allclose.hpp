@@ -45,7 +45,9 @@ struct Tolerance {
 };
 
 [[nodiscard]] inline bool is_nan(double value) { return value != value; }
-[[nodiscard]] inline bool is_nan(const std::complex<double>& value) { return is_nan(value.real()) || is_nan(value.imag()); }
+[[nodiscard]] inline bool is_nan(const std::complex<double>& value) {
+  return is_nan(value.real()) || is_nan(value.imag());
+}
 [[nodiscard]] inline bool is_nan(std::int64_t) { return false; }
 
 [[nodiscard]] inline ElementError judge(double error, double magnitude, const Tolerance& tolerance) {
@@ -184,7 +186,7 @@ template <class Element, class Compare>
 /// infinity, a NaN to nothing, or with `equal_nan` to a NaN, whatever the tolerances. The types may differ; the shapes
 /// may not (Error). Sparse tensors are expanded. Memory beside the tensors: some MiB, on a GPU some hundred.
 [[nodiscard]] inline Closeness allclose(const at::Tensor& expected, const at::Tensor& actual, double rtol, double atol,
-                                 bool equal_nan) {
+                                        bool equal_nan) {
   const c10::NoGradGuard no_grad;
   const auto e = detail::strided(expected), a = detail::strided(actual);
   const detail::Tolerance tolerance{rtol, atol, equal_nan};

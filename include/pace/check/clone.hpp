@@ -25,9 +25,12 @@ class Clones {
     clones_.resize(originals_.size());
     for (std::size_t i = 0; i < originals_.size(); ++i) {
       const auto& tensor = originals_[i];
-      if (!is_plain(tensor)) clones_[i] = clone_other(tensor);
-      else if (tensor.numel() == 0) clones_[i] = clone_shared(SharedBytes{{}, {tensor}}).front();
-      else if (!clones_[i].defined()) clone_storage(sharing_storage(i));
+      if (!is_plain(tensor))
+        clones_[i] = clone_other(tensor);
+      else if (tensor.numel() == 0)
+        clones_[i] = clone_shared(SharedBytes{{}, {tensor}}).front();
+      else if (!clones_[i].defined())
+        clone_storage(sharing_storage(i));
     }
     for (std::size_t i = 0; i < originals_.size(); ++i)
       copy_autograd(originals_[i], clones_[i], [](const auto& g) { return clone_input(g); });

@@ -82,8 +82,8 @@ void copy_autograd(const auto& tensor, at::Tensor& clone, const CloneOne& clone_
   if (!tensor.defined()) return tensor;
   const c10::NoGradGuard no_grad;
   auto clone = detail::is_plain(tensor)
-                         ? detail::clone_shared(detail::SharedBytes{detail::byte_span(tensor), {tensor}}).front()
-                         : detail::clone_other(tensor);
+                   ? detail::clone_shared(detail::SharedBytes{detail::byte_span(tensor), {tensor}}).front()
+                   : detail::clone_other(tensor);
   detail::copy_autograd(tensor, clone, [](const auto& gradient) { return clone_input(gradient); });
   return clone;
 }

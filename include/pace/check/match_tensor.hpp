@@ -115,8 +115,8 @@ struct TensorVerdict {
       options.error_factor.value_or(error_multiplier(actual.scalar_type(), expected.numel(), one_by_one, rule));
   // Half an epsilon is what rounding an exact result costs; twice that, or the luck of an exact baseline decides.
   const double epsilon = precision_of(expected.scalar_type()).epsilon;
-  const ReferenceErrors errors = compare_to_reference(reference, expected, actual, factor, epsilon,
-                                                      tolerance_for(expected, actual, options));
+  const ReferenceErrors errors =
+      compare_to_reference(reference, expected, actual, factor, epsilon, tolerance_for(expected, actual, options));
   const bool rms_holds = errors.actual_rms <= factor * errors.baseline_rms + epsilon * errors.reference_rms;
   if (rms_holds && errors.closeness.close) return verdict;
   verdict.closeness.mismatches = errors.closeness.mismatches;
@@ -153,8 +153,8 @@ struct TensorVerdict {
   }
   verdict.closeness = check::allclose(expected, actual, 0, 0, options.equal_nan);
   if (expected.scalar_type() != actual.scalar_type()) {
-    verdict.problem = "expected the bits of " + dtype_text(expected.scalar_type()) + ", got " +
-                      dtype_text(actual.scalar_type());
+    verdict.problem =
+        "expected the bits of " + dtype_text(expected.scalar_type()) + ", got " + dtype_text(actual.scalar_type());
     return verdict;
   }
   const auto es = strided(expected), as = strided(actual);
@@ -170,7 +170,8 @@ struct TensorVerdict {
     const std::int64_t count = x.numel();
     if (std::memcmp(e, a, static_cast<std::size_t>(count) * item) == 0) continue;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (std::memcmp(e + static_cast<std::size_t>(i) * item, a + static_cast<std::size_t>(i) * item, item) == 0) continue;
+      if (std::memcmp(e + static_cast<std::size_t>(i) * item, a + static_cast<std::size_t>(i) * item, item) == 0)
+        continue;
       if (first < 0) first = pieces.offset() + i;
       ++different;
     }
@@ -215,10 +216,17 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
     return verdict;
   }
   switch (options.method) {
-    case CheckOptions::Method::none: return verdict;
-    case CheckOptions::Method::cosine: verdict = by_cosine(expected, actual, options); break;
-    case CheckOptions::Method::float64_reference: verdict = by_reference(expected, actual, reference, options); break;
-    case CheckOptions::Method::bitwise: verdict = by_bits(expected, actual, options); break;
+    case CheckOptions::Method::none:
+      return verdict;
+    case CheckOptions::Method::cosine:
+      verdict = by_cosine(expected, actual, options);
+      break;
+    case CheckOptions::Method::float64_reference:
+      verdict = by_reference(expected, actual, reference, options);
+      break;
+    case CheckOptions::Method::bitwise:
+      verdict = by_bits(expected, actual, options);
+      break;
     case CheckOptions::Method::allclose:
       verdict.closeness = compare_within(expected, actual, options);
       verdict.problem = closeness_problem(verdict.closeness);

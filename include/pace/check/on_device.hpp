@@ -16,11 +16,16 @@ namespace pace::check::detail {
   const auto as_integers = [](const auto& tensor) -> std::optional<at::Tensor> {
     if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_conj() || tensor.is_neg()) return {};
     switch (tensor.element_size()) {
-      case 1: return tensor.view(at::kByte);
-      case 2: return tensor.view(at::kShort);
-      case 4: return tensor.view(at::kInt);
-      case 8: return tensor.view(at::kLong);
-      default: return {};
+      case 1:
+        return tensor.view(at::kByte);
+      case 2:
+        return tensor.view(at::kShort);
+      case 4:
+        return tensor.view(at::kInt);
+      case 8:
+        return tensor.view(at::kLong);
+      default:
+        return {};
     }
   };
   if (x.device() != y.device() || x.scalar_type() != y.scalar_type() || x.sizes() != y.sizes()) return false;

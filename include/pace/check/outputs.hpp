@@ -170,7 +170,8 @@ class OutputMatcher {
 /// Throws Error for options that make no sense, and for Method::float64_reference without a reference of the same
 /// structure; the reference is looked at by no other method.
 [[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
-                                  const CheckOptions& options = {}, const c10::IValue* float64_reference = nullptr) {
+                                         const CheckOptions& options = {},
+                                         const c10::IValue* float64_reference = nullptr) {
   validate(options);
   if (options.method == CheckOptions::Method::none) return {};
   const bool by_reference = options.method == CheckOptions::Method::float64_reference;

@@ -44,10 +44,14 @@ inline void poison_memory(void* data, std::size_t bytes) {
 /// Where `elements` (of elements_of, or a piece of it) are poison, as a bool tensor.
 [[nodiscard]] at::Tensor poison_mask(const auto& elements) {
   switch (elements.scalar_type()) {
-    case at::kShort: return elements.eq(static_cast<std::int64_t>(poison_word));
-    case at::kInt: return elements.eq(poison_32);
-    case at::kLong: return elements.eq(poison_64);
-    default: return elements.eq(poison_low).logical_or_(elements.eq(poison_high));
+    case at::kShort:
+      return elements.eq(static_cast<std::int64_t>(poison_word));
+    case at::kInt:
+      return elements.eq(poison_32);
+    case at::kLong:
+      return elements.eq(poison_64);
+    default:
+      return elements.eq(poison_low).logical_or_(elements.eq(poison_high));
   }
 }
 
@@ -72,10 +76,17 @@ inline void poison_(at::Tensor& tensor) {
   }
   auto elements = detail::elements_of(tensor);
   switch (elements.scalar_type()) {
-    case at::kShort: elements.fill_(static_cast<std::int64_t>(detail::poison_word)); return;
-    case at::kInt: elements.fill_(static_cast<std::int64_t>(detail::poison_32)); return;
-    case at::kLong: elements.fill_(detail::poison_64); return;
-    default: elements.fill_(static_cast<std::int64_t>(detail::poison_low));
+    case at::kShort:
+      elements.fill_(static_cast<std::int64_t>(detail::poison_word));
+      return;
+    case at::kInt:
+      elements.fill_(static_cast<std::int64_t>(detail::poison_32));
+      return;
+    case at::kLong:
+      elements.fill_(detail::poison_64);
+      return;
+    default:
+      elements.fill_(static_cast<std::int64_t>(detail::poison_low));
   }
 }
 

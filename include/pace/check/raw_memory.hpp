@@ -36,8 +36,7 @@ struct ByteSpan {
                                       std::int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
   const c10::InferenceMode normal_tensors(false);
   const c10::NoGradGuard no_grad;
-  auto out =
-      at::_ops::empty_memory_format::call({0}, dtype, c10::kStrided, like.device(), std::nullopt, std::nullopt);
+  auto out = at::_ops::empty_memory_format::call({0}, dtype, c10::kStrided, like.device(), std::nullopt, std::nullopt);
   out.set_(storage, offset, sizes, strides);
   return out;
 }
@@ -59,10 +58,17 @@ struct ByteSpan {
   std::int64_t offset = tensor.storage_offset();
   at::ScalarType dtype = at::kByte;
   switch (tensor.element_size()) {
-    case 1: break;
-    case 2: dtype = at::kShort; break;
-    case 4: dtype = at::kInt; break;
-    case 8: dtype = at::kLong; break;
+    case 1:
+      break;
+    case 2:
+      dtype = at::kShort;
+      break;
+    case 4:
+      dtype = at::kInt;
+      break;
+    case 8:
+      dtype = at::kLong;
+      break;
     default:  // 16 bytes
       dtype = at::kLong;
       offset *= 2;

@@ -22,7 +22,8 @@ namespace detail {
 /// What torch.tensor() makes of a number: float of the default type, int64 or bool, without dimensions.
 [[nodiscard]] inline at::Tensor tensor_of(const c10::IValue& value) {
   const auto scalar = [](at::ScalarType dtype, const at::Scalar& number) {
-    return at::_ops::empty_memory_format::call({}, dtype, c10::kStrided, at::Device(at::kCPU), std::nullopt, std::nullopt)
+    return at::_ops::empty_memory_format::call({}, dtype, c10::kStrided, at::Device(at::kCPU), std::nullopt,
+                                               std::nullopt)
         .fill_(number);
   };
   if (value.isTensor() && !is_none(value)) return value.toTensor();
@@ -67,7 +68,8 @@ namespace detail {
 [[nodiscard]] inline bool same_dict(const c10::IValue& ref, const c10::IValue& res, const c10::IValue& fp64_ref,
                                     const SameOptions& options) {
   if (!res.isGenericDict()) throw Error("same: the reference is a dict, the result a " + kind_text(res));
-  if (!fp64_ref.isGenericDict()) throw Error("same: the reference is a dict, the float64 reference a " + kind_text(fp64_ref));
+  if (!fp64_ref.isGenericDict())
+    throw Error("same: the reference is a dict, the float64 reference a " + kind_text(fp64_ref));
   const auto refs = ref.toGenericDict(), ress = res.toGenericDict(), fp64s = fp64_ref.toGenericDict();
   const auto require_key = [](const auto& dict, const c10::IValue& key, const char* which) {
     if (!dict.contains(key)) throw Error(std::string("same: key ") + key_text(key) + " is missing in the " + which);

@@ -26,12 +26,16 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 /// A dtype that ATen can subtract and compare, holding every value of `dtype`.
 [[nodiscard]] inline at::ScalarType comparable(at::ScalarType dtype) {
   switch (dtype) {
-    case at::kBool: return at::kByte;
+    case at::kBool:
+      return at::kByte;
     case at::kUInt16:
     case at::kUInt32:
-    case at::kUInt64: return at::kLong;
-    case at::kComplexHalf: return at::kComplexFloat;
-    default: return c10::isFloat8Type(dtype) ? at::kFloat : dtype;
+    case at::kUInt64:
+      return at::kLong;
+    case at::kComplexHalf:
+      return at::kComplexFloat;
+    default:
+      return c10::isFloat8Type(dtype) ? at::kFloat : dtype;
   }
 }
 
@@ -95,11 +99,10 @@ inline void log_to(const SameOptions& options, const std::string& message) {
   if (options.equal_nan && std::isnan(ref_error) && std::isnan(res_error)) return true;
   std::array<char, 200> numbers, rest;
   std::snprintf(numbers.data(), numbers.size(), "RMSE (res-fp64): %.5f, (ref-fp64): %.5f", res_error, ref_error);
-  std::snprintf(rest.data(), rest.size(),
-                "multiplier: %f, tol: %f, use_larger_multiplier_for_smaller_tensor: %d", multiplier, options.tol,
-                options.use_larger_multiplier_for_smaller_tensor ? 1 : 0);
-  log_to(options, std::string(numbers.data()) + " and shape=torch.Size(" + list_text(res.sizes()) + "). res.dtype: torch." +
-                      dtype_text(res.scalar_type()) + ", " + rest.data());
+  std::snprintf(rest.data(), rest.size(), "multiplier: %f, tol: %f, use_larger_multiplier_for_smaller_tensor: %d",
+                multiplier, options.tol, options.use_larger_multiplier_for_smaller_tensor ? 1 : 0);
+  log_to(options, std::string(numbers.data()) + " and shape=torch.Size(" + list_text(res.sizes()) +
+                      "). res.dtype: torch." + dtype_text(res.scalar_type()) + ", " + rest.data());
   return false;
 }
 

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-
 namespace pace::check::detail {
 
 /// Shortest text that reads back as the same `Real`, a float or a double: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and
@@ -98,14 +97,22 @@ template <class Real>
 [[nodiscard]] std::string layout_text(const auto& tensor) {
   if (tensor.is_nested()) return "nested";
   switch (tensor.layout()) {
-    case c10::kStrided: return "strided";
-    case c10::kSparse: return "sparse COO";
-    case c10::kSparseCsr: return "sparse CSR";
-    case c10::kSparseCsc: return "sparse CSC";
-    case c10::kSparseBsr: return "sparse BSR";
-    case c10::kSparseBsc: return "sparse BSC";
-    case c10::kMkldnn: return "mkldnn";
-    default: return "layout " + std::to_string(static_cast<int>(tensor.layout()));
+    case c10::kStrided:
+      return "strided";
+    case c10::kSparse:
+      return "sparse COO";
+    case c10::kSparseCsr:
+      return "sparse CSR";
+    case c10::kSparseCsc:
+      return "sparse CSC";
+    case c10::kSparseBsr:
+      return "sparse BSR";
+    case c10::kSparseBsc:
+      return "sparse BSC";
+    case c10::kMkldnn:
+      return "mkldnn";
+    default:
+      return "layout " + std::to_string(static_cast<int>(tensor.layout()));
   }
 }
 

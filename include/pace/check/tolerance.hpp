@@ -36,17 +36,23 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   const double single = std::numeric_limits<float>::epsilon();
   switch (dtype) {
     case at::kDouble:
-    case at::kComplexDouble: return precision_of_real<double>(1e-7, 1e-7);
+    case at::kComplexDouble:
+      return precision_of_real<double>(1e-7, 1e-7);
     case at::kHalf:
     // Four of the smallest steps: below 6e-5, numbers of this type have a fixed step.
-    case at::kComplexHalf: return {0x1p-10, single, 4 * 0x1p-24, 65504, 1e-3, 1e-5};
-    case at::kBFloat16: return {0x1p-7, single, std::numeric_limits<float>::min(), 0x1.fep127, 1.6e-2, 1e-5};
+    case at::kComplexHalf:
+      return {0x1p-10, single, 4 * 0x1p-24, 65504, 1e-3, 1e-5};
+    case at::kBFloat16:
+      return {0x1p-7, single, std::numeric_limits<float>::min(), 0x1.fep127, 1.6e-2, 1e-5};
     case at::kFloat:
-    case at::kComplexFloat: return precision_of_real<float>(1.3e-6, 1e-5);
-    default: break;
+    case at::kComplexFloat:
+      return precision_of_real<float>(1.3e-6, 1e-5);
+    default:
+      break;
   }
   // One step of the type: an 8-bit number has none to give away, but rounding may go either way.
-  if (dtype == at::kFloat8_e4m3fn || dtype == at::kFloat8_e4m3fnuz) return {0x1p-3, single, 0x1p-9, 240, 0x1p-3, 0x1p-9};
+  if (dtype == at::kFloat8_e4m3fn || dtype == at::kFloat8_e4m3fnuz)
+    return {0x1p-3, single, 0x1p-9, 240, 0x1p-3, 0x1p-9};
   if (c10::isFloat8Type(dtype)) return {0x1p-2, single, 0x1p-16, 57344, 0x1p-2, 0x1p-16};
   return {0, 0, 0, 0, 0, 0};
 }

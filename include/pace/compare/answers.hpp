@@ -20,8 +20,8 @@
 namespace pace::detail {
 
 /// Which operand of `set` no longer holds what `values` hold, though the baseline leaves it alone; empty if none.
-[[nodiscard]] inline std::string changed_operand(const OperandSets& operands,
-                                          const std::vector<at::Tensor>& values, std::size_t set) {
+[[nodiscard]] inline std::string changed_operand(const OperandSets& operands, const std::vector<at::Tensor>& values,
+                                                 std::size_t set) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!operands.may_change(i) && !unchanged(values[i], operands.tensors[set][i]))
       return "it changes operand tensor " + std::to_string(i) + ", which the baseline leaves alone";

@@ -10,15 +10,15 @@
 
 #include <ATen/core/ivalue.h>
 
-#include "pace/timing/clock.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/round_values.hpp"
 #include "pace/compare/verification.hpp"
 #include "pace/core/random.hpp"
-#include "pace/timing/subject.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::detail {
 
@@ -122,8 +122,8 @@ class Auditor final : public timing::RoundObserver {
   void audit_sometimes(const timing::Rounds& so_far) {
     audited_last_.reset();
     if (!roster_.checks() || roster_.running.size() < 2) return;
-    const Nanoseconds cycle = (so_far.elapsed - took()) * (static_cast<double>(roster_.running.size()) /
-                                                          static_cast<double>(so_far.rounds));
+    const Nanoseconds cycle =
+        (so_far.elapsed - took()) * (static_cast<double>(roster_.running.size()) / static_cast<double>(so_far.rounds));
     if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
     const std::size_t index = roster_.running[random_.below(roster_.running.size())];
     if (index == roster_.baseline) return;

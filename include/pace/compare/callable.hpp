@@ -62,14 +62,16 @@ class CallableImplementation final : public Implementation {
     auto& operands = values(this->operands().sets[set]);
     try {
       if (this->operands().spares.empty()) {
-        repeat(iterations, [&]() -> auto& { return operands; });
+        repeat(
+            iterations, [&]() -> auto& { return operands; });
         return;
       }
       auto& spares = this->operands().spares[set];
-      repeat(iterations, [&]() -> auto& {
-        const std::size_t turn = calls_since_prepared_++ % (spares.size() + 1);
-        return turn == 0 ? operands : values(spares[turn - 1]);
-      });
+      repeat(
+          iterations, [&]() -> auto& {
+            const std::size_t turn = calls_since_prepared_++ % (spares.size() + 1);
+            return turn == 0 ? operands : values(spares[turn - 1]);
+          });
     } catch (...) {
       failed();
     }
@@ -157,8 +159,10 @@ struct ImplementationOf {
 
 template <class F, class... Operands>
 [[nodiscard]] std::vector<std::string> phases_of_implementation() {
-  if constexpr (requires { ImplementationOf<F, Operands...>::phases(); }) return ImplementationOf<F, Operands...>::phases();
-  else return {};
+  if constexpr (requires { ImplementationOf<F, Operands...>::phases(); })
+    return ImplementationOf<F, Operands...>::phases();
+  else
+    return {};
 }
 
 }  // namespace pace::detail

@@ -20,17 +20,22 @@ class Comparison {
  public:
   Comparison(std::string name, Operands... operands) {
     plan_.name = std::move(name);
-    plan_.operands = std::make_shared<detail::TypedOperands<Operands...>>(std::tuple<Operands...>(std::move(operands)...));
+    plan_.operands =
+        std::make_shared<detail::TypedOperands<Operands...>>(std::tuple<Operands...>(std::move(operands)...));
   }
 
   /// The implementation that the others are compared with. `function` is called with the operands and returns a
   /// tensor, several of them (tuple, vector), a number, a c10::IValue, or nothing (then it must write to an operand).
   template <class F>
-  Comparison& baseline(std::string name, F function) { return add(std::move(name), std::move(function), true); }
+  Comparison& baseline(std::string name, F function) {
+    return add(std::move(name), std::move(function), true);
+  }
 
   /// Another implementation. Any number of them.
   template <class F>
-  Comparison& candidate(std::string name, F function) { return add(std::move(name), std::move(function), false); }
+  Comparison& candidate(std::string name, F function) {
+    return add(std::move(name), std::move(function), false);
+  }
 
   /// A candidate that could not be made: it becomes a row with its reason, and no expectation accepts it. `outcome`:
   /// how else it is known to end.
@@ -61,13 +66,19 @@ class Comparison {
     return *this;
   }
 
-  Comparison& options(const Options& options) { plan_.options = options; return *this; }
+  Comparison& options(const Options& options) {
+    plan_.options = options;
+    return *this;
+  }
   Comparison& budget(Nanoseconds budget) {
     plan_.options.budget = budget;
     plan_.options.hard_limit = std::max(plan_.options.hard_limit, budget);
     return *this;
   }
-  Comparison& check(const check::CheckOptions& options) { plan_.check = options; return *this; }
+  Comparison& check(const check::CheckOptions& options) {
+    plan_.check = options;
+    return *this;
+  }
 
   /// Also compares with a float64 reference: the baseline on operands converted to float64. A candidate may be as far
   /// from it as the baseline is, times a factor (see check::CheckOptions).
@@ -95,16 +106,31 @@ class Comparison {
   }
 
   /// What one iteration reads and writes, in bytes: gives GB/s.
-  Comparison& bytes(double bytes) { plan_.bytes = bytes; return *this; }
+  Comparison& bytes(double bytes) {
+    plan_.bytes = bytes;
+    return *this;
+  }
   /// Floating-point operations of one iteration: gives GFLOP/s.
-  Comparison& flops(double flops) { plan_.flops = flops; return *this; }
+  Comparison& flops(double flops) {
+    plan_.flops = flops;
+    return *this;
+  }
   /// What the operands are, in words that tell them from those of other comparisons of the same name. Without it the
   /// tensors' types and sizes, and numbers.
-  Comparison& inputs(std::string inputs) { plan_.inputs = std::move(inputs); return *this; }
+  Comparison& inputs(std::string inputs) {
+    plan_.inputs = std::move(inputs);
+    return *this;
+  }
   /// Where the calls run, if no operand says so.
-  Comparison& device(at::Device device) { plan_.device = device; return *this; }
+  Comparison& device(at::Device device) {
+    plan_.device = device;
+    return *this;
+  }
   /// A sentence that is printed beside the numbers.
-  Comparison& note(std::string note) { plan_.notes.push_back(std::move(note)); return *this; }
+  Comparison& note(std::string note) {
+    plan_.notes.push_back(std::move(note));
+    return *this;
+  }
 
   /// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. An
   /// implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the comparison

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "pace/timing/clock.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
-#include "pace/timing/subject.hpp"
-#include "pace/timing/rounds.hpp"
-#include "pace/timing/schedule.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/summary.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::detail {
 
@@ -42,8 +42,11 @@ class Controls final : public timing::RoundObserver {
   static constexpr double slowdown = 0.05;
 
   /// `baseline` is sampled with `iterations` calls on any of `sets` operand sets.
-  Controls(timing::Clock& clock, timing::Subject& baseline, std::size_t sets, std::int64_t iterations, const Options& options)
-      : clock_(clock), baseline_(baseline), iterations_(iterations),
+  Controls(timing::Clock& clock, timing::Subject& baseline, std::size_t sets, std::int64_t iterations,
+           const Options& options)
+      : clock_(clock),
+        baseline_(baseline),
+        iterations_(iterations),
         added_(std::max<std::int64_t>(1, std::llround(slowdown * static_cast<double>(iterations)))),
         // Two buffers that change hands, as in the comparison, where there are two.
         schedule_(2, sets >= 2 ? options.operands : OperandPolicy::shared, options.seed + 1) {
@@ -97,8 +100,7 @@ class Controls final : public timing::RoundObserver {
   std::string text = "Controls: the baseline";
   for (const auto& control : controls) {
     const bool slowed = control.injected < 1;
-    text += slowed ? ", slowed to " + format_significant(control.injected, 4) + 'x'
-                   : std::string(" against itself");
+    text += slowed ? ", slowed to " + format_significant(control.injected, 4) + 'x' : std::string(" against itself");
     text += ": " + format_significant(control.speedup.median, 4) + 'x';
     if (const auto& interval = control.speedup.interval)
       text += " [" + format_significant(interval->low, 4) + "x, " + format_significant(interval->high, 4) + "x]";

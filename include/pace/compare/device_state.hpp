@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "pace/timing/clock.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 

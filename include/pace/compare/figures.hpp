@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/clock.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/phases.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
-#include "pace/timing/calibrate.hpp"
-#include "pace/timing/rounds.hpp"
-#include "pace/timing/schedule.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
+#include "pace/timing/calibrate.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
 
 namespace pace::detail {
 
@@ -72,7 +72,8 @@ inline void select_gate_figure(timing::ModeClock& clock, Roster& roster) {
 /// the same program may be of calls on one.
 inline void note_options_for_gpu(Roster& roster) {
   const auto note = [&](const std::string& option) {
-    roster.result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
+    roster.result.notes.push_back(option +
+                                  " has no effect here: it is for calls on a GPU, and these are timed by the " +
                                   roster.result.clock + " clock.");
   };
   if (is_for_gpu(roster.options.clock)) note(std::string("--clock ") + to_string(roster.options.clock));
@@ -105,13 +106,11 @@ inline void add_figure(timing::ModeClock& clock, Roster& roster) {
   if (options.budget.count() <= 0) return;
   // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
-  const auto calibration = timing::calibrate(clock, subjects, estimates,
-                                              roster.operands.sets.size(), longest, options);
+  const auto calibration = timing::calibrate(clock, subjects, estimates, roster.operands.sets.size(), longest, options);
   // As many operand sets as implementations take part, so that they change hands in every cycle.
   const auto policy = able.size() == roster.operands.sets.size() ? options.operands : OperandPolicy::shared;
   timing::Schedule schedule(able.size(), policy, options.seed);
-  const auto rounds = timing::run_rounds(clock, subjects,
-                                          calibration.iterations, schedule, fewest, options);
+  const auto rounds = timing::run_rounds(clock, subjects, calibration.iterations, schedule, fewest, options);
   const auto baseline = std::find(able.begin(), able.end(), roster.baseline);
   for_each_part(roster.result, [&](Result& part, std::size_t number) {
     const auto samples_of = [&](std::size_t i) -> const auto& { return rounds.samples[number * able.size() + i]; };

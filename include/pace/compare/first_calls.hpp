@@ -8,13 +8,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/timing/clock.hpp"
 #include "pace/compare/device_state.hpp"
 #include "pace/compare/inspector.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verification.hpp"
+#include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 
@@ -62,18 +62,17 @@ inline void make_first_calls(timing::Clock& clock, Roster& roster, Inspector& in
       roster.row(index).checked = verification.compared;
       roster.row(index).max_abs_error = verification.max_abs_error;
       if (!verification.correct && index == roster.baseline) {
-        roster.result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " +
-                                      verification.message + ".");
+        roster.result.notes.push_back(
+            "The baseline does not repeat itself, so nothing was checked: " + verification.message + ".");
         roster.check.method = check::CheckOptions::Method::none;
         roster.row(index).checked = false;
       } else if (!verification.correct) {
         return roster.give_up(index, Outcome::wrong, verification.message);
       }
       if (index == roster.baseline)
-        inspector.learn(implementation, roster.expected, roster.check,
-                        [&](Expected& expected, const OperandSet& operands) {
-                          add_reference(roster, expected, operands);
-                        });
+        inspector.learn(
+            implementation, roster.expected, roster.check,
+            [&](Expected& expected, const OperandSet& operands) { add_reference(roster, expected, operands); });
       const std::string problem = inspector.examine(implementation, roster.row(index));
       if (!problem.empty()) return roster.give_up(index, Outcome::wrong, problem);
       if (modes != nullptr)
@@ -96,8 +95,10 @@ inline void make_first_calls(timing::Clock& clock, Roster& roster, Inspector& in
   roster.reference.reset();
   for (std::size_t index = 0; index < roster.implementations.size(); ++index) {
     if (index == roster.baseline || !roster.implementations[index]) continue;
-    if (roster.row(roster.baseline).outcome == Outcome::measured) first(index);
-    else roster.give_up_without_baseline(index);
+    if (roster.row(roster.baseline).outcome == Outcome::measured)
+      first(index);
+    else
+      roster.give_up_without_baseline(index);
   }
   // The baseline came first, and the others in ascending order.
   for (std::size_t i = 1; i < roster.running.size() && roster.running[i] < roster.running[i - 1]; ++i)

@@ -37,12 +37,10 @@ struct FreshAnswers {
 };
 
 /// By the first kind of other values that the baseline takes, and by which its outputs change at all.
-[[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline,
-                                                           const OperandSets& operands,
-                                                           const OperandSet& given,
-                                                           const Expected& given_expected,
-                                                           const check::CheckOptions& check, std::uint64_t seed,
-                                                           const AddReference& add_reference) {
+[[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline, const OperandSets& operands,
+                                                     const OperandSet& given, const Expected& given_expected,
+                                                     const check::CheckOptions& check, std::uint64_t seed,
+                                                     const AddReference& add_reference) {
   const auto options = without_reference(check);
   const auto differs = [&](const c10::IValue& before, const c10::IValue& now) {
     return !check::outputs_match(before, now, options).correct;

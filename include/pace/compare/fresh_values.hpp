@@ -33,10 +33,14 @@ enum class Renewal {
 
 [[nodiscard]] inline const char* to_string(Renewal renewal) {
   switch (renewal) {
-    case Renewal::halve: return "halved";
-    case Renewal::scale_each: return "each scaled by a power of two";
-    case Renewal::rotate: return "in another order";
-    case Renewal::none: break;
+    case Renewal::halve:
+      return "halved";
+    case Renewal::scale_each:
+      return "each scaled by a power of two";
+    case Renewal::rotate:
+      return "in another order";
+    case Renewal::none:
+      break;
   }
   return "unchanged";
 }
@@ -86,7 +90,8 @@ inline void halve(const std::vector<at::Tensor>& tensors) {
 inline void renew(Renewal renewal, const std::vector<at::Tensor>& tensors) {
   const c10::NoGradGuard no_grad;
   switch (renewal) {
-    case Renewal::halve: return halve(tensors);
+    case Renewal::halve:
+      return halve(tensors);
     case Renewal::scale_each:
       return renew_each(tensors, [](at::Tensor& memory, std::size_t i) { memory.mul_(1.0 / (2 << (i % 3))); });
     case Renewal::rotate:
@@ -95,7 +100,8 @@ inline void renew(Renewal renewal, const std::vector<at::Tensor>& tensors) {
         if (tensors[i].is_non_overlapping_and_dense())
           memory.copy_(memory.roll(memory.numel() / 2 + (memory.numel() > 2 ? 1 : 0)));
       });
-    case Renewal::none: return;
+    case Renewal::none:
+      return;
   }
 }
 

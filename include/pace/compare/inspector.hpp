@@ -212,15 +212,15 @@ class Inspector {
   }
 
   /// Counts of one call, if they are the same whenever the operands are.
-  [[nodiscard]] std::string count(Implementation& implementation, ImplementationResult& row,
-                                  const ObservedCall& fresh, const ObservedCall& given) {
+  [[nodiscard]] std::string count(Implementation& implementation, ImplementationResult& row, const ObservedCall& fresh,
+                                  const ObservedCall& given) {
     row.counts = given.counts;
     if (fresh.counts == given.counts) return {};
     const ObservedCall again = call(implementation, nullptr);
     if (again.counts != given.counts) {
       row.counts.reset();
-      row.why_uncounted = "its calls differ on the same operands (" + text_of(given.counts) + ", then " +
-                          text_of(again.counts) + ')';
+      row.why_uncounted =
+          "its calls differ on the same operands (" + text_of(given.counts) + ", then " + text_of(again.counts) + ')';
     }
     if (!renews()) return {};
     // More on fresh values, every time, and less as soon as they are known: part of the answer is kept.

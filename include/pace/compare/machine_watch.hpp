@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/conditions.hpp"
+#include "pace/stats/sorted.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/rounds.hpp"
-#include "pace/core/conditions.hpp"
-#include "pace/stats/sorted.hpp"
 
 namespace pace::detail {
 

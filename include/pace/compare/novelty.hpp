@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/clock.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
 #include "pace/stats/sorted.hpp"
+#include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 
@@ -25,8 +25,8 @@ namespace pace::detail {
 /// Compares calls on new values with calls on the same ones again, everything else being equal. Speaks only if nearly
 /// all of the former take more than twice as long as nearly all of the latter, and do so again: for calls that do not
 /// differ, eight pairs out of order have a probability below 0.5 % each time even if half of the calls are interrupted.
-[[nodiscard]] inline std::string find_novelty_effect(timing::Clock& clock, std::size_t pairs, FunctionRef<Nanoseconds()> timed_call,
-                                              FunctionRef<void()> renew) {
+[[nodiscard]] inline std::string find_novelty_effect(timing::Clock& clock, std::size_t pairs,
+                                                     FunctionRef<Nanoseconds()> timed_call, FunctionRef<void()> renew) {
   // One of them may be hit by an interrupt.
   const std::size_t spare = pairs >= 6 ? 1 : 0;
   const Nanoseconds least = 100 * clock.resolution();
@@ -43,7 +43,8 @@ namespace pace::detail {
     if (on_new <= 2 * on_known || on_new < least) return {};
   }
   return "its calls take more than twice as long on values that it has not seen before (at least " +
-         format_time(on_new) + ", and at most " + format_time(on_known) + " on the same values again): it keeps answers";
+         format_time(on_new) + ", and at most " + format_time(on_known) +
+         " on the same values again): it keeps answers";
 }
 
 }  // namespace pace::detail

@@ -35,9 +35,9 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
 }
 
 /// One call on set 0, with poison in the memory that it may get. `like`: an output of the size that is to be expected.
-[[nodiscard]] inline ObservedCall observe_call(Implementation& implementation,
-                                        const OperandSets& operands, const std::vector<at::Tensor>* values,
-                                        std::uint64_t seed, const c10::IValue& like) {
+[[nodiscard]] inline ObservedCall observe_call(Implementation& implementation, const OperandSets& operands,
+                                               const std::vector<at::Tensor>* values, std::uint64_t seed,
+                                               const c10::IValue& like) {
   write_values(operands, values, 0);
   reset_random_state(seed);
   // What the baseline freed may hold the answer, and memory need not come from LibTorch's allocator.

@@ -19,7 +19,9 @@ PACE_INLINE at::Tensor OperandTraits<at::Tensor>::clone(const at::Tensor& value)
   return value.defined() ? check::clone_input(value) : value;
 }
 
-PACE_INLINE c10::IValue OperandTraits<c10::IValue>::clone(const c10::IValue& value) { return check::clone_ivalue(value); }
+PACE_INLINE c10::IValue OperandTraits<c10::IValue>::clone(const c10::IValue& value) {
+  return check::clone_ivalue(value);
+}
 
 namespace detail {
 
@@ -27,8 +29,10 @@ PACE_INLINE std::string describe_tensor(const at::Tensor& tensor) {
   if (!tensor.defined()) return "no tensor";
   std::ostringstream text;
   text << c10::toString(tensor.scalar_type()) << tensor.sizes();
-  if (tensor.layout() != at::kStrided) text << ' ' << tensor.layout();
-  else if (!tensor.is_contiguous()) text << " with strides " << tensor.strides();
+  if (tensor.layout() != at::kStrided)
+    text << ' ' << tensor.layout();
+  else if (!tensor.is_contiguous())
+    text << " with strides " << tensor.strides();
   if (!tensor.is_cpu()) text << " on " << at::Device(tensor.device().type()).str();
   return text.str();
 }

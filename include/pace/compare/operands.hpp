@@ -114,8 +114,9 @@ class OperandSet {
 
 template <class... Operands>
 [[nodiscard]] std::tuple<Operands...> clone_operands(const std::tuple<Operands...>& operands) {
-  return std::apply([](const Operands&... each) { return std::tuple<Operands...>(OperandTraits<Operands>::clone(each)...); },
-                    operands);
+  return std::apply(
+      [](const Operands&... each) { return std::tuple<Operands...>(OperandTraits<Operands>::clone(each)...); },
+      operands);
 }
 
 /// The tensors of all operands, in order. They share memory with the operands.

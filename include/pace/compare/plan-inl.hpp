@@ -22,10 +22,11 @@
 namespace pace::detail {
 
 PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::string> of_phases) {
-  const bool first =
-      std::none_of(implementations.begin(), implementations.end(), [](const auto& each) { return each.make != nullptr; });
+  const bool first = std::none_of(implementations.begin(), implementations.end(),
+                                  [](const auto& each) { return each.make != nullptr; });
   if (!first && of_phases != phases)
-    throw Error("comparison '" + name + "': '" + implementation.name + "' has other phases than those before it; expected "
+    throw Error("comparison '" + name + "': '" + implementation.name +
+                "' has other phases than those before it; expected "
                 "either training steps or plain callables");
   phases = std::move(of_phases);
   implementations.push_back(std::move(implementation));
@@ -35,8 +36,10 @@ PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::st
   if (!run_context().recall(plan.name, inputs, result)) return false;
   for (const auto& phase : plan.phases) {
     auto& part = result.phases.emplace_back();
-    if (run_context().recollection->recall(plan.name + '/' + phase, part)) part.phase = phase;
-    else result.phases.pop_back();
+    if (run_context().recollection->recall(plan.name + '/' + phase, part))
+      part.phase = phase;
+    else
+      result.phases.pop_back();
   }
   return true;
 }
@@ -68,15 +71,15 @@ inline void heed_fates(ComparisonPlan& plan) {
 inline void check_plan(const ComparisonPlan& plan) {
   validate(plan.options);
   const auto complain = [&](const std::string& what) { throw Error("comparison '" + plan.name + "': " + what); };
-  if (std::count_if(plan.implementations.begin(), plan.implementations.end(), [](const auto& each) { return each.is_baseline; }) != 1)
+  if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
+                    [](const auto& each) { return each.is_baseline; }) != 1)
     complain("needs exactly one baseline; call .baseline(name, function) once");
   for (auto each = plan.implementations.begin(); each != plan.implementations.end(); ++each)
     if (std::any_of(plan.implementations.begin(), each, [&](const auto& other) { return other.name == each->name; }))
       complain("has two implementations named '" + each->name + "'; each needs a name of its own");
   const auto planned = [&](const std::string& name, bool as_candidate) {
-    return std::any_of(plan.implementations.begin(), plan.implementations.end(), [&](const auto& each) {
-      return each.name == name && !(as_candidate && each.is_baseline);
-    });
+    return std::any_of(plan.implementations.begin(), plan.implementations.end(),
+                       [&](const auto& each) { return each.name == name && !(as_candidate && each.is_baseline); });
   };
   for (const auto& [candidate, expectation] : plan.counted)
     if (!candidate.empty() && !planned(candidate, false))
@@ -89,8 +92,7 @@ inline void check_plan(const ComparisonPlan& plan) {
     const std::string& reference = expectation.demand().reference;
     if (!reference.empty() && !planned(reference, false))
       complain("expects something to be faster than '" + reference + "', which is not one of its implementations");
-    if (!candidate.empty() && candidate == reference)
-      complain("expects '" + candidate + "' to be faster than itself");
+    if (!candidate.empty() && candidate == reference) complain("expects '" + candidate + "' to be faster than itself");
   }
 }
 
@@ -124,9 +126,9 @@ PACE_INLINE Result run_plan(ComparisonPlan& plan, timing::Clock& clock) {
   heed_fates(plan);
   activity()->watch(true);
   Options options = plan.options;
-  options.device_counts = options.device_counts ||
-                          std::any_of(plan.counted.begin(), plan.counted.end(),
-                                      [](const auto& each) { return each.expectation.on_device(); });
+  options.device_counts =
+      options.device_counts || std::any_of(plan.counted.begin(), plan.counted.end(),
+                                           [](const auto& each) { return each.expectation.on_device(); });
   Result result = run_session(clock, plan, options);
   bool held = true;
   result.inputs = inputs;
@@ -142,8 +144,9 @@ PACE_INLINE Result run_plan(ComparisonPlan& plan, timing::Clock& clock) {
     if (modes != nullptr && each.time && (plan.bytes || plan.flops)) held = modes->hold_against_limits(each) && held;
   }
   if (!held)
-    result.notes.push_back("The times are not held against what this GPU can do at most: there was no memory left to "
-                           "measure that.");
+    result.notes.push_back(
+        "The times are not held against what this GPU can do at most: there was no memory left to "
+        "measure that.");
   const auto rates = gate::share_among_phases(plan.stated, gate::Rates{plan.options.alpha, plan.options.beta});
   gate::judge_all(result, plan.stated, rates);
   for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates);

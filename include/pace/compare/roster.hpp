@@ -65,8 +65,8 @@ struct Roster {
 
   /// `available` are the bytes that are left where the operands lie, if that is known.
   void copy_operands(std::optional<std::int64_t> available) {
-    const auto able = static_cast<std::size_t>(std::count_if(
-        implementations.begin(), implementations.end(), [](const auto& each) { return each != nullptr; }));
+    const auto able = static_cast<std::size_t>(std::count_if(implementations.begin(), implementations.end(),
+                                                             [](const auto& each) { return each != nullptr; }));
     std::size_t sets = options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
     // The user's own operands serve as the pristine ones: no implementation ever gets hold of them.
     operands.pristine = first.tensors();
@@ -100,8 +100,9 @@ struct Roster {
   void give_up_without_baseline(std::size_t index) {
     const auto& lost = row(baseline);
     if (lost.outcome == Outcome::unreached) return give_up(index, Outcome::unreached, lost.message);
-    give_up(index, Outcome::refused, "there is no baseline to compare with: '" + lost.name + "' " +
-                                         to_string(lost.outcome) + (lost.message.empty() ? "" : ": " + lost.message));
+    give_up(index, Outcome::refused,
+            "there is no baseline to compare with: '" + lost.name + "' " + to_string(lost.outcome) +
+                (lost.message.empty() ? "" : ": " + lost.message));
   }
 
   void give_up_failed(std::size_t index, const Failure& failure) {

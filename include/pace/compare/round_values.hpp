@@ -22,8 +22,10 @@ class RoundValues {
   /// Has other values written, and gives them to all sets and spares. Throws what the user's function throws, and Error
   /// if it makes tensors of other shapes, strides or types.
   void renew(std::size_t round) {
-    if (!own_) own_ = roster_.first.clone();
-    else give(roster_.operands.pristine, own_->tensors());
+    if (!own_)
+      own_ = roster_.first.clone();
+    else
+      give(roster_.operands.pristine, own_->tensors());
     {
       const RandomStateKept kept;
       reset_random_state(roster_.options.seed + 1 + round);

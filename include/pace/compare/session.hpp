@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/clock.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/device_state.hpp"
 #include "pace/compare/figures.hpp"
@@ -24,6 +23,7 @@
 #include "pace/gate/panel.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
+#include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 
@@ -35,11 +35,11 @@ inline void summarize(const Roster& roster, const TimedHow& how, Result& result)
     auto& each = result.implementations[index];
     each.time = stats::summarize_times(each.samples, roster.options.confidence);
     if (index == roster.baseline) continue;
-    each.log_ratios = stats::paired_log_ratios(result.implementations[roster.baseline].samples, each.samples,
-                                               how.rounds_per_cycle);
+    each.log_ratios =
+        stats::paired_log_ratios(result.implementations[roster.baseline].samples, each.samples, how.rounds_per_cycle);
     if (each.log_ratios.empty()) continue;
     each.speedup = how.watched ? stats::summarize_watched_speedup(each.log_ratios, each_confidence)
-                            : stats::summarize_speedup(each.log_ratios, each_confidence);
+                               : stats::summarize_speedup(each.log_ratios, each_confidence);
   }
 }
 
@@ -48,17 +48,18 @@ inline void summarize_phases(Roster& roster, const TimedHow& how) {
   for (auto& phase : roster.phases) {
     auto& result = roster.result.phases.emplace_back(result_of_phase(roster.result, phase.name));
     for (std::size_t i = 0; i < how.timed.size(); ++i)
-      if (roster.is_running(how.timed[i]))
-        result.implementations[how.timed[i]].samples = std::move(phase.samples[i]);
+      if (roster.is_running(how.timed[i])) result.implementations[how.timed[i]].samples = std::move(phase.samples[i]);
     summarize(roster, how, result);
   }
 }
 
 /// From the first call to the summary.
 inline void run_stages(timing::Clock& clock, Roster& roster, std::span<const gate::Stated> stated,
-                const MakeImplementation& reference) {
+                       const MakeImplementation& reference) {
   const Options& options = roster.options;
-  if (roster.renew) roster.result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
+  if (roster.renew)
+    roster.result.notes.push_back(
+        "Every round has operands of other values, equal for all; writing them is not timed.");
   roster.result.clock = clock.name();
   roster.result.clock_resolution = clock.resolution();
   if (clock.modes() == nullptr) note_options_for_gpu(roster);

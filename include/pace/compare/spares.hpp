@@ -44,7 +44,8 @@ inline void start_every_call_alike(Roster& roster) {
   std::string which;
   for (const std::size_t each : operands.mutated) which += (which.empty() ? "" : ", ") + std::to_string(each);
   roster.result.notes.push_back("It writes to operand tensor " + which + ": every call of a sample (" +
-                                std::to_string(most) + " at most) gets a copy of its own, restored before the sample, "
+                                std::to_string(most) +
+                                " at most) gets a copy of its own, restored before the sample, "
                                 "untimed.");
 }
 

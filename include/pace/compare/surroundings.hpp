@@ -62,8 +62,9 @@ struct Surroundings {
     changed(rounding != after.rounding, "the rounding mode" + numbers(after.rounding, rounding));
     changed(rounding == after.rounding && arithmetic != after.arithmetic,
             "the CPU's arithmetic (flushing of denormals, traps)");
-    changed(default_dtype != after.default_dtype, "the default dtype (" + check::detail::dtype_text(after.default_dtype) +
-                                                      ", was " + check::detail::dtype_text(default_dtype) + ')');
+    changed(default_dtype != after.default_dtype, "the default dtype (" +
+                                                      check::detail::dtype_text(after.default_dtype) + ", was " +
+                                                      check::detail::dtype_text(default_dtype) + ')');
     changed(autograd.get_grad_mode() != after.autograd.get_grad_mode(), "gradient mode");
     changed(autograd.get_inference_mode() != after.autograd.get_inference_mode(), "inference mode");
     changed(autograd.get_inference_mode() == after.autograd.get_inference_mode() &&

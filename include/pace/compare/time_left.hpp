@@ -4,9 +4,9 @@
 #include <limits>
 #include <string>
 
-#include "pace/timing/clock.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/units.hpp"
+#include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 

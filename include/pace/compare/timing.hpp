@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/clock.hpp"
-#include "pace/timing/subject.hpp"
 #include "pace/compare/auditor.hpp"
 #include "pace/compare/controls.hpp"
 #include "pace/compare/machine_watch.hpp"
@@ -17,11 +15,13 @@
 #include "pace/compare/time_left.hpp"
 #include "pace/core/conditions.hpp"
 #include "pace/gate/panel.hpp"
+#include "pace/stats/multiplicity.hpp"
 #include "pace/timing/calibrate.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
 #include "pace/timing/schedule.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/timing/warm_up.hpp"
-#include "pace/stats/multiplicity.hpp"
 
 namespace pace::detail {
 
@@ -64,7 +64,10 @@ class StopWhenDecided final : public timing::StoppingRule {
  public:
   StopWhenDecided(std::vector<gate::Panel>& panels, std::size_t implementations, std::int64_t iterations,
                   std::size_t fewest_cycles, const Options& options)
-      : panels_(panels), implementations_(implementations), iterations_(iterations), fewest_cycles_(fewest_cycles),
+      : panels_(panels),
+        implementations_(implementations),
+        iterations_(iterations),
+        fewest_cycles_(fewest_cycles),
         options_(options) {}
 
   [[nodiscard]] bool enough(const timing::Rounds& so_far) override {
@@ -98,7 +101,7 @@ struct TimedHow {
 /// Times the implementations that are running, until what was stated is decided or the budget is spent; the samples go to
 /// their rows. If no time was left, none is running any more. Throws ImplementationThrew and ImplementationWrong.
 [[nodiscard]] inline TimedHow time_all(timing::Clock& clock, Roster& roster, Auditor& auditor,
-                                std::span<const gate::Stated> stated) {
+                                       std::span<const gate::Stated> stated) {
   auditor.begin();
   std::vector<timing::Subject*> subjects;
   for (const std::size_t index : roster.running) subjects.push_back(roster.implementations[index].get());
@@ -124,8 +127,10 @@ struct TimedHow {
     if (options.warm_up_iterations && warmed.iterations < *options.warm_up_iterations)
       roster.result.notes.push_back("The warm-up of '" + roster.row(roster.running[i]).name + "' ended after " +
                                     std::to_string(warmed.iterations) + " of " +
-                                    std::to_string(*options.warm_up_iterations) + " iterations, since a quarter of the "
-                                    "time that was left is for all warm-ups: " + deadline_reason());
+                                    std::to_string(*options.warm_up_iterations) +
+                                    " iterations, since a quarter of the "
+                                    "time that was left is for all warm-ups: " +
+                                    deadline_reason());
     estimates.push_back(warmed.estimate);
     // As above.
     const auto sets = roster.operands.sets.size();
@@ -151,8 +156,8 @@ struct TimedHow {
   }
   std::size_t fewest_cycles = stats::fewest_for_median_interval(each_confidence);
   for (const auto& panel : panels)
-    fewest_cycles = std::max(fewest_cycles, gate::fewest_for_verdict(std::min(rates.alpha, rates.beta) /
-                                                                     static_cast<double>(panel.size())));
+    fewest_cycles = std::max(
+        fewest_cycles, gate::fewest_for_verdict(std::min(rates.alpha, rates.beta) / static_cast<double>(panel.size())));
   // A gate that ends before it can have a verdict lets through whatever is slow enough; so only the program's own time
   // keeps it from the fewest cycles. An interval is not worth as much.
   const auto limit_to_time_left = [&] {
@@ -163,20 +168,20 @@ struct TimedHow {
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   // So that a budget holds the fewest cycles an interval, or a verdict, needs.
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * count * count);
-  const auto calibration = timing::calibrate(clock, subjects, estimates,
-                                              roster.operands.sets.size(), longest, options);
+  const auto calibration = timing::calibrate(clock, subjects, estimates, roster.operands.sets.size(), longest, options);
   if (!limit_to_time_left()) return roster.out_of_time(), TimedHow{};
   roster.result.iterations = calibration.iterations;
   if (!calibration.reached_target && calibration.iterations != options.max_iterations)
-    roster.result.notes.push_back("Samples of the fastest implementation are shorter than wanted, since the slowest "
-                                  "one takes so much longer; a larger budget would allow longer ones.");
+    roster.result.notes.push_back(
+        "Samples of the fastest implementation are shorter than wanted, since the slowest "
+        "one takes so much longer; a larger budget would allow longer ones.");
 
   timing::Schedule schedule(count, roster.options.operands, roster.options.seed);
   MachineWatch watch(clock, std::max<std::size_t>(1, roster.options.max_rounds / count), count);
   std::optional<Controls> controls;
   if (options.controls)
-    controls.emplace(clock, *roster.implementations[roster.baseline],
-                     roster.operands.sets.size(), calibration.iterations, options);
+    controls.emplace(clock, *roster.implementations[roster.baseline], roster.operands.sets.size(),
+                     calibration.iterations, options);
   const auto spent_between_rounds = [&] { return auditor.took() + (controls ? controls->took() : Nanoseconds{}); };
   const auto cycle_of = [&](const timing::Rounds& so_far) {
     return (so_far.elapsed - spent_between_rounds()) *

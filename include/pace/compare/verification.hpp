@@ -51,8 +51,8 @@ template <class Tensor>
 
 /// One call on pristine operands, with poisoned memory for whatever it allocates. Returned by value: what a later call
 /// overwrites must not change it.
-[[nodiscard]] inline c10::IValue checked_call(Implementation& implementation, OperandSets& operands,
-                                       std::size_t set, std::uint64_t seed) {
+[[nodiscard]] inline c10::IValue checked_call(Implementation& implementation, OperandSets& operands, std::size_t set,
+                                              std::uint64_t seed) {
   operands.restore_all(set);
   reset_random_state(seed);
   const check::PoisonedAllocations poisoned;
@@ -60,8 +60,7 @@ template <class Tensor>
 }
 
 /// Runs the baseline once and takes down its outputs and which operands it writes to.
-[[nodiscard]] inline Expected expect(Implementation& baseline, OperandSets& operands,
-                              std::uint64_t seed) {
+[[nodiscard]] inline Expected expect(Implementation& baseline, OperandSets& operands, std::uint64_t seed) {
   Expected expected;
   reset_random_state(seed);
   const auto state_before = random_state();
@@ -87,8 +86,8 @@ struct Verification {
 /// Compares an output with what was expected, and the operands of set `set` as well if one is given: after many
 /// timed calls of several implementations it would be unknown which one changed an operand.
 [[nodiscard]] inline Verification verify(const Expected& expected, const c10::IValue& output,
-                                  const OperandSets& operands, std::optional<std::size_t> set,
-                                  const check::CheckOptions& options) {
+                                         const OperandSets& operands, std::optional<std::size_t> set,
+                                         const check::CheckOptions& options) {
   Verification verification;
   if (options.method == check::CheckOptions::Method::none) return verification;
   const auto look_at = [&](const check::Match& match, const std::string& prefix) {
@@ -99,8 +98,8 @@ struct Verification {
     verification.message = prefix + match.message;
   };
   if (!expected.output.isNone() || !output.isNone())
-    look_at(check::outputs_match(expected.output, output, options,
-                                 expected.reference ? &*expected.reference : nullptr), "");
+    look_at(check::outputs_match(expected.output, output, options, expected.reference ? &*expected.reference : nullptr),
+            "");
   if (!set) return verification;
   auto next_mutated = operands.mutated.begin();
   for (std::size_t i = 0; i < expected.operands.size(); ++i) {

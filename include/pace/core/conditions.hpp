@@ -17,7 +17,7 @@ struct GpuConditions {
   std::size_t readings = 0;
   /// Clock of the multiprocessors, in MHz.
   double lowest_clock = 0, highest_clock = 0;
-  double hottest = 0;  ///< in degrees Celsius
+  double hottest = 0;     ///< in degrees Celsius
   double most_power = 0;  ///< in watts
   /// Shares of the readings: slowed down by heat or by the hardware; held at its power limit, which long dense products
   /// reach on a healthy GPU.
@@ -95,7 +95,7 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 /// sides alike, except that a side with more threads meets more of it; so the result is empty where the time of other
 /// processes accounts for half of the waiting. `baseline` is the position of the baseline, which is never among them.
 [[nodiscard]] inline std::vector<std::size_t> sides_that_disturb(const Conditions& conditions, std::size_t baseline,
-                                                          double share) {
+                                                                 double share) {
   std::vector<std::size_t> own;
   Nanoseconds waited{}, rest_waited{}, rest_sampled{};
   for (std::size_t i = 0; i < conditions.sides.size(); ++i) {
@@ -117,7 +117,7 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 /// What of `conditions` speaks against the figures. `share` is the most that steal, waiting and throttling may each
 /// take (see Options::disturbance). `charged`: implementations made the thread wait themselves, and the others did not.
 [[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
-                                                         double share, bool charged = false) {
+                                                                double share, bool charged = false) {
   std::vector<std::string> found;
   const auto beyond = [&](const std::optional<double>& value, double limit, const char* what, const char* who) {
     if (!value || *value <= limit) return;
@@ -127,12 +127,12 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
   // Put aside once or twice it has a few bad samples, which a robust statistic copes with.
   constexpr std::int64_t fewest_switches = 5;
   if (!charged && conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
-    beyond(conditions.waiting, share, " of the rounds, put aside for other work", "The measuring thread waited during ");
+    beyond(conditions.waiting, share, " of the rounds, put aside for other work",
+           "The measuring thread waited during ");
   // A thread that has used up the quota is put aside as well.
   if (!charged)
     beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
-  if (share < 1)
-    beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
+  if (share < 1) beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
   if (conditions.longest_cycle > limits::gap && conditions.longest_cycle > limits::gap_factor * conditions.median_cycle)
     found.push_back("The process stood still: one cycle of rounds took " + format_time(conditions.longest_cycle) +
                     ", others " + format_time(conditions.median_cycle) + '.');

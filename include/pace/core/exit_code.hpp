@@ -35,8 +35,7 @@ inline constexpr int exit_error = 1;
 
 /// The exit code of a run in which nothing was measured, as `why` says, which goes to `errors`.
 [[nodiscard]] inline int exit_without_figures(const std::string& why, bool allow_unmeasured, std::ostream& errors) {
-  errors << "pace: " << why
-         << detail::fate_of_exit(exit_unmeasured, allow_unmeasured, "--allow-unmeasured");
+  errors << "pace: " << why << detail::fate_of_exit(exit_unmeasured, allow_unmeasured, "--allow-unmeasured");
   return allow_unmeasured ? 0 : exit_unmeasured;
 }
 
@@ -92,8 +91,7 @@ class RunAccount {
     if (failed_ > 0 || lost_ > 0) return false;
     if (exit_code == exit_unmeasured) return true;
     if (open_ > 0) return false;
-    return exit_code == exit_undecided ? unreached_ == 0
-                                       : exit_code == exit_failed && failed_assertions <= machines_;
+    return exit_code == exit_undecided ? unreached_ == 0 : exit_code == exit_failed && failed_assertions <= machines_;
   }
   /// Whether nothing was published.
   [[nodiscard]] bool empty() const { return !has_rows_; }
@@ -123,9 +121,12 @@ class RunAccount {
     if (judgement.unresolved) unresolved_.insert(comparison + '\n' + row.name + '\n' + judgement.expectation);
     if (judgement.acceptable && !judgement.unresolved) return;
     const bool no_device = row.outcome == Outcome::refused && without_device_.contains(row.context.comparison);
-    if (judgement.verdict == Verdict::failed) ++failed_;
-    else if (no_device || !row.context.disturbance.empty()) machines_ += !judgement.acceptable;
-    else ++open_;
+    if (judgement.verdict == Verdict::failed)
+      ++failed_;
+    else if (no_device || !row.context.disturbance.empty())
+      machines_ += !judgement.acceptable;
+    else
+      ++open_;
   }
 
   /// How often a comparison of each name was published.

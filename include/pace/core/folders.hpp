@@ -38,7 +38,7 @@ inline void remove_tree(const std::filesystem::path& path) {
 
 /// A new, empty folder in `parent`. Throws `Refused` when none can be made.
 [[nodiscard]] inline std::filesystem::path make_folder_in(const std::filesystem::path& parent,
-                                                           std::string_view prefix = "pace-") {
+                                                          std::string_view prefix = "pace-") {
   std::string name = (parent / prefix).string() + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw Refused("cannot write to " + parent.string());
   return name;
@@ -87,7 +87,8 @@ struct FolderTrust {
 
 /// What lets other users put files into a folder or, where it is `on_the_way` to one, another folder in the place of that;
 /// empty: nothing does. An owner, and root, may always.
-[[nodiscard]] inline std::string problem_of_folder(const struct stat& found, bool on_the_way, const FolderTrust& trust) {
+[[nodiscard]] inline std::string problem_of_folder(const struct stat& found, bool on_the_way,
+                                                   const FolderTrust& trust) {
   constexpr uid_t overflow_user = 65534;
   std::ostringstream facts;
   facts << " (owner " << found.st_uid << ", mode " << std::oct << std::setfill('0') << std::setw(4)

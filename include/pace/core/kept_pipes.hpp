@@ -82,7 +82,8 @@ inline void keep_content(const struct stat& pipe, std::string_view text) {
   if (file < 0 || ::fstat(file, &info) != 0) return;
   const KeptPipe kept{pipe.st_dev, pipe.st_ino, text.size()};
   const std::string_view head(reinterpret_cast<const char*>(&kept), sizeof kept);
-  if (write_kept(file, head, info.st_size) && write_kept(file, text, info.st_size + static_cast<off_t>(head.size()))) return;
+  if (write_kept(file, head, info.st_size) && write_kept(file, text, info.st_size + static_cast<off_t>(head.size())))
+    return;
   [[maybe_unused]] const int cut = ::ftruncate(file, info.st_size);
 }
 

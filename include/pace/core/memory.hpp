@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 
-
 namespace pace {
 
 namespace detail {
@@ -35,8 +34,7 @@ template <class Bytes = std::int64_t>
   // "max" where there is no limit, which is no number, as intended.
   const auto limit = detail::number_in("/sys/fs/cgroup/memory.max", "%lld");
   const auto used = detail::number_in("/sys/fs/cgroup/memory.current", "%lld");
-  if (limit && used)
-    available = std::min(available.value_or(std::numeric_limits<std::int64_t>::max()), *limit - *used);
+  if (limit && used) available = std::min(available.value_or(std::numeric_limits<std::int64_t>::max()), *limit - *used);
   return available;
 }
 

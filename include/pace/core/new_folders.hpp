@@ -25,8 +25,10 @@ class NewFolders {
     int reason = 0;
     for (const auto& part : folder) {
       place /= part;
-      if (::mkdir(place.c_str(), 0777) == 0) add(place);
-      else if (errno != EEXIST) reason = errno;  // of one that is there, too, such as on a read-only file system
+      if (::mkdir(place.c_str(), 0777) == 0)
+        add(place);
+      else if (errno != EEXIST)
+        reason = errno;  // of one that is there, too, such as on a read-only file system
     }
     struct stat info {};
     const bool there = ::stat(folder.c_str(), &info) == 0;

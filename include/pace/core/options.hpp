@@ -133,9 +133,11 @@ inline void validate(const Options& options) {
   require(options.resolutions_per_sample >= 1, "resolutions_per_sample must be at least 1");
   require(options.min_sample.count() >= 0, "min_sample must not be negative");
   require(options.max_iterations >= 0, "max_iterations must not be negative");
-  require(options.max_rounds >= 1 && options.max_rounds <= most_rounds, "max_rounds must be a number from 1 to 10000000");
+  require(options.max_rounds >= 1 && options.max_rounds <= most_rounds,
+          "max_rounds must be a number from 1 to 10000000");
   require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
-  require(options.disturbance > 0 && options.disturbance <= 1, "disturbance must be above 0 and at most 1, such as 0.2");
+  require(options.disturbance > 0 && options.disturbance <= 1,
+          "disturbance must be above 0 and at most 1, such as 0.2");
   require(options.figures >= 0 && options.figures <= 10, "figures must lie between 0 and 10, such as 0.25");
   require(options.alpha > 0 && options.alpha < 0.5, "alpha must lie between 0 and 0.5, such as 0.001");
   require(options.beta > 0 && options.beta < 0.5, "beta must lie between 0 and 0.5, such as 0.01");
@@ -143,13 +145,20 @@ inline void validate(const Options& options) {
 
 [[nodiscard]] inline const char* to_string(ClockChoice choice) {
   switch (choice) {
-    case ClockChoice::automatic: return "automatic";
-    case ClockChoice::cold: return "cold";
-    case ClockChoice::hot: return "hot";
-    case ClockChoice::graph: return "graph";
-    case ClockChoice::host: return "host";
-    case ClockChoice::profiler: return "profiler";
-    case ClockChoice::wall: return "wall";
+    case ClockChoice::automatic:
+      return "automatic";
+    case ClockChoice::cold:
+      return "cold";
+    case ClockChoice::hot:
+      return "hot";
+    case ClockChoice::graph:
+      return "graph";
+    case ClockChoice::host:
+      return "host";
+    case ClockChoice::profiler:
+      return "profiler";
+    case ClockChoice::wall:
+      return "wall";
   }
   return "?";
 }

@@ -42,14 +42,18 @@ class OutputFile {
   /// until replace() is called.
   explicit OutputFile(std::string path, bool replaces = false, Lock lock = &::flock)
       : OutputFile(std::move(path), lock) {
-    if (replaces && !is_no_file(path_)) open_beside();
-    else open_itself();
+    if (replaces && !is_no_file(path_))
+      open_beside();
+    else
+      open_itself();
   }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() {
-    if (!under_name_) ::unlink(name_beside().c_str());
-    else if (!changed_ && descriptor_) pace::take_back(undo_, target_.c_str(), descriptor_.get());
+    if (!under_name_)
+      ::unlink(name_beside().c_str());
+    else if (!changed_ && descriptor_)
+      pace::take_back(undo_, target_.c_str(), descriptor_.get());
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -102,9 +106,12 @@ class OutputFile {
   /// run that fails before it has a result leaves what an earlier one wrote. `rewritten`: replace_tail() will be called,
   /// which cannot be a pipe. Throws Error.
   void begin_with(std::string_view head, bool rewritten = false) {
-    if (holds_old_) head_ = head;
-    else if (rewritten) write_over("", head);
-    else write_behind(head);
+    if (holds_old_)
+      head_ = head;
+    else if (rewritten)
+      write_over("", head);
+    else
+      write_behind(head);
   }
 
   /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown.
@@ -216,7 +223,9 @@ class OutputFile {
     guard_ = open_locked(path_, O_WRONLY).descriptor;
     if (!guard_ && errno != ENOENT) fail("cannot open", errno);
     if (guard_) target_ = real_path(path_);
-    const auto fail_beside = [&](const std::string& why) { throw Error("cannot open '" + name_beside() + "': " + why); };
+    const auto fail_beside = [&](const std::string& why) {
+      throw Error("cannot open '" + name_beside() + "': " + why);
+    };
     for (;;) {
       auto opened = open_locked(name_beside(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
       if (opened.descriptor) {
@@ -233,7 +242,7 @@ class OutputFile {
     }
     under_name_ = false;
     unfinished_ = Unfinished(TakeBack::remove_beside, name_beside(), descriptor_.get());
-    if (struct stat old {}; guard_ && ::fstat(guard_.get(), &old) == 0)
+    if (struct stat old{}; guard_ && ::fstat(guard_.get(), &old) == 0)
       static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
   }
 
@@ -274,11 +283,11 @@ class OutputFile {
                "local disk");
       }
       for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
-        if (struct stat other {}; ::fstat(standard, &other) == 0 && same_file(info, other))
+        if (struct stat other{}; ::fstat(standard, &other) == 0 && same_file(info, other))
           refuse("the standard output or the standard error goes there; expected a file of its own");
       // Between opening and locking, another run may have written to the file, replaced it, or removed it.
       opened.is_empty = ::fstat(number, &info) == 0 && info.st_size == 0;
-      if (struct stat now {}; ::stat(name.c_str(), &now) == 0 && same_file(info, now)) return opened;
+      if (struct stat now{}; ::stat(name.c_str(), &now) == 0 && same_file(info, now)) return opened;
     }
   }
 

@@ -19,8 +19,7 @@ inline constexpr int deepest_json = 100;
 template <class Json>
 [[nodiscard]] Json parse_json(std::string_view text) {
   return Json::parse(text, [](int depth, auto /*event*/, Json& /*value*/) {
-    if (depth > deepest_json)
-      throw Error("is JSON nested more than " + std::to_string(deepest_json) + " levels deep");
+    if (depth > deepest_json) throw Error("is JSON nested more than " + std::to_string(deepest_json) + " levels deep");
     return true;
   });
 }

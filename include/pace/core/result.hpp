@@ -18,11 +18,11 @@ namespace pace {
 
 /// What became of one implementation.
 enum class Outcome {
-  measured,  ///< ran, was timed, and (where checked) computes what the baseline computes
-  wrong,     ///< its outputs differ from the baseline's: timed or not, it gets no speed-up
-  threw,     ///< ended with an exception
-  refused,   ///< could not be made to run here: no kernel, no package, no memory
-  unreached,  ///< the time of the whole program ran out first; nothing is known of it
+  measured,       ///< ran, was timed, and (where checked) computes what the baseline computes
+  wrong,          ///< its outputs differ from the baseline's: timed or not, it gets no speed-up
+  threw,          ///< ended with an exception
+  refused,        ///< could not be made to run here: no kernel, no package, no memory
+  unreached,      ///< the time of the whole program ran out first; nothing is known of it
   crashed,        ///< took the whole process along
   timed_out,      ///< did not come back for so long that its process was ended
   out_of_memory,  ///< asked for more memory than there was
@@ -237,8 +237,8 @@ struct Result {
       if (each.phase == wanted) return each;
       known += known.empty() ? each.phase : ", " + each.phase;
     }
-    throw Error("result '" + name + "' has no phase '" + std::string(wanted) + "'; it has: " +
-                (known.empty() ? "none" : known));
+    throw Error("result '" + name + "' has no phase '" + std::string(wanted) +
+                "'; it has: " + (known.empty() ? "none" : known));
   }
 
   [[nodiscard]] const ImplementationResult& baseline() const {
@@ -267,14 +267,22 @@ struct Result {
 
 [[nodiscard]] inline const char* to_string(Outcome outcome) {
   switch (outcome) {
-    case Outcome::measured: return "measured";
-    case Outcome::wrong: return "wrong";
-    case Outcome::threw: return "threw";
-    case Outcome::refused: return "refused";
-    case Outcome::unreached: return "unreached";
-    case Outcome::crashed: return "crashed";
-    case Outcome::timed_out: return "timed out";
-    case Outcome::out_of_memory: return "out of memory";
+    case Outcome::measured:
+      return "measured";
+    case Outcome::wrong:
+      return "wrong";
+    case Outcome::threw:
+      return "threw";
+    case Outcome::refused:
+      return "refused";
+    case Outcome::unreached:
+      return "unreached";
+    case Outcome::crashed:
+      return "crashed";
+    case Outcome::timed_out:
+      return "timed out";
+    case Outcome::out_of_memory:
+      return "out of memory";
   }
   return "?";
 }
@@ -287,11 +295,16 @@ inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out
 
 [[nodiscard]] inline const char* to_string(StopReason reason) {
   switch (reason) {
-    case StopReason::not_started: return "not started";
-    case StopReason::budget: return "budget";
-    case StopReason::max_rounds: return "max rounds";
-    case StopReason::rule: return "rule";
-    case StopReason::deadline: return "deadline";
+    case StopReason::not_started:
+      return "not started";
+    case StopReason::budget:
+      return "budget";
+    case StopReason::max_rounds:
+      return "max rounds";
+    case StopReason::rule:
+      return "rule";
+    case StopReason::deadline:
+      return "deadline";
   }
   return "?";
 }

@@ -48,7 +48,8 @@ inline std::atomic<pid_t> process_that_ends_first{0};
 inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   if (how == TakeBack::nothing) return false;
   if (how == TakeBack::remove_folder) return ::rmdir(path) == 0;
-  struct stat own {}, there {};
+  struct stat own {
+  }, there{};
   if (::fstat(descriptor, &own) != 0 || ::stat(path, &there) != 0) return false;
   const bool under_its_name = own.st_dev == there.st_dev && own.st_ino == there.st_ino;
   if (how != TakeBack::empty_file && under_its_name) return ::unlink(path) == 0;

@@ -43,10 +43,14 @@ struct Judgement {
 
 [[nodiscard]] inline const char* to_string(Verdict verdict) {
   switch (verdict) {
-    case Verdict::passed: return "passed";
-    case Verdict::failed: return "failed";
-    case Verdict::undecided: return "undecided";
-    case Verdict::invalid: return "invalid";
+    case Verdict::passed:
+      return "passed";
+    case Verdict::failed:
+      return "failed";
+    case Verdict::undecided:
+      return "undecided";
+    case Verdict::invalid:
+      return "invalid";
   }
   return "?";
 }

@@ -67,9 +67,7 @@ class Cursor {
   }
   [[nodiscard]] std::size_t position() const { return position_; }
   [[nodiscard]] std::string_view since(std::size_t start) const { return text_.substr(start, position_ - start); }
-  [[nodiscard]] Location location(std::size_t position) const {
-    return advanced(where_, text_.substr(0, position));
-  }
+  [[nodiscard]] Location location(std::size_t position) const { return advanced(where_, text_.substr(0, position)); }
 
   void advance(std::size_t count = 1) { position_ = std::min(position_ + count, text_.size()); }
   void rewind(std::size_t position) { position_ = position; }

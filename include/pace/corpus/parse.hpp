@@ -207,7 +207,8 @@ class Parser {
       if (cursor_.peek() != '\'' && cursor_.peek() != '"') cursor_.fail("the name of a keyword argument in quotes");
       std::string key = scan_string(cursor_);
       for (const auto& [name, unused] : out) {
-        if (name == key) cursor_.fail_at(start, "expected each keyword argument once, found another " + quoted_start(key));
+        if (name == key)
+          cursor_.fail_at(start, "expected each keyword argument once, found another " + quoted_start(key));
       }
       cursor_.expect(':', "':' behind the name of a keyword argument");
       out.emplace_back(std::move(key), value());

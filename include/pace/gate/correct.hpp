@@ -15,7 +15,9 @@ namespace pace {
 class Correct : public Matcher {
  public:
   template <class R>
-  bool match(const R& result) const { return holds(result); }
+  bool match(const R& result) const {
+    return holds(result);
+  }
   [[nodiscard]] bool holds(const Result& result) const {
     problems_.clear();
     unreached_.clear();

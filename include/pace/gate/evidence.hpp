@@ -56,7 +56,7 @@ struct Evidence {
 /// The observations that `demand` is about, in the order of cycles. `reference` is the row of the implementation that
 /// the demand names, where that is not the baseline.
 [[nodiscard]] inline std::vector<double> observe(const Demand& demand, const ImplementationResult& row,
-                                          const ImplementationResult* reference = nullptr) {
+                                                 const ImplementationResult* reference = nullptr) {
   const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
   if (demand.quantity == Quantity::speedup)
     return reference == nullptr ? row.log_ratios : stats::paired_log_ratios(reference->samples, row.samples, cycle);
@@ -68,7 +68,7 @@ struct Evidence {
 /// What the longer side of each observation was timed for (see longer_side); empty where that is not known, and for
 /// times, which are compared with nothing.
 [[nodiscard]] inline std::vector<Nanoseconds> longer_sides(const Demand& demand, const ImplementationResult& row,
-                                                    const std::vector<double>& observations) {
+                                                           const std::vector<double>& observations) {
   const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
   if (demand.quantity != Quantity::speedup || row.context.iterations <= 0) return {};
   const auto log_times = stats::cycle_log_times(row.samples, cycle);
@@ -82,7 +82,8 @@ struct Evidence {
 
 /// A pure function of the numbers, in the order in which they were observed. `sides`: as longer_sides() has them; empty:
 /// not known, so that no observation is slow.
-[[nodiscard]] Evidence weigh(std::span<const double> observations, const auto& demand, std::span<const Nanoseconds> sides = {}) {
+[[nodiscard]] Evidence weigh(std::span<const double> observations, const auto& demand,
+                             std::span<const Nanoseconds> sides = {}) {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
@@ -99,8 +100,7 @@ struct Evidence {
     }
     // So few are described by the standard deviation that the test itself goes by.
     evidence.centre = mean;
-    if (observations.size() > 1)
-      evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
+    if (observations.size() > 1) evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
     evidence.p_above = test.p_above();
     evidence.p_below = test.p_below();
   } else if (demand.method == Method::fixed_size) {
@@ -130,8 +130,8 @@ struct Evidence {
 
 /// Thresholds that the same evidence would neither have passed nor failed at these levels, so that the verdict can be
 /// read off the interval. Infinite ends where there are too few observations.
-[[nodiscard]] Interval<double> undecided_thresholds(std::span<const double> observations, const auto& demand, double pass_level,
-                                                    double fail_level) {
+[[nodiscard]] Interval<double> undecided_thresholds(std::span<const double> observations, const auto& demand,
+                                                    double pass_level, double fail_level) {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
   if (demand.method == Method::sequential) {
     const double share = demand.assumption() == stats::Assumption::symmetry ? stats::SequentialTest::wealth_share : 1;

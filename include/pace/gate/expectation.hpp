@@ -159,9 +159,8 @@ class WithinBudget : public Expectation {
  public:
   /// Throws Error unless time > 0.
   explicit WithinBudget(Nanoseconds time)
-      : Expectation({.quantity = gate::Quantity::time,
-                     .threshold = -std::log(above_zero(time)),
-                     .limit = time.count()}) {}
+      : Expectation(
+            {.quantity = gate::Quantity::time, .threshold = -std::log(above_zero(time)), .limit = time.count()}) {}
 
  private:
   [[nodiscard]] static double above_zero(Nanoseconds time) {

@@ -16,8 +16,8 @@
 namespace pace::gate {
 
 /// Whether the judgement needs no figures, since nothing was measured, so nothing can be said; then it is `judgement`.
-[[nodiscard]] inline bool judge_without_figures(const Demand& demand, const ImplementationResult& row, const ImplementationResult* reference,
-                                         Judgement& judgement) {
+[[nodiscard]] inline bool judge_without_figures(const Demand& demand, const ImplementationResult& row,
+                                                const ImplementationResult* reference, Judgement& judgement) {
   judgement = {.expectation = demand.describe()};
   const std::string own = '\'' + row.name + '\'';
   switch (row.outcome) {
@@ -31,7 +31,8 @@ namespace pace::gate {
     case Outcome::timed_out:
     case Outcome::out_of_memory:
       judgement.verdict = Verdict::failed;
-      judgement.message = own + ' ' + to_string(row.outcome) + ": " + row.message + ". Make it run on these inputs first";
+      judgement.message =
+          own + ' ' + to_string(row.outcome) + ": " + row.message + ". Make it run on these inputs first";
       return true;
     case Outcome::refused:
       judgement.message = own + " could not be run here: " + row.message;
@@ -42,7 +43,8 @@ namespace pace::gate {
       demand.leave_open(judgement);
       judgement.message = own + " was not measured: " + row.message;
       return true;
-    case Outcome::measured: break;
+    case Outcome::measured:
+      break;
   }
   if (demand.quantity == Quantity::time) return false;
   if (reference != nullptr) {
@@ -168,7 +170,8 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
       break;
     case Verdict::failed:
       judgement.message = figures + relation_text(ground, high, /*or_at=*/false) + limit + rates + advice(demand);
-      if (disturbed) judgement.message += ". The machine was disturbed, which does not account for this: " + context.disturbance;
+      if (disturbed)
+        judgement.message += ". The machine was disturbed, which does not account for this: " + context.disturbance;
       break;
     default:
       judgement.message = figures + open;
@@ -176,8 +179,10 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
         judgement.message +=
             demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";
   }
-  if (judgement.verdict == Verdict::undecided) demand.leave_open(judgement);
-  else judgement.acceptable = judgement.verdict == Verdict::passed;
+  if (judgement.verdict == Verdict::undecided)
+    demand.leave_open(judgement);
+  else
+    judgement.acceptable = judgement.verdict == Verdict::passed;
 }
 
 /// Where only a summary is left: on its interval, at whatever confidence that has.
@@ -190,24 +195,25 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   if (time && row.time && row.time->interval) {
     centre = -std::log(row.time->median.count());
     interval.emplace() = {-std::log(row.time->interval->high.count()), -std::log(row.time->interval->low.count()),
-                row.time->interval->confidence};
+                          row.time->interval->confidence};
   } else if (!time && row.speedup && row.speedup->interval) {
     centre = std::log(row.speedup->median);
     interval.emplace() = {std::log(row.speedup->interval->low), std::log(row.speedup->interval->high),
-                row.speedup->interval->confidence};
+                          row.speedup->interval->confidence};
   }
   if (!interval) {
     const auto seen = time ? row.samples.size() : row.speedup ? row.speedup->observations : 0;
     demand.leave_open(judgement);
-    judgement.message = own + "has only " + std::to_string(seen) +
-                        (time ? " samples" : " paired observations") +
+    judgement.message = own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
                         ", too few for an interval; give it a longer budget (--budget)";
     return judgement;
   }
   // Logarithms round; an end that was stated to be the threshold is not beyond it.
   constexpr double rounding = 1e-12;
-  if (interval->low >= demand.threshold - rounding) judgement.verdict = Verdict::passed;
-  else if (interval->high < demand.threshold - rounding) judgement.verdict = Verdict::failed;
+  if (interval->low >= demand.threshold - rounding)
+    judgement.verdict = Verdict::passed;
+  else if (interval->high < demand.threshold - rounding)
+    judgement.verdict = Verdict::failed;
   const auto figures = figures_of(demand, centre, *interval);
   std::string open = ", which holds " + demand.limit_text();
   if (demand.closes_when_undecided())
@@ -229,9 +235,9 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
   Judgement judgement{.expectation = demand.describe()};
   if (demand.quantity == Quantity::speedup && (demand.reference.empty() || demand.reference == context.baseline))
-    judgement.speed = {demand.burden == Burden::guard, demand.limit, demand.alpha.value_or(context.alpha),
-                       demand.beta.value_or(context.beta), demand.closes_when_undecided(),
-                       demand.when_undecided == WhenUndecided::let_through};
+    judgement.speed = {demand.burden == Burden::guard,       demand.limit,
+                       demand.alpha.value_or(context.alpha), demand.beta.value_or(context.beta),
+                       demand.closes_when_undecided(),       demand.when_undecided == WhenUndecided::let_through};
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
   const auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
   const auto figures = detail::figures_of(demand, evidence.centre, interval);
@@ -261,8 +267,8 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
 
 /// The same from a row of a result. `reference` is the row of the implementation that the demand names, where it is not
 /// the baseline. A row that holds a summary but no samples is judged on the summary's interval.
-[[nodiscard]] inline Judgement judge_row(const Demand& demand, const ImplementationResult& row, const ImplementationResult* reference,
-                                  const Rates& rates) {
+[[nodiscard]] inline Judgement judge_row(const Demand& demand, const ImplementationResult& row,
+                                         const ImplementationResult* reference, const Rates& rates) {
   if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);
   if (observations.empty()) return detail::judge_summary(demand, row);

@@ -23,17 +23,23 @@ template <class M>
 concept PaceMatcher = std::is_base_of_v<Matcher, std::remove_cvref_t<M>>;
 /// One of pace's matchers, or of Catch2's.
 template <class M>
-concept AnyMatcher = PaceMatcher<M> || requires(const M& matcher) { std::string(matcher.toString()); };
+concept AnyMatcher = PaceMatcher<M> || requires(const M& matcher) {
+  std::string(matcher.toString());
+};
 
 template <class M, class V>
 [[nodiscard]] bool is_met(const M& matcher, const V& value) {
-  if constexpr (PaceMatcher<M>) return matcher.holds(value);
-  else return matcher.match(value);
+  if constexpr (PaceMatcher<M>)
+    return matcher.holds(value);
+  else
+    return matcher.match(value);
 }
 template <class M, class V>
 [[nodiscard]] bool is_refuted(const M& matcher, const V& value) {
-  if constexpr (PaceMatcher<M>) return matcher.fails(value);
-  else return !matcher.match(value);
+  if constexpr (PaceMatcher<M>)
+    return matcher.fails(value);
+  else
+    return !matcher.match(value);
 }
 
 template <class M, class V>
@@ -60,11 +66,17 @@ class Not : public Combination<Not<M>> {
  public:
   explicit Not(M matcher) : matcher_(std::move(matcher)) {}
   template <class V>
-  [[nodiscard]] bool holds(const V& value) const { return is_refuted(matcher_, value); }
+  [[nodiscard]] bool holds(const V& value) const {
+    return is_refuted(matcher_, value);
+  }
   template <class V>
-  [[nodiscard]] bool fails(const V& value) const { return is_met(matcher_, value); }
+  [[nodiscard]] bool fails(const V& value) const {
+    return is_met(matcher_, value);
+  }
   template <class V>
-  void publish_unresolved(const V& value) const { gate::publish_unresolved(matcher_, value); }
+  void publish_unresolved(const V& value) const {
+    gate::publish_unresolved(matcher_, value);
+  }
   [[nodiscard]] std::string toString() const { return "not ( " + matcher_.toString() + " )"; }
 
  private:
@@ -135,14 +147,14 @@ template <gate::PaceMatcher M>
 }
 /// Met by what meets both. One of them may be a matcher of Catch2's. Publishes as `!` does.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
-  requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
+requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator&&(Left&& left, Right&& right) {
   return gate::AllOf<std::remove_cvref_t<Left>, std::remove_cvref_t<Right>>(std::forward<Left>(left),
                                                                             std::forward<Right>(right));
 }
 /// Met by what meets one of them, or both. Otherwise as `&&`.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
-  requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
+requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator||(Left&& left, Right&& right) {
   return gate::AnyOf<std::remove_cvref_t<Left>, std::remove_cvref_t<Right>>(std::forward<Left>(left),
                                                                             std::forward<Right>(right));

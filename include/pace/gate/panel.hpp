@@ -74,8 +74,9 @@ class PanelOf {
       }
       const double ratio = stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own));
       // Where it is not as large as that, its length does not matter, which costs as many logarithms again.
-      const bool slow = std::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
-                        longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
+      const bool slow =
+          std::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
+          longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
       each.test.add(ratio, slow);
     }
   }
@@ -123,8 +124,8 @@ using Panel = PanelOf<stats::SequentialTest>;
 /// A panel for whatever was stated of one phase, or of the whole, for implementations that are timed: `timed` are their
 /// rows in `result`, in the order in which samples will be given, from position `first` on. What needs one that is not
 /// timed is left out, since no cycle can decide it.
-[[nodiscard]] Panel watch_all(const auto& result, std::span<const std::size_t> timed, std::span<const Stated> stated, const Rates& family,
-                              const std::string& phase = {}, std::size_t first = 0) {
+[[nodiscard]] Panel watch_all(const auto& result, std::span<const std::size_t> timed, std::span<const Stated> stated,
+                              const Rates& family, const std::string& phase = {}, std::size_t first = 0) {
   Panel panel(family);
   const auto row = [&](std::size_t position) -> const ImplementationResult& {
     return result.implementations[timed[position]];
@@ -135,7 +136,8 @@ using Panel = PanelOf<stats::SequentialTest>;
     for (std::size_t reference = 0; reference < timed.size(); ++reference) {
       if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
       for (std::size_t own = 0; own < timed.size(); ++own)
-        if (concerns(each, row(own))) panel.watch(demand.with(row(own).context.allowance), first + own, first + reference);
+        if (concerns(each, row(own)))
+          panel.watch(demand.with(row(own).context.allowance), first + own, first + reference);
     }
   }
   return panel;
@@ -186,8 +188,8 @@ inline void judge_all(Result& result, std::span<const Stated> stated, const Rate
       [&](std::size_t i) { return cases[i].evidence.p_above; },
       [&](std::size_t i) { return cases[i].evidence.p_below; });
   for (const auto& each : cases)
-    each.row->judgements[each.place] = judge_observations(each.demand, each.row->name, each.row->context,
-                                                          each.observations, each.evidence, rates);
+    each.row->judgements[each.place] =
+        judge_observations(each.demand, each.row->name, each.row->context, each.observations, each.evidence, rates);
 }
 
 }  // namespace pace::gate

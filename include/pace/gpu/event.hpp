@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/clock.hpp"
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
-#include "pace/timing/phases.hpp"
-#include "pace/timing/subject.hpp"
 #include "pace/gpu/stream_blocker.hpp"
 #include "pace/gpu/wait.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/phases.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::gpu {
 
@@ -39,8 +39,7 @@ struct EventClockOptions {
 template <Device D>
 class EventClock final : public timing::Clock {
  public:
-  explicit EventClock(D& device, EventClockOptions options = {})
-      : device_(device), options_(options), pair_(device) {}
+  explicit EventClock(D& device, EventClockOptions options = {}) : device_(device), options_(options), pair_(device) {}
 
   /// Never blocks the stream: nothing is known of `body`.
   Nanoseconds time(FunctionRef<void()> body) override {
@@ -111,9 +110,7 @@ class EventClock final : public timing::Clock {
       device_.record(pairs_[which_.size()].start.get(), device_.current_stream());
       which_.push_back(phase);
     }
-    void end(std::size_t) override {
-      device_.record(pairs_[which_.size() - 1].stop.get(), device_.current_stream());
-    }
+    void end(std::size_t) override { device_.record(pairs_[which_.size() - 1].stop.get(), device_.current_stream()); }
     /// Once the device is done.
     void collect() {
       for (std::size_t i = 0; i < which_.size(); ++i)

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <string>
 
-#include "pace/timing/clock.hpp"
+#include "pace/core/options.hpp"
 #include "pace/gpu/event.hpp"
 #include "pace/gpu/graph.hpp"
-#include "pace/timing/machine_counters.hpp"
 #include "pace/gpu/profiler.hpp"
-#include "pace/timing/subject.hpp"
 #include "pace/gpu/synchronised_wall.hpp"
-#include "pace/core/options.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/machine_counters.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::gpu {
 
@@ -21,28 +21,31 @@ template <TracesActivities D>
 class FigureClock : public timing::ModeClock {
  public:
   explicit FigureClock(D& device)
-      : device_(device), event_(device), graph_(device), cold_(device, {.cold = true}), host_(device),
-        profiler_(device), wall_(device) {}
+      : device_(device),
+        event_(device),
+        graph_(device),
+        cold_(device, {.cold = true}),
+        host_(device),
+        profiler_(device),
+        wall_(device) {}
 
   /// `automatic` is the event clock.
   void select(ClockChoice figure) override { selected_ = figure == ClockChoice::automatic ? ClockChoice::hot : figure; }
   [[nodiscard]] ClockChoice selected() const override { return selected_; }
 
-  Nanoseconds time(FunctionRef<void()> body) override {
-    return clock().time(body);
-  }
+  Nanoseconds time(FunctionRef<void()> body) override { return clock().time(body); }
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     return clock().sample(subject, operands, iterations);
   }
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
-  [[nodiscard]] Nanoseconds resolution() override {
-    return clock().resolution();
-  }
+  [[nodiscard]] Nanoseconds resolution() override { return clock().resolution(); }
   [[nodiscard]] std::string name() const override { return to_string(selected_); }
 
   /// The host's thread launches and waits for the device by asking again and again, whichever clock is selected: while
   /// it is put aside, no call is launched and none is seen to end.
-  [[nodiscard]] std::optional<timing::ThreadCounters> thread_counters() const override { return device_.thread_counters(); }
+  [[nodiscard]] std::optional<timing::ThreadCounters> thread_counters() const override {
+    return device_.thread_counters();
+  }
   [[nodiscard]] std::optional<timing::MachineCounters> counters() const override { return device_.counters(); }
 
   void warmed_up() override { event_.warmed_up(); }
@@ -56,13 +59,19 @@ class FigureClock : public timing::ModeClock {
  private:
   [[nodiscard]] timing::Clock& clock() {
     switch (selected_) {
-      case ClockChoice::cold: return cold_;
-      case ClockChoice::graph: return graph_;
-      case ClockChoice::host: return host_;
-      case ClockChoice::profiler: return profiler_;
-      case ClockChoice::wall: return wall_;
+      case ClockChoice::cold:
+        return cold_;
+      case ClockChoice::graph:
+        return graph_;
+      case ClockChoice::host:
+        return host_;
+      case ClockChoice::profiler:
+        return profiler_;
+      case ClockChoice::wall:
+        return wall_;
       case ClockChoice::automatic:
-      case ClockChoice::hot: break;
+      case ClockChoice::hot:
+        break;
     }
     return event_;
   }

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "pace/gpu/capture.hpp"
-#include "pace/timing/clock.hpp"
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
-#include "pace/timing/phases.hpp"
-#include "pace/timing/subject.hpp"
 #include "pace/gpu/stream_blocker.hpp"
 #include "pace/gpu/synchronised_wall.hpp"
 #include "pace/gpu/wait.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/phases.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::gpu {
 
@@ -244,9 +244,7 @@ class GraphClock final : public timing::Clock {
         graphed_.phases.push_back(phase);
         clock_.device_.record_node(graphed_.pairs.emplace_back(clock_.device_).start.get(), clock_.stream_);
       }
-      void end(std::size_t) override {
-        clock_.device_.record_node(graphed_.pairs.back().stop.get(), clock_.stream_);
-      }
+      void end(std::size_t) override { clock_.device_.record_node(graphed_.pairs.back().stop.get(), clock_.stream_); }
 
      private:
       GraphClock& clock_;

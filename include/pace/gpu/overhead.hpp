@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "pace/core/units.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
-#include "pace/core/units.hpp"
 
 namespace pace::gpu {
 
@@ -44,8 +44,8 @@ namespace detail {
 /// each that does not count, each after the same rest: a device that has just been idle has another clock than one that
 /// has not.
 [[nodiscard]] inline Overhead measure_overhead(timing::Clock& clock, timing::Clock& profiler,
-                                                timing::Subject& short_kernel, std::size_t rounds = 9,
-                                        std::int64_t calls = 128) {
+                                               timing::Subject& short_kernel, std::size_t rounds = 9,
+                                               std::int64_t calls = 128) {
   constexpr auto rest = std::chrono::milliseconds(5);
   std::vector<Nanoseconds> by_clock, itself;
   for (std::size_t round = 0; round <= rounds; ++round) {

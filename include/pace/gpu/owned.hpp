@@ -31,9 +31,13 @@ class Owned {
 };
 
 template <Device D>
-[[nodiscard]] Owned<D, typename D::Event> own_event(D& device) { return {device, device.make_event()}; }
+[[nodiscard]] Owned<D, typename D::Event> own_event(D& device) {
+  return {device, device.make_event()};
+}
 template <Device D>
-[[nodiscard]] Owned<D, typename D::Flag> own_flag(D& device) { return {device, device.make_flag()}; }
+[[nodiscard]] Owned<D, typename D::Flag> own_flag(D& device) {
+  return {device, device.make_flag()};
+}
 template <Device D>
 [[nodiscard]] Owned<D, typename D::Buffer> own_buffer(D& device, std::size_t bytes) {
   return {device, device.make_buffer(bytes)};

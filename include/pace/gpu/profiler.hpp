@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "pace/gpu/activity.hpp"
-#include "pace/timing/clock.hpp"
 #include "pace/gpu/owned.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 
 namespace pace::gpu {

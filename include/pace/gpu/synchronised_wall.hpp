@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
-#include "pace/timing/clock.hpp"
 #include "pace/gpu/device.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 
 namespace pace::gpu {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "pace/gpu/device.hpp"
 #include "pace/core/format.hpp"
+#include "pace/gpu/device.hpp"
 
 namespace pace::gpu {
 

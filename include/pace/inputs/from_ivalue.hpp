@@ -18,9 +18,9 @@
 #include <c10/util/ArrayRef.h>
 
 #include "pace/core/error.hpp"
-#include "pace/inputs/scalar_type.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/corpus/value.hpp"
+#include "pace/inputs/scalar_type.hpp"
 
 namespace pace::inputs {
 
@@ -114,7 +114,8 @@ namespace detail {
 
 /// The call as a Python program would have written it: trailing positional arguments and keyword-only arguments that
 /// have their default values are left out. `values` are all arguments in schema order.
-[[nodiscard]] inline corpus::Call recorded_call(const c10::FunctionSchema& schema, c10::ArrayRef<const c10::IValue> values) {
+[[nodiscard]] inline corpus::Call recorded_call(const c10::FunctionSchema& schema,
+                                                c10::ArrayRef<const c10::IValue> values) {
   const auto& arguments = schema.arguments();
   if (values.size() != arguments.size()) throw Refused("the operator got an unexpected number of arguments");
   std::size_t positional = 0;

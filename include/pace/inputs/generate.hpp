@@ -27,11 +27,11 @@
 
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
+#include "pace/corpus/text.hpp"
+#include "pace/corpus/value.hpp"
 #include "pace/inputs/extent.hpp"
 #include "pace/inputs/fill.hpp"
 #include "pace/inputs/scalar_type.hpp"
-#include "pace/corpus/text.hpp"
-#include "pace/corpus/value.hpp"
 
 namespace pace::inputs {
 
@@ -142,7 +142,8 @@ class Generator {
   at::Tensor upstream_tensor(const corpus::TensorSpec& spec, std::int64_t elements, RandomBits& random) {
     at::Tensor out = allocate(spec, spec.dtype, at::kCPU);
     if (is_expanded(spec)) {
-      std::cerr << "elements of " << corpus::to_text(corpus::Value(spec)) << " share memory: it is left uninitialised\n";
+      std::cerr << "elements of " << corpus::to_text(corpus::Value(spec))
+                << " share memory: it is left uninitialised\n";
     } else {
       fill_tensor(out, elements, random);
     }
@@ -153,8 +154,9 @@ class Generator {
     if (!options_.compat) return allocate(spec, converted(spec.dtype, dtype_), at::kMeta);
     // A copy closes the gaps that strides leave.
     const auto converted_options = at::TensorOptions().dtype(scalar_type(converted(spec.dtype, dtype_)));
-    return allocate(spec, spec.dtype, at::kMeta).to(converted_options, /*non_blocking=*/false,
-                                                    /*copy=*/!options_.device.is_cpu());
+    return allocate(spec, spec.dtype, at::kMeta)
+        .to(converted_options, /*non_blocking=*/false,
+            /*copy=*/!options_.device.is_cpu());
   }
 
   static at::Tensor allocate(const corpus::TensorSpec& spec, corpus::DType dtype, at::Device device) {
@@ -201,20 +203,34 @@ class Generator {
     const auto to_half = [make = before_rounding(half_digits)](std::uint32_t bits) { return c10::Half(make(bits)); };
     const auto to_bfloat16 = [make = before_rounding(8)](std::uint32_t bits) { return c10::BFloat16(make(bits)); };
     switch (out.scalar_type()) {
-      case at::kFloat: return fill(static_cast<float*>(data), elements, random, to_float);
-      case at::kComplexFloat: return fill(static_cast<float*>(data), 2 * elements, random, to_float);
-      case at::kHalf: return fill_half(out, elements, random);
-      case at::kDouble: return fill(static_cast<double*>(data), elements, random, to_double);
-      case at::kComplexDouble: return fill(static_cast<double*>(data), 2 * elements, random, to_double);
-      case at::kComplexHalf: return fill(static_cast<c10::Half*>(data), 2 * elements, random, to_half);
-      case at::kBFloat16: return fill(static_cast<c10::BFloat16*>(data), elements, random, to_bfloat16);
-      case at::kBool: return fill_integers(static_cast<std::uint8_t*>(data), elements, random, integer_bounds(corpus::DType::b8));
-      case at::kByte: return integers<std::uint8_t>(data, elements, random, corpus::DType::u8);
-      case at::kChar: return integers<std::int8_t>(data, elements, random, corpus::DType::i8);
-      case at::kShort: return integers<std::int16_t>(data, elements, random, corpus::DType::i16);
-      case at::kInt: return integers<std::int32_t>(data, elements, random, corpus::DType::i32);
-      case at::kLong: return integers<std::int64_t>(data, elements, random, corpus::DType::i64);
-      default: throw Refused(std::string("no random values can be made in ") + c10::toString(out.scalar_type()));
+      case at::kFloat:
+        return fill(static_cast<float*>(data), elements, random, to_float);
+      case at::kComplexFloat:
+        return fill(static_cast<float*>(data), 2 * elements, random, to_float);
+      case at::kHalf:
+        return fill_half(out, elements, random);
+      case at::kDouble:
+        return fill(static_cast<double*>(data), elements, random, to_double);
+      case at::kComplexDouble:
+        return fill(static_cast<double*>(data), 2 * elements, random, to_double);
+      case at::kComplexHalf:
+        return fill(static_cast<c10::Half*>(data), 2 * elements, random, to_half);
+      case at::kBFloat16:
+        return fill(static_cast<c10::BFloat16*>(data), elements, random, to_bfloat16);
+      case at::kBool:
+        return fill_integers(static_cast<std::uint8_t*>(data), elements, random, integer_bounds(corpus::DType::b8));
+      case at::kByte:
+        return integers<std::uint8_t>(data, elements, random, corpus::DType::u8);
+      case at::kChar:
+        return integers<std::int8_t>(data, elements, random, corpus::DType::i8);
+      case at::kShort:
+        return integers<std::int16_t>(data, elements, random, corpus::DType::i16);
+      case at::kInt:
+        return integers<std::int32_t>(data, elements, random, corpus::DType::i32);
+      case at::kLong:
+        return integers<std::int64_t>(data, elements, random, corpus::DType::i64);
+      default:
+        throw Refused(std::string("no random values can be made in ") + c10::toString(out.scalar_type()));
     }
   }
 

@@ -26,10 +26,10 @@
 #include "pace/core/error.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/corpus/text.hpp"
 #include "pace/inputs/from_ivalue.hpp"
 #include "pace/inputs/record_inputs.hpp"
 #include "pace/inputs/schema.hpp"
-#include "pace/corpus/text.hpp"
 
 namespace pace::inputs {
 

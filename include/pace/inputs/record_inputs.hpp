@@ -13,9 +13,7 @@ namespace pace::inputs::detail {
 // (An explicit instantiation may name private members.)
 template <auto member>
 struct InputsMember {
-  friend c10::ArrayRef<const c10::IValue> inputs_member(const at::RecordFunction& function) {
-    return function.*member;
-  }
+  friend c10::ArrayRef<const c10::IValue> inputs_member(const at::RecordFunction& function) { return function.*member; }
 };
 inline c10::ArrayRef<const c10::IValue> inputs_member(const at::RecordFunction& function);
 template struct InputsMember<&at::RecordFunction::inputs_>;

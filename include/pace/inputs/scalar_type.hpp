@@ -17,12 +17,18 @@ namespace pace::inputs {
 namespace detail {
 
 inline constexpr std::pair<corpus::DType, c10::ScalarType> scalar_types[corpus::dtype_count] = {
-    {corpus::DType::bf16, c10::ScalarType::BFloat16},    {corpus::DType::f64, c10::ScalarType::Double},
-    {corpus::DType::f32, c10::ScalarType::Float},        {corpus::DType::f16, c10::ScalarType::Half},
-    {corpus::DType::c32, c10::ScalarType::ComplexHalf},  {corpus::DType::c64, c10::ScalarType::ComplexFloat},
-    {corpus::DType::c128, c10::ScalarType::ComplexDouble}, {corpus::DType::i8, c10::ScalarType::Char},
-    {corpus::DType::i16, c10::ScalarType::Short},        {corpus::DType::i32, c10::ScalarType::Int},
-    {corpus::DType::i64, c10::ScalarType::Long},         {corpus::DType::b8, c10::ScalarType::Bool},
+    {corpus::DType::bf16, c10::ScalarType::BFloat16},
+    {corpus::DType::f64, c10::ScalarType::Double},
+    {corpus::DType::f32, c10::ScalarType::Float},
+    {corpus::DType::f16, c10::ScalarType::Half},
+    {corpus::DType::c32, c10::ScalarType::ComplexHalf},
+    {corpus::DType::c64, c10::ScalarType::ComplexFloat},
+    {corpus::DType::c128, c10::ScalarType::ComplexDouble},
+    {corpus::DType::i8, c10::ScalarType::Char},
+    {corpus::DType::i16, c10::ScalarType::Short},
+    {corpus::DType::i32, c10::ScalarType::Int},
+    {corpus::DType::i64, c10::ScalarType::Long},
+    {corpus::DType::b8, c10::ScalarType::Bool},
     {corpus::DType::u8, c10::ScalarType::Byte},
 };
 

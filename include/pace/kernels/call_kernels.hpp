@@ -12,7 +12,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/equal.h>
 
-#include "pace/timing/wall.hpp"
 #include "pace/core/error.hpp"
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/host_memory.hpp"
@@ -21,6 +20,7 @@
 #include "pace/kernels/record_ranges.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/report/machine.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace pace::kernel::detail {
 
@@ -42,8 +42,8 @@ class KernelTimes {
     while (same < kernels_.size() && same < call.kernels.size() && kernels_[same].first == call.kernels[same].symbol)
       ++same;
     if (same < kernels_.size() || same < call.kernels.size())
-      throw Refused(name + ": kernel " + std::to_string(same) + " is " + symbol(kernels_, same) + " in its first call and " +
-                    symbol(call.kernels, same) + " in call " + std::to_string(calls_) +
+      throw Refused(name + ": kernel " + std::to_string(same) + " is " + symbol(kernels_, same) +
+                    " in its first call and " + symbol(call.kernels, same) + " in call " + std::to_string(calls_) +
                     "; expected a call that runs the same kernels each time");
     for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].second.push_back(call.kernels[i].time);
   }
@@ -63,8 +63,10 @@ class KernelTimes {
  private:
   static std::string symbol(const auto& kernels, std::size_t i) {
     if (i >= kernels.size()) return "none";
-    if constexpr (requires { kernels[i].symbol; }) return kernels[i].symbol;
-    else return kernels[i].first;
+    if constexpr (requires { kernels[i].symbol; })
+      return kernels[i].symbol;
+    else
+      return kernels[i].first;
   }
 
   std::vector<std::pair<std::string, std::vector<Nanoseconds>>> kernels_;
@@ -101,7 +103,8 @@ template <class Clock, class Recorder>
   }
   report.kernels = times.kernels();
   if (report.kernels.empty())
-    throw Refused(report.name + ": no kernel ran in this call on the CPU; expected operators of LibTorch, or code that "
+    throw Refused(report.name +
+                  ": no kernel ran in this call on the CPU; expected operators of LibTorch, or code that "
                   "Inductor compiled with its option cpp.enable_kernel_profile");
   for (Kernel& kernel : report.kernels) learn(options.providers, kernel, report);
   report.whole = summary_of(std::move(whole)).median;
@@ -111,7 +114,8 @@ template <class Clock, class Recorder>
 
 /// The same on this machine.
 [[nodiscard]] inline KernelReport call_kernels(const KernelsOptions& options, std::string name,
-                                               const std::function<void()>& call, const std::function<void()>& restore) {
+                                               const std::function<void()>& call,
+                                               const std::function<void()>& restore) {
   timing::WallClock clock;
   RangeRecorder recorder;
   KernelReport report = observe_kernels(options, std::move(name), call, restore, clock, recorder);

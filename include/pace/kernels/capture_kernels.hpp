@@ -21,16 +21,16 @@
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
-#include "pace/gpu/activity.hpp"
-#include "pace/gpu/capture.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/gpu/owned.hpp"
+#include "pace/gpu/activity.hpp"
+#include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/graph_nodes.hpp"
 #include "pace/gpu/cuda/kernel_node.hpp"
 #include "pace/gpu/cuda/limits.hpp"
+#include "pace/gpu/owned.hpp"
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/launch_of.hpp"
 #include "pace/kernels/match_activities.hpp"
@@ -196,8 +196,8 @@ inline constexpr std::size_t profiled_launches = 11;
     const auto time_alone = [&] {
       const cuda::KernelNode& node = replayable[own[i]];
       const auto help = copies_before(nodes, places[i], device);
-      const auto times =
-          replayer.time(prepare, [&] { node.launch(device.current_stream().stream()); }, help);
+      const auto times = replayer.time(
+          prepare, [&] { node.launch(device.current_stream().stream()); }, help);
       report.copying += times.help;
       if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
         throw Refused("alone it does less, in " + format_time(times.hot.median) +
@@ -210,12 +210,12 @@ inline constexpr std::size_t profiled_launches = 11;
     };
     const auto time_compatibly = [&] {
       prepare();
-      kernel.compatible =
-          options.compatible([&] { replayable[own[i]].launch(device.current_stream().stream()); });
+      kernel.compatible = options.compatible([&] { replayable[own[i]].launch(device.current_stream().stream()); });
     };
     kernel.why_not_alone = failure_of(time_alone);
     // Throws DeviceLost if the device went with it.
-    if (!kernel.why_not_alone.empty()) device.synchronise();
+    if (!kernel.why_not_alone.empty())
+      device.synchronise();
     else if (const auto failure = options.compatible ? failure_of(time_compatibly) : ""; !failure.empty())
       report.notes.push_back(kernel.name + ": PyTorch's timer has no time of it: " + failure);
   }

@@ -43,11 +43,23 @@ inline void print_configurations(const KernelReport& report, std::ostream& out, 
     const auto* const best = best_of(kernel.configurations);
     const auto behind = behind_best(kernel.configurations);
     out << '\n' << report::printable(kernel.name) << ": " << kernel.configurations.size() << " configurations; ";
-    if (!behind) out << "the chosen one was not timed\n";
-    else if (*behind > 0) out << "the chosen one takes " << format_percent(*behind) << " longer than the best\n";
-    else out << "the chosen one is the best\n";
-    report::StreamingTable table({{"", 0, report::Align::left}, {"configuration", 0, report::Align::left}, {"hot"}, {"cold"},
-                                  {"behind"}, {"regs"}, {"spills"}, {"shared"}, {"grid"}, {"block"}, {"occupancy"}},
+    if (!behind)
+      out << "the chosen one was not timed\n";
+    else if (*behind > 0)
+      out << "the chosen one takes " << format_percent(*behind) << " longer than the best\n";
+    else
+      out << "the chosen one is the best\n";
+    report::StreamingTable table({{"", 0, report::Align::left},
+                                  {"configuration", 0, report::Align::left},
+                                  {"hot"},
+                                  {"cold"},
+                                  {"behind"},
+                                  {"regs"},
+                                  {"spills"},
+                                  {"shared"},
+                                  {"grid"},
+                                  {"block"},
+                                  {"occupancy"}},
                                  colour);
     std::vector<std::vector<Cell>> rows;
     for (const auto& each : kernel.configurations) {

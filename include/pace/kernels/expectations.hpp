@@ -102,7 +102,8 @@ class SpillsAtMost : public detail::ReportMatcher<SpillsAtMost> {
  public:
   explicit SpillsAtMost(std::int64_t limit) : limit_(limit) {}
   [[nodiscard]] Judgement judge(const KernelReport& report) const {
-    return detail::judge_each(report, limit_ == 0 ? "no spills" : "at most " + std::to_string(limit_) + " spills a thread",
+    return detail::judge_each(report,
+                              limit_ == 0 ? "no spills" : "at most " + std::to_string(limit_) + " spills a thread",
                               limit_, "spills", [](const Launch& launch) { return launch.spills(); });
   }
 
@@ -145,10 +146,14 @@ class BandwidthAtLeast : public detail::ReportMatcher<BandwidthAtLeast> {
       const auto time = kernel.memory_times();
       if (!kernel.bytes || !time) continue;
       ++known;
-      const auto share_in = [&](Nanoseconds took) { return *kernel.bytes / took.count() * 1e9 / report.peak_bandwidth; };
+      const auto share_in = [&](Nanoseconds took) {
+        return *kernel.bytes / took.count() * 1e9 / report.peak_bandwidth;
+      };
       const std::string text = kernel.name + " reaches " + format_percent(share_in(time->median));
-      if (share_in(time->least) < share_) slow += (slow.empty() ? "" : "; ") + text;
-      else if (share_in(time->most) < share_) unsure += (unsure.empty() ? "" : "; ") + text;
+      if (share_in(time->least) < share_)
+        slow += (slow.empty() ? "" : "; ") + text;
+      else if (share_in(time->most) < share_)
+        unsure += (unsure.empty() ? "" : "; ") + text;
     }
     if (known == 0)
       return detail::judgement(std::move(expectation), Verdict::invalid, "of no kernel the bytes are known and a time");

@@ -30,7 +30,7 @@ namespace pace {
 /// operands get their values back. Throws Refused if the call cannot be captured, has no kernel, or there is no GPU.
 template <class F, class... Operands>
 [[nodiscard]] kernel::KernelReport kernels(const KernelsOptions& options, std::string name, F&& call,
-                                            Operands&... operands) {
+                                           Operands&... operands) {
   std::vector<at::Tensor> tensors, copies;
   [[maybe_unused]] const auto collect = [&](const auto& operand) {
     for (const auto& tensor : check::tensors_of(to_ivalue(operand))) tensors.push_back(tensor);
@@ -56,8 +56,10 @@ template <class F, class... Operands>
   // Restoring what was not changed would only put other things into the caches.
   run();
   bool changes = false;
-  for (std::size_t i = 0; i < tensors.size(); ++i) changes = changes || !kernel::detail::same_values(tensors[i], copies[i]);
-  auto report = kernel::detail::call_kernels(options, std::move(name), run, changes ? std::function<void()>(restore) : [] {});
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    changes = changes || !kernel::detail::same_values(tensors[i], copies[i]);
+  auto report = kernel::detail::call_kernels(
+      options, std::move(name), run, changes ? std::function<void()>(restore) : [] {});
   restore();
   return report;
 }

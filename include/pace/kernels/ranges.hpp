@@ -88,8 +88,8 @@ namespace detail {
       ++call.ranges;
       for (Open& outer : open) ++outer.inside;
       const bool absorbed =
-          !open.empty() && (open.back().absorbed || (!events[open.back().event].frame &&
-                                                     detail::is_kernel(events[open.back().event].name)));
+          !open.empty() && (open.back().absorbed ||
+                            (!events[open.back().event].frame && detail::is_kernel(events[open.back().event].name)));
       open.push_back({.event = i, .first_kernel = call.kernels.size(), .absorbed = absorbed});
       continue;
     }

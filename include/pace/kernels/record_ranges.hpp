@@ -14,10 +14,10 @@
 
 #include <ATen/record_function.h>
 
-#include "pace/timing/wall.hpp"
 #include "pace/core/error.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/kernels/ranges.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace pace::kernel {
 

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/units.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/gpu/graph.hpp"
 #include "pace/gpu/overhead.hpp"
 #include "pace/gpu/profiler.hpp"
-#include "pace/core/units.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/timing/subject.hpp"
 
@@ -74,16 +74,19 @@ template <gpu::TracesActivities D>
 class Replayer {
  public:
   explicit Replayer(D& device, ReplayOptions options = {})
-      : device_(device), options_(options), hot_(device, {.calls = options.most_launches}), cold_(device, {.cold = true}),
-        profiler_(device), cold_profiler_(device, {.cold = true}) {}
+      : device_(device),
+        options_(options),
+        hot_(device, {.calls = options.most_launches}),
+        cold_(device, {.cold = true}),
+        profiler_(device),
+        cold_profiler_(device, {.cold = true}) {}
 
   /// `short_kernel` as for gpu::measure_overhead. Takes about a third of a second.
   void calibrate(std::function<void()> short_kernel) {
     short_kernel_ = std::move(short_kernel);
     detail::Launched launched(short_kernel_);
     in_hot_ = gpu::measure_overhead(hot_, profiler_, launched).per_kernel;
-    if (options_.cold_launches > 0)
-      in_cold_ = gpu::measure_overhead(cold_, cold_profiler_, launched, 9, 12).per_call;
+    if (options_.cold_launches > 0) in_cold_ = gpu::measure_overhead(cold_, cold_profiler_, launched, 9, 12).per_call;
     calibrate_profiled();
     forget();
   }
@@ -113,7 +116,8 @@ class Replayer {
     const std::int64_t launches = launches_of_a_sample(both);
     for (std::size_t turn = 0; turn < turns; ++turn) {
       prepare();
-      for (const Nanoseconds each : hot_samples(both, launches, (options_.samples + turns - 1) / turns)) hot.push_back(each);
+      for (const Nanoseconds each : hot_samples(both, launches, (options_.samples + turns - 1) / turns))
+        hot.push_back(each);
       prepare();
       if (const auto seen = profiled_sample(both, launches, help ? 2 : 1)) {
         by_profiler.push_back(seen->by_profiler);
@@ -180,7 +184,8 @@ class Replayer {
       static_cast<void>(hot_sample(short_kernel_, launches));
       std::vector<Nanoseconds> each;
       for (std::size_t turn = 0; turn < turns; ++turn)
-        if (const auto seen = profiled_sample(short_kernel_, launches, 1)) each.push_back(seen->by_clock - seen->by_profiler);
+        if (const auto seen = profiled_sample(short_kernel_, launches, 1))
+          each.push_back(seen->by_clock - seen->by_profiler);
       return each.empty() ? in_hot_ : std::max(Nanoseconds{}, gpu::detail::upper_median(std::move(each)));
     };
     const auto few = options_.least_launches, many = std::max(options_.most_launches, 2 * few);
@@ -201,7 +206,8 @@ class Replayer {
 
   [[nodiscard]] std::int64_t launches_of_a_sample(std::function<void()>& launch) {
     const Nanoseconds about = std::max(hot_sample(launch, options_.least_launches), Nanoseconds(100));
-    return std::clamp(static_cast<std::int64_t>(options_.sample / about), options_.least_launches, options_.most_launches);
+    return std::clamp(static_cast<std::int64_t>(options_.sample / about), options_.least_launches,
+                      options_.most_launches);
   }
 
   /// Times of one launch each.

@@ -74,9 +74,9 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
 
 [[nodiscard]] inline std::vector<report::Cell> launch_cells(const std::optional<Launch>& launch) {
   if (!launch) return std::vector<report::Cell>(6);
-  return {{std::to_string(launch->registers)},  {std::to_string(launch->spills())},
-          {std::to_string(launch->shared_bytes())}, {dimensions(launch->grid)},
-          {dimensions(launch->block)},          {format_percent(launch->occupancy)}};
+  return {
+      {std::to_string(launch->registers)}, {std::to_string(launch->spills())}, {std::to_string(launch->shared_bytes())},
+      {dimensions(launch->grid)},          {dimensions(launch->block)},        {format_percent(launch->occupancy)}};
 }
 
 /// On the CPU: the middle, the least and the most of a kernel's times in its place. On a GPU: alone (hot) or, in
@@ -102,14 +102,19 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   using report::Cell;
   using report::Colour;
   const std::size_t count = report.kernels.size();
-  out << report::printable(report.name) << " on " << report.device << ": " << count << (count == 1 ? " kernel" : " kernels");
-  if (report.by_ranges) detail::print_range_totals(report, out);
-  else detail::print_totals(report, out);
+  out << report::printable(report.name) << " on " << report.device << ": " << count
+      << (count == 1 ? " kernel" : " kernels");
+  if (report.by_ranges)
+    detail::print_range_totals(report, out);
+  else
+    detail::print_totals(report, out);
 
   const auto left = report::Align::left;
   std::vector<report::Column> columns{{"kernel", 0, left}, {"kind", 0, left}};
-  if (report.by_ranges) columns.insert(columns.end(), {{"time"}, {"least"}, {"most"}});
-  else columns.insert(columns.end(), {{"hot"}, {"cold"}});
+  if (report.by_ranges)
+    columns.insert(columns.end(), {{"time"}, {"least"}, {"most"}});
+  else
+    columns.insert(columns.end(), {{"hot"}, {"cold"}});
   columns.insert(columns.end(), {{"share"}, {"GB/s"}, {"of peak"}});
   if (!report.by_ranges)
     columns.insert(columns.end(), {{"regs"}, {"spills"}, {"shared"}, {"grid"}, {"block"}, {"occupancy"}});
@@ -139,7 +144,8 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   if (any_counted) out << "* of the bytes that memory moved, by the GPU's counters: what must be moved is not known\n";
   for (const Kernel& kernel : report.kernels)
     if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
-      out << report::printable(kernel.name) << " is not replayed alone: " << report::printable(kernel.why_not_alone) << '\n';
+      out << report::printable(kernel.name) << " is not replayed alone: " << report::printable(kernel.why_not_alone)
+          << '\n';
   for (const auto& note : notes_of(report)) out << report::printable(note) << '\n';
 }
 

@@ -25,12 +25,10 @@ namespace pace::kernel::detail {
 inline constexpr std::int64_t spill_threshold = 16;
 
 /// `prepare` and `help` as for Replayer::time, `compatible` as KernelsOptions has it. A build that spills more words than the tuner lets pass is told, not run.
-[[nodiscard]] inline std::vector<Configuration> time_builds(const std::vector<Build>& builds, const cuda::KernelNode& node,
-                                                            cuda::CudaDevice& device,
-                                                            Replayer<cuda::CudaDevice>& replayer,
-                                                            const std::function<Nanoseconds(const std::function<void()>&)>& compatible,
-                                                            const std::function<void()>& prepare,
-                                                            const std::function<void()>& help) {
+[[nodiscard]] inline std::vector<Configuration> time_builds(
+    const std::vector<Build>& builds, const cuda::KernelNode& node, cuda::CudaDevice& device,
+    Replayer<cuda::CudaDevice>& replayer, const std::function<Nanoseconds(const std::function<void()>&)>& compatible,
+    const std::function<void()>& prepare, const std::function<void()>& help) {
   std::vector<Configuration> configurations;
   for (const Build& build : builds) {
     Configuration each{.text = build.text, .printed = build.printed, .chosen = build.chosen};

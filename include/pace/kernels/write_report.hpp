@@ -18,7 +18,8 @@ namespace pace::kernel {
 /// nanoseconds: alone (hot, cold) and in the whole (in_place); sizes are bytes, bandwidths bytes per second.
 [[nodiscard]] inline std::string_view csv_header() {
   return "call,device,whole_ns,explained,peak_bytes_per_s,kernel,symbol,category,share,in_place_ns,in_place_least_ns,"
-         "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,registers,"
+         "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,"
+         "registers,"
          "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_bytes\n";
 }
 
@@ -106,14 +107,14 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
               {"launch", detail::launch_json(kernel.launch)},
               {"why_not_alone", kernel.why_not_alone.empty() ? Json(nullptr) : Json(kernel.why_not_alone)}};
     for (const Configuration& configuration : kernel.configurations)
-      each["configurations"].push_back({{"configuration", configuration.text},
-                                        {"chosen", configuration.chosen},
-                                        {"hot", detail::times_json(configuration.hot)},
-                                        {"cold", detail::times_json(configuration.cold)},
-                                        {"compatible_ns",
-                                         configuration.compatible ? Json(configuration.compatible->count()) : Json(nullptr)},
-                                        {"launch", detail::launch_json(configuration.launch)},
-                                        {"why_not", configuration.why_not.empty() ? Json(nullptr) : Json(configuration.why_not)}});
+      each["configurations"].push_back(
+          {{"configuration", configuration.text},
+           {"chosen", configuration.chosen},
+           {"hot", detail::times_json(configuration.hot)},
+           {"cold", detail::times_json(configuration.cold)},
+           {"compatible_ns", configuration.compatible ? Json(configuration.compatible->count()) : Json(nullptr)},
+           {"launch", detail::launch_json(configuration.launch)},
+           {"why_not", configuration.why_not.empty() ? Json(nullptr) : Json(configuration.why_not)}});
     json["kernels"].push_back(std::move(each));
   }
   return json;

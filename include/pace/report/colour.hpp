@@ -27,12 +27,23 @@ enum class Colour { none, red, green, yellow, dim, bold };
 [[nodiscard]] inline std::string coloured(std::string_view text, Colour colour) {
   const char* code = "";
   switch (colour) {
-    case Colour::none: return std::string(text);
-    case Colour::red: code = "31"; break;
-    case Colour::green: code = "32"; break;
-    case Colour::yellow: code = "33"; break;
-    case Colour::dim: code = "2"; break;
-    case Colour::bold: code = "1"; break;
+    case Colour::none:
+      return std::string(text);
+    case Colour::red:
+      code = "31";
+      break;
+    case Colour::green:
+      code = "32";
+      break;
+    case Colour::yellow:
+      code = "33";
+      break;
+    case Colour::dim:
+      code = "2";
+      break;
+    case Colour::bold:
+      code = "1";
+      break;
   }
   return std::string("\033[") + code + 'm' + std::string(text) + "\033[0m";
 }

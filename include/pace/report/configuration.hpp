@@ -20,8 +20,10 @@ using Configuration = std::map<std::string, std::string>;
   };
   for (const auto& [name, value] : here) {
     const auto found = there.find(name);
-    if (found == there.end()) differ(name, "nothing", '\'' + value + '\'');
-    else if (*found != value) differ(name, found->dump(), '\'' + value + '\'');
+    if (found == there.end())
+      differ(name, "nothing", '\'' + value + '\'');
+    else if (*found != value)
+      differ(name, found->dump(), '\'' + value + '\'');
   }
   for (const auto& [name, value] : there.items())
     if (!here.contains(name)) differ(name, value.dump(), "nothing");

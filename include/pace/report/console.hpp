@@ -49,8 +49,8 @@ class ConsoleSink final : public Sink {
     table_.rename(speedup_interval_column, format_percent(result.confidence) + " interval");
     table_.fit(rows);
 
-    std::string block = table_.paint(printable(result.name), Colour::bold) +
-                        table_.paint("  " + effort(result), Colour::dim) + '\n';
+    std::string block =
+        table_.paint(printable(result.name), Colour::bold) + table_.paint("  " + effort(result), Colour::dim) + '\n';
     for (std::size_t i = 0; i < rows.size(); ++i) block += table_.line(rows[i]) + remarks(result.implementations[i]);
     for (const auto& note : result.notes) block += indented("Note: " + note, note_indent, Colour::yellow);
     std::size_t lines = 0;
@@ -132,11 +132,15 @@ class ConsoleSink final : public Sink {
 
   [[nodiscard]] static Cell check(const ImplementationResult& each) {
     switch (each.outcome) {
-      case Outcome::measured: return each.checked ? Cell{"correct"} : Cell{"unchecked", Colour::yellow};
-      case Outcome::wrong: return {"WRONG", Colour::red};
+      case Outcome::measured:
+        return each.checked ? Cell{"correct"} : Cell{"unchecked", Colour::yellow};
+      case Outcome::wrong:
+        return {"WRONG", Colour::red};
       case Outcome::refused:
-      case Outcome::unreached: return {to_string(each.outcome), Colour::yellow};
-      default: return {to_string(each.outcome), Colour::red};
+      case Outcome::unreached:
+        return {to_string(each.outcome), Colour::yellow};
+      default:
+        return {to_string(each.outcome), Colour::red};
     }
   }
 
@@ -144,10 +148,14 @@ class ConsoleSink final : public Sink {
     const auto worst = worst_verdict(each);
     if (!worst) return {"-", Colour::dim};
     switch (*worst) {
-      case Verdict::passed: return {"passed", Colour::green};
-      case Verdict::failed: return {"failed", Colour::red};
-      case Verdict::undecided: return {"undecided", Colour::yellow};
-      case Verdict::invalid: return {"invalid", Colour::red};
+      case Verdict::passed:
+        return {"passed", Colour::green};
+      case Verdict::failed:
+        return {"failed", Colour::red};
+      case Verdict::undecided:
+        return {"undecided", Colour::yellow};
+      case Verdict::invalid:
+        return {"invalid", Colour::red};
     }
     return {"?"};
   }
@@ -164,8 +172,10 @@ class ConsoleSink final : public Sink {
   [[nodiscard]] static std::string figures(const ImplementationResult& each) {
     std::string text, missing;
     for (const auto& figure : each.figures) {
-      if (!figure.time) missing += "; no " + figure.name + ": " + figure.missing;
-      else text += (text.empty() ? "" : ", ") + figure.name + ' ' + format_time(figure.time->median);
+      if (!figure.time)
+        missing += "; no " + figure.name + ": " + figure.missing;
+      else
+        text += (text.empty() ? "" : ", ") + figure.name + ' ' + format_time(figure.time->median);
       if (figure.speedup) text += ' ' + format_factor(figure.speedup->median);
       if (figure.speedup && figure.speedup->interval) text += ' ' + format_interval(*figure.speedup->interval);
     }

@@ -27,8 +27,7 @@ class CsvRow {
   }
 
   template <class Number>
-    requires std::integral<Number> || std::floating_point<Number>
-  CsvRow& number(Number value) {
+  requires std::integral<Number> || std::floating_point<Number> CsvRow& number(Number value) {
     if constexpr (std::floating_point<Number>)
       if (std::isnan(value)) return field("nan");  // to_chars would show the sign of a NaN
     // to_chars: shortest text that reads back as the same number, whatever the locale.
@@ -44,7 +43,7 @@ class CsvRow {
 
   /// A member of what may not exist.
   template <class Summary, class Member>
-  CsvRow& member(const std::optional<Summary>& summary, Member Summary::* which) {
+  CsvRow& member(const std::optional<Summary>& summary, Member Summary::*which) {
     return summary ? number((*summary).*which) : empty();
   }
   /// `low` and `high` of a summary's `interval`.

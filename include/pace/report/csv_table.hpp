@@ -80,9 +80,12 @@ struct CsvTable {
     const char c = text[i];
     if (quoted) {
       if (c == '\n') ++line;
-      if (c != '"') field += c;
-      else if (i + 1 < text.size() && text[i + 1] == '"') field += text[++i];
-      else quoted = false;
+      if (c != '"')
+        field += c;
+      else if (i + 1 < text.size() && text[i + 1] == '"')
+        field += text[++i];
+      else
+        quoted = false;
     } else if (c == '"' && field.empty()) {
       quoted = any = true, quote_line = line;
     } else if (c == ',') {

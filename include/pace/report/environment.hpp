@@ -55,8 +55,7 @@ namespace detail {
 
 /// So that it can be pasted into a shell.
 [[nodiscard]] inline std::string quoted_for_shell(std::string_view word) {
-  constexpr std::string_view harmless =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  constexpr std::string_view harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
   if (!word.empty() && word.find_first_not_of(harmless) == std::string_view::npos) return std::string(word);
   std::string quoted = "'";
   for (const char c : word)

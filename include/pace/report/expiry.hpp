@@ -19,14 +19,16 @@ inline constexpr double default_days = 30;
   std::tm fields{};
   char zone = 0, more = 0;
   if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%c%c", &fields.tm_year, &fields.tm_mon, &fields.tm_mday,
-                  &fields.tm_hour, &fields.tm_min, &fields.tm_sec, &zone, &more) != 7 || zone != 'Z')
+                  &fields.tm_hour, &fields.tm_min, &fields.tm_sec, &zone, &more) != 7 ||
+      zone != 'Z')
     return std::nullopt;
   fields.tm_year -= 1900;
   fields.tm_mon -= 1;
   std::tm normalised = fields;
   const std::time_t time = ::timegm(&normalised);
   // timegm would take the 31st of February for a day in March.
-  if (normalised.tm_mday != fields.tm_mday || normalised.tm_mon != fields.tm_mon || normalised.tm_hour != fields.tm_hour)
+  if (normalised.tm_mday != fields.tm_mday || normalised.tm_mon != fields.tm_mon ||
+      normalised.tm_hour != fields.tm_hour)
     return std::nullopt;
   return time;
 }

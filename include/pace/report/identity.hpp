@@ -14,9 +14,20 @@ namespace pace::report {
 /// with every job; the kernel counts, since its scheduler and its mitigations do.
 [[nodiscard]] inline const std::vector<std::string>& identity_keys() {
   static const std::vector<std::string> keys{
-      "cpu",      "cores",       "cpu_quota", "governor", "turbo",    "kernel",
-      "compiler", "build_flags", "optimized", "libtorch", "libtorch_cpu_capability", "libtorch_threads",
-      "gpu",      "gpu_driver",
+      "cpu",
+      "cores",
+      "cpu_quota",
+      "governor",
+      "turbo",
+      "kernel",
+      "compiler",
+      "build_flags",
+      "optimized",
+      "libtorch",
+      "libtorch_cpu_capability",
+      "libtorch_threads",
+      "gpu",
+      "gpu_driver",
   };
   return keys;
 }

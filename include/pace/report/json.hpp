@@ -33,28 +33,30 @@ template <class T>
     interval = {{"low_ns", time.interval->low.count()},
                 {"high_ns", time.interval->high.count()},
                 {"confidence", time.interval->confidence}};
-  return {{"median_ns", time.median.count()}, {"interval", std::move(interval)}, {"min_ns", time.min.count()},
-          {"q20_ns", time.q20.count()},       {"q80_ns", time.q80.count()},      {"max_ns", time.max.count()},
-          {"spread", time.spread},            {"samples", time.samples}};
+  return {{"median_ns", time.median.count()},
+          {"interval", std::move(interval)},
+          {"min_ns", time.min.count()},
+          {"q20_ns", time.q20.count()},
+          {"q80_ns", time.q80.count()},
+          {"max_ns", time.max.count()},
+          {"spread", time.spread},
+          {"samples", time.samples}};
 }
 
 [[nodiscard]] inline Json to_json(const SpeedupSummary& speedup) {
   Json interval = nullptr;
   if (speedup.interval)
-    interval = {{"low", speedup.interval->low},
-                {"high", speedup.interval->high},
-                {"confidence", speedup.interval->confidence}};
-  return {{"median", speedup.median},
-          {"interval", std::move(interval)},
-          {"q20", speedup.q20},
-          {"q80", speedup.q80},
-          {"observations", speedup.observations},
-          {"ties", speedup.ties},
+    interval = {
+        {"low", speedup.interval->low}, {"high", speedup.interval->high}, {"confidence", speedup.interval->confidence}};
+  return {{"median", speedup.median},  {"interval", std::move(interval)},      {"q20", speedup.q20},
+          {"q80", speedup.q80},        {"observations", speedup.observations}, {"ties", speedup.ties},
           {"anytime", speedup.anytime}};
 }
 
 [[nodiscard]] inline Json to_json(const Conditions& conditions) {
-  const auto nanoseconds = [](const std::optional<Nanoseconds>& time) { return time ? Json(time->count()) : Json(nullptr); };
+  const auto nanoseconds = [](const std::optional<Nanoseconds>& time) {
+    return time ? Json(time->count()) : Json(nullptr);
+  };
   Json gpu = nullptr;
   if (const auto& seen = conditions.gpu)
     gpu = {{"readings", seen->readings},
@@ -88,12 +90,9 @@ template <class T>
                 {"beta", speed->beta},
                 {"closes_when_undecided", speed->closes_when_undecided},
                 {"allowed_undecided", speed->allowed_undecided}};
-  return {{"expectation", judgement.expectation},
-          {"verdict", to_string(judgement.verdict)},
-          {"acceptable", judgement.acceptable},
-          {"unresolved", judgement.unresolved},
-          {"message", judgement.message},
-          {"demanded_speed", std::move(demanded)}};
+  return {{"expectation", judgement.expectation}, {"verdict", to_string(judgement.verdict)},
+          {"acceptable", judgement.acceptable},   {"unresolved", judgement.unresolved},
+          {"message", judgement.message},         {"demanded_speed", std::move(demanded)}};
 }
 
 [[nodiscard]] inline Json to_json(const ImplementationResult& each) {

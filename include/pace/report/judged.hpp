@@ -11,10 +11,14 @@ namespace pace::report {
 /// How bad a verdict is, where one word stands for several: failed, invalid, undecided, passed.
 [[nodiscard]] inline int badness(Verdict verdict) {
   switch (verdict) {
-    case Verdict::passed: return 0;
-    case Verdict::undecided: return 1;
-    case Verdict::invalid: return 2;
-    case Verdict::failed: return 3;
+    case Verdict::passed:
+      return 0;
+    case Verdict::undecided:
+      return 1;
+    case Verdict::invalid:
+      return 2;
+    case Verdict::failed:
+      return 3;
   }
   return 4;
 }

@@ -176,8 +176,8 @@ class JUnitSink final : public Sink {
            attribute("timestamp", std::string_view(now).substr(0, now.find('Z'))) +
            attribute("hostname", hostname_.empty() ? "localhost" : hostname_) + ">\n<properties>\n" +
            // The first suite alone has properties: they would be most of the file.
-           std::exchange(environment_, "") + "</properties>\n" + inside + "<system-out>" + xml_text(text) + "</system-out>\n<system-err></system-err>\n" +
-           "</testsuite>\n";
+           std::exchange(environment_, "") + "</properties>\n" + inside + "<system-out>" + xml_text(text) +
+           "</system-out>\n<system-err></system-err>\n" + "</testsuite>\n";
   }
 
   void add(const std::string& suite) { file_.replace_tail(closing, suite + std::string(closing)); }

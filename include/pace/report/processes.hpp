@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "pace/stats/student.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
+#include "pace/stats/student.hpp"
 
 namespace pace::report {
 
@@ -53,8 +53,8 @@ struct ProcessEvidence {
   };
   const double then = mean(processes.then), now = mean(processes.now);
   const std::size_t count = processes.then.size() + processes.now.size(), freedom = count - 2;
-  const double scale = std::sqrt(1 / static_cast<double>(processes.then.size()) +
-                                 1 / static_cast<double>(processes.now.size()));
+  const double scale =
+      std::sqrt(1 / static_cast<double>(processes.then.size()) + 1 / static_cast<double>(processes.now.size()));
   ProcessEvidence evidence;
   evidence.centre = now - then;
   const auto conclude = [&](double error, auto tail) {
@@ -62,7 +62,8 @@ struct ProcessEvidence {
     evidence.p_above = error > 0 ? tail(distance / error) : distance > 0 ? 0 : 1;
     evidence.p_below = error > 0 ? tail(-distance / error) : distance < 0 ? 0 : 1;
     evidence.interval = {evidence.centre - error * stats::quantile_of_tail(tail, pass_level),
-                         evidence.centre + error * stats::quantile_of_tail(tail, fail_level), 1 - pass_level - fail_level};
+                         evidence.centre + error * stats::quantile_of_tail(tail, fail_level),
+                         1 - pass_level - fail_level};
   };
   const std::string sides =
       std::to_string(processes.then.size()) + " + " + std::to_string(processes.now.size()) + " processes, ";
@@ -78,8 +79,8 @@ struct ProcessEvidence {
   for (const double each : processes.now) squares += (each - now) * (each - now);
   const double deviation = std::sqrt(squares / static_cast<double>(freedom));
   conclude(deviation * scale, [&](double t) { return stats::student_tail(t, freedom); });
-  evidence.guarantee = sides + "which scatter by " + format_percent(std::round(deviation * 1e5) / 1e5) +
-                       ", normally as is assumed";
+  evidence.guarantee =
+      sides + "which scatter by " + format_percent(std::round(deviation * 1e5) / 1e5) + ", normally as is assumed";
   return evidence;
 }
 
@@ -97,16 +98,19 @@ struct ProcessEvidence {
                       (guard ? " the time of " : " as fast as ") + reference + ' ' +
                       format_interval(Interval<double>{std::min(one, other), std::max(one, other), 0}) + " at " +
                       format_percent(evidence.interval.confidence);
-  const std::string rest = " (wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " +
-                           format_percent(fail_level) + "; " + evidence.guarantee + ')';
+  const std::string rest = " (wrongly passed: " + format_percent(pass_level) +
+                           ", wrongly failed: " + format_percent(fail_level) + "; " + evidence.guarantee + ')';
   if (judgement.verdict == Verdict::undecided)
-    judgement.message += ", which holds " + demand.limit_text() + rest +
-                         ". Measure more processes on each side, or allow more";
+    judgement.message +=
+        ", which holds " + demand.limit_text() + rest + ". Measure more processes on each side, or allow more";
   else
-    judgement.message += std::string(", all of it ") + ((judgement.verdict == Verdict::passed) == guard ? "below " : "above ") +
-                         demand.limit_text() + rest;
-  if (judgement.verdict == Verdict::undecided) demand.leave_open(judgement);
-  else judgement.acceptable = judgement.verdict == Verdict::passed;
+    judgement.message += std::string(", all of it ") +
+                         ((judgement.verdict == Verdict::passed) == guard ? "below " : "above ") + demand.limit_text() +
+                         rest;
+  if (judgement.verdict == Verdict::undecided)
+    demand.leave_open(judgement);
+  else
+    judgement.acceptable = judgement.verdict == Verdict::passed;
   return judgement;
 }
 

@@ -110,8 +110,7 @@ template <class E>
 [[nodiscard]] inline Judgement judgement_from(const Json& json) {
   Judgement judgement;
   read(json, "expectation", judgement.expectation);
-  judgement.verdict =
-      named(json, "verdict", {Verdict::passed, Verdict::failed, Verdict::undecided, Verdict::invalid});
+  judgement.verdict = named(json, "verdict", {Verdict::passed, Verdict::failed, Verdict::undecided, Verdict::invalid});
   read(json, "acceptable", judgement.acceptable);
   read(json, "unresolved", judgement.unresolved);
   read(json, "message", judgement.message);
@@ -156,9 +155,9 @@ inline void read_device_figures(const Json& json, ImplementationResult& row) {
   ImplementationResult row;
   row.name = json.at("name").get<std::string>();
   row.is_baseline = json.at("baseline").get<bool>();
-  row.outcome = named(json, "outcome", {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused,
-                                        Outcome::unreached, Outcome::crashed, Outcome::timed_out,
-                                        Outcome::out_of_memory});
+  row.outcome = named(json, "outcome",
+                      {Outcome::measured, Outcome::wrong, Outcome::threw, Outcome::refused, Outcome::unreached,
+                       Outcome::crashed, Outcome::timed_out, Outcome::out_of_memory});
   read(json, "message", row.message);
   read(json, "checked", row.checked);
   read(json, "max_abs_error", row.max_abs_error);
@@ -241,9 +240,9 @@ inline void require_figures(const Json& json) {
   read(json, "iterations", result.iterations);
   read(json, "rounds", result.rounds);
   if (json.contains("stop_reason"))
-    result.stop_reason =
-        detail::named(json, "stop_reason", {StopReason::not_started, StopReason::budget, StopReason::max_rounds,
-                                            StopReason::rule, StopReason::deadline});
+    result.stop_reason = detail::named(
+        json, "stop_reason",
+        {StopReason::not_started, StopReason::budget, StopReason::max_rounds, StopReason::rule, StopReason::deadline});
   read(json, "elapsed_ns", result.elapsed);
   read(json, "clock", result.clock);
   read(json, "clock_resolution_ns", result.clock_resolution);
@@ -264,7 +263,8 @@ inline void require_figures(const Json& json) {
   read(json, "lost_device", result.lost_device);
   read(json, "notes", result.notes);
   std::string disturbance, baseline;
-  for (const auto& sentence : result.conditions.disturbances) disturbance += (disturbance.empty() ? "" : " ") + sentence;
+  for (const auto& sentence : result.conditions.disturbances)
+    disturbance += (disturbance.empty() ? "" : " ") + sentence;
   for (const auto& each : json.at("implementations")) {
     auto row = detail::row_from(each);
     for (const auto& known : result.implementations)

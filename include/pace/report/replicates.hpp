@@ -23,8 +23,7 @@ inline void print(const gate::Replicates& replicates, std::ostream& out) {
   for (const auto& gate : replicates.gates()) {
     double mean = 0;
     for (const double centre : gate.centres) mean += centre / static_cast<double>(gate.centres.size());
-    out << cell(printable(gate.first.comparison), 27) << ' '
-        << cell(printable(gate.first.implementation), 17) << ' '
+    out << cell(printable(gate.first.comparison), 27) << ' ' << cell(printable(gate.first.implementation), 17) << ' '
         << cell(std::to_string(gate.centres.size()), 11) << cell(format_significant(std::exp(mean), 4) + 'x', 10)
         << cell(gate.centres.size() > 1 ? format_significant(100 * gate.deviation, 2) + " %" : "-", 12)
         << to_string(gate.judgement.verdict) << ": " << printable(gate.first.expectation) << '\n';

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "pace/report/expiry.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/result.hpp"
+#include "pace/report/expiry.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/read_result.hpp"
 

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "pace/report/identity.hpp"
-#include "pace/report/processes.hpp"
-#include "pace/report/results_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/result.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/judge.hpp"
+#include "pace/report/identity.hpp"
+#include "pace/report/processes.hpp"
+#include "pace/report/results_file.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace pace::report {
@@ -191,7 +191,8 @@ class StoredBaseline {
       std::string refusal = refusal_;
       if (refusal.empty() && found.rows.empty())
         refusal = "it does not have '" + row.name + "' in '" + result.name + "'; save it again (--save-baseline)";
-      if (refusal.empty() && found.twice) refusal = "it has '" + result.name + "' twice; give each case a name of its own";
+      if (refusal.empty() && found.twice)
+        refusal = "it has '" + result.name + "' twice; give each case a name of its own";
       if (refusal.empty())
         if (const auto what = detail::first_measurement_difference(found, result, settings_.allowed); !what.empty())
           refusal = "it was measured otherwise: " + what;

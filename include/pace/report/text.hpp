@@ -51,12 +51,18 @@ namespace detail {
   };
   while (!text.empty()) {
     const auto [length, code] = first_character(text);
-    if (length == 0) spell("\\x", static_cast<unsigned char>(text[0]), 2);
-    else if (code == '\n') out += "\\n";
-    else if (code == '\t') out += ' ';
-    else if (!detail::controls_terminal(code)) out += text.substr(0, length);
-    else if (code < 0x80) spell("\\x", code, 2);
-    else spell("\\u", code, 4);
+    if (length == 0)
+      spell("\\x", static_cast<unsigned char>(text[0]), 2);
+    else if (code == '\n')
+      out += "\\n";
+    else if (code == '\t')
+      out += ' ';
+    else if (!detail::controls_terminal(code))
+      out += text.substr(0, length);
+    else if (code < 0x80)
+      spell("\\x", code, 2);
+    else
+      spell("\\u", code, 4);
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;

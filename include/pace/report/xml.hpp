@@ -27,15 +27,32 @@ namespace detail {
   while (!text.empty()) {
     const std::size_t length = detail::xml_character(text);
     switch (length == 0 ? '\0' : text[0]) {
-      case '\0': out += "\xEF\xBF\xBD"; break;
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\n': out += "&#10;"; break;
-      case '\r': out += "&#13;"; break;
-      case '\t': out += "&#9;"; break;
-      default: out += text.substr(0, length);
+      case '\0':
+        out += "\xEF\xBF\xBD";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      case '\r':
+        out += "&#13;";
+        break;
+      case '\t':
+        out += "&#9;";
+        break;
+      default:
+        out += text.substr(0, length);
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }

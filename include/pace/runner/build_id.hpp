@@ -41,7 +41,7 @@ inline int add_object(dl_phdr_info* object, std::size_t, void* digest) {
   auto& all = *static_cast<Digest*>(digest);
   if (const auto id = build_id_note(*object); !id.empty()) {
     all.add(id);
-  } else if (struct stat file {}; ::stat(name.c_str(), &file) == 0) {
+  } else if (struct stat file{}; ::stat(name.c_str(), &file) == 0) {
     all.add(std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + '.' +
             std::to_string(file.st_mtim.tv_nsec));
   }

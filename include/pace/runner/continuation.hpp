@@ -17,17 +17,17 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/inherited_signals.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/unfinished.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/runner/hand_over.hpp"
-#include "pace/runner/this_program.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/read_result.hpp"
+#include "pace/runner/hand_over.hpp"
+#include "pace/runner/this_program.hpp"
 
 namespace pace::runner {
 
@@ -54,7 +54,8 @@ class Continuation : public RunContext::Recollection {
   /// Throws InputError if the file that the variable names is not what another process leaves.
   explicit Continuation(char** arguments) : arguments_(arguments) {
     const std::string path = environment_variable(continuation_variable);
-    const bool for_another = !environment_variable(continuing_variable).empty() && !names_this_process(continuing_variable);
+    const bool for_another =
+        !environment_variable(continuing_variable).empty() && !names_this_process(continuing_variable);
     if (!path.empty() && !for_another) take_over(path);
     supervised_ = names_this_process(supervised_variable);
     run_context().recollection = this;

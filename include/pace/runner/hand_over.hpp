@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/core/bazel.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/read_result.hpp"
 
@@ -30,8 +30,10 @@ namespace pace::runner {
 [[nodiscard]] inline int open_unnamed_file(std::string& trouble) {
   std::string path = temporary_folder() + "/pace-continue-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
-  if (descriptor < 0) trouble = "cannot make a file like " + path + ": " + std::strerror(errno);
-  else ::unlink(path.c_str());
+  if (descriptor < 0)
+    trouble = "cannot make a file like " + path + ": " + std::strerror(errno);
+  else
+    ::unlink(path.c_str());
   return descriptor;
 }
 

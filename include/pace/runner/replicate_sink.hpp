@@ -24,11 +24,16 @@ namespace detail {
 using report::Json;
 
 [[nodiscard]] inline Json to_json(const gate::Finding& finding) {
-  return {{"comparison", finding.comparison},   {"implementation", finding.implementation},
-          {"expectation", finding.expectation}, {"guard", finding.demanded.guard},
-          {"limit", finding.demanded.limit},    {"alpha", finding.demanded.alpha},
-          {"beta", finding.demanded.beta},      {"closes", finding.demanded.closes_when_undecided},
-          {"allowed", finding.demanded.allowed_undecided}, {"centre", finding.centre}};
+  return {{"comparison", finding.comparison},
+          {"implementation", finding.implementation},
+          {"expectation", finding.expectation},
+          {"guard", finding.demanded.guard},
+          {"limit", finding.demanded.limit},
+          {"alpha", finding.demanded.alpha},
+          {"beta", finding.demanded.beta},
+          {"closes", finding.demanded.closes_when_undecided},
+          {"allowed", finding.demanded.allowed_undecided},
+          {"centre", finding.centre}};
 }
 
 [[nodiscard]] inline gate::Finding finding_of(const Json& json) {
@@ -79,10 +84,12 @@ class ReplicateSink final : public report::Sink {
       line({{"problem", '\'' + result.name + "': the device was lost: " + result.lost_device}});
     for (const auto& row : result.implementations) {
       if (at_fault(row.outcome))
-        line({{"problem",
-               '\'' + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " + row.message}});
+        line(
+            {{"problem", '\'' + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " + row.message}});
       if (row.outcome == Outcome::measured || row.outcome == Outcome::unreached)
-        line({{"comparison", result.name}, {"implementation", row.name}, {"measured", row.outcome == Outcome::measured}});
+        line({{"comparison", result.name},
+              {"implementation", row.name},
+              {"measured", row.outcome == Outcome::measured}});
       for (const auto& judgement : row.judgements) write(row, judgement);
     }
   }
@@ -132,7 +139,8 @@ namespace detail {
       }
       left.closed += !json.at("acceptable").get<bool>();
       if (json.contains("open")) {
-        left.open.push_back({text("comparison"), text("implementation"), text("open"), json.at("acceptable").get<bool>()});
+        left.open.push_back(
+            {text("comparison"), text("implementation"), text("open"), json.at("acceptable").get<bool>()});
         continue;
       }
       left.findings.push_back(finding_of(json));

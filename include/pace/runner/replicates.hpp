@@ -22,25 +22,25 @@
 #include <utility>
 #include <vector>
 
-#include "pace/timing/wall.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/exit_code.hpp"
 #include "pace/core/file_descriptor.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/core/process.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/gate/replicates.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/core/exit_code.hpp"
+#include "pace/report/replicates.hpp"
+#include "pace/report/text.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/replicate_sink.hpp"
 #include "pace/runner/this_program.hpp"
-#include "pace/report/replicates.hpp"
-#include "pace/report/text.hpp"
-#include "pace/core/process.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace pace::runner {
 
@@ -93,7 +93,7 @@ inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t
 [[nodiscard]] inline std::string state_of_files(const ReplicateFiles& files, std::size_t process) {
   std::string state;
   for (const auto& path : files.all())
-    if (struct stat info {}; ::stat(of_process(path, process).c_str(), &info) == 0)
+    if (struct stat info{}; ::stat(of_process(path, process).c_str(), &info) == 0)
       state += std::to_string(info.st_ino) + ' ' + std::to_string(info.st_size) + ' ' +
                std::to_string(info.st_mtim.tv_sec) + '.' + std::to_string(info.st_mtim.tv_nsec) + ' ';
   return state;
@@ -108,7 +108,8 @@ inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t
                              "--allow-unmeasured", "off"});
   // Seconds are read as a plain number.
   if (std::isfinite(left.count()))
-    words.insert(words.end(), {"--time-limit", format_fixed(std::max(std::chrono::duration<double>(left).count(), 0.001), 3)});
+    words.insert(words.end(),
+                 {"--time-limit", format_fixed(std::max(std::chrono::duration<double>(left).count(), 0.001), 3)});
   for (const auto& [option, path] :
        {std::pair{"--csv", &files.csv}, {"--json", &files.json}, {"--junit", &files.junit}})
     if (!path->empty()) words.insert(words.end(), {option, of_process(*path, process)});
@@ -125,9 +126,8 @@ inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t
     for (const std::string name : {replicate_variable, replicate_number_variable})
       drop = drop || entry.starts_with(name + '=');
     for (const std::string_view name :
-         {"XML_OUTPUT_FILE=", "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR=",
-          "TEST_PREMATURE_EXIT_FILE=", "TEST_WARNINGS_OUTPUT_FILE=", "TEST_INFRASTRUCTURE_FAILURE_FILE=",
-          "TEST_TIMEOUT="})
+         {"XML_OUTPUT_FILE=", "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR=", "TEST_PREMATURE_EXIT_FILE=",
+          "TEST_WARNINGS_OUTPUT_FILE=", "TEST_INFRASTRUCTURE_FAILURE_FILE=", "TEST_TIMEOUT="})
       drop = drop || entry.starts_with(name);
     if (!drop) kept.emplace_back(entry);
   }
@@ -195,14 +195,17 @@ class Rest {
     for (const auto& gate : gates) add(gate.first.comparison, gate.first.implementation, gate.judgement);
     bool acceptable = true;
     for (const auto& [key, each] : open_) {
-      const bool has_figures = std::any_of(gates.begin(), gates.end(), [&each = each](const gate::ReplicatedGate& gate) {
-        return gate.first.comparison == each.comparison && gate.first.implementation == each.implementation &&
-               gate.first.expectation == each.expectation;
-      });
+      const bool has_figures =
+          std::any_of(gates.begin(), gates.end(), [&each = each](const gate::ReplicatedGate& gate) {
+            return gate.first.comparison == each.comparison && gate.first.implementation == each.implementation &&
+                   gate.first.expectation == each.expectation;
+          });
       if (has_figures) continue;
       acceptable = acceptable && each.acceptable;
       add(each.comparison, each.implementation,
-          {.expectation = each.expectation, .verdict = Verdict::undecided, .acceptable = each.acceptable,
+          {.expectation = each.expectation,
+           .verdict = Verdict::undecided,
+           .acceptable = each.acceptable,
            .unresolved = each.acceptable});
     }
     return acceptable;
@@ -244,7 +247,8 @@ class Rest {
       break;
     }
     const detail::UnnamedFile found, output;
-    const Nanoseconds left_over = deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
+    const Nanoseconds left_over =
+        deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
     auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
     const auto before = detail::state_of_files(files, process);
     const int code =
@@ -268,7 +272,8 @@ class Rest {
     const auto left = detail::read_left(found.path());
     if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
     if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
-    const bool reached_all = std::all_of(left.rows.begin(), left.rows.end(), [](const auto& row) { return row.measured; });
+    const bool reached_all =
+        std::all_of(left.rows.begin(), left.rows.end(), [](const auto& row) { return row.measured; });
     // What was not reached, or left undecided, might have been a judgement.
     if (left.findings.empty() && left.open.empty() && reached_all)
       return complain("judged no speed-up, so there is nothing to replicate");

@@ -25,7 +25,8 @@ using report::Configuration;
 /// The results in a file that JsonSink has written, less those that the time did not suffice for or that it cut short, and
 /// less a last line that was cut off. Nothing if there is no such file, or nothing in it. Throws InputError if it is no
 /// such file, holds figures that no measurement has, or is of another configuration.
-[[nodiscard]] inline std::vector<Result> results_to_resume(const std::string& path, const Configuration& configuration) {
+[[nodiscard]] inline std::vector<Result> results_to_resume(const std::string& path,
+                                                           const Configuration& configuration) {
   std::vector<Result> results;
   if (::access(path.c_str(), F_OK) != 0) return results;
   const std::string expected = "a result file as --json writes it", text = read_file(path, expected);

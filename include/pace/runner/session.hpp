@@ -2,11 +2,11 @@
 #pragma once
 
 #include <ATen/Context.h>
+#include <unistd.h>
 #include <catch2/catch_session.hpp>
 #include <catch2/catch_test_case_info.hpp>
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
 #include <catch2/reporters/catch_reporter_registrars.hpp>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,16 +22,24 @@
 #include <vector>
 
 #include "pace/core/activity.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/core/exit_code.hpp"
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/judgement_hook.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/unfinished.hpp"
-#include "pace/core/bazel.hpp"
+#include "pace/report/console.hpp"
+#include "pace/report/csv.hpp"
+#include "pace/report/environment.hpp"
+#include "pace/report/fan_out.hpp"
+#include "pace/report/json.hpp"
+#include "pace/report/junit.hpp"
+#include "pace/report/program_output.hpp"
+#include "pace/report/text.hpp"
 #include "pace/runner/bazel_sinks.hpp"
 #include "pace/runner/build_id.hpp"
 #include "pace/runner/continuation.hpp"
-#include "pace/core/exit_code.hpp"
 #include "pace/runner/framework_xml.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/replicates.hpp"
@@ -44,14 +52,6 @@
 #include "pace/runner/threads.hpp"
 #include "pace/runner/time_limit.hpp"
 #include "pace/runner/torch_environment.hpp"
-#include "pace/report/console.hpp"
-#include "pace/report/csv.hpp"
-#include "pace/report/environment.hpp"
-#include "pace/report/fan_out.hpp"
-#include "pace/report/json.hpp"
-#include "pace/report/junit.hpp"
-#include "pace/report/program_output.hpp"
-#include "pace/report/text.hpp"
 
 namespace pace::runner {
 
@@ -234,11 +234,13 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
 }
 
 /// What the options mean for a run of several processes. Throws InputError for those that make no sense there.
-[[nodiscard]] inline ReplicateFiles files_of_replicates(const SessionOptions& options, const Catch::ConfigData& config) {
+[[nodiscard]] inline ReplicateFiles files_of_replicates(const SessionOptions& options,
+                                                        const Catch::ConfigData& config) {
   const auto refuse = [](const std::string& what) { throw InputError({}, "--processes: " + what); };
   if (!options.baseline.compare_with.empty() || !options.baseline.save.empty())
-    refuse("does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
-           "expected a number of runs with --save-baseline FILE that is fixed beforehand");
+    refuse(
+        "does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
+        "expected a number of runs with --save-baseline FILE that is fixed beforehand");
   if (options.resume) refuse("does not go with --resume; expected one of them");
   if (!config.reporterSpecifications.empty() || !config.defaultOutputFilename.empty())
     refuse("does not go with Catch2's --reporter and --out; expected --junit FILE, which is written for each process");
@@ -316,7 +318,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (session.configData().showHelp) return session.run();
   const bool isolated = options.isolation.value_or(config.isolated);
   if (options.patience && !isolated)
-    throw InputError({}, "--patience has no meaning where the tests run in this process; expected --isolation on beside it");
+    throw InputError(
+        {}, "--patience has no meaning where the tests run in this process; expected --isolation on beside it");
   const bool measures = !only_tells(session.configData()) && options.processes == 1;
   const bool supervised = is_supervised();
   // Whichever process of this run reads an input first.
@@ -412,8 +415,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (bazel.infrastructure != nullptr && exit_code != 0 &&
       account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {
     // Bazel knows no skipped tests.
-    if (exit_code == exit_unmeasured)
-      bazel.infrastructure->tell("tests", account.why_unmeasured(code));
+    if (exit_code == exit_unmeasured) bazel.infrastructure->tell("tests", account.why_unmeasured(code));
     bazel.infrastructure->leave();
   }
   return exit_code;

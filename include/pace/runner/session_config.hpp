@@ -8,10 +8,10 @@
 #include <ostream>
 #include <string>
 
-#include "pace/timing/wall.hpp"
 #include "pace/core/options.hpp"
-#include "pace/runner/session_options.hpp"
 #include "pace/report/configuration.hpp"
+#include "pace/runner/session_options.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace pace::runner {
 

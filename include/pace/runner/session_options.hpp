@@ -17,12 +17,12 @@
 #include <system_error>
 #include <vector>
 
+#include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/most_threads.hpp"
 #include "pace/core/options.hpp"
 #include "pace/runner/baseline_options.hpp"
-#include "pace/core/bazel.hpp"
 #include "pace/runner/threads.hpp"
 
 namespace pace::runner {
@@ -161,10 +161,10 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
                      files.push_back(text);
                      return !text.empty();
                    });
-  parser |= option("--baseline-margin", "factor",
-                   "pace: fail what is proven to take more than this times its stored time (defaults to 1.05)",
-                   a_factor,
-                   [&margin = options.baseline.margin](Text text) { return read_factor(text, margin.emplace()); });
+  parser |=
+      option("--baseline-margin", "factor",
+             "pace: fail what is proven to take more than this times its stored time (defaults to 1.05)", a_factor,
+             [&margin = options.baseline.margin](Text text) { return read_factor(text, margin.emplace()); });
   parser |= option("--baseline-expires", "days", "pace: for how long what is saved may be used (defaults to 30)",
                    "a number of days from 0.001 to 100000, such as 30", [&days = options.baseline.days](Text text) {
                      return read_between(text, days.emplace(), 1e-3, 1e5);
@@ -179,29 +179,31 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
                    "a whole number from 1 to 1000", [&processes = options.processes](Text text) {
                      return read_between(text, processes, std::size_t{1}, std::size_t{1000});
                    });
-  parser |= option("--isolation", "on|off",
-                   "pace: run the tests in a process of its own, so that an implementation that crashes or hangs becomes "
-                   "a row and the others are measured", "on or off",
-                   [&isolation = options.isolation](Text text) {
-                     isolation = text == "on";
-                     return text == "on" || text == "off";
-                   });
+  parser |=
+      option("--isolation", "on|off",
+             "pace: run the tests in a process of its own, so that an implementation that crashes or hangs becomes "
+             "a row and the others are measured",
+             "on or off", [&isolation = options.isolation](Text text) {
+               isolation = text == "on";
+               return text == "on" || text == "off";
+             });
   const auto on_or_off = [](bool& value) {
     return [&value](Text text) {
       value = text == "on";
       return text == "on" || text == "off";
     };
   };
-  parser |= option("--allow-undecided", "on|off",
-                   "pace: exit code 0, not 43, if guards were let through of which nothing could be proven (defaults to "
-                   "off)", "on or off", on_or_off(options.allow_undecided));
+  parser |=
+      option("--allow-undecided", "on|off",
+             "pace: exit code 0, not 43, if guards were let through of which nothing could be proven (defaults to "
+             "off)",
+             "on or off", on_or_off(options.allow_undecided));
   parser |= option("--allow-unmeasured", "on|off",
                    "pace: exit code 0, not 4, if every test was skipped or nothing could be measured (defaults to off)",
                    "on or off", on_or_off(options.allow_unmeasured));
-  parser |= option("--patience", "seconds",
-                   "pace: in a process of its own, a call that takes longer has hung (defaults to 300)",
-                   detail::some_seconds,
-                   [&options](Text text) { return read_seconds(text, options.patience.emplace(), false); });
+  parser |= option(
+      "--patience", "seconds", "pace: in a process of its own, a call that takes longer has hung (defaults to 300)",
+      detail::some_seconds, [&options](Text text) { return read_seconds(text, options.patience.emplace(), false); });
   parser |= Catch::Clara::Opt(options.resume)["--resume"](
       "pace: go on from the --json file of an interrupted run with the same options");
   parser |= Catch::Clara::Opt(options.no_table)["--no-table"]("pace: print no table of results");
@@ -214,53 +216,52 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
   options.budget_help = "pace: timed rounds of one comparison last this long (defaults to " +
                         format_significant(std::chrono::duration<double>(measuring.budget).count()) + ")";
   parser |= option("--budget", "seconds", options.budget_help.c_str(), detail::some_seconds, set_budget);
-  parser |= option("--warm-up", "seconds", "pace: the warm-up of one implementation ends at the latest after this",
-                   detail::seconds_or_none,
-                   [&measuring](Text text) { return read_seconds(text, measuring.warm_up, true); });
-  parser |= option("--time-limit", "seconds",
-                   "pace: nothing more is measured when the program has run this long (under bazel test: at the latest "
-                   "after 80 % of the test's timeout)",
-                   detail::some_seconds,
-                   [&options](Text text) { return read_seconds(text, options.time_limit, false); });
-  parser |= option("--max-rounds", "number", "pace: rounds of one comparison at most", "a whole number from 1 to 10000000",
-                   [&rounds = measuring.max_rounds](Text text) {
-                     return read_between(text, rounds, std::size_t{1}, most_rounds);
-                   });
+  parser |=
+      option("--warm-up", "seconds", "pace: the warm-up of one implementation ends at the latest after this",
+             detail::seconds_or_none, [&measuring](Text text) { return read_seconds(text, measuring.warm_up, true); });
+  parser |=
+      option("--time-limit", "seconds",
+             "pace: nothing more is measured when the program has run this long (under bazel test: at the latest "
+             "after 80 % of the test's timeout)",
+             detail::some_seconds, [&options](Text text) { return read_seconds(text, options.time_limit, false); });
+  parser |= option(
+      "--max-rounds", "number", "pace: rounds of one comparison at most", "a whole number from 1 to 10000000",
+      [&rounds = measuring.max_rounds](Text text) { return read_between(text, rounds, std::size_t{1}, most_rounds); });
 
   options.confidence_help = "pace: confidence of all intervals of a comparison together (defaults to " +
                             format_significant(measuring.confidence) + ")";
-  parser |= option("--confidence", "share", options.confidence_help.c_str(), "a number from 0.01 to 0.999999, such as 0.95", [&share = measuring.confidence](Text text) {
-                     return read_between(text, share, 0.01, 0.999999);
-                   });
+  parser |=
+      option("--confidence", "share", options.confidence_help.c_str(), "a number from 0.01 to 0.999999, such as 0.95",
+             [&share = measuring.confidence](Text text) { return read_between(text, share, 0.01, 0.999999); });
   const auto set_rate = [](Text text, double& rate) { return read_between(text, rate, 1e-9, 0.49); };
   const char* const a_rate = "a number from 0.000000001 to 0.49, such as 0.001";
-  parser |= option("--alpha", "rate",
-                   "pace: how often a comparison's gates may pass a false claim or fail a guard that holds (defaults to "
-                   "0.001)", a_rate,
-                   [&measuring, set_rate](Text text) { return set_rate(text, measuring.alpha); });
-  parser |= option("--beta", "rate",
-                   "pace: how often they may fail a true claim or pass a broken guard (defaults to 0.01)",
-                   a_rate,
-                   [&measuring, set_rate](Text text) { return set_rate(text, measuring.beta); });
+  parser |=
+      option("--alpha", "rate",
+             "pace: how often a comparison's gates may pass a false claim or fail a guard that holds (defaults to "
+             "0.001)",
+             a_rate, [&measuring, set_rate](Text text) { return set_rate(text, measuring.alpha); });
+  parser |=
+      option("--beta", "rate", "pace: how often they may fail a true claim or pass a broken guard (defaults to 0.01)",
+             a_rate, [&measuring, set_rate](Text text) { return set_rate(text, measuring.beta); });
   options.stop_help = std::string("pace: when rounds end: once all expectations are decided, or with the budget (") +
                       "defaults to " + (measuring.stop == StopPolicy::decided ? "decided)" : "budget)");
   parser |= option("--stop", "decided|budget", options.stop_help.c_str(), "decided or budget",
                    [&measuring](Text text) { return detail::read_stop(text, measuring.stop); });
-  parser |= option("--disturbance", "share",
-                   "pace: no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts "
-                   "whatever the load (defaults to 0.2)",
-                   "a number from 0.001 to 1, such as 0.2", [&share = measuring.disturbance](Text text) {
-                     return read_between(text, share, 1e-3, 1.0);
-                   });
-  parser |= option("--clock", "event|graph|cold|host|profiler|wall",
-                   "pace: what the gate's times on a GPU are (defaults to graph, or event where calls cannot be captured)",
-                   "event (or hot), graph, cold, host, profiler, wall or automatic",
-                   [&options](Text text) {
-                     auto& clock = options.measuring.clock;
-                     if (!detail::read_clock(text, clock)) return false;
-                     if (is_for_gpu(clock)) options.for_gpu.push_back("--clock " + text);
-                     return true;
-                   });
+  parser |=
+      option("--disturbance", "share",
+             "pace: no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts "
+             "whatever the load (defaults to 0.2)",
+             "a number from 0.001 to 1, such as 0.2",
+             [&share = measuring.disturbance](Text text) { return read_between(text, share, 1e-3, 1.0); });
+  parser |=
+      option("--clock", "event|graph|cold|host|profiler|wall",
+             "pace: what the gate's times on a GPU are (defaults to graph, or event where calls cannot be captured)",
+             "event (or hot), graph, cold, host, profiler, wall or automatic", [&options](Text text) {
+               auto& clock = options.measuring.clock;
+               if (!detail::read_clock(text, clock)) return false;
+               if (is_for_gpu(clock)) options.for_gpu.push_back("--clock " + text);
+               return true;
+             });
   parser |= option("--figures", "share",
                    "pace: time for each further figure on a GPU, as a share of the budget; 0: none (defaults to 0.25)",
                    "a number from 0.001 to 10, or 0", [&options](Text text) {
@@ -271,9 +272,9 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
                    });
   parser |= Catch::Clara::Opt(measuring.controls)["--controls"](
       "pace: also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time");
-  parser |= option("--seed", "number", "pace: seed of inputs and of the order of implementations",
-                   "a whole number from 0 to 2^64-1",
-                   [&measuring](Text text) { return read_number(text, measuring.seed); });
+  parser |=
+      option("--seed", "number", "pace: seed of inputs and of the order of implementations",
+             "a whole number from 0 to 2^64-1", [&measuring](Text text) { return read_number(text, measuring.seed); });
   options.threads_expected = expected_threads(0);
   parser |= option("--threads", "number", "pace: threads of one operator; 0: LibTorch's choice (defaults to 1)",
                    options.threads_expected.c_str(),

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "pace/report/expiry.hpp"
-#include "pace/report/stored_baseline.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
-#include "pace/runner/baseline_options.hpp"
-#include "pace/core/bazel.hpp"
+#include "pace/report/expiry.hpp"
 #include "pace/report/json.hpp"
+#include "pace/report/stored_baseline.hpp"
+#include "pace/runner/baseline_options.hpp"
 
 namespace pace::runner {
 
@@ -41,8 +41,8 @@ class BaselineGate {
     std::vector<report::ResultsFile> files;
     for (const auto& path : options.compare_with) files.push_back(report::read_results_file(user_path(path)));
     report::Settings settings{.expectation = NoSlowerThan(options.margin.value_or(1.05)),
-                                .family = {measuring.alpha, measuring.beta},
-                                .spread = options.spread};
+                              .family = {measuring.alpha, measuring.beta},
+                              .spread = options.spread};
     stored_.emplace(std::move(files), std::move(settings), report::to_json(environment), std::time(nullptr));
   }
 
@@ -82,14 +82,16 @@ inline void refuse_overwriting(const BaselineOptions& options,
                                const std::vector<std::pair<std::string, std::string>>& outputs) {
   // By stat: of std::filesystem, LibTorch's wheels export functions that crash.
   const auto same_file = [](const std::string& one, const std::string& other) {
-    struct stat first{}, second{};
+    struct stat first {
+    }, second{};
     return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
   };
   for (const auto& [option, path] : outputs)
     for (const auto& each : options.compare_with)
       if (!path.empty() && same_file(user_path(each), output_path(path)))
-        throw Error("--baseline and " + option + " name the same file, '" + output_path(path) + "'; save to another one");
+        throw Error("--baseline and " + option + " name the same file, '" + output_path(path) +
+                    "'; save to another one");
 }
 
 /// The sink that writes a file for --baseline; null if none is asked for.
@@ -99,16 +101,16 @@ inline void refuse_overwriting(const BaselineOptions& options,
   if (options.save.empty()) return nullptr;
   const std::string path = output_path(options.save);
   const auto seconds = [](Nanoseconds time) { return std::chrono::duration<double>(time).count(); };
-  const report::Json more = {
-      {"expires_utc", report::format_utc(report::after_days(std::time(nullptr), options.days.value_or(report::default_days)))},
-      {"options",
-       {{"budget_s", seconds(measuring.budget)},
-        {"warm_up_s", seconds(measuring.warm_up)},
-        {"max_rounds", measuring.max_rounds},
-        {"confidence", measuring.confidence},
-        {"alpha", measuring.alpha},
-        {"beta", measuring.beta},
-        {"seed", measuring.seed}}}};
+  const report::Json more = {{"expires_utc", report::format_utc(report::after_days(
+                                                 std::time(nullptr), options.days.value_or(report::default_days)))},
+                             {"options",
+                              {{"budget_s", seconds(measuring.budget)},
+                               {"warm_up_s", seconds(measuring.warm_up)},
+                               {"max_rounds", measuring.max_rounds},
+                               {"confidence", measuring.confidence},
+                               {"alpha", measuring.alpha},
+                               {"beta", measuring.beta},
+                               {"seed", measuring.seed}}}};
   return std::make_unique<report::JsonSink>(path, environment, more);
 }
 

@@ -25,12 +25,12 @@
 #include <utility>
 
 #include "pace/core/activity.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/inherited_signals.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/orphans.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/core/bazel.hpp"
 #include "pace/runner/continuation.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/time_limit.hpp"
@@ -141,11 +141,13 @@ class Supervisor {
       const RunContext::Fate fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
       const std::string line = line_of(shared_->comparison, fate);
-      if (line == last_fate) return fail(std::string(shared_->comparison) + ": " + fate.message + ", again"), code_of(status);
+      if (line == last_fate)
+        return fail(std::string(shared_->comparison) + ": " + fate.message + ", again"), code_of(status);
       last_fate = line;
       if (trouble = keep(line); !trouble.empty()) return fail(trouble), code_of(status);
       errors_ << "pace: " << shared_->comparison << ": " << to_string(fate.outcome) << ": " << fate.message
-              << "; a fresh process goes on\n" << std::flush;
+              << "; a fresh process goes on\n"
+              << std::flush;
     }
   }
 
@@ -173,7 +175,8 @@ class Supervisor {
     file_ = open_unnamed_file(trouble);
     if (file_ < 0) return false;
     memory_ = ::memfd_create("pace-activity", 0);
-    if (memory_ < 0 || ::ftruncate(memory_, sizeof(Activity)) != 0 || (shared_ = detail::map_activity(memory_)) == nullptr) {
+    if (memory_ < 0 || ::ftruncate(memory_, sizeof(Activity)) != 0 ||
+        (shared_ = detail::map_activity(memory_)) == nullptr) {
       trouble = std::string("no shared memory: ") + std::strerror(errno);
       return false;
     }

@@ -14,11 +14,11 @@
 #include <sstream>
 #include <string>
 
-#include "pace/timing/wall.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/core/bazel.hpp"
+#include "pace/timing/wall.hpp"
 
 namespace pace::runner {
 
@@ -57,10 +57,11 @@ inline constexpr double share_of_timeout = 0.8;
     if (*end != '\0' || !(seconds > 0) || !std::isfinite(seconds))
       throw InputError({}, "TEST_TIMEOUT: invalid value '" + text + "'; expected a number of seconds above 0");
     const Nanoseconds timeout = std::chrono::duration<double>(seconds);
-    deadline = {now - age + share_of_timeout * timeout,
-                "measuring ends after " + format_percent(share_of_timeout) + " of the " + format_time(timeout) +
-                    " that this test may take (TEST_TIMEOUT). Give it a larger size or timeout, more shards, or a smaller "
-                    "--budget"};
+    deadline = {
+        now - age + share_of_timeout * timeout,
+        "measuring ends after " + format_percent(share_of_timeout) + " of the " + format_time(timeout) +
+            " that this test may take (TEST_TIMEOUT). Give it a larger size or timeout, more shards, or a smaller "
+            "--budget"};
   }
   const Nanoseconds own = now - age + limit;
   if (std::isfinite(limit.count()) && (!deadline || own < deadline->time))

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 
-
 namespace pace::stats {
 
 /// Starts with 1 and, at each observation, multiplies by 1 + tanh(stake * score), where `score` is an odd function of

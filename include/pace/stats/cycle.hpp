@@ -41,8 +41,8 @@ namespace pace::stats {
   std::vector<double> ratios;
   ratios.reserve(baseline.size() / rounds_per_cycle);
   for (std::size_t first = 0; first + rounds_per_cycle <= baseline.size(); first += rounds_per_cycle) {
-    const double ratio = log_ratio_of_cycle(baseline.subspan(first, rounds_per_cycle),
-                                            candidate.subspan(first, rounds_per_cycle));
+    const double ratio =
+        log_ratio_of_cycle(baseline.subspan(first, rounds_per_cycle), candidate.subspan(first, rounds_per_cycle));
     if (std::isfinite(ratio)) ratios.push_back(ratio);
   }
   return ratios;

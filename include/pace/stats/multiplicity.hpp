@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 
-
 namespace pace::stats {
 
 /// Confidence of each of `count` intervals so that all hold together with at least `family_wise`: Bonferroni's bound,

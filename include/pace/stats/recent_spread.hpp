@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 
-
 namespace pace::stats {
 
 /// Median of the absolute differences between consecutive observations, of the last `window` of them, scaled to the

@@ -19,9 +19,7 @@ namespace pace::stats {
 ///   integral of r^(n-1) exp(-r^2/2 + effect u r) dr * exp(-n effect^2 / 2)  /  integral of r^(n-1) exp(-r^2/2) dr.
 [[nodiscard]] inline double log_t_likelihood_ratio(double u, std::size_t n, double effect) {
   const double count = static_cast<double>(n), tilt = effect * u;
-  const auto exponent = [&](double r) {
-    return (n > 1 ? (count - 1) * std::log(r) : 0) - r * r / 2 + tilt * r;
-  };
+  const auto exponent = [&](double r) { return (n > 1 ? (count - 1) * std::log(r) : 0) - r * r / 2 + tilt * r; };
   // ln of the integrand is concave: nine deviations below the peak, and as many units or an exponential tail of forty
   // deviations above it, hold all but 1e-16.
   const double peak = (tilt + std::sqrt(tilt * tilt + 4 * (count - 1))) / 2;

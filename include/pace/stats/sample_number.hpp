@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-
 namespace pace::stats {
 
 /// Wald's lower bound on the mean number of observations of any sequential test that errs with at most `alpha` where

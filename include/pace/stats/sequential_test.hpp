@@ -145,8 +145,8 @@ class SequentialTest {
 namespace detail {
 
 /// Whether a test of "at or below `threshold`" ever rejected at `alpha`. `side` -1 turns everything upside down.
-[[nodiscard]] inline bool ever_rejected(std::span<const double> observations, std::span<const double> spreads, double threshold, double side,
-                                        double alpha, Assumption assumption) {
+[[nodiscard]] inline bool ever_rejected(std::span<const double> observations, std::span<const double> spreads,
+                                        double threshold, double side, double alpha, Assumption assumption) {
   Wealth wealth;
   for (std::size_t i = 0; i < observations.size(); ++i) {
     wealth.bet(score(side * (observations[i] - threshold), spreads[i], assumption));

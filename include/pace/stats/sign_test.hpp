@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 
-
 namespace pace::stats {
 
 /// P(X >= successes) for X binomial with n tries at 1/2.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-
 namespace pace::stats {
 
 /// NaN must not be among them.

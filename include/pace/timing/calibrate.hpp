@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "pace/timing/clock.hpp"
 #include "pace/core/options.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 #include "pace/timing/warm_up.hpp"
 
@@ -27,8 +27,8 @@ struct Calibration {
 /// the slowest implementation's sample takes more than `longest`, nor above `options.max_iterations`. `estimates` are times per iteration, one per
 /// subject, from their warm-up. Operation i runs on operand set i modulo `operand_sets`.
 [[nodiscard]] inline Calibration calibrate(Clock& clock, std::span<Subject* const> subjects,
-                                    std::span<const Nanoseconds> estimates, std::size_t operand_sets,
-                                    Nanoseconds longest, const Options& options) {
+                                           std::span<const Nanoseconds> estimates, std::size_t operand_sets,
+                                           Nanoseconds longest, const Options& options) {
   const Nanoseconds target = shortest_sample(clock, options);
   const Nanoseconds slowest = *std::max_element(estimates.begin(), estimates.end());
   const Nanoseconds fastest = *std::min_element(estimates.begin(), estimates.end());

@@ -88,7 +88,9 @@ class ModeClock : public Clock {
   /// The memory of one call, which returns what lives on after it.
   [[nodiscard]] virtual std::optional<DeviceMemory> memory_of(FunctionRef<std::any()> /*call*/) { return std::nullopt; }
   /// What one call asks of the device; none unless two calls count the same.
-  [[nodiscard]] virtual std::optional<DeviceCounts> device_counts_of(FunctionRef<void()> /*call*/) { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<DeviceCounts> device_counts_of(FunctionRef<void()> /*call*/) {
+    return std::nullopt;
+  }
   /// What is wrong if work of `call` gets away from what is timed.
   [[nodiscard]] virtual std::optional<std::string> find_escape(FunctionRef<void()> /*call*/) { return std::nullopt; }
   /// Puts the current stream back once what is returned is gone.

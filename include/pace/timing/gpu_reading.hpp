@@ -4,7 +4,7 @@
 namespace pace::timing {
 
 struct GpuReading {
-  double clock = 0;    ///< of the multiprocessors, in MHz
+  double clock = 0;  ///< of the multiprocessors, in MHz
   double celsius = 0;
   double watts = 0;
   bool slowed = false;         ///< by heat or by the hardware

@@ -105,7 +105,8 @@ template <class T>
   // Control groups of version 2, then 1.
   if (const auto us = pace::detail::number_in((root + "/sys/fs/cgroup/cpu.stat").c_str(), "throttled_usec %lld"))
     counters.throttled = Nanoseconds(1e3 * static_cast<double>(*us));
-  else if (const auto ns = pace::detail::number_in((root + "/sys/fs/cgroup/cpu/cpu.stat").c_str(), "throttled_time %lld"))
+  else if (const auto ns =
+               pace::detail::number_in((root + "/sys/fs/cgroup/cpu/cpu.stat").c_str(), "throttled_time %lld"))
     counters.throttled = Nanoseconds(static_cast<double>(*ns));
   counters.raw = detail::read_clock(CLOCK_MONOTONIC_RAW);
   counters.slept = detail::difference(detail::read_clock(CLOCK_MONOTONIC), detail::read_clock(CLOCK_BOOTTIME));

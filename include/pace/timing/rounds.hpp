@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "pace/timing/clock.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
-#include "pace/timing/subject.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/schedule.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::timing {
 
@@ -84,11 +84,14 @@ class StoppingRule {
     result.rounds += per_cycle;
     result.elapsed = clock.now() - start;
     for (auto* each : observers) each->cycle_ended(result);
-    if (rule != nullptr && rule->enough(result)) result.stop_reason = StopReason::rule;
+    if (rule != nullptr && rule->enough(result))
+      result.stop_reason = StopReason::rule;
     else if (result.elapsed >= (cycle < fewest_cycles ? options.hard_limit : options.budget))
       result.stop_reason = StopReason::budget;
-    else if (result.rounds >= most) result.stop_reason = StopReason::max_rounds;
-    else continue;
+    else if (result.rounds >= most)
+      result.stop_reason = StopReason::max_rounds;
+    else
+      continue;
     break;
   }
   for (auto& samples : result.samples) samples.resize(result.rounds);

@@ -31,8 +31,14 @@ struct Turn {
 class Schedule {
  public:
   Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)
-      : count_(implementations), policy_(policy), random_(seed), turns_(count_ * count_), labels_(count_),
-        owners_(count_), shifts_(count_), first_row_(count_) {
+      : count_(implementations),
+        policy_(policy),
+        random_(seed),
+        turns_(count_ * count_),
+        labels_(count_),
+        owners_(count_),
+        shifts_(count_),
+        first_row_(count_) {
     for (std::size_t i = 0; i < count_; ++i) labels_[i] = owners_[i] = shifts_[i] = i;
     // 0, 1, k-1, 2, k-2, ...: neighbours differ by every residue once.
     for (std::size_t place = 0; place < count_; ++place)
@@ -60,9 +66,12 @@ class Schedule {
  private:
   [[nodiscard]] std::size_t operands_of(std::size_t implementation, std::size_t shift) const {
     switch (policy_) {
-      case OperandPolicy::crossover: return (owners_[implementation] + shift) % count_;
-      case OperandPolicy::fixed: return implementation;
-      case OperandPolicy::shared: return 0;
+      case OperandPolicy::crossover:
+        return (owners_[implementation] + shift) % count_;
+      case OperandPolicy::fixed:
+        return implementation;
+      case OperandPolicy::shared:
+        return 0;
     }
     return 0;
   }

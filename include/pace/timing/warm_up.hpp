@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "pace/timing/clock.hpp"
 #include "pace/core/options.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 
 namespace pace::timing {
@@ -29,7 +29,8 @@ struct WarmUp {
 namespace detail {
 
 /// `options.warm_up_iterations` samples of one iteration each, fewer if `options.warm_up` is spent before. At least one.
-[[nodiscard]] inline WarmUp warm_up_by_count(Clock& clock, Subject& subject, std::size_t operands, const Options& options) {
+[[nodiscard]] inline WarmUp warm_up_by_count(Clock& clock, Subject& subject, std::size_t operands,
+                                             const Options& options) {
   const Nanoseconds deadline = clock.now() + options.warm_up;
   const std::int64_t wanted = std::max<std::int64_t>(1, *options.warm_up_iterations);
   WarmUp result;
@@ -54,7 +55,8 @@ namespace detail {
   if (options.warm_up_iterations) return detail::warm_up_by_count(clock, subject, operands, options);
   const Nanoseconds shortest = shortest_sample(clock, options);
   const Nanoseconds deadline = clock.now() + options.warm_up;
-  const std::int64_t most = options.max_iterations > 0 ? options.max_iterations : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t most =
+      options.max_iterations > 0 ? options.max_iterations : std::numeric_limits<std::int64_t>::max();
   WarmUp result;
   std::int64_t block = 1;
   Nanoseconds previous{};
@@ -66,7 +68,8 @@ namespace detail {
       result.estimate = each;
       // Too short to judge by. At most tenfold: a first block slowed by page faults says little of the next.
       const double wanted = took.count() > 0 ? 1.2 * shortest / took : 10.0;
-      block = std::min(most, static_cast<std::int64_t>(std::ceil(static_cast<double>(block) * std::clamp(wanted, 2.0, 10.0))));
+      block = std::min(
+          most, static_cast<std::int64_t>(std::ceil(static_cast<double>(block) * std::clamp(wanted, 2.0, 10.0))));
       previous = {};
       continue;
     }

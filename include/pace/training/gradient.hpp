@@ -49,8 +49,9 @@ class OutputGradient {
     if (tensors.empty()) throw Error("a training step: forward returned no tensor to go backward from");
     const at::Tensor& first = tensors.front();
     if (!first.requires_grad())
-      throw Error("a training step: the first tensor that forward returned does not depend on any parameter that "
-                  "requires a gradient");
+      throw Error(
+          "a training step: the first tensor that forward returned does not depend on any parameter that "
+          "requires a gradient");
     return c10::ivalue::Tuple::create({first, first.dim() == 0 ? at::Tensor() : of(first)});
   }
 

@@ -19,10 +19,10 @@
 #include <c10/core/Device.h>
 
 #include "pace/check/ivalue.hpp"
-#include "pace/gpu/capture.hpp"
-#include "pace/gpu/owned.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/owned.hpp"
 #endif
 
 namespace pace {
@@ -41,7 +41,8 @@ class GraphedStep {
     (OperandTraits<Operands>::collect(operands, tensors), ...);
     std::vector<const void*> key;
     for (const auto& tensor : tensors) key.push_back(tensor.const_data_ptr());
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) { return each.key == key; });
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) { return each.key == key; });
     current_ = found != entries_.end() ? &*found : &capture(std::move(key), operands...);
     launch(current_->forward);
     return current_->output;
@@ -110,7 +111,8 @@ class GraphedStep {
 /// makes is made once. Throws, in its first forward, what says why a step cannot be captured.
 template <class... Operands>
 [[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device device, TrainingStep<Operands...> step) {
-  if (!device.is_cuda()) throw Refused("a CUDA graph holds what a GPU does; expected operands on one, not on " + device.str());
+  if (!device.is_cuda())
+    throw Refused("a CUDA graph holds what a GPU does; expected operands on one, not on " + device.str());
   auto graphed = std::make_shared<detail::GraphedStep<Operands...>>(device.has_index() ? device.index() : 0, step);
   const bool trains = static_cast<bool>(step.backward);
   step.forward = [graphed](Operands&... operands) { return graphed->forward(operands...); };

@@ -19,10 +19,10 @@
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison.hpp"
-#include "pace/timing/phases.hpp"
-#include "pace/compare/implementation.hpp"
 #include "pace/compare/callable.hpp"
+#include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/timing/phases.hpp"
 #include "pace/training/step.hpp"
 
 namespace pace::detail {
@@ -40,9 +40,10 @@ struct AnyTrainingStep {
 
 template <class... Operands>
 [[nodiscard]] AnyTrainingStep any_step(const std::type_identity_t<TrainingStep<Operands...>>& step) {
-  return {.forward = [forward = step.forward](OperandSet& operands) {
-            return std::apply(forward, static_cast<TypedOperands<Operands...>&>(operands).values);
-          },
+  return {.forward =
+              [forward = step.forward](OperandSet& operands) {
+                return std::apply(forward, static_cast<TypedOperands<Operands...>&>(operands).values);
+              },
           .parameters = step.parameters,
           .backward_setup = step.backward_setup,
           .backward = step.backward,
@@ -56,7 +57,9 @@ template <class... Operands>
 class TrainingImplementation final : public Implementation {
  public:
   TrainingImplementation(AnyTrainingStep step, const OperandSets& operands)
-      : Implementation(operands), step_(std::move(step)), phases_(step_.update ? updating_phases() : training_phases()) {}
+      : Implementation(operands),
+        step_(std::move(step)),
+        phases_(step_.update ? updating_phases() : training_phases()) {}
 
   c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
     announce();
@@ -175,7 +178,7 @@ class TrainingImplementation final : public Implementation {
 };
 
 template <class Own, class... Operands>
-  requires std::is_base_of_v<TrainingStep<Operands...>, Own>
+requires std::is_base_of_v<TrainingStep<Operands...>, Own>
 struct ImplementationOf<Own, Operands...> {
   [[nodiscard]] static std::unique_ptr<Implementation> make(const Own& step, const OperandSets& operands) {
     AnyTrainingStep any = any_step<Operands...>(step);

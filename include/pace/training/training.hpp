@@ -36,8 +36,9 @@ struct TrainingOf {
 
   template <class... Operands>
   operator TrainingStep<Operands...>() const {  // NOLINT: this is what it is for
-    static_assert(std::is_invocable_v<F&, Operands&...>,
-                  "pace: the forward of a training step must be callable with the operands of pace::compare, as lvalues");
+    static_assert(
+        std::is_invocable_v<F&, Operands&...>,
+        "pace: the forward of a training step must be callable with the operands of pace::compare, as lvalues");
     return {.forward = [forward = forward](Operands&... operands) mutable { return to_ivalue(forward(operands...)); },
             .parameters = parameters,
             .backward_setup = OutputGradient(),

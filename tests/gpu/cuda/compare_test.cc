@@ -18,11 +18,11 @@
 #include <thread>
 #include <utility>
 
+#include <c10/cuda/CUDAGuard.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <c10/cuda/CUDAGuard.h>
 
 #include "pace/gpu/cuda/cuda_graph.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
@@ -155,7 +155,6 @@ TEST_CASE("cheat: another stream is left behind as the current one") {
   CHECK_THAT(row.message, ContainsSubstring("stream"));
 }
 
-
 TEST_CASE("cheat: while it is captured it does nothing, and hands out what an earlier call computed") {
   needs_gpu();
   const auto row = tried([last = at::Tensor()](const at::Tensor& x) mutable {
@@ -180,17 +179,17 @@ TEST_CASE("cheat: while it is captured it only takes memory") {
 TEST_CASE("cheat: the answer comes later, from a thread with a stream of its own") {
   needs_gpu();
   // Each call computes the answer of the call before.
-  const auto row = tried([side = c10::cuda::getStreamFromPool(),
-                          last = std::pair<at::Tensor, at::Tensor>()](const at::Tensor& x) mutable {
-    if (last.first.defined())
-      std::thread([side, last] {
-        const c10::cuda::CUDAStreamGuard guard(side);
-        auto y = last.second;
-        at::mul_out(y, last.first, at::scalar_tensor(3, y.options()));
-      }).join();
-    last = {x, at::empty_like(x)};
-    return last.second;
-  });
+  const auto row = tried(
+      [side = c10::cuda::getStreamFromPool(), last = std::pair<at::Tensor, at::Tensor>()](const at::Tensor& x) mutable {
+        if (last.first.defined())
+          std::thread([side, last] {
+            const c10::cuda::CUDAStreamGuard guard(side);
+            auto y = last.second;
+            at::mul_out(y, last.first, at::scalar_tensor(3, y.options()));
+          }).join();
+        last = {x, at::empty_like(x)};
+        return last.second;
+      });
   CHECK(row.outcome == Outcome::wrong);
 }
 
@@ -279,10 +278,11 @@ TEST_CASE("what cannot be captured is timed by events, beside the others") {
   const auto result = pace::compare("item", operand())
                           .options(quick())
                           .baseline("captured", once)
-                          .candidate("waits", [](const at::Tensor& x) {
-                            const float first = x[0].item<float>();
-                            return first > 1e30f ? x : once(x);
-                          })
+                          .candidate("waits",
+                                     [](const at::Tensor& x) {
+                                       const float first = x[0].item<float>();
+                                       return first > 1e30f ? x : once(x);
+                                     })
                           .run();
   CHECK(result["waits"].outcome == Outcome::measured);
   CHECK(result.clock == "hot");
@@ -309,11 +309,12 @@ TEST_CASE("kernels, launches, graph nodes and synchronisations are counted exact
                           .options(quick())
                           .baseline("two passes", in_two_passes)
                           .candidate("once", once)
-                          .candidate("waits", [](const at::Tensor& x) {
-                            at::Tensor y = in_two_passes(x);
-                            cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream());
-                            return y;
-                          })
+                          .candidate("waits",
+                                     [](const at::Tensor& x) {
+                                       at::Tensor y = in_two_passes(x);
+                                       cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream());
+                                       return y;
+                                     })
                           .expect("once", pace::KernelsExactly(1))
                           .expect("once", pace::LaunchesExactly(1))
                           .expect("once", pace::GraphNodesExactly(1))
@@ -351,9 +352,8 @@ TEST_CASE("a kernel of one's own, in place, and out of memory") {
                           .candidate("b", [](at::Tensor& x) -> at::Tensor& { return x.div_(2); })
                           .run();
   CHECK(result["b"].outcome == Outcome::measured);
-  const auto greedy = tried([](const at::Tensor& x) {
-    return at::randn({std::int64_t(1) << 40}, x.options()).slice(0, 0, x.numel());
-  });
+  const auto greedy =
+      tried([](const at::Tensor& x) { return at::randn({std::int64_t(1) << 40}, x.options()).slice(0, 0, x.numel()); });
   CHECK(greedy.outcome == Outcome::out_of_memory);
   CHECK_THAT(greedy.message, ContainsSubstring("out of memory"));
 }

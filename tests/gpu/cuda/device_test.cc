@@ -8,14 +8,11 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <algorithm>
 #include <chrono>
 
-#include "pace/gpu/event.hpp"
-#include "pace/gpu/graph.hpp"
-#include "pace/gpu/profiler.hpp"
 #include "pace/check/allclose.hpp"
 #include "pace/check/tolerance.hpp"
 #include "pace/gpu/cuda/cuda_graph.hpp"
@@ -24,6 +21,9 @@
 #include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/cuda/memory.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
+#include "pace/gpu/event.hpp"
+#include "pace/gpu/graph.hpp"
+#include "pace/gpu/profiler.hpp"
 #include "pace/timing/subject.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
 #include "tests/gpu/cuda/scale.hpp"
@@ -97,11 +97,13 @@ TEST_CASE("a capture that fails names why, and leaves allocator, random numbers 
   CHECK_THROWS_WITH(clock.time([&] {
     static_cast<void>(at::dropout(at::add(x, x), 0.5, true));
     device.synchronise();
-  }), ContainsSubstring("captur"));
+  }),
+                    ContainsSubstring("captur"));
   CHECK_THROWS_AS(clock.time([&] {
     static_cast<void>(at::rand({10}, at::kCUDA));
     throw 7;
-  }), int);
+  }),
+                  int);
   CHECK(device.current_stream() == before);
   CHECK(at::dropout(x, 0.5, true).sum().item<float>() > 0);
   CHECK(at::rand({100}, at::kCUDA).max().item<float>() > 0);
@@ -117,7 +119,8 @@ TEST_CASE("work that is forked to another stream and not joined cannot be captur
     cuda::check(cudaEventRecord(event.get(), device.current_stream()), "forking");
     cuda::check(cudaStreamWaitEvent(side, event.get(), 0), "forking");
     testing::spin(10, side);
-  }), ContainsSubstring("another stream"));
+  }),
+                    ContainsSubstring("another stream"));
   CHECK(clock.time([&] { testing::spin(10, device.current_stream()); }).count() > 0);
 }
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <string>
 
-#include "pace/gpu/event.hpp"
 #include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/event.hpp"
 #include "tests/gpu/cuda/scale.hpp"
 
 using namespace pace;

@@ -64,7 +64,8 @@ void scale_in_a_body(at::Tensor& x) {
   cudaStream_t side = nullptr;
   check(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking), "making a stream");
   check(cudaStreamBeginCaptureToGraph(side, conditional.conditional.phGraph_out[0], nullptr, nullptr, 0,
-                                      cudaStreamCaptureModeThreadLocal), "capturing a body");
+                                      cudaStreamCaptureModeThreadLocal),
+        "capturing a body");
   scale(side);
   check(cudaStreamEndCapture(side, nullptr), "capturing a body");
   check(cudaStreamDestroy(side), "destroying a stream");
@@ -84,10 +85,13 @@ TEST_CASE("a user's kernel: name, shape, registers, memory, times and bytes", "[
     if (kernel.name.find("scale_kernel") == std::string::npos) return std::nullopt;
     return pace::kernel::Knowledge{pace::kernel::Category::pointwise, 8e6};
   }};
-  const auto report = pace::kernels(options, "scale", [&](at::Tensor& from, at::Tensor& to) {
-    pace::testing::scale(from.const_data_ptr<float>(), to.mutable_data_ptr<float>(), 3, n,
-                         c10::cuda::getCurrentCUDAStream().stream());
-  }, x, y);
+  const auto report = pace::kernels(
+      options, "scale",
+      [&](at::Tensor& from, at::Tensor& to) {
+        pace::testing::scale(from.const_data_ptr<float>(), to.mutable_data_ptr<float>(), 3, n,
+                             c10::cuda::getCurrentCUDAStream().stream());
+      },
+      x, y);
   REQUIRE(report.kernels.size() == 1);
   const auto& kernel = report.kernels[0];
   CHECK_THAT(kernel.name, ContainsSubstring("scale_kernel(float const*, float*, float, long)"));
@@ -116,10 +120,13 @@ TEST_CASE("a user's kernel: name, shape, registers, memory, times and bytes", "[
 TEST_CASE("operands have their values again, whatever the replays wrote", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::ones({1000}, on_cuda());
-  const auto report = pace::kernels(quickly(), "in place", [](at::Tensor& x) {
-    x.add_(1);
-    x.mul_(2);
-  }, x);
+  const auto report = pace::kernels(
+      quickly(), "in place",
+      [](at::Tensor& x) {
+        x.add_(1);
+        x.mul_(2);
+      },
+      x);
   CHECK(report.kernels.size() == 2);
   CHECK(x.equal(at::ones({1000}, on_cuda())));
 }
@@ -127,7 +134,8 @@ TEST_CASE("operands have their values again, whatever the replays wrote", "[gpu]
 TEST_CASE("a kernel that needs a counter to be zero gets it before each replay", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::randn({1024, 1024}, on_cuda());
-  const auto report = pace::kernels(quickly(), "sum", [](at::Tensor& x) { return at::sum(x); }, x);
+  const auto report = pace::kernels(
+      quickly(), "sum", [](at::Tensor& x) { return at::sum(x); }, x);
   CHECK(report.fills == 1);
   REQUIRE(report.kernels.size() == 1);
   CHECK_THAT(report.kernels[0].name, ContainsSubstring("reduce_kernel"));
@@ -138,8 +146,8 @@ TEST_CASE("a kernel that needs a counter to be zero gets it before each replay",
 TEST_CASE("kernels come in the order of the calls, cuBLAS's among them", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::randn({256, 256}, on_cuda());
-  const auto report =
-      pace::kernels(quickly(), "three", [](at::Tensor& x) { return at::add(at::relu(at::mm(x, x)), x); }, x);
+  const auto report = pace::kernels(
+      quickly(), "three", [](at::Tensor& x) { return at::add(at::relu(at::mm(x, x)), x); }, x);
   REQUIRE(report.kernels.size() >= 3);
   CHECK_THAT(report.kernels.front().name, ContainsSubstring("gemm"));
   CHECK_THAT(report.kernels.back().name, ContainsSubstring("CUDAFunctor_add"));
@@ -154,22 +162,30 @@ TEST_CASE("what has no kernel, or cannot be captured, is refused in words", "[gp
   at::Tensor on_cpu = at::ones({8}), x = at::ones({8}, on_cuda());
   auto options = quickly();
   options.on = c10::DeviceType::CUDA;
-  CHECK_THROWS_MATCHES(pace::kernels(options, "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu), pace::Refused,
-                       MessageMatches(ContainsSubstring("host: no kernel ran in this call on")));
-  CHECK_THROWS_MATCHES(pace::kernels("waits", [](at::Tensor& x) { return x.sum().item<float>(); }, x), pace::Refused,
-                       MessageMatches(ContainsSubstring("cannot be captured")));
+  CHECK_THROWS_MATCHES(pace::kernels(
+                           options, "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu),
+                       pace::Refused, MessageMatches(ContainsSubstring("host: no kernel ran in this call on")));
+  CHECK_THROWS_MATCHES(pace::kernels(
+                           "waits", [](at::Tensor& x) { return x.sum().item<float>(); }, x),
+                       pace::Refused, MessageMatches(ContainsSubstring("cannot be captured")));
   // And the device is as usable as before.
-  CHECK(pace::kernels(quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x).kernels.size() == 1);
+  CHECK(pace::kernels(
+            quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x)
+            .kernels.size() == 1);
 }
 
-TEST_CASE("kernels in the body of a conditional node are missing with a note, and no limit passes without them", "[gpu]") {
+TEST_CASE("kernels in the body of a conditional node are missing with a note, and no limit passes without them",
+          "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::ones({1000}, on_cuda());
-  const auto report = pace::kernels(quickly(), "conditional", [](at::Tensor& x) {
-    x.add_(1);
-    scale_in_a_body(x);
-    x.mul_(2);
-  }, x);
+  const auto report = pace::kernels(
+      quickly(), "conditional",
+      [](at::Tensor& x) {
+        x.add_(1);
+        scale_in_a_body(x);
+        x.mul_(2);
+      },
+      x);
   CHECK(report.conditionals == 1);
   REQUIRE(report.kernels.size() == 2);
   for (const auto& kernel : report.kernels) {
@@ -189,10 +205,13 @@ TEST_CASE("a provider that fails on one kernel costs neither it nor the others t
     if (asked++ == 0) throw pace::Error("its record cannot be read");
     return std::nullopt;
   }};
-  const auto report = pace::kernels(options, "two", [](at::Tensor& x) {
-    x.add_(1);
-    x.mul_(2);
-  }, x);
+  const auto report = pace::kernels(
+      options, "two",
+      [](at::Tensor& x) {
+        x.add_(1);
+        x.mul_(2);
+      },
+      x);
   REQUIRE(report.kernels.size() == 2);
   CHECK(report.notes.size() == 1);
   for (const auto& kernel : report.kernels) CHECK(kernel.hot);
@@ -209,7 +228,10 @@ TEST_CASE("PyTorch's timers time each kernel, too, where they are asked for", "[
       options.compatible = [&device, timer](const std::function<void()>& launch) {
         return pace::benches::kernels::compat::time_launch(device, *timer, launch);
       };
-    return pace::kernels(options, "relu", [](at::Tensor& x) { return at::relu(x); }, x).kernels.at(0).compatible;
+    return pace::kernels(
+               options, "relu", [](at::Tensor& x) { return at::relu(x); }, x)
+        .kernels.at(0)
+        .compatible;
   };
   CHECK_FALSE(time_by(std::nullopt));
   for (const auto timer : {CompatibleTimer::do_bench, CompatibleTimer::inductor}) {
@@ -222,7 +244,8 @@ TEST_CASE("PyTorch's timers time each kernel, too, where they are asked for", "[
 TEST_CASE("a call whose operands are on the CPU is listed there, unless the GPU is asked for", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor on_cpu = at::ones({8}), hidden = at::ones({8}, on_cuda());
-  const auto report = pace::kernels(quickly(), "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu);
+  const auto report = pace::kernels(
+      quickly(), "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu);
   CHECK(report.by_ranges);
   REQUIRE(report.kernels.size() == 1);
   CHECK(report.kernels[0].name == "aten::add");

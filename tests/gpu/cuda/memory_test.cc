@@ -40,8 +40,12 @@ pace::Options quick(double milliseconds) {
   return options;
 }
 
-std::int64_t reserved() { return allocator::getDeviceStats(pace::testing::on_gpu().index()).reserved_bytes[all_pools].current; }
-std::int64_t allocated() { return allocator::getDeviceStats(pace::testing::on_gpu().index()).allocated_bytes[all_pools].current; }
+std::int64_t reserved() {
+  return allocator::getDeviceStats(pace::testing::on_gpu().index()).reserved_bytes[all_pools].current;
+}
+std::int64_t allocated() {
+  return allocator::getDeviceStats(pace::testing::on_gpu().index()).allocated_bytes[all_pools].current;
+}
 
 pace::Result twins(const at::Tensor& x, double milliseconds) {
   const auto call = [](const at::Tensor& each) { return at::softmax(each, 1); };
@@ -58,7 +62,8 @@ struct Recording {
     return y;
   }
   [[nodiscard]] std::set<const void*> places() const {
-    return {addresses->begin() + static_cast<std::ptrdiff_t>(addresses->size() - addresses->size() / 4), addresses->end()};
+    return {addresses->begin() + static_cast<std::ptrdiff_t>(addresses->size() - addresses->size() / 4),
+            addresses->end()};
   }
 };
 

@@ -6,8 +6,8 @@
 
 #include <chrono>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cuda_runtime_api.h>
+#include <catch2/catch_test_macros.hpp>
 
 #include "tests/gpu/cuda/gpu.hpp"
 

@@ -26,7 +26,8 @@ using Step = pace::TrainingStep<at::Tensor>;
 Step layers(double gradient_factor = 1) {
   Step step;
   for (int i = 0; i < 4; ++i)
-    step.parameters.push_back(at::mul(at::ones({64, 64}, at::TensorOptions().device(at::kCUDA)), 0.02).set_requires_grad(true));
+    step.parameters.push_back(
+        at::mul(at::ones({64, 64}, at::TensorOptions().device(at::kCUDA)), 0.02).set_requires_grad(true));
   step.forward = [weights = step.parameters](at::Tensor& x) -> c10::IValue {
     at::Tensor y = x;
     for (const auto& weight : weights) y = at::tanh(at::matmul(y, weight));

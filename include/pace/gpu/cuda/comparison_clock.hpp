@@ -2,22 +2,19 @@
 #pragma once
 
 #include <algorithm>
+#include <any>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <any>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "pace/check/out_of_memory.hpp"
-#include "pace/gpu/capture.hpp"
-#include "pace/gpu/figures.hpp"
-#include "pace/timing/gpu_reading.hpp"
-#include "pace/gpu/owned.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
+#include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/cache_settings.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/escape.hpp"
@@ -25,6 +22,9 @@
 #include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/cuda/memory.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
+#include "pace/gpu/figures.hpp"
+#include "pace/gpu/owned.hpp"
+#include "pace/timing/gpu_reading.hpp"
 
 namespace pace::cuda {
 
@@ -41,7 +41,9 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
   [[nodiscard]] std::string device_name() const override { return device_.name(); }
 
   /// In bytes.
-  [[nodiscard]] std::optional<std::int64_t> available_memory() const override { return cuda::available_memory(device_.index()); }
+  [[nodiscard]] std::optional<std::int64_t> available_memory() const override {
+    return cuda::available_memory(device_.index());
+  }
 
   /// The memory that one call of `call` takes, which returns what lives on after it.
   [[nodiscard]] std::optional<DeviceMemory> memory_of(FunctionRef<std::any()> call) override {
@@ -82,7 +84,8 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
     auto escape = cuda::find_escape(device_, call, static_cast<int>(std::clamp(most / each, 1.0, 100.0)));
     if (escape || read_cache_settings(device_) == cache_settings_) return escape;
     restore_cache_settings(device_, cache_settings_);
-    return "it left memory marked to stay in the L2, where the next implementation would find it; expected it to put back the "
+    return "it left memory marked to stay in the L2, where the next implementation would find it; expected it to put "
+           "back the "
            "stream's access policy and the device's limit";
   }
 

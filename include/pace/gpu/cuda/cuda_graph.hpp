@@ -16,8 +16,8 @@
 
 #include "pace/check/ivalue.hpp"
 #include "pace/gpu/capture.hpp"
-#include "pace/gpu/owned.hpp"
 #include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/owned.hpp"
 
 namespace pace::cuda {
 
@@ -42,12 +42,16 @@ class CudaGraphed {
     auto found = std::ranges::find(state.entries, state.key, &Entry::key);
     if (found != state.entries.end()) {
       device.launch(found->graph->get(), device.current_stream());
-      if constexpr (!std::is_void_v<Returned>) return Kept(*std::static_pointer_cast<Kept>(found->output));
-      else return;
+      if constexpr (!std::is_void_v<Returned>)
+        return Kept(*std::static_pointer_cast<Kept>(found->output));
+      else
+        return;
     }
     const auto call = [&]() -> Kept {
-      if constexpr (std::is_void_v<Returned>) return state.function(operands...), std::monostate{};
-      else return state.function(operands...);
+      if constexpr (std::is_void_v<Returned>)
+        return state.function(operands...), std::monostate{};
+      else
+        return state.function(operands...);
     };
     const auto side = device.capture_stream();
     device.synchronise();

@@ -19,14 +19,14 @@
 #include <vector>
 
 #include "pace/gpu/activity.hpp"
-#include "pace/timing/alarm.hpp"
-#include "pace/gpu/device.hpp"
-#include "pace/timing/machine_counters.hpp"
 #include "pace/gpu/cuda/driver.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/graph.hpp"
 #include "pace/gpu/cuda/kineto.hpp"
 #include "pace/gpu/cuda/unused_memory.hpp"
+#include "pace/gpu/device.hpp"
+#include "pace/timing/alarm.hpp"
+#include "pace/timing/machine_counters.hpp"
 
 namespace pace::cuda {
 
@@ -37,8 +37,12 @@ class CudaDevice {
   using Graph = std::shared_ptr<CapturedGraph>;
   using Alarm = timing::Alarm;
   using Pool = std::shared_ptr<CapturePool>;
-  struct Flag { std::uint32_t* host = nullptr; };
-  struct Buffer { at::Tensor memory, sum; };
+  struct Flag {
+    std::uint32_t* host = nullptr;
+  };
+  struct Buffer {
+    at::Tensor memory, sum;
+  };
 
   /// Throws DeviceMissing, which says why, if there is no such GPU.
   explicit CudaDevice(int index = 0) : index_(static_cast<c10::DeviceIndex>(index)) {

@@ -19,8 +19,8 @@ template <class Function>
   cudaDriverEntryPointQueryResult status{};
   check(cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status), "looking for the driver");
   if (status != cudaDriverEntryPointSuccess || found == nullptr)
-    throw Refused(std::string("the driver has no ") + name + "; expected one of CUDA " + std::to_string(version / 1000) + '.' +
-                  std::to_string(version % 1000 / 10) + " or later");
+    throw Refused(std::string("the driver has no ") + name + "; expected one of CUDA " +
+                  std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10) + " or later");
   return reinterpret_cast<Function>(found);
 }
 

@@ -28,13 +28,16 @@ inline void check(cudaError_t code, const char* what) {
     case cudaErrorStubLibrary:
     case cudaErrorSystemDriverMismatch:
     case cudaErrorDevicesUnavailable:
-    case cudaErrorInvalidDevice: throw DeviceMissing(text + "; expected a CUDA GPU and a driver for it");
-    case cudaErrorMemoryAllocation: throw Refused(text + "; expected the operands to fit into the device's memory");
+    case cudaErrorInvalidDevice:
+      throw DeviceMissing(text + "; expected a CUDA GPU and a driver for it");
+    case cudaErrorMemoryAllocation:
+      throw Refused(text + "; expected the operands to fit into the device's memory");
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidPtx:
     case cudaErrorUnsupportedPtxVersion:
-      throw Refused(text + "; the code was built for another architecture: expected `arch` of pace_cuda_library to be "
-                           "this device's");
+      throw Refused(text +
+                    "; the code was built for another architecture: expected `arch` of pace_cuda_library to be "
+                    "this device's");
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureUnjoined:
@@ -54,7 +57,8 @@ inline void check(cudaError_t code, const char* what) {
     case cudaErrorAssert:
     case cudaErrorECCUncorrectable:
       throw DeviceLost(text + "; a kernel did something illegal, and the device is lost to this process");
-    default: throw Error(text);
+    default:
+      throw Error(text);
   }
 }
 

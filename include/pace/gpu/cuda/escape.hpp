@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "pace/gpu/owned.hpp"
 #include "pace/core/format.hpp"
 #include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/owned.hpp"
 
 namespace pace::cuda {
 

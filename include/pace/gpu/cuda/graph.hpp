@@ -115,8 +115,7 @@ class CapturedGraph {
       quietly([&] {
         at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device_);
         const std::lock_guard lock(generator.mutex());
-        at::check_generator<at::CUDAGeneratorImpl>(generator)->graphsafe_set_state(
-            generator.clone().getIntrusivePtr());
+        at::check_generator<at::CUDAGeneratorImpl>(generator)->graphsafe_set_state(generator.clone().getIntrusivePtr());
       });
     }
     c10::cuda::setCurrentCUDAStream(current);
@@ -153,7 +152,9 @@ class CapturedGraph {
     }
   }
 
-  struct Count { std::size_t nodes = 0, kernels = 0; };
+  struct Count {
+    std::size_t nodes = 0, kernels = 0;
+  };
   [[nodiscard]] static Count count_nodes(cudaGraph_t graph) {
     std::size_t number = 0;
     check(cudaGraphGetNodes(graph, nullptr, &number), "counting a graph's nodes");

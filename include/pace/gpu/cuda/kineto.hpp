@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/gpu/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/result.hpp"
+#include "pace/gpu/activity.hpp"
 
 namespace pace::cuda::kineto {
 

@@ -12,10 +12,10 @@
 #include <optional>
 #include <string>
 
-#include "pace/gpu/event.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
 #include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/event.hpp"
 
 namespace pace::cuda {
 
@@ -54,7 +54,9 @@ template <class F>
   device.synchronise();
   Nanoseconds least = Nanoseconds::max();
   for (int burst = 0; burst < 5; ++burst)
-    least = std::min(least, clock.time([&] { for (int i = 0; i < calls; ++i) call(); }));
+    least = std::min(least, clock.time([&] {
+      for (int i = 0; i < calls; ++i) call();
+    }));
   return 1e-9 * least.count() / calls;
 }
 

@@ -43,8 +43,10 @@ template <class F>
   const auto before = allocator::getDeviceStats(device.index());
   {
     [[maybe_unused]] const auto result = [&] {
-      if constexpr (std::is_void_v<decltype(call())>) return call(), 0;
-      else return call();
+      if constexpr (std::is_void_v<decltype(call())>)
+        return call(), 0;
+      else
+        return call();
     }();
     device.synchronise();
   }
