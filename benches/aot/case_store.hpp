@@ -33,13 +33,13 @@ class CaseStore {
  public:
   CaseStore(PackageOptions options, CompileScript script) : options_(std::move(options)), script_(std::move(script)) {}
 
-  /// The package of the case, compiled now if there is none. Throws `Refused` with the reason when it cannot be.
+  /// The package of the case, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.
   [[nodiscard]] std::filesystem::path find(const PackageCase& wanted) {
     if (const auto found = look_up(wanted.key)) return *found;
     compile_missing({&wanted, 1});
     if (const auto found = look_up(wanted.key)) return *found;
-    if (const auto problem = refused_.find(wanted.key); problem != refused_.end()) throw Refused(problem->second);
-    throw Refused("the compiler left no package for " + wanted.name);
+    if (const auto problem = refused_.find(wanted.key); problem != refused_.end()) throw Unsupported(problem->second);
+    throw Unsupported("the compiler left no package for " + wanted.name);
   }
 
   /// Compiles, in one process, what is not there yet. A case that fails says so when it is looked for.
@@ -48,14 +48,14 @@ class CaseStore {
     for (const PackageCase& wanted : cases) {
       try {
         if (!look_up(wanted.key)) missing.push_back(wanted);
-      } catch (const Refused&) {  // compiled before, and failed
+      } catch (const Unsupported&) {  // compiled before, and failed
       }
     }
     if (!missing.empty()) compile_missing(missing);
   }
 
   /// Compiles all cases into `directory`, which then serves as one of `PackageOptions::directories` (a build output).
-  /// Cases that fail leave a record with the reason. Throws `Refused` when there is no Python to compile with, or it
+  /// Cases that fail leave a record with the reason. Throws `Unsupported` when there is no Python to compile with, or it
   /// does not get as far as compiling.
   void export_and_compile(std::span<const PackageCase> cases, const std::filesystem::path& directory) const {
     std::filesystem::create_directories(directory);
@@ -81,7 +81,7 @@ class CaseStore {
   [[nodiscard]] const PackageOptions& options() const noexcept { return options_; }
 
  private:
-  /// Packages are code that this process loads, so no other user may put them there. Throws `Refused`.
+  /// Packages are code that this process loads, so no other user may put them there. Throws `Unsupported`.
   void make_cache() const {
     pace::detail::make_safe_folder(options_.cache,
                                    "change that (chown, chmod go-w), or name another folder for compiled "
@@ -93,7 +93,7 @@ class CaseStore {
       try {
         make_cache();
         cache_is_safe_ = true;
-      } catch (const Refused&) {  // said when something is to be compiled into it
+      } catch (const Unsupported&) {  // said when something is to be compiled into it
         cache_is_safe_ = false;
       }
     }
@@ -105,7 +105,7 @@ class CaseStore {
     return age >= 0 && age < failure_holds_seconds;
   }
 
-  /// Throws `Refused` where it is recorded that the case cannot be compiled.
+  /// Throws `Unsupported` where it is recorded that the case cannot be compiled.
   [[nodiscard]] std::optional<std::filesystem::path> look_up(const std::string& key) const {
     std::vector<std::filesystem::path> places;
     if (!discarded_.contains(key)) places = options_.directories;  // those cannot be made anew
@@ -125,7 +125,7 @@ class CaseStore {
                   "; it is tried again a day later, or when that file is removed)";
       }
     }
-    if (!failure.empty()) throw Refused(failure);
+    if (!failure.empty()) throw Unsupported(failure);
     return std::nullopt;
   }
 

@@ -19,7 +19,7 @@ class DefinitionSet {
   void add(const Definition& definition, std::span<const PackageKind> kinds) {
     try {
       wanted_.push_back({trace(definition), {kinds.begin(), kinds.end()}});
-    } catch (const Refused&) {
+    } catch (const Unsupported&) {
     }
   }
 
@@ -49,7 +49,7 @@ inline void prepare_all(DefinitionStore& store, std::span<const Definition> defi
 }
 
 /// Compiles all into `directory`, one of `PackageOptions::directories` from then on, for a program that runs on as many
-/// threads as this one now (`at::get_num_threads`; of no matter for a GPU). Throws `Refused` when there is no Python to
+/// threads as this one now (`at::get_num_threads`; of no matter for a GPU). Throws `Unsupported` when there is no Python to
 /// compile with.
 inline void compile_definitions(std::span<const Definition> definitions, std::span<const PackageKind> kinds,
                                 const std::filesystem::path& directory,

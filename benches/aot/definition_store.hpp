@@ -66,7 +66,7 @@ class DefinitionStore {
                                detail::compile_script_text() + std::string(detail::training_script_body));
   }
 
-  /// The package, compiled now if there is none. Throws `Refused` with the reason when it cannot be.
+  /// The package, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.
   [[nodiscard]] std::filesystem::path find(const Traced& traced, PackageKind kind) {
     return store_.find(describe({&traced, kind}));
   }

@@ -20,7 +20,7 @@ struct PackageCase {
   std::string name, signature;
   c10::Device device = c10::kCPU;
   /// Writes the TorchScript to the file, and returns what else the script must know of the case, as a JSON object.
-  /// Throws `Refused` when it cannot be expressed.
+  /// Throws `Unsupported` when it cannot be expressed.
   std::function<nlohmann::json(const std::filesystem::path& script)> write;
 };
 

@@ -45,11 +45,12 @@ class PackageCompiler {
       : options_(std::move(options)), script_(std::move(script)) {}
 
   /// Compiles all cases into `directory`, which must exist: KEY.json for each, and KEY.pt2 where it could be compiled.
-  /// Throws `Refused` when there is no Python with torch, or it does not get as far as compiling.
+  /// Throws `Unsupported` when there is no Python with torch, or it does not get as far as compiling.
   void compile(std::span<const PackageCase> wanted, const std::filesystem::path& directory) const {
     if (options_.python.empty()) {
-      throw Refused("no Python with torch is known to compile packages with: set PACE_PYTHON to one that has torch " +
-                    detail::torch_version() + ", or give directories of compiled packages");
+      throw Unsupported(
+          "no Python with torch is known to compile packages with: set PACE_PYTHON to one that has torch " +
+          detail::torch_version() + ", or give directories of compiled packages");
     }
     const Workspace workspace(options_.cache, options_.progress);
     nlohmann::json cases = nlohmann::json::array(), inductor = nlohmann::json::object();
@@ -91,7 +92,7 @@ class PackageCompiler {
         pace::detail::make_safe_folder(scratch_,
                                        "headers and objects are compiled anew, in a folder for this run alone");
         kept_ = ::access(scratch_.c_str(), W_OK) == 0;
-      } catch (const Refused& problem) {
+      } catch (const Unsupported& problem) {
         if (progress != nullptr) *progress << "pace: " << problem.what() << std::endl;
       }
       if (!kept_) scratch_ = pace::detail::make_folder_in(std::filesystem::temp_directory_path());
@@ -100,7 +101,7 @@ class PackageCompiler {
         run_.emplace(scratch_);
         scratch_for_toolchain_ = scratch_ / c10::sha1(detail::toolchain()).str();
         if (::mkdir(scratch_for_toolchain_.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-          throw Refused("cannot write to " + scratch_.string() + ": " + std::strerror(errno));
+          throw Unsupported("cannot write to " + scratch_.string() + ": " + std::strerror(errno));
       } catch (...) {
         clean();
         throw;
@@ -146,7 +147,7 @@ class PackageCompiler {
       described.update(
           {{"key", one.key}, {"name", one.name}, {"signature", one.signature}, {"script", script.string()}});
       cases.push_back(std::move(described));
-    } catch (const Refused& error) {
+    } catch (const Unsupported& error) {
       failed(error, false);
     } catch (const std::exception& error) {  // such as a full disk
       failed(error, true);
@@ -159,8 +160,8 @@ class PackageCompiler {
     // It prints a line after each case, and ends one that takes too long.
     const auto longest_silence = std::chrono::seconds(options_.timeout_seconds) + options_.time_to_say_so;
     const auto hung = [&](const std::string& how) {
-      return Refused("compiling packages with " + options_.python + " hung: it " + how +
-                     "; PACE_COMPILE_TIMEOUT=SECONDS allows one case longer");
+      return Unsupported("compiling packages with " + options_.python + " hung: it " + how +
+                         "; PACE_COMPILE_TIMEOUT=SECONDS allows one case longer");
     };
     std::deque<std::string> tail;
     auto last_progress = options_.now();
@@ -185,7 +186,7 @@ class PackageCompiler {
     std::string message = "compiling packages with " + options_.python + " failed: it " + status.to_string();
     if (!tail.empty()) message += ": " + tail.back();
     for (const std::string& line : tail) message += "\n  " + line;
-    throw Refused(message);
+    throw Unsupported(message);
   }
 
   PackageOptions options_;

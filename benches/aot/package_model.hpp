@@ -23,7 +23,7 @@
 namespace pace::benches::aot::detail {
 
 /// Loads a package. If that fails, has it compiled anew and loads that. `find` gives its path, `discard` is false where it
-/// has been compiled anew before, `load` throws. Throws `Refused` with the reason.
+/// has been compiled anew before, `load` throws. Throws `Unsupported` with the reason.
 template <class Find, class Discard, class Load>
 [[nodiscard]] auto load_package(const Find& find, const Discard& discard, const Load& load) {
   const auto first_line = [](const std::exception& error) {
@@ -34,13 +34,13 @@ template <class Find, class Discard, class Load>
   try {
     return load(package);
   } catch (const std::exception& error) {  // c10::Error, std::runtime_error
-    if (!discard()) throw Refused("the package " + package + " does not load: " + first_line(error));
+    if (!discard()) throw Unsupported("the package " + package + " does not load: " + first_line(error));
   }
   const std::string again = find();
   try {
     return load(again);
   } catch (const std::exception& error) {
-    throw Refused("the package " + again + " does not load, though compiled anew: " + first_line(error));
+    throw Unsupported("the package " + again + " does not load, though compiled anew: " + first_line(error));
   }
 }
 

@@ -37,13 +37,13 @@ class TraceRange {
 /// LibTorch writes plain text, whatever the file is called, and viewers take both.
 class ProfilerTrace {
  public:
-  /// Starts. There is one recording at a time. Throws Refused if there is one, or LibTorch was built without Kineto.
+  /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without Kineto.
   /// `with_shapes`: of each operator's operands.
   explicit ProfilerTrace(bool with_shapes = false) {
     namespace profiler = torch::autograd::profiler;
     // It would take a second recording without a word, and lose the first.
     if (torch::profiler::impl::profilerEnabled())
-      throw Refused("LibTorch's profiler is recording already; expected one trace at a time");
+      throw Unsupported("LibTorch's profiler is recording already; expected one trace at a time");
     std::set<Activity> activities{Activity::CPU};
     if (at::detail::getCUDAHooks().hasCUDA()) activities.insert(Activity::CUDA);
     const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO, with_shapes);
@@ -51,7 +51,7 @@ class ProfilerTrace {
       profiler::prepareProfiler(config, activities);
       profiler::enableProfiler(config, activities);
     } catch (const c10::Error& error) {
-      throw Refused(std::string("LibTorch's profiler does not start: ") + error.what_without_backtrace());
+      throw Unsupported(std::string("LibTorch's profiler does not start: ") + error.what_without_backtrace());
     }
     recording_ = true;
   }

@@ -70,10 +70,10 @@ struct TensorMetadata {
 
 namespace detail {
 
-/// For the compile script. Throws `Refused` for a tensor that compiled code cannot take.
+/// For the compile script. Throws `Unsupported` for a tensor that compiled code cannot take.
 [[nodiscard]] inline nlohmann::json to_json(const TensorMetadata& tensor) {
   const auto dtype = inputs::dtype_from_scalar_type(tensor.dtype);
-  if (!dtype) throw Refused("AOTInductor takes no tensor of " + std::string(c10::toString(tensor.dtype)));
+  if (!dtype) throw Unsupported("AOTInductor takes no tensor of " + std::string(c10::toString(tensor.dtype)));
   nlohmann::json json = {{"sizes", tensor.sizes},
                          {"strides", tensor.strides},
                          {"dtype", corpus::torch_name(*dtype)},
@@ -92,7 +92,7 @@ namespace detail {
 }
 
 [[nodiscard]] inline TensorMetadata dense_metadata(const at::Tensor& tensor) {
-  if (tensor.layout() != c10::kStrided) throw Refused("AOTInductor takes no tensor that is not strided");
+  if (tensor.layout() != c10::kStrided) throw Unsupported("AOTInductor takes no tensor that is not strided");
   return TensorMetadata::of(tensor);
 }
 

@@ -91,16 +91,16 @@ class Unchanged {
     if (!reads.first().empty()) throw Error("it reads the values of a tensor (" + reads.first() + ')');
     return graph;
   } catch (const c10::Error& error) {
-    throw Refused(definition.name + " cannot be traced: " + first_line(error.what_without_backtrace()));
+    throw Unsupported(definition.name + " cannot be traced: " + first_line(error.what_without_backtrace()));
   } catch (const std::exception& error) {
-    throw Refused(definition.name + " cannot be traced: " + first_line(error.what()));
+    throw Unsupported(definition.name + " cannot be traced: " + first_line(error.what()));
   }
 }
 
 }  // namespace detail
 
 /// Runs the definition once, on its operands, and records what it calls. Values of written inputs are put back. Throws
-/// `Refused` with the reason when it cannot be recorded, `InputError` for a definition that contradicts itself.
+/// `Unsupported` with the reason when it cannot be recorded, `InputError` for a definition that contradicts itself.
 [[nodiscard]] inline Traced trace(const Definition& definition) {
   if (!definition.forward) throw InputError({}, definition.name + ": a definition needs a forward");
   Traced traced{.name = definition.name,

@@ -67,7 +67,7 @@ class TracedModel {
     std::optional<benches::aot::TensorMetadata::Range> batch = {};
   };
 
-  /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Refused with the reason if
+  /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Unsupported with the reason if
   /// that cannot be done.
   TracedModel(const std::string& name, ModelStep model, GradientOf gradient)
       : model_(std::move(model)), gradient_(std::move(gradient)), traced_(trace(name)) {}
@@ -85,7 +85,7 @@ class TracedModel {
   [[nodiscard]] const benches::aot::Traced& traced() const noexcept { return traced_; }
 
 #if PACE_HAS_AOT_INDUCTOR
-  /// As AOTInductor's code. Compiles what is not there yet. Throws Refused with the reason if it cannot be.
+  /// As AOTInductor's code. Compiles what is not there yet. Throws Unsupported with the reason if it cannot be.
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store) const {
     Opened opened{.model = model_};
     if (model_.step.backward) {
@@ -119,11 +119,11 @@ class TracedModel {
   }
 #else
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore&) const {
-    throw Refused("this LibTorch has no loader for AOTInductor's packages");
+    throw Unsupported("this LibTorch has no loader for AOTInductor's packages");
   }
 #endif
 
-  /// As TorchScript, loaded from what was saved; its backward is autograd's. Throws Refused if it does not load.
+  /// As TorchScript, loaded from what was saved; its backward is autograd's. Throws Unsupported if it does not load.
   [[nodiscard]] Opened open_script() const {
     Opened opened{.model = model_};
     std::istringstream saved(traced_.script);
@@ -131,8 +131,8 @@ class TracedModel {
       try {
         return std::make_shared<torch::jit::Module>(torch::jit::load(saved));
       } catch (const c10::Error& error) {
-        throw Refused(traced_.name + " does not load as TorchScript: " +
-                      benches::aot::detail::first_line(error.what_without_backtrace()));
+        throw Unsupported(traced_.name + " does not load as TorchScript: " +
+                          benches::aot::detail::first_line(error.what_without_backtrace()));
       }
     }();
     opened.model.step.forward = [module, parameters = model_.step.parameters, buffers = model_.buffers,
@@ -197,7 +197,7 @@ class TracedModel {
       found = static_cast<std::size_t>(std::ranges::find_if(outputs, same) - outputs.begin());
     }
     if (found == outputs.size())
-      throw Refused(name + " cannot be compiled: its backward starts from what is made of several outputs");
+      throw Unsupported(name + " cannot be compiled: its backward starts from what is made of several outputs");
     std::vector<at::Tensor> values;
     for (const auto& each : outputs) values.push_back(each.detach());
     std::size_t next = 0;

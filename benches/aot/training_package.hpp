@@ -125,7 +125,7 @@ template <class Package>
 /// The forward of a definition, without gradients.
 class InferencePackage {
  public:
-  /// Compiles the package if it is not there yet. Throws `Refused` with the reason when it cannot be made or loaded.
+  /// Compiles the package if it is not there yet. Throws `Unsupported` with the reason when it cannot be made or loaded.
   [[nodiscard]] static InferencePackage open(DefinitionStore& store, const Traced& traced) {
     return detail::open_package<InferencePackage>(store, traced, PackageKind::inference);
   }
@@ -162,7 +162,7 @@ class TrainingPackage {
     std::vector<at::Tensor> saved;
   };
 
-  /// Compiles the package if it is not there yet. Throws `Refused` with the reason when it cannot be made or loaded.
+  /// Compiles the package if it is not there yet. Throws `Unsupported` with the reason when it cannot be made or loaded.
   [[nodiscard]] static TrainingPackage open(DefinitionStore& store, const Traced& traced) {
     return detail::open_package<TrainingPackage>(store, traced, PackageKind::training);
   }

@@ -51,7 +51,7 @@ Gates run_gates(std::size_t planned, std::chrono::seconds time, double extra, do
     options.seed = seeds();
     options.budget = std::chrono::milliseconds(100);
     options.figures = 0;
-    options.disturbance = 1;
+    options.max_interference = 1;
     const Subject subject;
     const auto result = pace::compare("copy with work", x)
                             .options(options)

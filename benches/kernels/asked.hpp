@@ -211,7 +211,7 @@ namespace detail {
   return line.as_of() == Generation::newest ? compat::CompatibleTimer::inductor : compat::CompatibleTimer::do_bench;
 }
 
-/// Throws InputError for what does not go together, Refused for what cannot be.
+/// Throws InputError for what does not go together, Unsupported for what cannot be.
 inline void check(const KernelsLine& line) {
   const auto fail = [](const std::string& text) { throw InputError({}, text); };
   const auto needs = [&](bool given, const char* option, bool other, const char* needed) {

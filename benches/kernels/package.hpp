@@ -96,7 +96,7 @@ template <class Load>
 /// The package, with operands. Nothing runs before run() is called: under Nsight Compute, one call is all that may be seen.
 class Package {
  public:
-  /// Throws InputError, Refused, DeviceMissing or Error, which name the file.
+  /// Throws InputError, Unsupported, DeviceMissing or Error, which name the file.
   Package(const std::string& path, const std::string& model, const std::string& inputs, const std::string& device)
       : path_(path) {
     check_file(path);

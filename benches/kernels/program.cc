@@ -142,18 +142,18 @@ std::string date() {
 }
 
 #ifdef PACE_CUDA
-void add_cuda(pace::benches::kernels::World& world) {
+void add_cuda(pace::benches::kernels::Dependencies& dependencies) {
   namespace allocator = c10::cuda::CUDACachingAllocator;
   const auto device = [] {
     const auto index = package->device().index();
     return index < 0 ? c10::DeviceIndex(0) : index;
   };
-  world.reset_peak = [device] { allocator::resetPeakStats(device()); };
-  world.peak_bytes = [device] {
+  dependencies.reset_peak = [device] { allocator::resetPeakStats(device()); };
+  dependencies.peak_bytes = [device] {
     constexpr auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
     return static_cast<double>(allocator::getDeviceStats(device()).allocated_bytes[all].peak);
   };
-  world.snapshot = [](const std::function<void()>& body, const std::string& path) {
+  dependencies.snapshot = [](const std::function<void()>& body, const std::string& path) {
     constexpr std::size_t entries = 100000;
     torch::cuda::_record_memory_history("all", "all", "all", entries);
     body();
@@ -181,22 +181,22 @@ class OwnFolder {
   std::string path_;
 };
 
-void settle(KernelsLine& line, pace::benches::kernels::World& world, OwnFolder& own) {
+void settle(KernelsLine& line, pace::benches::kernels::Dependencies& dependencies, OwnFolder& own) {
   line.package = pace::user_path(line.package);
   line.csv = line.csv.empty() ? "" : pace::output_path(line.csv);
   line.json = line.json.empty() ? "" : pace::output_path(line.json);
   if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
   if (!line.output_directory.empty()) {
-    world.temporary_folder = pace::output_path(line.output_directory);
+    dependencies.temporary_folder = pace::output_path(line.output_directory);
     static std::optional<pace::NewFolders> folders;
     try {
-      folders.emplace(world.temporary_folder);
+      folders.emplace(dependencies.temporary_folder);
     } catch (const pace::InputError& error) {
       throw pace::InputError({}, std::string("--output-directory: ") + error.what());
     }
   } else if (line.profile || line.memory_snapshot || line.ncu || line.count_bytes) {
     // A folder of its own: another user could have put links of these files' names into the common one.
-    world.temporary_folder = own.make(pace::runner::temporary_folder());
+    dependencies.temporary_folder = own.make(pace::runner::temporary_folder());
   }
 }
 
@@ -206,20 +206,20 @@ int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
   const at::NoGradGuard values_alone;
   OwnFolder own;
-  pace::benches::kernels::World world;
-  world.open = open_package;
-  world.kernels = list;
-  world.profile = record;
-  world.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); };
-  world.spawn = spawn;
-  world.date = date;
-  world.program = pace::runner::this_program();
-  world.colour = pace::report::wants_colour(STDOUT_FILENO);
+  pace::benches::kernels::Dependencies dependencies;
+  dependencies.open = open_package;
+  dependencies.kernels = list;
+  dependencies.profile = record;
+  dependencies.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); };
+  dependencies.spawn = spawn;
+  dependencies.date = date;
+  dependencies.program = pace::runner::this_program();
+  dependencies.colour = pace::report::wants_colour(STDOUT_FILENO);
 #ifdef PACE_CUDA
-  add_cuda(world);
+  add_cuda(dependencies);
 #endif
-  const int code = pace::benches::kernels::run_program({argv + 1, argv + argc}, world, std::cout, std::cerr,
-                                                       [&](KernelsLine& line) { settle(line, world, own); });
+  const int code = pace::benches::kernels::run_program({argv + 1, argv + argc}, dependencies, std::cout, std::cerr,
+                                                       [&](KernelsLine& line) { settle(line, dependencies, own); });
   package.reset();
   return output.exit_code(code, "kernels");
 }

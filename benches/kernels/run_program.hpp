@@ -1,4 +1,4 @@
-// The kernels' bench, but for what needs a package, a profiler or a GPU, which its world supplies.
+// The kernels' bench, but for what needs a package, a profiler or a GPU, which its dependencies supply.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct OpenPackage {
   std::function<void()> synchronise = {}, set_seed = {};
 };
 
-struct World {
+struct Dependencies {
   std::function<OpenPackage(const KernelsLine&)> open;
   std::function<kernel::KernelReport(const KernelsLine&)> kernels;
   /// Runs `body` under the profiler, and writes its trace.
@@ -78,21 +78,21 @@ struct FunctionClock {
 
 class Bench {
  public:
-  Bench(const KernelsLine& line, const World& world, std::ostream& out, std::ostream& log)
-      : line_(line), world_(world), out_(out), log_(log) {}
+  Bench(const KernelsLine& line, const Dependencies& dependencies, std::ostream& out, std::ostream& log)
+      : line_(line), dependencies_(dependencies), out_(out), log_(log) {}
 
   int run() {
     // Files first: that one cannot be written must not be found out after the measurement.
     if (!line_.csv.empty()) csv_ = std::make_unique<OutputFile>(line_.csv);
     if (!line_.json.empty()) json_ = std::make_unique<OutputFile>(line_.json);
     if ((line_.ncu || line_.count_bytes) && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
-    package_ = world_.open(line_);
+    package_ = dependencies_.open(line_);
     if (line_.count_bytes && package_.device == "cpu")
-      throw Refused("--count-bytes: " + line_.package + " runs on the CPU, whose counters are not read");
-    if (line_.memory_snapshot && (!world_.snapshot || package_.device == "cpu"))
-      throw Refused("--cuda-memory-snapshot: " + line_.package +
-                    " runs on the CPU; expected a package for a GPU, in a "
-                    "program built with --config=cuda");
+      throw Unsupported("--count-bytes: " + line_.package + " runs on the CPU, whose counters are not read");
+    if (line_.memory_snapshot && (!dependencies_.snapshot || package_.device == "cpu"))
+      throw Unsupported("--cuda-memory-snapshot: " + line_.package +
+                        " runs on the CPU; expected a package for a GPU, in a "
+                        "program built with --config=cuda");
     if (line_.all_configs) require_configurations();
     const int code = line_.benchmark_kernels ? list_kernels() : run_whole();
     // Closing reports what a network file system or a quota has not written.
@@ -105,28 +105,28 @@ class Bench {
   int no_ncu() {
     const char* const why = "there is no `ncu` in PATH; expected NVIDIA's Nsight Compute to be installed";
     if (line_.compat) out_ << "NCU profiling failed with error: " << why << '\n';
-    throw Refused(std::string(line_.ncu ? "--ncu: " : "--count-bytes: ") + why);
+    throw Unsupported(std::string(line_.ncu ? "--ncu: " : "--count-bytes: ") + why);
   }
 
   /// They are known only where they are kept beside a package.
   void require_configurations() const {
     if (package_.device == "cpu")
-      throw Refused("--benchmark-all-configs: " + line_.package +
-                    " runs on the CPU, where kernels have no configurations");
+      throw Unsupported("--benchmark-all-configs: " + line_.package +
+                        " runs on the CPU, where kernels have no configurations");
     const auto kept = [](const benches::aot::PackageKernel& kernel) { return !kernel.configurations.empty(); };
     if (!package_.facts || std::ranges::none_of(package_.facts->kernels, kept))
-      throw Refused("--benchmark-all-configs: no configurations are kept beside " + line_.package +
-                    "; expected it to be compiled by record_configurations.aoti_compile_and_package");
+      throw Unsupported("--benchmark-all-configs: no configurations are kept beside " + line_.package +
+                        "; expected it to be compiled by record_configurations.aoti_compile_and_package");
   }
 
   int list_kernels() {
     if (line_.compat && package_.device == "cpu") {
       out_ << no_kernels << '\n';
-      throw Refused("--compat --benchmark-kernels: " + line_.package +
-                    " runs on the CPU, and the original lists Triton's "
-                    "kernels alone; without --compat they are listed in their place");
+      throw Unsupported("--compat --benchmark-kernels: " + line_.package +
+                        " runs on the CPU, and the original lists Triton's "
+                        "kernels alone; without --compat they are listed in their place");
     }
-    auto report = world_.kernels(line_);
+    auto report = dependencies_.kernels(line_);
     const bool counted = !line_.count_bytes || count_bytes(report);
     std::function<bool(const kernel::Kernel&)> shown;
     if (!line_.filter.empty())
@@ -141,12 +141,12 @@ class Bench {
     }
     if (line_.compat) {
       const auto lines = print_kernel_lines(report, package_.facts.value_or(benches::aot::PackageFacts{}),
-                                            world_.colour, line_.all_configs, out_, log_, shown);
+                                            dependencies_.colour, line_.all_configs, out_, log_, shown);
       if (lines == 0) code = 1;
       for (const auto& note : kernel::notes_of(report)) log_ << "kernels: " << report::printable(note) << '\n';
     } else {
-      kernel::print_table(report, out_, world_.colour, 60, shown);
-      kernel::print_configurations(report, out_, world_.colour);
+      kernel::print_table(report, out_, dependencies_.colour, 60, shown);
+      kernel::print_configurations(report, out_, dependencies_.colour);
       warn_of_silence(report);
     }
     if (csv_) {
@@ -163,14 +163,14 @@ class Bench {
 
   /// What is wrong; empty if nothing is.
   std::string run_once_under_ncu(const NcuAsked& asked, const std::string& report) {
-    return world_.spawn(ncu_command(asked, report, once_command(world_.program, line_)), nullptr);
+    return dependencies_.spawn(ncu_command(asked, report, once_command(dependencies_.program, line_)), nullptr);
   }
 
   /// Whether it went well: what was measured is told in any case.
   bool count_bytes(kernel::KernelReport& report) {
-    const std::string path = file("counted_bytes_" + world_.date() + ".ncu-rep");
+    const std::string path = file("counted_bytes_" + dependencies_.date() + ".ncu-rep");
     std::string printed, problem = run_once_under_ncu(asked_of_counters(), path);
-    if (problem.empty()) problem = world_.spawn(read_counts_command(path), &printed);
+    if (problem.empty()) problem = dependencies_.spawn(read_counts_command(path), &printed);
     try {
       if (problem.empty()) problem = give_counts(report, read_counts(printed));
     } catch (const InputError& error) {
@@ -205,7 +205,7 @@ class Bench {
 
   /// As Inductor's generated benchmarks do it; seconds of one call.
   double time(int times, int repeat, std::ostream& out) {
-    FunctionClock clock{world_.now};
+    FunctionClock clock{dependencies_.now};
     return benches::timers::print_performance(
         clock, package_.call,
         {.times = times, .repeat = repeat, .set_seed = package_.set_seed, .synchronise = package_.synchronise}, out);
@@ -219,15 +219,15 @@ class Bench {
   int run_whole() {
     // What the first call does once is no part of the time. The original has no such call.
     if (!line_.compat) package_.call();
-    const bool on_gpu = package_.device != "cpu" && world_.peak_bytes;
-    if (on_gpu) world_.reset_peak();
+    const bool on_gpu = package_.device != "cpu" && dependencies_.peak_bytes;
+    if (on_gpu) dependencies_.reset_peak();
     const double seconds = timed(line_.times, line_.repeat);
     if (!line_.compat)
       out_ << line_.name << " on " << package_.device << ": " << format_time(Nanoseconds(seconds * 1e9))
            << " a call, the lower median of " << line_.repeat << " readings of " << line_.times << " calls\n";
     std::optional<double> peak;
     if (on_gpu) {
-      peak = world_.peak_bytes();
+      peak = dependencies_.peak_bytes();
       out_ << "Peak GPU memory usage " << format_fixed(*peak / 1e6, 3) << " MB\n";
     }
     write_whole(seconds, peak);
@@ -258,17 +258,17 @@ class Bench {
     if (json_) json_->append(json.dump(1) + '\n');
   }
 
-  [[nodiscard]] std::string file(const std::string& name) const { return world_.temporary_folder + '/' + name; }
+  [[nodiscard]] std::string file(const std::string& name) const { return dependencies_.temporary_folder + '/' + name; }
 
   void take_snapshot() {
     const std::string path = file("memory_snapshot.pickle");
-    world_.snapshot([&] { static_cast<void>(timed(10, 1)); }, path);
+    dependencies_.snapshot([&] { static_cast<void>(timed(10, 1)); }, path);
     out_ << "The collect memory snapshot has been written to " << path << '\n';
   }
 
   void profile(double seconds) {
     const std::string path = file("compiled_module_profile.json");
-    const auto recorded = world_.profile([&] { static_cast<void>(timed(line_.times, line_.repeat)); }, path);
+    const auto recorded = dependencies_.profile([&] { static_cast<void>(timed(line_.times, line_.repeat)); }, path);
     out_ << "Profiling result for a compiled module of benchmark " << line_.name << ":\n"
          << "Chrome trace for the profile is written to " << path << '\n';
     print_key_averages(key_averages(recorded.events), out_);
@@ -285,7 +285,7 @@ class Bench {
   }
 
   int run_ncu() {
-    const std::string path = file("ncu_output_" + world_.date() + ".ncu-rep");
+    const std::string path = file("ncu_output_" + dependencies_.date() + ".ncu-rep");
     const auto problem = run_once_under_ncu(line_.ncu_asked, path);
     if (!problem.empty()) {
       out_ << "NCU profiling failed with error: " << problem << '\n';
@@ -297,7 +297,7 @@ class Bench {
   }
 
   const KernelsLine& line_;
-  const World& world_;
+  const Dependencies& dependencies_;
   std::ostream &out_, &log_;
   std::unique_ptr<OutputFile> csv_, json_;
   OpenPackage package_;
@@ -307,8 +307,9 @@ class Bench {
 
 /// `settle` makes paths of what was typed, once all is read. Returns the exit code: 0 if all went well and every limit
 /// holds, 42 if all went well but for a limit, 1 otherwise, with what is wrong on `log`.
-[[nodiscard]] inline int run_program(const std::vector<std::string>& words, World& world, std::ostream& out,
-                                     std::ostream& log, const std::function<void(KernelsLine&)>& settle = {}) {
+[[nodiscard]] inline int run_program(const std::vector<std::string>& words, Dependencies& dependencies,
+                                     std::ostream& out, std::ostream& log,
+                                     const std::function<void(KernelsLine&)>& settle = {}) {
   KernelsLine line;
   const auto options = kernels_options(line);
   try {
@@ -327,7 +328,7 @@ class Bench {
     check(line);
     if (settle) settle(line);
     line.name = report::printable(line.name);
-    return detail::Bench(line, world, out, log).run();
+    return detail::Bench(line, dependencies, out, log).run();
   } catch (const c10::Error& error) {
     log << "kernels: " << report::printable_lines(error.what_without_backtrace()) << '\n';
   } catch (const std::exception& error) {

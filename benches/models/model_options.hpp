@@ -254,13 +254,13 @@ namespace pace::benches::models {
        "pace: how often it may pass one that is not (defaults to 0.01)",
        "a number between 0 and 0.5",
        share(line.measuring.beta, 0.5)},
-      {{"--disturbance"},
+      {{"--max-interference"},
        "share",
        "pace: no verdict if other work takes more than this of the machine; 1: always one (defaults to 0.2)",
        "a number above 0 and at most 1",
        [&](Text text) {
-         auto& disturbance = line.measuring.disturbance;
-         return read_number(text, disturbance) && disturbance > 0 && disturbance <= 1;
+         auto& max_interference = line.measuring.max_interference;
+         return read_number(text, max_interference) && max_interference > 0 && max_interference <= 1;
        }},
       {{"--callers"},
        "number",

@@ -64,20 +64,20 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
 
 int main(int argc, char** argv) {
   const pace::report::ProgramOutput output;
-  pace::benches::models::World world{
+  pace::benches::models::Dependencies dependencies{
       .models = {},
       .run = [](const std::string& model, const models::Settings& settings, const models::Config& config,
                 std::ostream& log) { return models::run_model(find_entry(model), settings, config, log); }};
-  world.compile = compile;
+  dependencies.compile = compile;
   for (const auto& entry : models::registered_models())
-    world.models.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
-  world.config_file = "benches/models/models.yaml";
-  world.default_devices = default_devices;
-  world.prepare = prepare;
-  world.identity = identity;
-  world.user_path = pace::user_path;
-  world.output_path = pace::output_path;
-  world.is_test = pace::under_bazel();
-  return pace::benches::models::run_program(pace::runner::this_program(), {argv + 1, argv + argc}, world, std::cout,
-                                            std::cerr);
+    dependencies.models.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
+  dependencies.config_file = "benches/models/models.yaml";
+  dependencies.default_devices = default_devices;
+  dependencies.prepare = prepare;
+  dependencies.identity = identity;
+  dependencies.user_path = pace::user_path;
+  dependencies.output_path = pace::output_path;
+  dependencies.is_test = pace::under_bazel();
+  return pace::benches::models::run_program(pace::runner::this_program(), {argv + 1, argv + argc}, dependencies,
+                                            std::cout, std::cerr);
 }

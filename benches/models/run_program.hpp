@@ -19,6 +19,7 @@
 
 #include "benches/models/command_line.hpp"
 #include "benches/models/config_file.hpp"
+#include "benches/models/dependencies.hpp"
 #include "benches/models/driver/batch_sizes.hpp"
 #include "benches/models/driver/driver.hpp"
 #include "benches/models/driver/hand_over.hpp"
@@ -26,7 +27,6 @@
 #include "benches/models/driver/selection.hpp"
 #include "benches/models/driver/summary.hpp"
 #include "benches/models/row.hpp"
-#include "benches/models/world.hpp"
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
@@ -39,20 +39,21 @@ namespace pace::benches::models {
 namespace detail {
 
 /// Makes paths that are relative to the shell's folder absolute.
-inline void resolve_paths(CommandLine& line, const World& world) {
+inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
   auto& output = line.output;
   auto& settings = line.settings;
-  const auto read = [&](std::string& path) { path = path.empty() ? path : world.user_path(path); };
-  const auto written = [&](std::string& path) { path = path.empty() ? path : world.output_path(path); };
-  if (output.file.empty()) output.directory = world.output_path(output.directory.empty() ? "." : output.directory);
+  const auto read = [&](std::string& path) { path = path.empty() ? path : dependencies.user_path(path); };
+  const auto written = [&](std::string& path) { path = path.empty() ? path : dependencies.output_path(path); };
+  if (output.file.empty())
+    output.directory = dependencies.output_path(output.directory.empty() ? "." : output.directory);
   for (auto* path : {&output.file, &settings.profiler_trace, &settings.memory_snapshot, &settings.log_operator_inputs,
                      &settings.save_outputs_to, &line.compile_to})
     written(*path);
   for (auto* path : {&output.baseline, &line.config_file, &line.batch_size_file, &settings.compare_outputs_with})
     read(*path);
   for (auto& path : settings.packages) read(path);
-  if (line.config_file.empty()) line.config_file = world.config_file;
-  if (line.devices.empty()) line.devices = world.default_devices();
+  if (line.config_file.empty()) line.config_file = dependencies.config_file;
+  if (line.devices.empty()) line.devices = dependencies.default_devices();
 }
 
 /// What is wrong with paths and devices is found before a model is run. Throws InputError.
@@ -91,10 +92,10 @@ inline void require_usable(const CommandLine& line) {
 /// One run of the program.
 class Run {
  public:
-  Run(CommandLine line, const World& world, std::string program, std::vector<std::string> words, std::ostream& out,
-      std::ostream& errors)
+  Run(CommandLine line, const Dependencies& dependencies, std::string program, std::vector<std::string> words,
+      std::ostream& out, std::ostream& errors)
       : line_(std::move(line)),
-        world_(world),
+        dependencies_(dependencies),
         program_(std::move(program)),
         words_(std::move(words)),
         out_(out),
@@ -104,19 +105,19 @@ class Run {
     keep_pipes();
     // Each file is read once, so that its digest is that of what is used.
     if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
-      config_ = parse_config(*text, line_.config_file, names_of(world_.models),
+      config_ = parse_config(*text, line_.config_file, names_of(dependencies_.models),
                              [this](const std::string& what) { note(what); });
     line_.output.baseline_text = read_input("--baseline", line_.output.baseline, "a CSV file");
     const std::string sizes = line_.batch_size_file.empty() ? "" : find_batch_size_file(line_.batch_size_file);
     if (const auto text = read_input("--batch-size-file", sizes, BatchSizes::expected))
       batch_sizes_.emplace(sizes, *text);
     describe();
-    files_.emplace(line_.output, context_, world_.models);
+    files_.emplace(line_.output, context_, dependencies_.models);
   }
 
   [[nodiscard]] int run() {
     for (const auto& each : line_.notes) note(each);
-    if (!line_.only.empty()) (void)find_model(world_.models, line_.only);
+    if (!line_.only.empty()) (void)find_model(dependencies_.models, line_.only);
     if (!line_.rows_to.empty()) return run_for_driver();
     if (line_.compile_only) return compile();
     if (!line_.only.empty() && line_.packages == Packages::kept) return run_only();
@@ -139,7 +140,7 @@ class Run {
     configuration["--devices"] = joined(line_.devices, ",");
     // Processes of single models write no records.
     if (!line_.rows_to.empty()) return;
-    for (const auto& [name, value] : world_.identity()) configuration[name] = value;
+    for (const auto& [name, value] : dependencies_.identity()) configuration[name] = value;
     configuration["program"] = digest_of_text(read_file(program_, "the file of this program"));
   }
 
@@ -154,10 +155,10 @@ class Run {
       if (!line_.settings.batch_size)
         errors_ << "pace: " << batch_sizes_->path() << ": no batch size for " << line_.only << "; its own is taken\n";
     }
-    world_.prepare(line_);
+    dependencies_.prepare(line_);
     std::ofstream nowhere;
     run_here(
-        line_.only, line_.devices, line_.settings, config_, world_.run,
+        line_.only, line_.devices, line_.settings, config_, dependencies_.run,
         {line_.print_memory, line_.print_compilation_time, line_.output.tag},
         [&](Row& row) {
           row = files_->compared(row);
@@ -190,7 +191,7 @@ class Run {
 
   [[nodiscard]] int judge(const RowCounts& rows) const {
     const auto& settings = line_.settings;
-    const bool gate = line_.gate || world_.is_test || settings.no_slower_than.has_value() ||
+    const bool gate = line_.gate || dependencies_.is_test || settings.no_slower_than.has_value() ||
                       (has_statuses(settings.mode) && !settings.compat);
     using enum RowResult;
     const auto bad = rows.of(failed) + rows.of(unmeasured);
@@ -216,8 +217,8 @@ class Run {
   }
 
   [[nodiscard]] std::vector<KnownModel> selected() const {
-    if (!line_.only.empty()) return {find_model(world_.models, line_.only)};
-    const auto chosen = select_models(world_.models, line_.selection, config_, line_.settings, line_.devices);
+    if (!line_.only.empty()) return {find_model(dependencies_.models, line_.only)};
+    const auto chosen = select_models(dependencies_.models, line_.selection, config_, line_.settings, line_.devices);
     for (const auto& [model, reason] : chosen.skipped)
       if (line_.verbose) note(model + " is skipped by " + reason);
     if (!line_.verbose && !chosen.skipped.empty())
@@ -231,11 +232,11 @@ class Run {
   }
 
   [[nodiscard]] int compile() {
-    if (!world_.compile) throw InputError({}, "--compile-only: this program compiles nothing");
+    if (!dependencies_.compile) throw InputError({}, "--compile-only: this program compiles nothing");
     std::vector<std::string> names;
     for (const auto& model : selected()) names.push_back(model.name);
-    world_.prepare(line_);
-    const auto failed = world_.compile(names, line_.devices, line_.settings, config_, line_.compile_to, errors_);
+    dependencies_.prepare(line_);
+    const auto failed = dependencies_.compile(names, line_.devices, line_.settings, config_, line_.compile_to, errors_);
     return failed == 0 ? 0 : pace::exit_failed;
   }
 
@@ -243,7 +244,7 @@ class Run {
     DriverOptions options{.program = words_};
     options.program.insert(options.program.begin(), program_);
     options.devices = line_.devices;
-    options.limits = world_.limits;
+    options.limits = dependencies_.limits;
     options.limits.timeout = line_.timeout;
     options.packages = line_.packages;
     options.progress = line_.progress;
@@ -292,14 +293,14 @@ class Run {
       // Nothing can be read from /dev/null again.
       if (!std::filesystem::is_regular_file(path, ignored)) continue;
       if (paths.size() > 1) out_ << '\n' << path << '\n';
-      print_summary(report::read_csv(path), world_.models, {.compat = line_.settings.compat, .rows = line_.print_rows},
-                    out_);
+      print_summary(report::read_csv(path), dependencies_.models,
+                    {.compat = line_.settings.compat, .rows = line_.print_rows}, out_);
     }
     out_ << std::flush;
   }
 
   CommandLine line_;
-  const World& world_;
+  const Dependencies& dependencies_;
   std::string program_;
   std::vector<std::string> words_;
   std::ostream& out_;
@@ -310,9 +311,9 @@ class Run {
   std::optional<BatchSizes> batch_sizes_;
 };
 
-inline void list_models(const World& world, const Selection& selection, std::ostream& out) {
+inline void list_models(const Dependencies& dependencies, const Selection& selection, std::ostream& out) {
   report::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
-  for (const auto& model : matching_models(world.models, selection))
+  for (const auto& model : matching_models(dependencies.models, selection))
     table.rows.push_back({model.name, to_string(model.suite), model.family, std::to_string(model.training_batch),
                           std::to_string(model.inference_batch)});
   std::ranges::sort(table.rows);
@@ -326,21 +327,21 @@ inline void list_models(const World& world, const Selection& selection, std::ost
 /// The main function must have a report::ProgramOutput: without it, output that cannot be written is a signal, which would
 /// end the run, or look like a crash of the model whose process it hits.
 [[nodiscard]] inline int run_program(const std::string& program, const std::vector<std::string>& words,
-                                     const World& world, std::ostream& out, std::ostream& errors) {
+                                     const Dependencies& dependencies, std::ostream& out, std::ostream& errors) {
   try {
     CommandLine line = parse_command_line(words);
     if (line.help) out << help_of_models();
-    if (line.list) detail::list_models(world, line.selection, out);
+    if (line.list) detail::list_models(dependencies, line.selection, out);
     if (line.help || line.list) {
       if (!out.flush()) throw Error("what is printed cannot be written");
       return 0;
     }
     if (!line.device_index.empty()) ::setenv("CUDA_VISIBLE_DEVICES", line.device_index.c_str(), 1);
-    detail::resolve_paths(line, world);
+    detail::resolve_paths(line, dependencies);
     if (line.rows_to.empty()) detail::require_usable(line);
     // The process that has started this one says it, if it has one for this model alone.
     const bool for_driver = !line.rows_to.empty();
-    const int code = detail::Run(std::move(line), world, program, words, out, errors).run();
+    const int code = detail::Run(std::move(line), dependencies, program, words, out, errors).run();
     if (for_driver || out.flush()) return code;
     errors << "pace: not all that was printed could be written: the standard output is closed or full\n" << std::flush;
     return code == 0 ? exit_bad_input : code;

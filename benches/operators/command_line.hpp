@@ -104,7 +104,7 @@ inline constexpr std::array<Meaningless, 22> meaningless_in_compat = {{
     {"--alpha", nothing_judged},
     {"--beta", nothing_judged},
     {"--stop", nothing_judged},
-    {"--disturbance", nothing_judged},
+    {"--max-interference", nothing_judged},
     {"--processes", "the original measures in one process"},
     {"--confidence", "the original states no intervals"},
     {"--controls", "the original has none"},

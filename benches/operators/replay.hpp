@@ -147,9 +147,9 @@ class Replay {
   [[nodiscard]] std::size_t copies() const { return backends_.size() + 2; }
 
   /// How back ends ended earlier processes of this run on that sample, while they were loaded or run.
-  [[nodiscard]] static std::vector<RunContext::Fate> fates_of(const std::string& name) {
-    std::vector<RunContext::Fate> fates;
-    RunContext::Fate fate;
+  [[nodiscard]] static std::vector<RunContext::PriorFailure> fates_of(const std::string& name) {
+    std::vector<RunContext::PriorFailure> fates;
+    RunContext::PriorFailure fate;
     while (run_context().recollection != nullptr && run_context().recollection->next_fate(name, fate))
       fates.push_back(fate);
     return fates;
@@ -163,11 +163,12 @@ class Replay {
 
   [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs,
                                         const benches::operators::OperatorCall& call,
-                                        const std::vector<RunContext::Fate>& fates) {
+                                        const std::vector<RunContext::PriorFailure>& fates) {
     auto comparison = pace::compare(name, call.tensors());
     comparison.inputs(inputs);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
-      const auto fate = std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::Fate::implementation);
+      const auto fate =
+          std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::PriorFailure::implementation);
       if (fate != fates.end()) {
         if (i == 0) return published(without_baseline(name, *fate));
         comparison.refused(names_[i], fate->message, fate->outcome);
@@ -193,7 +194,7 @@ class Replay {
     return comparison.note(call.signature()).run();
   }
 
-  [[nodiscard]] Result without_baseline(const std::string& name, const RunContext::Fate& fate) const {
+  [[nodiscard]] Result without_baseline(const std::string& name, const RunContext::PriorFailure& fate) const {
     Result result = refusal(
         name, names_,
         "there is no baseline to compare with: '" + names_[0] + "' " + to_string(fate.outcome) + ": " + fate.message);
@@ -242,7 +243,7 @@ class Replay {
           std::vector<std::unique_ptr<benches::operators::Executable>> models;
           for (auto* backend : backends_) try {
               models.push_back(backend->prepare(call));
-            } catch (const Refused&) {  // its row says so
+            } catch (const Unsupported&) {  // its row says so
             }
           run_for_trace(offset, models, call.tensors());
         } catch (const std::exception& error) {
@@ -250,7 +251,7 @@ class Replay {
         }
       }
       trace.save();
-    } catch (const Refused& error) {
+    } catch (const Unsupported& error) {
       std::cerr << "no trace of " << selected.op->name << ": " << error.what() << std::endl;
     }
   }

@@ -186,16 +186,16 @@ namespace detail {
 inline void check_runner(const Runner& runner, const std::vector<Runner>& all, const Sizes& sizes,
                          const CheckLine& line, std::ostream& out) {
   const Runner* const reference = reference_of(runner, sizes.device, all);
-  if (reference == nullptr) throw Refused("there is no other runner of its kind to compare it with");
-  if (reference->name == runner.name) throw Refused("it is itself what the others of its kind are compared with");
+  if (reference == nullptr) throw Unsupported("there is no other runner of its kind to compare it with");
+  if (reference->name == runner.name) throw Unsupported("it is itself what the others of its kind are compared with");
   if (runner.draws && sizes.layers > 1)
-    throw Refused("it drops out between layers, by chance; expected --num-layers 1");
+    throw Unsupported("it drops out between layers, by chance; expected --num-layers 1");
   out << "Setting up..." << std::endl;
   ModelDef expected = reference->make(sizes), model = runner.make(sizes);
   std::ostream nowhere(nullptr);
   try {
     compare_models(model, expected, {.gradients = line.check_grad}, out, line.verbose ? out : nowhere);
-  } catch (const Refused&) {
+  } catch (const Unsupported&) {
     throw;
   } catch (const Error& error) {
     throw Error("not as " + reference->name + ": " + error.what());

@@ -142,8 +142,8 @@ inline void refuse_with_compat(const std::vector<std::string>& words) {
 
 /// Belongs on stderr before the group of variable-length runners, unless JSON is asked for; empty if it does not apply.
 [[nodiscard]] inline std::string variable_length_warning(const CommandLine& line) {
-  constexpr std::int64_t patience = 30;
-  if (!line.variable_lstms || line.nloops_of_loop() + line.warmup_of_loop() <= patience) return {};
+  constexpr std::int64_t call_timeout = 30;
+  if (!line.variable_lstms || line.nloops_of_loop() + line.warmup_of_loop() <= call_timeout) return {};
   return "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.";
 }
 

@@ -36,14 +36,14 @@ class ModelMaker {
             planned.runner->name, plain(*planned.runner),
             gradient_of(sizes_.seed ? OutputGradient(*sizes_.seed) : OutputGradient()));
         requests.push_back(entry.model->request());
-      } catch (const Refused& refusal) {
+      } catch (const Unsupported& refusal) {
         entry.refusal = refusal.what();
       }
     }
     if (!requests.empty()) store_.prepare_all(requests);
   }
 
-  /// Throws Refused with the reason if there is none.
+  /// Throws Unsupported with the reason if there is none.
   [[nodiscard]] ModelDef make(const Planned& planned) {
     ModelDef model = planned.compiled ? compiled(planned) : plain(*planned.runner);
     if (planned.graphed) model.step = graphed_step(sizes_.device, std::move(model.step));
@@ -82,7 +82,7 @@ class ModelMaker {
   [[nodiscard]] ModelDef compiled(const Planned& planned) {
     prepare({planned});
     const Entry& entry = compiled_.at(planned.runner->name);
-    if (!entry.model) throw Refused(entry.refusal);
+    if (!entry.model) throw Unsupported(entry.refusal);
     return entry.model->open_package(store_).model;
   }
 

@@ -128,10 +128,10 @@ inline void require_candidates(const std::vector<Group>& groups, const std::opti
 inline void check(const Planned& planned, const Sizes& sizes) {
   check(*planned.runner, sizes);
   if (planned.graphed && !sizes.device.is_cuda())
-    throw Refused("--device: " + planned.name +
-                  " is captured in CUDA graphs, which hold what a GPU does; expected "
-                  "cuda, found " +
-                  sizes.device.str());
+    throw Unsupported("--device: " + planned.name +
+                      " is captured in CUDA graphs, which hold what a GPU does; expected "
+                      "cuda, found " +
+                      sizes.device.str());
   if (planned.compiled && planned.runner->name.find("jit") != std::string::npos)
     throw InputError({}, "no runner is called '" + planned.name +
                              "': TorchScript is not compiled a second time; expected "

@@ -132,7 +132,7 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
   for (const Planned& candidate : family.candidates) {
     try {
       comparison.candidate(candidate.name, maker.make(candidate).step);
-    } catch (const pace::Refused& refusal) {
+    } catch (const pace::Unsupported& refusal) {
       comparison.refused(candidate.name, refusal.what());
     } catch (...) {
       comparison.refused(candidate.name, pace::detail::current_message(), pace::Outcome::threw);
@@ -268,7 +268,7 @@ void settle_options(pace::runner::SessionOptions& session) {
   sizes.image_side = line.image_side;
   sizes.cudnn_anywhere = line.compat;
   if (line.tf32 == "on" && !sizes.device.is_cuda())
-    throw pace::Refused("--tf32 on: products on the CPU have no TF32; expected --device cuda");
+    throw pace::Unsupported("--tf32 on: products on the CPU have no TF32; expected --device cuda");
   check_folders();
   // Equal for all, or their answers could not be compared. fastrnns draws anew for each.
   if (!line.compat) sizes.seed = pace::run_context().options.seed;
@@ -280,7 +280,7 @@ void settle_options(pace::runner::SessionOptions& session) {
       try {
         pace::benches::rnn::check(planned, sizes);
         able.push_back(name);
-      } catch (const pace::Refused& refusal) {
+      } catch (const pace::Unsupported& refusal) {
         // In the default list, what this machine lacks is left out.
         if (group.asked) throw;
         if (!quiet()) std::cerr << "left out: " << refusal.what() << '\n';

@@ -98,9 +98,9 @@ void check(const Runner& runner, const Sizes& sizes) {
     throw InputError({}, "--numLayers: " + runner.name + " has " + std::to_string(runner.max_layers) +
                              " layer and no more; expected 1, found " + std::to_string(sizes.layers));
   if (runner.needs_cuda && !sizes.cudnn_anywhere && !sizes.device.is_cuda())
-    throw Refused("--device: " + runner.name + " runs on a GPU only; " + instead_of(runner.name) +
-                  " is the same module without cuDNN, and runs on the CPU, too; expected cuda, found " +
-                  sizes.device.str());
+    throw Unsupported("--device: " + runner.name + " runs on a GPU only; " + instead_of(runner.name) +
+                      " is the same module without cuDNN, and runs on the CPU, too; expected cuda, found " +
+                      sizes.device.str());
 }
 
 const std::vector<Runner>& runners() {

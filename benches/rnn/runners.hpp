@@ -27,7 +27,7 @@ struct Runner {
   std::function<ModelDef(const Sizes&)> make;
 };
 
-/// Throws InputError naming the option if the runner cannot take the sizes, Refused if it needs another device.
+/// Throws InputError naming the option if the runner cannot take the sizes, Unsupported if it needs another device.
 void check(const Runner& runner, const Sizes& sizes);
 
 [[nodiscard]] const std::vector<Runner>& runners();

@@ -72,7 +72,7 @@ class DeviceTimer {
 
 static_assert(StepTimer<HostTimer<>>);
 
-/// Calls `use` with the timer of a device; `cuda:1` is as much a GPU as `cuda` is. Throws Refused for a GPU if this
+/// Calls `use` with the timer of a device; `cuda:1` is as much a GPU as `cuda` is. Throws Unsupported for a GPU if this
 /// program was built without CUDA.
 template <class Use>
 decltype(auto) with_step_timer(const c10::Device& device, Use&& use) {
@@ -84,8 +84,8 @@ decltype(auto) with_step_timer(const c10::Device& device, Use&& use) {
   }
 #endif
   if (!device.is_cpu())
-    throw Refused("cannot time on " + device.str() +
-                  ": this program was built for the CPU; build it with --config=cuda");
+    throw Unsupported("cannot time on " + device.str() +
+                      ": this program was built for the CPU; build it with --config=cuda");
   HostTimer<> timer;
   return use(timer);
 }

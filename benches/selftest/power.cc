@@ -81,7 +81,7 @@ std::size_t run(const Line& line, std::size_t planned) {
     auto options = fresh_options();
     options.budget = std::chrono::seconds(2);
     // The verdict of the test itself; where pace would not give one is counted apart.
-    options.disturbance = 1;
+    options.max_interference = 1;
     const auto result = compare_subject(gates, options, {.name = "slower", .extra = line.extra, .expectation = guard});
     const auto& row = result["slower"];
     REQUIRE(row.outcome == pace::Outcome::measured);

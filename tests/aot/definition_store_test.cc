@@ -133,7 +133,7 @@ TEST_CASE("packages of definitions can be build outputs", "[aot]") {
   options.python.clear();
   options.directories = {scene.folder / "made before"};
   REQUIRE(DefinitionStore(options).find(traced, PackageKind::training).parent_path() == scene.folder / "made before");
-  REQUIRE_THAT(why<pace::Refused>([&] { (void)DefinitionStore(options).find(traced, PackageKind::inference); }),
+  REQUIRE_THAT(why<pace::Unsupported>([&] { (void)DefinitionStore(options).find(traced, PackageKind::inference); }),
                ContainsSubstring("no Python with torch"));
 }
 
@@ -162,9 +162,9 @@ TEST_CASE("a definition that cannot be compiled says why", "[aot]") {
   ::setenv("FAKE_MODE", "fail", 1);
   const auto traced = pace::benches::aot::trace(pace::test::mlp());
   DefinitionStore store(scene.options);
-  REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::TrainingPackage::open(store, traced); }),
+  REQUIRE_THAT(why<pace::Unsupported>([&] { (void)pace::benches::aot::TrainingPackage::open(store, traced); }),
                ContainsSubstring("made to fail"));
-  REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::InferencePackage::open(store, traced); }),
+  REQUIRE_THAT(why<pace::Unsupported>([&] { (void)pace::benches::aot::InferencePackage::open(store, traced); }),
                ContainsSubstring("made to fail"));
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("a package without a layout is compiled anew once, then refused", "[ao
   Scene scene;
   const auto traced = pace::benches::aot::trace(pace::test::mlp());
   DefinitionStore store(scene.options);
-  REQUIRE_THAT(why<pace::Refused>([&] { (void)pace::benches::aot::TrainingPackage::open(store, traced); }),
+  REQUIRE_THAT(why<pace::Unsupported>([&] { (void)pace::benches::aot::TrainingPackage::open(store, traced); }),
                ContainsSubstring("does not load, though compiled anew") && ContainsSubstring("layout"));
   REQUIRE(read(scene.folder / "log") == "run R\"\"\"py(\ncase\nrun R\"\"\"py(\ncase\n");
 }

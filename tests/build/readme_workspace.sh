@@ -46,7 +46,7 @@ printf 'bazel-*\n' >"$mine/.gitignore"
 first=$(commit)
 
 # A machine that is shared with other work: judge all the same.
-test_all() { output=$(bazel test --noshow_progress "$@" --test_arg=--disturbance=1 //...); code=$?; }
+test_all() { output=$(bazel test --noshow_progress "$@" --test_arg=--max-interference=1 //...); code=$?; }
 has_commit() {
   local xml=$mine/bazel-testlogs/layer_norm_test/test.xml
   grep -q "name=\"commit\" value=\"$1\"" "$xml" || problem "no commit $1 in test.xml: $(grep commit "$xml")"

@@ -113,9 +113,9 @@ TEST_CASE("a program ends when its lines are refused") {
   CHECK_THROWS_AS(detail::run_process({"sh", "-c", "echo $$; exec sleep 1000"},
                                       [&](std::string_view line) {
                                         started = std::atoi(std::string(line).c_str());
-                                        throw pace::Refused("enough");
+                                        throw pace::Unsupported("enough");
                                       }),
-                  pace::Refused);
+                  pace::Unsupported);
   REQUIRE(started > 0);
   CHECK(::kill(started, 0) != 0);  // and was waited for
 }
@@ -216,7 +216,7 @@ TEST_CASE("a program has the environment that it is given, and reads nothing") {
   std::string line;
   std::getline(std::ifstream(file) >> std::ws, line);
   CHECK(line == "1");
-  CHECK_THROWS_MATCHES(detail::spawn({.arguments = {"/no/such/program"}}), pace::Refused,
+  CHECK_THROWS_MATCHES(detail::spawn({.arguments = {"/no/such/program"}}), pace::Unsupported,
                        MessageMatches(ContainsSubstring("cannot run /no/such/program: No such file or directory")));
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("a folder for one run goes with it, and those that killed runs have le
     CHECK(second.path() != first_path);
   }
   CHECK_FALSE(fs::exists(first_path));
-  CHECK_THROWS_MATCHES(detail::RunFolder(parent.path / "nowhere"), pace::Refused,
+  CHECK_THROWS_MATCHES(detail::RunFolder(parent.path / "nowhere"), pace::Unsupported,
                        MessageMatches(ContainsSubstring("cannot write to")));
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("a folder where others can put files is refused, with its owner, its m
   };
   const auto refused = [](const fs::path& path, const std::string& why) {
     INFO(path);
-    CHECK_THROWS_MATCHES(detail::make_safe_folder(path, "REMEDY"), pace::Refused,
+    CHECK_THROWS_MATCHES(detail::make_safe_folder(path, "REMEDY"), pace::Unsupported,
                          MessageMatches(ContainsSubstring(why) && ContainsSubstring("; REMEDY")));
   };
   const std::string owner = "(owner " + std::to_string(::geteuid());
@@ -290,7 +290,7 @@ TEST_CASE("another user's folder is refused") {
   CHECK_THROWS_MATCHES(
       detail::make_safe_folder(folder.path, "REMEDY",
                                {.user = owner + 1, .root = top.st_uid == owner ? owner + 2 : top.st_uid}),
-      pace::Refused,
+      pace::Unsupported,
       MessageMatches(ContainsSubstring(" belongs to another user than " + std::to_string(owner + 1) +
                                        ", which this program runs as (owner " + std::to_string(owner) + ", mode ") &&
                      ContainsSubstring("; REMEDY")));

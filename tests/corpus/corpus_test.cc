@@ -208,7 +208,7 @@ TEST_CASE("sparse samples are kept, and refused when they are wanted") {
   CHECK(corpus.calls() == 2);
   for (const auto& reject : corpus.rejects()) FAIL_CHECK(reject.where.to_string() << ": " << reject.message);
   const auto& op = corpus.operators().at(0);
-  CHECK_THROWS_AS(parse_call(op.samples.at(0), op.name), pace::Refused);
+  CHECK_THROWS_AS(parse_call(op.samples.at(0), op.name), pace::Unsupported);
   CHECK_THROWS_WITH(parse_call(op.samples.at(0), op.name),
                     path + ":2:11: aten.mm.default: sparse tensors, ST(...), are not implemented");
 }

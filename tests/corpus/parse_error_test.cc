@@ -84,10 +84,10 @@ TEST_CASE("a malformed sample is reported with file, line, column and what was e
 
 TEST_CASE("sparse tensors and objects without a value are refused by operator, file and line") {
   const auto parse = [](const char* text) { return parse_call(text, start, "aten.mm.default"); };
-  CHECK_THROWS_AS(parse("((ST([2], f16, torch.sparse_coo, True, 3),), {})"), pace::Refused);
+  CHECK_THROWS_AS(parse("((ST([2], f16, torch.sparse_coo, True, 3),), {})"), pace::Unsupported);
   CHECK_THROWS_WITH(parse("((1, ST([2], f16, torch.sparse_coo, True)), {})"),
                     "model.txt:7:14: aten.mm.default: sparse tensors, ST(...), are not implemented");
-  CHECK_THROWS_AS(parse("((1,), {'generator': <torch._C.Generator object at 0x7f>})"), pace::Refused);
+  CHECK_THROWS_AS(parse("((1,), {'generator': <torch._C.Generator object at 0x7f>})"), pace::Unsupported);
 }
 
 TEST_CASE("a sample that is cut off anywhere is an error that points at its end or before") {
@@ -128,7 +128,7 @@ TEST_CASE("damaged samples are accepted or reported, never worse") {
       ++accepted;
     } catch (const pace::InputError& error) {
       if (error.where().line == 0 || error.where().column == 0) FAIL_CHECK("no place: " << error.what());
-    } catch (const pace::Refused&) {
+    } catch (const pace::Unsupported&) {
     }
   }
   CHECK(accepted < 100000);

@@ -15,7 +15,7 @@ TEST_CASE("whatever one kernel fails with is told, in one line; but a device tha
   CHECK(failure_of([] {}) == "");
   CHECK(failure_of([] { throw pace::Error("launching a kernel alone: invalid argument"); }) ==
         "launching a kernel alone: invalid argument");
-  CHECK(failure_of([] { throw pace::Refused("it waits\nfor others"); }) == "it waits");
+  CHECK(failure_of([] { throw pace::Unsupported("it waits\nfor others"); }) == "it waits");
   CHECK(failure_of([] { throw std::runtime_error(""); }) == "it failed without a message");
   CHECK_FALSE(failure_of([] { throw std::bad_alloc(); }).empty());
   CHECK(failure_of([] { TORCH_CHECK(false, "out of memory"); }) == "out of memory");

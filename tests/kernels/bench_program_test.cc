@@ -77,8 +77,8 @@ struct Fakes {
     out.str("");
     log.str("");
     words.insert(words.begin(), {"--package", "bench.pt2"});
-    pace::benches::kernels::World world;
-    world.open = [&](const auto&) {
+    pace::benches::kernels::Dependencies dependencies;
+    dependencies.open = [&](const auto&) {
       if (!opens) throw pace::InputError({"bench.pt2"}, "no such file");
       auto opened = package;
       // Each call takes a millisecond longer than the one before it.
@@ -87,38 +87,39 @@ struct Fakes {
       opened.synchronise = [&] { ++waits; };
       return opened;
     };
-    world.kernels = [&](const pace::benches::kernels::KernelsLine& line) {
+    dependencies.kernels = [&](const pace::benches::kernels::KernelsLine& line) {
       auto told = report;
       if (!line.all_configs)
         for (auto& kernel : told.kernels) kernel.configurations.clear();
       return told;
     };
-    world.profile = [&](const std::function<void()>& body, const std::string& trace) {
+    dependencies.profile = [&](const std::function<void()>& body, const std::string& trace) {
       body();
       std::ofstream(trace) << "{}";
       if (!closed_behind.empty()) pace::test::close_behind(closed_behind);
       return recorded;
     };
-    world.now = [&] { return time; };
+    dependencies.now = [&] { return time; };
     if (cuda) {
-      world.reset_peak = [] {};
-      world.peak_bytes = [] { return 12345678.0; };
-      world.snapshot = [](const std::function<void()>& body, const std::string& path) {
+      dependencies.reset_peak = [] {};
+      dependencies.peak_bytes = [] { return 12345678.0; };
+      dependencies.snapshot = [](const std::function<void()>& body, const std::string& path) {
         body();
         std::ofstream(path) << "snapshot";
       };
     }
-    world.spawn = [&](const std::vector<std::string>& command, std::string* printed) {
+    dependencies.spawn = [&](const std::vector<std::string>& command, std::string* printed) {
       spawned = command;
       if (printed != nullptr) *printed = spawn_prints;
       return spawn_problem;
     };
-    world.date = [] { return "20240131_235959"; };
-    world.program = "/bin/kernels";
-    world.temporary_folder = folder.path.string();
-    return pace::benches::kernels::run_program(words, world, out, log, [](pace::benches::kernels::KernelsLine& line) {
-      if (line.name.empty()) line.name = "bench";
-    });
+    dependencies.date = [] { return "20240131_235959"; };
+    dependencies.program = "/bin/kernels";
+    dependencies.temporary_folder = folder.path.string();
+    return pace::benches::kernels::run_program(words, dependencies, out, log,
+                                               [](pace::benches::kernels::KernelsLine& line) {
+                                                 if (line.name.empty()) line.name = "bench";
+                                               });
   }
   [[nodiscard]] std::string printed() const { return out.str(); }
   [[nodiscard]] std::string said() const { return log.str(); }

@@ -137,11 +137,11 @@ TEST_CASE("a call that runs other kernels each time, or none, is refused") {
   recorder.other_from = 3;
   const auto nothing = [] {};
   CHECK_THROWS_MATCHES(
-      observe_kernels({}, "fickle", nothing, nothing, clock, recorder), pace::Refused,
+      observe_kernels({}, "fickle", nothing, nothing, clock, recorder), pace::Unsupported,
       MessageMatches(ContainsSubstring(
           "fickle: kernel 1 is aten::mm in its first call and aten::bmm in call 3; expected a call that "
           "runs the same kernels each time")));
-  CHECK_THROWS_MATCHES(pace::kernels("idle", [] {}), pace::Refused,
+  CHECK_THROWS_MATCHES(pace::kernels("idle", [] {}), pace::Unsupported,
                        MessageMatches(ContainsSubstring("idle: no kernel ran in this call on the CPU")));
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("eager code on the CPU: each operator, and operands as they were") {
 TEST_CASE("what is asked of CUDA needs a program with CUDA") {
   pace::KernelsOptions options;
   options.on = c10::DeviceType::CUDA;
-  CHECK_THROWS_MATCHES(pace::kernels(options, "block", [] {}), pace::Refused,
+  CHECK_THROWS_MATCHES(pace::kernels(options, "block", [] {}), pace::Unsupported,
                        MessageMatches(ContainsSubstring("block: this program was built without CUDA")));
 }
 #endif

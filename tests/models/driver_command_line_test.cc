@@ -139,7 +139,7 @@ TEST_CASE("each option has an effect") {
       {{"--confidence=0.9"}, [](const auto& l) { return l.measuring.confidence == 0.9; }},
       {{"--alpha=0.1", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.alpha == 0.1; }},
       {{"--beta=0.2", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.beta == 0.2; }},
-      {{"--disturbance=1"}, [](const auto& l) { return l.measuring.disturbance == 1; }},
+      {{"--max-interference=1"}, [](const auto& l) { return l.measuring.max_interference == 1; }},
       {{"--skip-accuracy-check"}, [](const auto& l) { return l.settings.skip_accuracy_check; }},
       {{"-c", "max_autotune=True", "-c", "cpp.simdlen=0"},
        [](const auto& l) {
@@ -335,7 +335,8 @@ TEST_CASE("options that act in other runs only are refused, or noted where torch
   in({"--performance", "--inference", "--generation=2.6"}, "--generation: expected --accuracy");
   in({"--performance", "--inference", "--save-model-outputs-to=f"}, "--save-model-outputs-to: expected --accuracy");
   in({"--performance", "--inference", "--alpha=0.1"}, "--alpha: expected --no-slower-than");
-  in({"--accuracy", "--inference", "--disturbance=1"}, "--disturbance: expected --performance without --compat");
+  in({"--accuracy", "--inference", "--max-interference=1"},
+     "--max-interference: expected --performance without --compat");
   in({"--performance", "--inference", "--compat", "--confidence=0.9"}, "--confidence: expected --performance without");
   in({"--accuracy", "--inference", "--warm-up-iterations=1"},
      "--warm-up-iterations: expected --performance or --throughput");
@@ -383,12 +384,13 @@ TEST_CASE("values that will not do") {
     for (const char* count : {"0", "100000"})
       bad(std::string(option) + '=' + count, std::string(option) + ": invalid value '" + count + "'; expected a whole");
   for (const char* share : {"nan", "inf"})
-    for (const char* option : {"--confidence", "--alpha", "--beta", "--disturbance", "--per-process-memory-fraction"})
+    for (const char* option :
+         {"--confidence", "--alpha", "--beta", "--max-interference", "--per-process-memory-fraction"})
       bad(std::string(option) + '=' + share, std::string(option) + ": invalid value '" + share + "'");
   bad("--inductor-config=max_autotune", "--inductor-config: invalid value 'max_autotune'; expected key=value");
   bad("--inductor-compile-mode=reduce-overhead", "--inductor-compile-mode: invalid value 'reduce-overhead'");
   bad("--alpha=0.5", "--alpha: invalid value '0.5'; expected a number between 0 and 0.5");
-  bad("--disturbance=0", "--disturbance: invalid value '0'");
+  bad("--max-interference=0", "--max-interference: invalid value '0'");
   bad("--timeout=0", "--timeout: invalid value '0'");
   bad("--timeout=inf", "--timeout: invalid value 'inf'");
   bad("--per-process-memory-fraction=1.5", "--per-process-memory-fraction: invalid value '1.5'");

@@ -138,19 +138,19 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
 
 int main(int argc, char** argv) {
   const pace::report::ProgramOutput output;
-  pace::benches::models::World world{.models = {}, .run = run};
+  pace::benches::models::Dependencies dependencies{.models = {}, .run = run};
   for (const char* name :
        {"good", "better", "hangs", "forks", "crashes", "exits", "vanishes", "is_killed", "eats", "throws", "runs_out",
         "makes_no_sense", "interrupts", "differs", "half", "runs_another", "undecided", "no_device"})
-    world.models.push_back(
+    dependencies.models.push_back(
         {.name = name, .suite = Suite::timm, .family = name == std::string("good") ? "cnn" : "other"});
-  world.identity = [] {
+  dependencies.identity = [] {
     const char* const machine = std::getenv("FAKE_MACHINE");
     return Configuration{{"machine", machine == nullptr ? "mine" : machine}};
   };
-  world.limits.now = now;
-  world.is_test = std::getenv("FAKE_TEST") != nullptr;
+  dependencies.limits.now = now;
+  dependencies.is_test = std::getenv("FAKE_TEST") != nullptr;
   char path[4096] = {};
   if (::readlink("/proc/self/exe", path, sizeof path - 1) <= 0) return 1;
-  return pace::benches::models::run_program(path, {argv + 1, argv + argc}, world, std::cout, std::cerr);
+  return pace::benches::models::run_program(path, {argv + 1, argv + argc}, dependencies, std::cout, std::cerr);
 }

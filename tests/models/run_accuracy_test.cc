@@ -212,7 +212,7 @@ TEST_CASE("eager_two_runs_differ", "[models]") {
 
 TEST_CASE("fail_to_run and OOM", "[models]") {
   const AddedBackend unmade("unmade",
-                            [](Instance, const MakeOptions&) -> Runnable { throw pace::Refused("no kernel"); });
+                            [](Instance, const MakeOptions&) -> Runnable { throw pace::Unsupported("no kernel"); });
   const AddedBackend tired("tired", eager_but([](int call) {
                              if (call == 2) fail("tired");
                            }));

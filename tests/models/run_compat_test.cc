@@ -23,7 +23,7 @@ using Catch::Approx;
 struct FakeWorld {
   double seconds = 0;
   std::string story;
-  CompatWorld world{[this] { return seconds; }, [this] { happen("s", 0.25); }, [this] { happen("r", 100); }};
+  CompatWorld dependencies{[this] { return seconds; }, [this] { happen("s", 0.25); }, [this] { happen("r", 100); }};
 
   void happen(const std::string& what, double takes) {
     story += what;
@@ -33,7 +33,7 @@ struct FakeWorld {
 
 TEST_CASE("a run is the time of its calls and of the last wait; random states are put back untimed", "[models]") {
   FakeWorld fake;
-  REQUIRE(timed(fake.world, 3, [&] { fake.happen("c", 2); }) == Approx(3 * 2 + 0.25));
+  REQUIRE(timed(fake.dependencies, 3, [&] { fake.happen("c", 2); }) == Approx(3 * 2 + 0.25));
   REQUIRE(fake.story == "srcrcrcs");
 }
 
@@ -48,18 +48,19 @@ TEST_CASE("eager and compiled take turns on the same inputs", "[models]") {
       fake.happen(name, takes);
     };
   };
-  const auto timings = speedup_experiment(fake.world, {.repeat = 2}, inputs, side("E", 3), side("C", 1));
+  const auto timings = speedup_experiment(fake.dependencies, {.repeat = 2}, inputs, side("E", 3), side("C", 1));
   REQUIRE(fake.story == "srEssrCssrEssrCs");
   REQUIRE(timings.eager == std::vector<double>{3.25, 3.25});
   REQUIRE(timings.compiled == std::vector<double>{1.25, 1.25});
   for (const auto& each : seen) REQUIRE(each.equal(at::ones({3})));
 
   seen.clear();
-  (void)speedup_experiment(fake.world, {.repeat = 2, .randomize_input = true}, inputs, side("E", 3), side("C", 1));
+  (void)speedup_experiment(fake.dependencies, {.repeat = 2, .randomize_input = true}, inputs, side("E", 3),
+                           side("C", 1));
   REQUIRE(seen[0].equal(seen[1]));  // both sides of a repeat
   REQUIRE_FALSE(seen[0].equal(seen[2]));
   REQUIRE_FALSE(seen[0].equal(at::ones({3})));
-  REQUIRE_THROWS_AS(speedup_experiment(fake.world, {.repeat = 0}, inputs, side("E", 3), side("C", 1)),
+  REQUIRE_THROWS_AS(speedup_experiment(fake.dependencies, {.repeat = 0}, inputs, side("E", 3), side("C", 1)),
                     pace::InputError);
 }
 

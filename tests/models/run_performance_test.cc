@@ -229,7 +229,7 @@ TEST_CASE("--compat: torchbench's figures, with its optimiser", "[models]") {
 
 TEST_CASE("back ends that fail, each in its own way, and leave the others alone", "[models]") {
   const AddedBackend unmade("unmade",
-                            [](Instance, const MakeOptions&) -> Runnable { throw pace::Refused("it is Sunday"); });
+                            [](Instance, const MakeOptions&) -> Runnable { throw pace::Unsupported("it is Sunday"); });
   const AddedBackend greedy("greedy",
                             [](Instance, const MakeOptions&) -> Runnable { pace::test::run_out_of_memory(); });
   const AddedBackend cold("cold", eager_but([](int call) {

@@ -7,7 +7,7 @@
 
 #include "pace/core/activity.hpp"
 #include "pace/core/run_context.hpp"
-#include "tests/operators/compat_world.hpp"
+#include "tests/operators/compat_dependencies.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -23,7 +23,7 @@ using pace::test::relu_of;
 using pace::test::compat::Generation;
 
 /// Keeps what is published, and hands it to later flows.
-struct Earlier : pace::RunContext::Recollection {
+struct Earlier : pace::RunContext::Checkpoint {
   Earlier() {
     pace::run_context().on_result([this](const pace::Result& result) {
       if (!result.recalled) kept.push_back(result);
@@ -51,7 +51,7 @@ struct Earlier : pace::RunContext::Recollection {
       }
     return false;
   }
-  bool next_fate(const std::string& name, pace::RunContext::Fate& fate) override {
+  bool next_fate(const std::string& name, pace::RunContext::PriorFailure& fate) override {
     if (name != ended) return false;
     ended.clear();
     fate = {1, Outcome::crashed, "killed by signal 11"};

@@ -17,7 +17,7 @@
 #include "benches/operators/compat/models.hpp"
 #include "benches/operators/compat/timer.hpp"
 #include "tests/gpu/fake_device.hpp"
-#include "tests/operators/compat_world.hpp"
+#include "tests/operators/compat_dependencies.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -26,9 +26,9 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using pace::test::CompatFixture;
+using pace::test::Dependencies;
 using pace::test::FakeTimer;
 using pace::test::relu_of;
-using pace::test::World;
 using pace::test::compat::CompatOptions;
 using pace::test::compat::Generation;
 namespace compat = pace::test::compat;
@@ -38,16 +38,16 @@ using namespace std::chrono_literals;
 /// A model that returns `value` (of nothing: its input), and takes the next of `costs`.
 class Scripted final : public pace::benches::operators::Executable {
  public:
-  Scripted(World& world, std::string name, std::vector<double> costs, c10::IValue value = {})
-      : world_(world), name_(std::move(name)), costs_(std::move(costs)), value_(std::move(value)) {}
+  Scripted(Dependencies& dependencies, std::string name, std::vector<double> costs, c10::IValue value = {})
+      : dependencies_(dependencies), name_(std::move(name)), costs_(std::move(costs)), value_(std::move(value)) {}
   [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
-    world_.log.push_back(name_);
-    world_.now += costs_.at(calls_++ % costs_.size());
+    dependencies_.log.push_back(name_);
+    dependencies_.now += costs_.at(calls_++ % costs_.size());
     return value_.isNone() ? c10::IValue(tensors.at(0)) : value_;
   }
 
  private:
-  World& world_;
+  Dependencies& dependencies_;
   std::string name_;
   std::vector<double> costs_;
   c10::IValue value_;
@@ -55,8 +55,8 @@ class Scripted final : public pace::benches::operators::Executable {
 };
 
 struct Sample {
-  World world;
-  FakeTimer timer{world};
+  Dependencies dependencies;
+  FakeTimer timer{dependencies};
   compat::Executables models;
   CompatOptions options;
   std::ostringstream out, err;
@@ -64,7 +64,7 @@ struct Sample {
 
   Sample() { options.device = "cpu"; }
   void add(const std::string& name, std::vector<double> costs, c10::IValue value = {}) {
-    models.push_back(std::make_unique<Scripted>(world, name, std::move(costs), std::move(value)));
+    models.push_back(std::make_unique<Scripted>(dependencies, name, std::move(costs), std::move(value)));
   }
   compat::Measured measure(Generation generation = Generation::new_) {
     return compat::measure("aten.relu.default", models, inputs, options, generation, timer, out, err);
@@ -81,7 +81,7 @@ TEST_CASE("on the CPU: repeats outside, models inside, one call each, seconds, t
   const Log twice{"time", "a", "time", "b", "time", "a", "time", "b"};
   Log expected{"a"};
   for (int i = 0; i < 2; ++i) expected.insert(expected.end(), twice.begin(), twice.end());
-  CHECK(sample.world.log == expected);
+  CHECK(sample.dependencies.log == expected);
 }
 
 TEST_CASE("on a GPU: one call before the timer, milliseconds, the generation's statistic") {
@@ -91,10 +91,10 @@ TEST_CASE("on a GPU: one call before the timer, milliseconds, the generation's s
   sample.options.device = "cuda:1";
   sample.options.repeats = 1;
   CHECK(sample.measure().medians == std::vector<double>{500, 250});
-  CHECK(sample.world.log == Log{"a", "a", "time median on GPU", "a", "a", "b", "time median on GPU", "b", "b"});
-  sample.world.log.clear();
+  CHECK(sample.dependencies.log == Log{"a", "a", "time median on GPU", "a", "a", "b", "time median on GPU", "b", "b"});
+  sample.dependencies.log.clear();
   CHECK(sample.measure(Generation::old).medians == std::vector<double>{500, 250});
-  CHECK(sample.world.log.at(2) == "time mean on GPU");
+  CHECK(sample.dependencies.log.at(2) == "time mean on GPU");
 }
 
 TEST_CASE("models that write to their inputs find what the others left there") {
@@ -120,7 +120,7 @@ TEST_CASE("accuracy checking: one repeat, and a wrong value is only logged") {
   CHECK(measured.medians.size() == 3);
   CHECK(sample.out.str() == "");
   CHECK_THAT(sample.err.str(), ContainsSubstring("aten.relu.default: Similarity score=-1"));
-  CHECK(sample.world.log == Log{"a", "b", "c", "time", "a", "time", "b", "time", "c"});
+  CHECK(sample.dependencies.log == Log{"a", "b", "c", "time", "a", "time", "b", "time", "c"});
 }
 
 TEST_CASE("accuracy checking: it is the direction that counts, and NaN equals NaN") {
@@ -147,7 +147,7 @@ TEST_CASE("accuracy checking: another structure is told with the difference of t
   CHECK_THAT(sample.out.str(),
              ContainsSubstring("same: ") &&
                  Catch::Matchers::EndsWith("\nAccuracy check failed: aten.relu.default\ntensor(0.5000)\n"));
-  CHECK(sample.world.log.size() == 2 + 2 * 2);
+  CHECK(sample.dependencies.log.size() == 2 + 2 * 2);
 }
 
 TEST_CASE("without accuracy checking nothing is compared") {
@@ -277,29 +277,29 @@ TEST_CASE("options: what the originals assert, and their defaults") {
 }
 
 struct FakeClock {
-  World* world;
-  [[nodiscard]] pace::Nanoseconds now() const { return compat::Seconds(world->now); }
+  Dependencies* dependencies;
+  [[nodiscard]] pace::Nanoseconds now() const { return compat::Seconds(dependencies->now); }
 };
 
 TEST_CASE("the CPU's timer: one call, the same random numbers each time, no GPU") {
-  World world;
-  compat::HostTimer timer(FakeClock{&world});
+  Dependencies dependencies;
+  compat::HostTimer timer(FakeClock{&dependencies});
   at::Tensor first, second;
-  CHECK(timer.cpu([&] { world.now += 3, first = at::rand({8}); }) == 3s);
+  CHECK(timer.cpu([&] { dependencies.now += 3, first = at::rand({8}); }) == 3s);
   (void)timer.cpu([&] { second = at::rand({8}); });
   CHECK(first.equal(second));
   CHECK(timer.now() == 3s);
-  CHECK_THROWS_AS(timer.gpu([] {}, Generation::old), pace::Refused);
+  CHECK_THROWS_AS(timer.gpu([] {}, Generation::old), pace::Unsupported);
 }
 
 TEST_CASE("the GPU's timer: the mean for the old generation, the median and infinity for the new") {
   pace::testing::FakeDevice device;
   device.launch_cost = 0us;
-  World world;
+  Dependencies dependencies;
   pace::benches::timers::DoBench options;
   options.warm_up = compat::Milliseconds(0.0015);
   options.repeat = compat::Milliseconds(0.0045);  // four calls of 1 us, flush and all
-  compat::DeviceTimer timer(device, FakeClock{&world}, options);
+  compat::DeviceTimer timer(device, FakeClock{&dependencies}, options);
   int calls = 0;
   // One call, five estimated, one to warm up; then four, of which one takes long.
   const auto call = [&] { device.work(++calls % 11 == 0 ? 9us : 930ns); };

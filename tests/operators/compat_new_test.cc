@@ -13,7 +13,7 @@
 #include <ATen/Context.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/operators/compat_world.hpp"
+#include "tests/operators/compat_dependencies.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -153,7 +153,7 @@ TEST_CASE("new: an error has its kind, and a number that counts from the first s
         TORCH_CHECK_INDEX(false, "three is out of range");
         break;
       case 4:
-        throw pace::Refused("four is not for me");
+        throw pace::Unsupported("four is not for me");
     }
     return call.run(tensors);
   };
@@ -164,7 +164,7 @@ TEST_CASE("new: an error has its kind, and a number that counts from the first s
   CHECK(fixture.out.str() ==
         "error aten.relu.default input 0: RuntimeError: two is too many\n"
         "error aten.relu.default input 1: IndexError: three is out of range\n"
-        "error aten.relu.default input 2: Refused: four is not for me\n"
+        "error aten.relu.default input 2: Unsupported: four is not for me\n"
         "Wrote operatorbench_torchbench_float32.csv\n");
   CHECK(split(fixture.file(file_name), '\n').size() == 1);
 }
@@ -186,11 +186,11 @@ TEST_CASE("new: all samples of an operator are announced for compilation before 
   CompatFixture fixture(relu_of({1, 2, 3}));
   fixture.options.max_samples = 2;
   (void)fixture.run(Generation::new_);
-  CHECK(fixture.world.log == std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",       //
-                                                      "prepare eager", "prepare aot_inductor",                 //
-                                                      "eager 1", "time", "eager 1", "time", "aot_inductor 1",  //
-                                                      "prepare eager", "prepare aot_inductor",                 //
-                                                      "eager 2", "time", "eager 2", "time", "aot_inductor 2"});
+  CHECK(fixture.dependencies.log == std::vector<std::string>{"prepare 2 on eager", "prepare 2 on aot_inductor",       //
+                                                             "prepare eager", "prepare aot_inductor",                 //
+                                                             "eager 1", "time", "eager 1", "time", "aot_inductor 1",  //
+                                                             "prepare eager", "prepare aot_inductor",                 //
+                                                             "eager 2", "time", "eager 2", "time", "aot_inductor 2"});
 }
 
 TEST_CASE("new: more than 10 s of compilation is told, with the configuration as Python prints it") {

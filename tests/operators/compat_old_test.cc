@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/operators/compat_world.hpp"
+#include "tests/operators/compat_dependencies.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -111,7 +111,7 @@ TEST_CASE("what is left out: by name with a line, convolutions without one, unkn
         notice() +
             "Evaluating an op name into an OpOverload: this LibTorch has no aten.no_such_thing.default\n"
             "Embedding inputs NYI\n");
-  CHECK_THAT(fixture.world.log, Catch::Matchers::IsEmpty());
+  CHECK_THAT(fixture.dependencies.log, Catch::Matchers::IsEmpty());
 }
 
 TEST_CASE("what decides which operators have an implementation can be exchanged") {

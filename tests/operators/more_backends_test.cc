@@ -64,7 +64,7 @@ TEST_CASE("Static Runtime computes what eager does, several returns included", "
 TEST_CASE("a configuration of Inductor is a back end, and one that this build lacks refuses by name", "[operators]") {
   const auto registry = BackendRegistry::with_defaults({.inductor_configs = {"halide", "no_simd", "a=1,b=x,c=false"}});
   const auto call = OperatorCall::bind("aten.relu.default", inputs({random({8})}));
-  CHECK_THROWS_AS(registry.find("aot_inductor[halide]").prepare(call), pace::Refused);
+  CHECK_THROWS_AS(registry.find("aot_inductor[halide]").prepare(call), pace::Unsupported);
   CHECK_THROWS_WITH(registry.find("aot_inductor[halide]").prepare(call), ContainsSubstring("Halide"));
   CHECK(registry.find("aot_inductor[a=1,b=x,c=false]").name() == "aot_inductor[a=1,b=x,c=false]");
   const auto parsed = pace::benches::aot::find_inductor_config("a=1,b=x,c=false");

@@ -106,8 +106,8 @@ run --inp-file "$work/key.txt"; fails; [[ $output != *$'\e'* ]] || complain "an 
 
 case="what an operator leaves uninitialised is timed, and nothing to fail for"
 printf 'Operator: aten.new_empty.default\n%s\n' 'cnt: 1, ((T([64], f32), [300]), {})' >"$work/empty.txt"
-run --inp-file "$work/empty.txt" --disturbance 1; succeeds; says "unchecked"
-run --inp-file "$work/empty.txt" --disturbance 1 --accuracy-checking; succeeds; says "unchecked"
+run --inp-file "$work/empty.txt" --max-interference 1; succeeds; says "unchecked"
+run --inp-file "$work/empty.txt" --max-interference 1 --accuracy-checking; succeeds; says "unchecked"
 
 case="an output that waits for a reader"
 mkfifo "$work/operatorbench_good_float32.csv"

@@ -17,7 +17,7 @@ failures=0
 # run OPTIONS...: sets output and code. Within so short a time, on a busy machine, guards may stay undecided. As a generation
 # of the original, options that it has no counterpart of are refused.
 run() {
-  [[ $* == *--compat* ]] || set -- --budget 0.005 --warm-up 0.001 --disturbance 1 --allow-undecided on "$@"
+  [[ $* == *--compat* ]] || set -- --budget 0.005 --warm-up 0.001 --max-interference 1 --allow-undecided on "$@"
   output=$(cd "$root" && "$program" "$@" 2>&1 </dev/null)
   code=$?
 }
@@ -109,7 +109,7 @@ holds "${trace[0]}" iter_1; holds "${trace[0]}" rep_0; holds "${trace[0]}" model
 
 case="options that say nothing in their mode are refused, and name both"
 for option in "--backends eager" "--category softmax" "--no-slower-than 2" "--budget 1" "--warm-up 1" "--processes 2" \
-  "--save-baseline $work/b.json" "--clock wall" "--disturbance 0.5" "--fuser none"; do
+  "--save-baseline $work/b.json" "--clock wall" "--max-interference 0.5" "--fuser none"; do
   run --compat new --device cpu $option; expect_code 1; says "${option% *} has no meaning with --compat"
 done
 run --compat new --device cpu --skip-rules none; expect_code 1; says "--skip-rules none has no meaning with --compat"
@@ -124,7 +124,7 @@ run --repeats 9999999999; [[ $code != 0 ]] || complain "exit code 0"; says "a wh
 run --suite timm --suite-dir "$work/logs" --op aten.relu.default --backends eager,torchscript --output-dir "$out"; expect_code 1
 says "--output-dir has no meaning here, since nothing is written there"
 run --no-slower-than 2 --backends eager; expect_code 1; says "--no-slower-than has nothing to judge: --backends names the baseline alone"
-for option in "--clock graph" "--clock cold" "--figures 0.1" "--patience 5 --isolation off"; do
+for option in "--clock graph" "--clock cold" "--figures 0.1" "--call-timeout 5 --isolation off"; do
   run --backends eager,torchscript $option; expect_code 1; says "${option%% *}"; says "has no meaning"
 done
 for option in freezing freezing=1 max_autotune=1,freezing=True; do
@@ -133,7 +133,7 @@ done
 
 case="both generations of operatorbench, without a compiler: each sample an error line, no operator a row"
 PACE_PYTHON=/nonexistent/python run --compat new --suite timm --suite-dir "$work/logs" --device cpu --output-dir "$out/new"
-expect_code 42; says "error aten.relu.default input 1: Refused: "; says "3 samples could not be run"
+expect_code 42; says "error aten.relu.default input 1: Unsupported: "; says "3 samples could not be run"
 says "--compat: as PyTorch's operatorbench.py, but: operators are called from C++"; silent "implementation   median"
 says "Skipping aten.gather.default, input generator nyi"
 holds "$out/new/operatorbench_timm_float32.csv" '^operator,inductor 20th,inductor 50th,inductor 80th,elapsed,eager abs,inductor abs'

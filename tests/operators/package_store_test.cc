@@ -104,7 +104,7 @@ TEST_CASE("the store that compiled a package knows how long that took, and no ot
   CHECK(store.compile_seconds(relu(4)) == std::nullopt);
   CHECK(PackageStore(scene.options()).compile_seconds(relu(3)) == std::nullopt);
   Scene::mode("fail");
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(relu(4)); }), ContainsSubstring("made to fail"));
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(relu(4)); }), ContainsSubstring("made to fail"));
   CHECK(store.compile_seconds(relu(4)) == std::nullopt);
 }
 
@@ -214,11 +214,11 @@ TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried aga
   Scene::mode("fail");
   const auto call = relu(3);
   PackageStore store(scene.options());
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(call); }),
              ContainsSubstring("made to fail") && ContainsSubstring(".json"));
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("made to fail"));
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(call); }), ContainsSubstring("made to fail"));
   Scene::mode("ok");
-  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)PackageStore(scene.options()).find(call); }),
              ContainsSubstring("made to fail"));
   CHECK(scene.count("run") == 1);
   fs::remove(scene.cache() / (store.key(call) + ".json"));  // as the message says
@@ -232,13 +232,13 @@ TEST_CASE("a failure is believed for a day", "[aot]") {
   const auto at = [&](std::int64_t age) {
     ::setenv("FAKE_TIME", std::to_string(static_cast<std::int64_t>(std::time(nullptr)) - age).c_str(), 1);
     fs::remove(scene.cache() / (PackageStore(scene.options()).key(call) + ".json"));
-    CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+    CHECK_THAT(why<pace::Unsupported>([&] { (void)PackageStore(scene.options()).find(call); }),
                ContainsSubstring("made to fail"));
     ::unsetenv("FAKE_TIME");
   };
   at(20 * 60 * 60);
   Scene::mode("ok");
-  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)PackageStore(scene.options()).find(call); }),
              ContainsSubstring("a day later"));
   CHECK(scene.count("run") == 1);
   for (const std::int64_t age : {25 * 60 * 60, -25 * 60 * 60}) {  // a clock that was wrong, too
@@ -271,7 +271,7 @@ TEST_CASE("a compiler that hangs is ended, and the reason names the way to allow
   options.timeout_seconds = 0;
   options.time_to_say_so = std::chrono::milliseconds(200);
   PackageStore store(options);
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(relu(3)); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(relu(3)); }),
              ContainsSubstring("hung: it printed nothing for 200 ms") && ContainsSubstring("PACE_COMPILE_TIMEOUT"));
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("a compiler that prints for ever, and gets nowhere, is ended", "[aot]"
   options.now = [time = std::chrono::hours(0)]() mutable { return time += std::chrono::hours(20); };
   PackageStore store(options);
   CHECK_THAT(
-      why<pace::Refused>([&] { (void)store.find(relu(3)); }),
+      why<pace::Unsupported>([&] { (void)store.find(relu(3)); }),
       ContainsSubstring("hung: it printed, but told of no progress for ") && ContainsSubstring("PACE_COMPILE_TIMEOUT"));
 }
 
@@ -311,7 +311,7 @@ TEST_CASE("packages in a folder where others can put some are not used", "[aot]"
   for (const auto& [perms, who] :
        {std::pair(fs::perms::all, "every user"), std::pair(fs::perms::owner_all | fs::perms::group_all, "its group")}) {
     fs::permissions(scene.cache(), perms);
-    CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(scene.options()).find(call); }),
+    CHECK_THAT(why<pace::Unsupported>([&] { (void)PackageStore(scene.options()).find(call); }),
                ContainsSubstring(scene.cache().string() + " may be written to by " + who) &&
                    ContainsSubstring("PACE_PACKAGE_CACHE"));
   }
@@ -326,8 +326,8 @@ TEST_CASE("what failed in passing is tried again, once a process", "[aot]") {
   Scene::mode("transient");
   const auto call = relu(3);
   PackageStore store(scene.options());
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(call); }), ContainsSubstring("took too long"));
   CHECK(scene.count("run") == 1);
   Scene::mode("ok");
   CHECK_NOTHROW(PackageStore(scene.options()).find(call));
@@ -366,13 +366,13 @@ TEST_CASE("a compiler that dies is told with its last words, and not called agai
   const auto call = relu(3);
   PackageStore store(scene.options());
   for (int i = 0; i < 2; ++i) {
-    CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }),
+    CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(call); }),
                ContainsSubstring("ended with exit code 3: Traceback: no module named torch"));
   }
   CHECK(scene.count("run") == 1);
   Scene::mode("silent");
   const auto another = relu(4);
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(another); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(another); }),
              ContainsSubstring("left no package for aten.relu.default"));
 }
 
@@ -388,14 +388,14 @@ TEST_CASE("without Python, packages made before are used, and others refused", "
   options.directories = {scene.folder / "not there", scene.folder / "made before"};
   PackageStore store(options);
   CHECK(store.find(call).parent_path() == scene.folder / "made before");
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(other); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(other); }),
              ContainsSubstring("no Python with torch") && ContainsSubstring("PACE_PYTHON"));
   CHECK(store.discard(call));  // a directory is only read: what does not load there is compiled into the cache
-  CHECK_THAT(why<pace::Refused>([&] { (void)store.find(call); }), ContainsSubstring("no Python with torch"));
-  CHECK_THAT(why<pace::Refused>([&] { store.export_and_compile(calls, scene.folder / "out"); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(call); }), ContainsSubstring("no Python with torch"));
+  CHECK_THAT(why<pace::Unsupported>([&] { store.export_and_compile(calls, scene.folder / "out"); }),
              ContainsSubstring("PACE_PYTHON"));
   options.python = "/no/such/python";
-  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(options).find(other); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)PackageStore(options).find(other); }),
              ContainsSubstring("cannot run /no/such/python: No such file or directory"));
 }
 
@@ -405,7 +405,7 @@ TEST_CASE("a cache that cannot be written to", "[aot]") {
   auto options = scene.options();
   write(scene.folder / "file", "");
   options.cache = scene.folder / "file" / "cache";
-  CHECK_THAT(why<pace::Refused>([&] { (void)PackageStore(options).find(call); }),
+  CHECK_THAT(why<pace::Unsupported>([&] { (void)PackageStore(options).find(call); }),
              ContainsSubstring("file is no folder") && ContainsSubstring("PACE_PACKAGE_CACHE"));
   // A build output can be made all the same: sources go to the folder for temporary files.
   const OperatorCall* const calls[] = {&call};

@@ -44,7 +44,7 @@ class OffBy : public pace::benches::operators::Backend {
       std::unique_ptr<pace::benches::operators::Executable> eager_;
       double error_;
     };
-    if (call.name() == "aten.neg.default") throw pace::Refused("no negatives here");
+    if (call.name() == "aten.neg.default") throw pace::Unsupported("no negatives here");
     return std::make_unique<Run>(eager_.prepare(call), error_);
   }
   void prepare_all(std::span<const pace::benches::operators::OperatorCall* const> calls) override {
@@ -173,7 +173,7 @@ TEST_CASE("some operators at a time are compiled, then measured") {
 }
 
 TEST_CASE("what an earlier process found, or ended with, is not prepared or run again") {
-  struct Earlier : pace::RunContext::Recollection {
+  struct Earlier : pace::RunContext::Checkpoint {
     Earlier() { pace::run_context().recollection = this; }
     ~Earlier() override { pace::run_context().recollection = nullptr; }
     bool knows(const std::string& name) const override { return name != "aten.relu.default[3]"; }
@@ -183,7 +183,7 @@ TEST_CASE("what an earlier process found, or ended with, is not prepared or run 
       result.recalled = true;
       return true;
     }
-    bool next_fate(const std::string& name, pace::RunContext::Fate& fate) override {
+    bool next_fate(const std::string& name, pace::RunContext::PriorFailure& fate) override {
       if (name == std::exchange(told, name) || name == "aten.relu.default[3]") return false;
       fate = {name == "aten.relu.default[1]" ? 1 : -1, Outcome::crashed, "died"};
       return true;

@@ -67,7 +67,7 @@ c10::IValue run(const std::string& name, const pace::inputs::Inputs& given) {
 std::string why(const std::string& name, const pace::inputs::Inputs& given) {
   try {
     make_inputs_valid(OperatorCall::bind(name, given));
-  } catch (const pace::Refused& refused) {
+  } catch (const pace::Unsupported& refused) {
     return refused.what();
   }
   return "nothing was thrown";
@@ -364,7 +364,7 @@ TEST_CASE("memory is asked for before it is taken", "[aot]") {
   try {
     pace::benches::operators::require_memory(20 * gib, "the inputs of x", 20 * gib);  // a twentieth stays free
     FAIL("nothing was thrown");
-  } catch (const pace::Refused& refused) {
+  } catch (const pace::Unsupported& refused) {
     CHECK(std::string(refused.what()) ==
           "not enough memory for the inputs of x: 20.00 GiB needed, 20.00 GiB available");
   }

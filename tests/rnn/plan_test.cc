@@ -75,7 +75,7 @@ TEST_CASE("a baseline that nothing is compared with is refused") {
 TEST_CASE("cuDNN's runners need a GPU, but not in fastrnns' own loop") {
   for (const char* const name : {"cudnn", "cudnn_dropout", "vl_cudnn"}) {
     Sizes of = sizes(1, "cpu");
-    REQUIRE_THAT(pace::test::why<pace::Refused>([&] { check(find_planned(name), of); }),
+    REQUIRE_THAT(pace::test::why<pace::Unsupported>([&] { check(find_planned(name), of); }),
                  Catch::Matchers::ContainsSubstring("runs on a GPU only"));
     of.cudnn_anywhere = true;
     REQUIRE_NOTHROW(check(find_planned(name), of));

@@ -126,7 +126,7 @@ run --group rnns --rnns py --no-slower-than inf; fails; says "--no-slower-than: 
 for options in "--group rnns --cnns resnet18" "--group cnns --rnns py" "--group rnns --rnns py --packages $work" \
   "--group rnns --rnns py --print-json --sep x" "--group rnns --rnns py --cuda-pointwise-loop-level 1" \
   "--group rnns --rnns py --image-side 64" "--group rnns --rnns py --clock graph" "--group rnns --rnns py --figures 0.1" \
-  "--group rnns --rnns py --patience 5" "--group rnns --rnns py --fuser none" "--group rnns --rnns py --executor legacy"; do
+  "--group rnns --rnns py --call-timeout 5" "--group rnns --rnns py --fuser none" "--group rnns --rnns py --executor legacy"; do
   run $options; [[ $code == 1 ]] || complain "exit code $code"; says "has no meaning"
 done
 case="numbers that mean nothing"
@@ -137,7 +137,7 @@ done
 case="a compiled runner of TorchScript"
 run --group rnns --rnns jit_aot_inductor; fails; says "expected a plain runner before _aot_inductor"
 case="a runner slower than it may be"
-run --group rnns --rnns py --nloops 400 --no-slower-than 0.000001 --disturbance 1; fails; says "slower"
+run --group rnns --rnns py --nloops 400 --no-slower-than 0.000001 --max-interference 1; fails; says "slower"
 
 ((failures == 0)) && echo "all as expected"
 exit $((failures > 0))

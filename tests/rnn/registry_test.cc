@@ -151,7 +151,7 @@ TEST_CASE("A runner refuses what it cannot take before anything runs") {
   REQUIRE_NOTHROW(find_runner("jit_multilayer").make(two_layers));
   for (const Runner& runner : runners()) {
     if (!runner.needs_cuda) continue;
-    REQUIRE_THROWS_AS(runner.make(small()), pace::Refused);
+    REQUIRE_THROWS_AS(runner.make(small()), pace::Unsupported);
     REQUIRE_THROWS_WITH(runner.make(small()), ContainsSubstring(runner.name + " runs on a GPU only"));
   }
   REQUIRE_THROWS_WITH(find_runner("cudnn").make(small()), ContainsSubstring("aten is the same module"));

@@ -24,11 +24,11 @@ using namespace pace::benches::rnn;
 using pace::Nanoseconds;
 
 /// A forward takes 50 ms, a backward 100 ms.
-struct World {
+struct Dependencies {
   Nanoseconds time{};
   struct Clock {
-    World* world;
-    [[nodiscard]] Nanoseconds now() const { return world->time; }
+    Dependencies* dependencies;
+    [[nodiscard]] Nanoseconds now() const { return dependencies->time; }
   };
   std::string fuser, executor;
   std::vector<std::int64_t> hidden;
@@ -39,7 +39,7 @@ struct World {
     each.name = name;
     each.needs_cuda = needs_cuda;
     each.make = [this, needs_cuda, has_backward](const Sizes& sizes) {
-      if (needs_cuda && !sizes.device.is_cuda()) throw pace::Refused("it runs on a GPU only");
+      if (needs_cuda && !sizes.device.is_cuda()) throw pace::Unsupported("it runs on a GPU only");
       hidden.push_back(sizes.hidden);
       ModelDef def;
       def.step.forward = [this](Stack&) -> c10::IValue { return time += Nanoseconds(50e6), 1; };
@@ -85,51 +85,53 @@ struct World {
 };
 
 TEST_CASE("both halves of those that were named, under the fuser and executor of fastrnns' tests") {
-  World world;
-  REQUIRE(world.run({"--rnns", "aten", "jit", "--cnns", "none", "--hiddenSize", "7"}) == 0);
-  REQUIRE(world.names() == std::vector<std::string>{"test_forward[aten-legacy-old]", "test_backward[aten-legacy-old]",
-                                                    "test_forward[jit-legacy-old]", "test_backward[jit-legacy-old]"});
-  REQUIRE(world.fuser == "old");
-  REQUIRE(world.executor == "legacy");
-  REQUIRE(world.hidden == std::vector<std::int64_t>{7, 7});
-  REQUIRE(world.err.str() ==
+  Dependencies dependencies;
+  REQUIRE(dependencies.run({"--rnns", "aten", "jit", "--cnns", "none", "--hiddenSize", "7"}) == 0);
+  REQUIRE(dependencies.names() ==
+          std::vector<std::string>{"test_forward[aten-legacy-old]", "test_backward[aten-legacy-old]",
+                                   "test_forward[jit-legacy-old]", "test_backward[jit-legacy-old]"});
+  REQUIRE(dependencies.fuser == "old");
+  REQUIRE(dependencies.executor == "legacy");
+  REQUIRE(dependencies.hidden == std::vector<std::int64_t>{7, 7});
+  REQUIRE(dependencies.err.str() ==
           "test_forward[aten]: 50.0 ms, 5 rounds\ntest_backward[aten]: 100 ms, 5 rounds\n"
           "test_forward[jit]: 50.0 ms, 5 rounds\ntest_backward[jit]: 100 ms, 5 rounds\n");
 }
 
 TEST_CASE("by default all of the bench, as far as the device has them") {
-  World world;
-  REQUIRE(world.run({"--fuser", "te", "--executor", "profiling"}) == 0);
-  REQUIRE(world.names().size() == 2 * 11);
-  REQUIRE(world.names().front() == "test_forward[aten-profiling-te]");
-  REQUIRE(world.names().back() == "test_backward[resnet50_jit-profiling-te]");
-  REQUIRE_THAT(world.err.str(), StartsWith("cudnn is left out: it needs a GPU\n"));
+  Dependencies dependencies;
+  REQUIRE(dependencies.run({"--fuser", "te", "--executor", "profiling"}) == 0);
+  REQUIRE(dependencies.names().size() == 2 * 11);
+  REQUIRE(dependencies.names().front() == "test_forward[aten-profiling-te]");
+  REQUIRE(dependencies.names().back() == "test_backward[resnet50_jit-profiling-te]");
+  REQUIRE_THAT(dependencies.err.str(), StartsWith("cudnn is left out: it needs a GPU\n"));
 }
 
 TEST_CASE("a model without a backward has no such test") {
-  World world;
-  REQUIRE(world.run({"--rnns", "forward_only", "--cnns", "none"}) == 0);
-  REQUIRE(world.names() == std::vector<std::string>{"test_forward[forward_only-legacy-old]"});
+  Dependencies dependencies;
+  REQUIRE(dependencies.run({"--rnns", "forward_only", "--cnns", "none"}) == 0);
+  REQUIRE(dependencies.names() == std::vector<std::string>{"test_forward[forward_only-legacy-old]"});
 }
 
 TEST_CASE("those that fail are told of, the others are measured, and the exit code says so") {
-  World world;
-  REQUIRE(world.run({"--rnns", "broken", "cudnn", "py", "--cnns", "none"}) == 1);
-  REQUIRE(world.names().size() == 2);
-  REQUIRE_THAT(world.err.str(),
+  Dependencies dependencies;
+  REQUIRE(dependencies.run({"--rnns", "broken", "cudnn", "py", "--cnns", "none"}) == 1);
+  REQUIRE(dependencies.names().size() == 2);
+  REQUIRE_THAT(dependencies.err.str(),
                StartsWith("test_bench: broken: cannot be made\ntest_bench: cudnn: it runs on a GPU only\n"));
 }
 
 TEST_CASE("a bad command line ends before anything runs") {
-  World world;
-  REQUIRE(world.run({"--rnns", "py", "warp"}) == 1);
-  REQUIRE_THAT(world.err.str(), StartsWith("test_bench: --rnns: there is no runner 'warp'; expected some of broken, "));
-  REQUIRE(world.out.str() == "");
-  REQUIRE_THAT(world.hidden, IsEmpty());
-  World nothing;
+  Dependencies dependencies;
+  REQUIRE(dependencies.run({"--rnns", "py", "warp"}) == 1);
+  REQUIRE_THAT(dependencies.err.str(),
+               StartsWith("test_bench: --rnns: there is no runner 'warp'; expected some of broken, "));
+  REQUIRE(dependencies.out.str() == "");
+  REQUIRE_THAT(dependencies.hidden, IsEmpty());
+  Dependencies nothing;
   REQUIRE(nothing.run({"--rnns", "none", "--cnns", "none"}) == 1);
   REQUIRE(nothing.err.str() == "test_bench: there is nothing to run; expected runners in --rnns, --cnns or both\n");
-  World other;
+  Dependencies other;
   REQUIRE(other.run({"--miniBatch", "-1"}) == 1);
   REQUIRE(other.err.str() ==
           "test_bench: --mini-batch: invalid value '-1'; expected a whole number from 1 to 1000000\n");

@@ -27,19 +27,19 @@ using namespace pace::benches::rnn;
 using pace::Nanoseconds;
 
 /// Its time passes when something is waited for.
-struct World {
+struct Dependencies {
   struct Timer {
     using Event = int;
     static constexpr bool on_host = false;
-    World* world;
+    Dependencies* dependencies;
     [[nodiscard]] Event make_event() const { return 0; }
     void record(Event&) const {}
     void synchronise() const {
-      world->time += world->queued;
-      world->queued = Nanoseconds(0);
+      dependencies->time += dependencies->queued;
+      dependencies->queued = Nanoseconds(0);
     }
     [[nodiscard]] Nanoseconds elapsed(Event, Event) const { return {}; }
-    [[nodiscard]] Nanoseconds now() const { return world->time; }
+    [[nodiscard]] Nanoseconds now() const { return dependencies->time; }
   };
 
   Nanoseconds time{}, queued{}, forward_time{10e6}, backward_time{30e6};
@@ -73,41 +73,41 @@ struct World {
   }
 };
 
-static_assert(StepTimer<World::Timer>);
+static_assert(StepTimer<Dependencies::Timer>);
 
 TEST_CASE("forward: four calls to see how long it takes, three to warm up, as many as fit into 0.1 s") {
-  World world;
-  auto model = world.model();
-  const auto stats = test_forward(world.timer, model);
+  Dependencies dependencies;
+  auto model = dependencies.model();
+  const auto stats = test_forward(dependencies.timer, model);
   // 0.1 s / 10 ms.
   REQUIRE(stats.rounds == 10);
-  REQUIRE(world.forwards == 4 + 3 + 10);
-  REQUIRE(world.backwards == 0);
+  REQUIRE(dependencies.forwards == 4 + 3 + 10);
+  REQUIRE(dependencies.backwards == 0);
   REQUIRE(stats.median == 0.01);
 }
 
 TEST_CASE("a first call that takes long does not cost rounds, and none is counted that warms up") {
-  World world;
-  auto model = world.model();
-  model.step.forward = [&world](Stack&) -> c10::IValue {
-    world.queued += Nanoseconds(++world.forwards == 1 ? 60e9 : world.forwards <= 7 ? 50e6 : 20e6);
+  Dependencies dependencies;
+  auto model = dependencies.model();
+  model.step.forward = [&dependencies](Stack&) -> c10::IValue {
+    dependencies.queued += Nanoseconds(++dependencies.forwards == 1 ? 60e9 : dependencies.forwards <= 7 ? 50e6 : 20e6);
     return 1;
   };
-  const auto stats = test_forward(world.timer, model);
+  const auto stats = test_forward(dependencies.timer, model);
   // 0.1 s / 50 ms, but five at least. Two calls of 50 ms use the time for warming up before the third.
-  REQUIRE(world.forwards == 3 + 3 + 5);
+  REQUIRE(dependencies.forwards == 3 + 3 + 5);
   REQUIRE(stats.rounds == 5);
   REQUIRE(stats.max == 0.05);
   REQUIRE(stats.median == 0.02);
 }
 
 TEST_CASE("slow calls have five rounds; a call without a time does not go on for ever") {
-  World slow;
+  Dependencies slow;
   slow.forward_time = Nanoseconds(40e6);
   auto model = slow.model();
   REQUIRE(test_forward(slow.timer, model).rounds == 5);
 
-  World fast;
+  Dependencies fast;
   fast.forward_time = Nanoseconds(0);
   auto other = fast.model();
   // 0.1 s / 5 us.
@@ -115,34 +115,34 @@ TEST_CASE("slow calls have five rounds; a call without a time does not go on for
 }
 
 TEST_CASE("backward: through the kept graph of one forward, which is not timed; gradients are zeroed behind the last") {
-  World world;
-  auto model = world.model();
+  Dependencies dependencies;
+  auto model = dependencies.model();
   model.step.parameters[0].mutable_grad() = at::zeros({1});
   int zeroed = 0;
   const pace::test::OperatorObserver observer([&](std::string_view op) {
     if (op != "aten::zero_") return;
     ++zeroed;
-    world.queued += Nanoseconds(60e9);
+    dependencies.queued += Nanoseconds(60e9);
   });
-  const auto stats = test_backward(world.timer, "x", model, {.warmup = 2, .min_rounds = 1});
+  const auto stats = test_backward(dependencies.timer, "x", model, {.warmup = 2, .min_rounds = 1});
   REQUIRE(stats.has_value());
   // 0.1 s / 30 ms, rounded up.
   REQUIRE(stats->rounds == 4);
-  REQUIRE(world.backwards == 3 + 2 + 4);
-  REQUIRE(world.forwards == 1);
-  REQUIRE(world.keeps_graph);
+  REQUIRE(dependencies.backwards == 3 + 2 + 4);
+  REQUIRE(dependencies.forwards == 1);
+  REQUIRE(dependencies.keeps_graph);
   REQUIRE(std::abs(stats->max - 0.03) < 1e-6);
-  REQUIRE(world.gradients_before == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8});
+  REQUIRE(dependencies.gradients_before == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8});
   REQUIRE(zeroed == 1);
   REQUIRE(model.step.parameters[0].grad().item<double>() == 0);
 
-  auto forward_only = world.model();
+  auto forward_only = dependencies.model();
   forward_only.step.backward = {};
-  REQUIRE_FALSE(test_backward(world.timer, "x", forward_only).has_value());
+  REQUIRE_FALSE(test_backward(dependencies.timer, "x", forward_only).has_value());
 
-  auto lacking = world.model();
+  auto lacking = dependencies.model();
   lacking.step.parameters.push_back(at::zeros({1}).requires_grad_(true));
-  REQUIRE_THROWS_AS(test_backward(world.timer, "x", lacking), pace::Error);
+  REQUIRE_THROWS_AS(test_backward(dependencies.timer, "x", lacking), pace::Error);
 }
 
 TEST_CASE("statistics of rounds") {

@@ -217,7 +217,7 @@ TEST_CASE("compat: seconds on the host, milliseconds on a device") {
   REQUIRE(train_bench(device, "py", def, options).info_fwd == std::vector<float>{2});
 }
 
-struct World {
+struct Dependencies {
   Log log;
   FakeTimer<false> timer{log};
   std::ostringstream err;
@@ -261,19 +261,19 @@ std::vector<std::string> names(const GroupOutcome& outcome) {
 }
 
 TEST_CASE("a group prints its title, the table and an empty line") {
-  World world;
-  auto entries = world.runners();
-  const auto outcome = world.run(group_options(false, false), {entries[0], entries[3]});
-  REQUIRE(world.err.str() == "Benchmarking LSTMs...\n" + header + row("good") + row("late") + "\n");
+  Dependencies dependencies;
+  auto entries = dependencies.runners();
+  const auto outcome = dependencies.run(group_options(false, false), {entries[0], entries[3]});
+  REQUIRE(dependencies.err.str() == "Benchmarking LSTMs...\n" + header + row("good") + row("late") + "\n");
   REQUIRE(outcome.results.group == "lstm");
   REQUIRE(names(outcome) == std::vector<std::string>{"good", "late"});
   REQUIRE(outcome.failed == std::vector<std::string>{});
 }
 
 TEST_CASE("a runner that fails is told of, the others go on, and the outcome is a failure") {
-  World world;
-  const auto outcome = world.run(group_options(false, false), world.runners());
-  const std::string text = world.err.str();
+  Dependencies dependencies;
+  const auto outcome = dependencies.run(group_options(false, false), dependencies.runners());
+  const std::string text = dependencies.err.str();
   const std::string before = "Benchmarking LSTMs...\n" + header + row("good") + "runner 'bad': no such thing\n";
   REQUIRE_THAT(text, StartsWith(before));
   REQUIRE_THAT(text, ContainsSubstring("runner 'torch': shape '[5]' is invalid for input of size 2"));
@@ -284,29 +284,29 @@ TEST_CASE("a runner that fails is told of, the others go on, and the outcome is 
 }
 
 TEST_CASE("with JSON nothing but errors is printed") {
-  World world;
-  auto entries = world.runners();
-  const auto outcome = world.run(group_options(false, true), {entries[0], entries[1], entries[3]});
-  REQUIRE(world.err.str() == "runner 'bad': no such thing\n");
+  Dependencies dependencies;
+  auto entries = dependencies.runners();
+  const auto outcome = dependencies.run(group_options(false, true), {entries[0], entries[1], entries[3]});
+  REQUIRE(dependencies.err.str() == "runner 'bad': no such thing\n");
   REQUIRE(outcome.failed == std::vector<std::string>{"bad"});
 }
 
 TEST_CASE("an error that names its runner is not given the name again") {
-  World world;
-  const Entry lacking{"lacking", [&world] {
-                        auto def = model(world.log);
+  Dependencies dependencies;
+  const Entry lacking{"lacking", [&dependencies] {
+                        auto def = model(dependencies.log);
                         def.step.parameters.push_back(at::zeros({1}).requires_grad_(true));
                         return def;
                       }};
-  static_cast<void>(world.run(group_options(false, true), {lacking}));
-  REQUIRE_THAT(world.err.str(), StartsWith("runner 'lacking': parameter 1 has no gradient"));
+  static_cast<void>(dependencies.run(group_options(false, true), {lacking}));
+  REQUIRE_THAT(dependencies.err.str(), StartsWith("runner 'lacking': parameter 1 has no gradient"));
 }
 
 TEST_CASE("compat: an exception ends everything, but with JSON the runner is left out without a word") {
-  World world;
-  REQUIRE_THROWS_WITH(world.run(group_options(true, false), world.runners()), "no such thing");
+  Dependencies dependencies;
+  REQUIRE_THROWS_WITH(dependencies.run(group_options(true, false), dependencies.runners()), "no such thing");
 
-  World silent;
+  Dependencies silent;
   const auto outcome = silent.run(group_options(true, true), silent.runners());
   REQUIRE(silent.err.str() == "");
   REQUIRE(names(outcome) == std::vector<std::string>{"good", "late"});
@@ -314,9 +314,9 @@ TEST_CASE("compat: an exception ends everything, but with JSON the runner is lef
 }
 
 TEST_CASE("a device that is lost ends everything") {
-  World world;
+  Dependencies dependencies;
   const Entry fatal{"fatal", []() -> ModelDef { throw pace::DeviceLost("gone"); }};
-  REQUIRE_THROWS_AS(world.run(group_options(false, false), {fatal}), pace::DeviceLost);
+  REQUIRE_THROWS_AS(dependencies.run(group_options(false, false), {fatal}), pace::DeviceLost);
 }
 
 TEST_CASE("the host's timer reads its clock; a device of a program without CUDA is refused") {
@@ -336,7 +336,7 @@ TEST_CASE("the host's timer reads its clock; a device of a program without CUDA 
 
   REQUIRE(with_step_timer(at::kCPU, [](auto& each) { return each.on_host; }));
 #ifndef PACE_CUDA
-  REQUIRE_THROWS_AS(with_step_timer(c10::Device("cuda:0"), [](auto& each) { return each.on_host; }), pace::Refused);
+  REQUIRE_THROWS_AS(with_step_timer(c10::Device("cuda:0"), [](auto& each) { return each.on_host; }), pace::Unsupported);
 #endif
 }
 

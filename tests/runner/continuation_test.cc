@@ -40,7 +40,7 @@ std::vector<std::string> results(const std::string& text) {
 TEST_CASE("a lost device: what follows is measured in a fresh process, and nothing twice") {
   const Scratch folder;
   fs::create_directory(folder / "tmp");
-  const auto program = run("'a device is lost' --disturbance 1 --json " + folder / "a.json" + " --csv " +
+  const auto program = run("'a device is lost' --max-interference 1 --json " + folder / "a.json" + " --csv " +
                                folder / "a.csv" + " --junit " + folder / "a.xml",
                            "TMPDIR=" + folder / "tmp");
   INFO(program.out << program.err);
@@ -63,7 +63,7 @@ TEST_CASE("a lost device: what follows is measured in a fresh process, and nothi
 }
 
 TEST_CASE("no fresh process without a place for what was found: it says so and fails") {
-  const auto program = run("'a device is lost' --disturbance 1", "TMPDIR=/nonexistent");
+  const auto program = run("'a device is lost' --max-interference 1", "TMPDIR=/nonexistent");
   CHECK(program.code == 42);
   CHECK_THAT(program.err, ContainsSubstring("no fresh process: cannot make a file like /nonexistent/"));
   CHECK(count(program.out, "measures after\n") == 1);

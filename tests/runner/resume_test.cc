@@ -133,14 +133,14 @@ TEST_CASE("a file without a result, or none at all, is nothing to resume from; w
 }
 
 TEST_CASE("results of other inputs under the same name are not taken for those of these") {
-  struct Earlier : pace::RunContext::Recollection {
+  struct Earlier : pace::RunContext::Checkpoint {
     [[nodiscard]] bool knows(const std::string&) const override { return true; }
     bool recall(const std::string&, pace::Result& result) override {
       result = sample::comparison("case");
       result.inputs = "Float[8]";
       return true;
     }
-    bool next_fate(const std::string&, pace::RunContext::Fate&) override { return false; }
+    bool next_fate(const std::string&, pace::RunContext::PriorFailure&) override { return false; }
   } earlier;
   pace::RunContext context;
   pace::Result result;

@@ -86,7 +86,7 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--budget 1e-320", "--budget: invalid value '1e-320'"},
       {"--warm-up 1e300", "--warm-up: invalid value '1e300'"},
       {"--time-limit nan", "--time-limit: invalid value 'nan'"},
-      {"--patience 1e-300 --isolation on", "--patience: invalid value '1e-300'"},
+      {"--call-timeout 1e-300 --isolation on", "--call-timeout: invalid value '1e-300'"},
       {"--max-rounds 0", "--max-rounds: invalid value '0'"},
       {"--max-rounds 18446744073709551615", "--max-rounds: invalid value '18446744073709551615'; expected a whole"},
       {"--max-rounds 10000001", "--max-rounds: invalid value '10000001'; expected a whole number from 1 to"},
@@ -98,16 +98,16 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--operands mine", "expected crossover, fixed or shared"},
       {"--alpha 1", "--alpha: invalid value '1'; expected a number from 0.000000001 to 0.49"},
       {"--beta 1e-320", "--beta: invalid value '1e-320'"},
-      {"--disturbance 1e-320", "--disturbance: invalid value '1e-320'; expected a number from 0.001 to 1"},
+      {"--max-interference 1e-320", "--max-interference: invalid value '1e-320'; expected a number from 0.001 to 1"},
       {"--figures 1e-320", "--figures: invalid value '1e-320'; expected a number from 0.001 to 10, or 0"},
       {"--processes 10000000", "--processes: invalid value '10000000'; expected a whole number from 1 to 1000"},
       {"--baseline-margin inf", "--baseline-margin: invalid value 'inf'; expected a number from 0.001 to"},
       {"--baseline-expires 1e-320", "--baseline-expires: invalid value '1e-320'"},
       {"--process-spread 1e-320", "--process-spread: invalid value '1e-320'"},
       {"--budget abc --budget 1", "--budget: invalid value 'abc'"},
-      {"--patience 5",
-       "--patience has no meaning where the tests run in this process; expected --isolation on beside it"},
-      {"--patience 5 --isolation off", "--patience has no meaning where the tests run in this process"},
+      {"--call-timeout 5",
+       "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it"},
+      {"--call-timeout 5 --isolation off", "--call-timeout has no meaning where the tests run in this process"},
       {"--allow-undecided perhaps", "--allow-undecided: invalid value 'perhaps'; expected on or off"},
       {"--allow-unmeasured 1", "--allow-unmeasured: invalid value '1'; expected on or off"},
       {"--baseline-margin 1.1", "--baseline-margin: has no meaning without --baseline FILE"},
@@ -242,7 +242,7 @@ TEST_CASE("a start that fails, or a run that finds nothing, leaves no new file")
 TEST_CASE("files that an earlier run of more processes has left are not taken for this run's") {
   const Scratch folder;
   const std::string options =
-      " --processes 12 --disturbance 1 --csv " + folder / "a.csv" + " --json " + folder / "a.json";
+      " --processes 12 --max-interference 1 --csv " + folder / "a.csv" + " --json " + folder / "a.json";
   for (int process = 1; process <= 14; ++process) folder.write("a-" + std::to_string(process) + ".csv", "earlier");
   for (const char* name : {"a-1.json", "a-2.json", "a-20.json", "b-2.csv"}) folder.write(name, "earlier");
   CHECK(run("measures --extra bad" + options).code == 1);
@@ -306,7 +306,7 @@ TEST_CASE("names, messages and exceptions send nothing but colours to the termin
 
 TEST_CASE("several processes write a file each, and what they cannot do is refused") {
   const Scratch folder;
-  const auto program = run("measures --processes 12 --disturbance 1 --csv " + folder / "a.csv" +
+  const auto program = run("measures --processes 12 --max-interference 1 --csv " + folder / "a.csv" +
                            " --json=" + folder / "a.json" + " --junit:" + folder / "a.xml");
   INFO(program.out << program.err);
   CHECK(program.code == 0);
@@ -318,8 +318,9 @@ TEST_CASE("several processes write a file each, and what they cannot do is refus
     CAPTURE(name);
     CHECK_FALSE(folder.has(name));
   }
-  CHECK(run("measures --processes 12 --disturbance 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code ==
-        0);
+  CHECK(
+      run("measures --processes 12 --max-interference 1", "TEST_UNDECLARED_OUTPUTS_DIR=" + folder.path.string()).code ==
+      0);
   CHECK_THAT(folder.read("results-1.json"), ContainsSubstring("\"name\":\"measured\""));
   for (const char* name : {"results.csv", "results.json"}) {
     CAPTURE(name);
@@ -336,9 +337,9 @@ TEST_CASE("a reader that goes away, and a limit on the size of files, are errors
   const Scratch folder;
   const std::string program = fs::absolute("tests/runner/sample_program").string();
   // The reader ends with the first line; no implementation is blamed for that.
-  const std::string pipe_command = "(env -i '" + program + "' 'prints a lot' --isolation on --disturbance 1 --json " +
-                                   folder / "a.json" + " 2>" + folder / "err" + "; echo exit code $? >" +
-                                   folder / "code" + ") | head -n 1 >" + folder / "out";
+  const std::string pipe_command =
+      "(env -i '" + program + "' 'prints a lot' --isolation on --max-interference 1 --json " + folder / "a.json" +
+      " 2>" + folder / "err" + "; echo exit code $? >" + folder / "code" + ") | head -n 1 >" + folder / "out";
   REQUIRE(std::system(pipe_command.c_str()) == 0);
   CHECK_THAT(folder.read("code"), ContainsSubstring("exit code 1\n"));
   CHECK_THAT(folder.read("err"),
@@ -346,16 +347,17 @@ TEST_CASE("a reader that goes away, and a limit on the size of files, are errors
   const auto json = folder.read("a.json");
   CHECK_THAT(json, ContainsSubstring("\"name\":\"after\"") && !ContainsSubstring("crashed"));
   // Without a file, no result can be told any more, and nothing more is measured.
-  const std::string alone_command =
-      "(env -i '" + program + "' 'prints a lot' --isolation off --disturbance 1 -r compact -o " + folder / "catch2" +
-      " 2>" + folder / "err1" + "; echo exit code $? >" + folder / "code1" + ") | head -n 1 >" + folder / "out1";
+  const std::string alone_command = "(env -i '" + program +
+                                    "' 'prints a lot' --isolation off --max-interference 1 -r compact -o " +
+                                    folder / "catch2" + " 2>" + folder / "err1" + "; echo exit code $? >" +
+                                    folder / "code1" + ") | head -n 1 >" + folder / "out1";
   REQUIRE(std::system(alone_command.c_str()) == 0);
   CHECK_THAT(folder.read("code1"), ContainsSubstring("exit code 1\n"));
   CHECK_THAT(folder.read("err1"),
              ContainsSubstring("pace: nothing more is measured: no result can be written any more"));
   // No `trap` here: the signal of the limit would end the process.
   const std::string limit_command = "(ulimit -f 16; env -i '" + program +
-                                    "' 'prints a lot' --isolation on --disturbance 1 "
+                                    "' 'prints a lot' --isolation on --max-interference 1 "
                                     "--max-rounds 4 --no-table --json " +
                                     folder / "b.json" + " 2>&1) | cat >" + folder / "err2";
   REQUIRE(std::system(limit_command.c_str()) == 0);
@@ -516,7 +518,7 @@ TEST_CASE("an undecided guard in combinations, and one that is asked twice, coun
 TEST_CASE("an implementation that is not reached in time is not incorrect, and the run has not passed") {
   const auto test = GENERATE(std::string("correct in its time"), std::string("correctness alone in its time"));
   CAPTURE(test);
-  CHECK(run("'" + test + "' --disturbance 1").code == 0);
+  CHECK(run("'" + test + "' --max-interference 1").code == 0);
   const auto alone = run("'" + test + "' --time-limit 1e-9");
   INFO(alone.out << alone.err);
   CHECK(alone.code == 4);
@@ -556,11 +558,12 @@ TEST_CASE("several processes that measure nothing are what one is") {
 }
 
 TEST_CASE("several processes leave nothing undecided unsaid that one would say") {
-  const auto guards = run("'measures,open guard in one combination' --processes 12 --disturbance 1");
+  const auto guards = run("'measures,open guard in one combination' --processes 12 --max-interference 1");
   INFO(guards.out << guards.err);
   CHECK(guards.code == 43);
   CHECK_THAT(guards.err, ContainsSubstring("pace: 1 guard was let through undecided"));
-  CHECK(run("'measures,open guard in one combination' --processes 12 --disturbance 1 --allow-undecided on").code == 0);
+  CHECK(run("'measures,open guard in one combination' --processes 12 --max-interference 1 --allow-undecided on").code ==
+        0);
   for (const std::string test : {"'correct in its time'", "'correctness alone in its time'"}) {
     const std::string late = " --processes 3 --time-limit 1e-9 --allow-unmeasured on";
     CAPTURE(test);

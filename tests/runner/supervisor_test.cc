@@ -46,7 +46,7 @@ std::vector<std::string> rows_with(const std::string& bad) {
   return rows;
 }
 
-const std::string options = " --isolation on --disturbance 1 ";
+const std::string options = " --isolation on --max-interference 1 ";
 
 }  // namespace
 
@@ -57,7 +57,7 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
   for (const auto& [test, more, outcome, message] : std::vector<Case>{
            {"crashes", "", "crashed", "the process was killed by signal 11 (Segmentation fault)"},
            {"leaves", "", "crashed", "it ended the process with exit code 0"},
-           {"hangs", "--patience 600", "timed out", "no call began or ended for 600 s, so the process was ended"},
+           {"hangs", "--call-timeout 600", "timed out", "no call began or ended for 600 s, so the process was ended"},
            {"'is killed'", "", "out of memory", "signal 9 (Killed), as the system does when memory runs out"},
            {"'takes all memory'", "", "out of memory", "memory ran out"}}) {
     const Scratch folder;
@@ -134,7 +134,7 @@ TEST_CASE("a crash outside of any comparison ends the run, and says so") {
 }
 
 TEST_CASE("without isolation a crash is the end") {
-  const auto program = run("crashes --isolation off --disturbance 1");
+  const auto program = run("crashes --isolation off --max-interference 1");
   CHECK(program.code != 0);
   CHECK(count(program.out, "begins after") == 0);
 }
@@ -209,8 +209,8 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
   const std::string out = folder / "out";
   // The signal goes to the process that a shell knows, once the second comparison waits.
   const std::string script = folder / "interrupt.sh";
-  std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << "--patience 600" << files
-                        << " >" << out << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
+  std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << "--call-timeout 600"
+                        << files << " >" << out << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
                         << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
   const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
   INFO(folder.read("out"));
@@ -222,7 +222,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
 
   SECTION("what is there is not measured again") {
     const auto resumed =
-        run("'waits to be interrupted'" + options + "--patience 600 --resume" + files, "TIME_PASSES=1");
+        run("'waits to be interrupted'" + options + "--call-timeout 600 --resume" + files, "TIME_PASSES=1");
     INFO(resumed.out << resumed.err);
     CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
     CHECK(rows(folder.read("a.json")) == rows_with("timed out"));
@@ -235,7 +235,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     const auto whole = folder.read("a.json");
     folder.write("a.json", whole.substr(0, whole.rfind("\n]")) + ",\n{\"name\":\"culprit\",\"itera");
     const auto resumed =
-        run("'waits to be interrupted'" + options + "--patience 600 --resume" + files, "TIME_PASSES=1");
+        run("'waits to be interrupted'" + options + "--call-timeout 600 --resume" + files, "TIME_PASSES=1");
     INFO(resumed.out << resumed.err);
     CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
     CHECK(rows(folder.read("a.json")) == rows_with("timed out"));
@@ -248,13 +248,13 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
       return changed;
     };
     folder.write("a.json", replaced("\"inputs\":\"Float[16]\"", "\"inputs\":\"Float[17]\""));
-    const auto resumed = run("'waits to be interrupted'" + options + "--patience 600 --resume" + files);
+    const auto resumed = run("'waits to be interrupted'" + options + "--call-timeout 600 --resume" + files);
     CHECK(resumed.code == 42);
     CHECK_THAT(resumed.out, ContainsSubstring("the earlier run measured 'before' with other inputs (Float[17]"));
     CHECK(count(resumed.out, "begins culprit") == 0);
     CHECK(rows(folder.read("a.json")).size() == 3);
     folder.write("a.json", replaced("\"the build\":\"", "\"the build\":\"another"));
-    const auto rebuilt = run("'waits to be interrupted'" + options + "--patience 600 --resume" + files);
+    const auto rebuilt = run("'waits to be interrupted'" + options + "--call-timeout 600 --resume" + files);
     CHECK(rebuilt.code == 1);
     CHECK_THAT(rebuilt.err, ContainsSubstring("holds results of another configuration (the build: "));
   }
@@ -266,10 +266,10 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
                                 ContainsSubstring("--extra: \"\" there, 'word' here"));
     // Each changes what a row says.
     for (const std::string option :
-         {"--alpha 0.002", "--beta 0.02", "--disturbance 0.5", "--isolation off", "--patience 7"}) {
-      // Without isolation, patience has no meaning.
-      const std::string patience = option == "--isolation off" ? "" : "--patience 600";
-      const auto other = run("'waits to be interrupted'" + options + patience + " --resume " + option + files);
+         {"--alpha 0.002", "--beta 0.02", "--max-interference 0.5", "--isolation off", "--call-timeout 7"}) {
+      // Without isolation, call_timeout has no meaning.
+      const std::string call_timeout = option == "--isolation off" ? "" : "--call-timeout 600";
+      const auto other = run("'waits to be interrupted'" + options + call_timeout + " --resume " + option + files);
       CHECK(other.code == 1);
       CHECK_THAT(other.err, ContainsSubstring("another configuration (" + option.substr(0, option.find(' ')) + ": "));
     }

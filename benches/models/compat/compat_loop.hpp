@@ -22,7 +22,7 @@
 
 namespace pace::benches::models {
 
-/// What the loop asks of the world.
+/// What the loop asks of the dependencies.
 struct CompatWorld {
   std::function<double()> now;  ///< seconds
   std::function<void()> synchronise;
@@ -53,18 +53,18 @@ struct CompatOptions {
 /// torchbench's timed: the host's time of `iterations` calls, and then until the device is done; the random state is put
 /// back before each, untimed. Not divided by `iterations`.
 template <class Call>
-[[nodiscard]] double timed(const CompatWorld& world, std::int64_t iterations, Call&& call) {
-  world.synchronise();
+[[nodiscard]] double timed(const CompatWorld& dependencies, std::int64_t iterations, Call&& call) {
+  dependencies.synchronise();
   double total = 0;
   for (std::int64_t i = 0; i < iterations; ++i) {
-    world.reset_random_state();
-    const double begin = world.now();
+    dependencies.reset_random_state();
+    const double begin = dependencies.now();
     call();
-    total += world.now() - begin;
+    total += dependencies.now() - begin;
   }
-  const double begin = world.now();
-  world.synchronise();
-  return total + (world.now() - begin);
+  const double begin = dependencies.now();
+  dependencies.synchronise();
+  return total + (dependencies.now() - begin);
 }
 
 struct CompatTimings {
@@ -74,15 +74,15 @@ struct CompatTimings {
 
 /// torchbench's speedup_experiment. Both callables take the inputs.
 template <class Eager, class Compiled>
-[[nodiscard]] CompatTimings speedup_experiment(const CompatWorld& world, const CompatOptions& options,
+[[nodiscard]] CompatTimings speedup_experiment(const CompatWorld& dependencies, const CompatOptions& options,
                                                const torch::jit::Stack& inputs, Eager&& eager, Compiled&& compiled) {
   if (options.repeat < 1 || options.iterations_per_run < 1)
     throw InputError({}, "--repeat and --iterations-per-run: expected at least 1 of each");
   CompatTimings timings;
   for (std::int64_t i = 0; i < options.repeat; ++i) {
     const torch::jit::Stack given = options.randomize_input ? randomized(inputs) : inputs;
-    timings.eager.push_back(timed(world, options.iterations_per_run, [&] { eager(given); }));
-    timings.compiled.push_back(timed(world, options.iterations_per_run, [&] { compiled(given); }));
+    timings.eager.push_back(timed(dependencies, options.iterations_per_run, [&] { eager(given); }));
+    timings.compiled.push_back(timed(dependencies, options.iterations_per_run, [&] { compiled(given); }));
   }
   return timings;
 }

@@ -14,8 +14,8 @@
 
 namespace pace::benches::models {
 
-/// The world of this process and a device.
-[[nodiscard]] inline CompatWorld real_world(c10::Device device) {
+/// Dependencies that act on this process and a device.
+[[nodiscard]] inline CompatDependencies process_dependencies(c10::Device device) {
   return {
       .now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); },
       .synchronise = [device] { synchronise(device); },
@@ -41,7 +41,7 @@ namespace pace::benches::models {
                                                          Candidate& eager, std::vector<Candidate>& candidates) {
   const Instance& instance = eager.iterating->runnable.instance;
   const torch::jit::Stack inputs = instance.model.inputs;
-  const CompatWorld world = real_world(instance.options.device);
+  const CompatDependencies dependencies = process_dependencies(instance.options.device);
   const CompatOptions options{settings.repeat, settings.iterations_per_run, settings.randomize_input};
   std::vector<Row> rows;
   for (const auto& name : rows_of(settings)) {
@@ -54,7 +54,7 @@ namespace pace::benches::models {
           return [&](const torch::jit::Stack& given) { (void)iterate(iterating, given, settings.collect_outputs); };
         };
         const auto timings =
-            speedup_experiment(world, options, inputs, call(*eager.iterating), call(*candidate.iterating));
+            speedup_experiment(dependencies, options, inputs, call(*eager.iterating), call(*candidate.iterating));
         figures = figures_of(timings);
         for (std::size_t i = 0; i < timings.eager.size(); ++i)
           row.raw_timings.push_back({timings.eager[i], timings.compiled[i]});

@@ -74,7 +74,7 @@ inline constexpr int cannot_run = 127;
 }  // namespace detail
 
 /// Runs `arguments` (the first is the program's path), which print where this process does and read nothing. When its
-/// time is over, or a signal interrupts this process, it is killed with all that it has started. Throws Refused if no
+/// time is over, or a signal interrupts this process, it is killed with all that it has started. Throws Unsupported if no
 /// process can be started.
 [[nodiscard]] inline ChildEnd run_child(const std::vector<std::string>& arguments, const ChildLimits& limits) {
   std::vector<char*> argv;
@@ -84,7 +84,7 @@ inline constexpr int cannot_run = 127;
   const pid_t self = ::getpid();
   const Orphans orphans;
   const pid_t child = ::fork();
-  if (child < 0) throw Refused(std::string("cannot start a process: ") + std::strerror(errno));
+  if (child < 0) throw Unsupported(std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) detail::become(argv.data(), limits, self);
   ::setpgid(child, child);  // as the child does: either may come first
 

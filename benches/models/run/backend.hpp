@@ -60,7 +60,7 @@ struct MakeOptions {
 
 struct ModelBackend {
   std::string name;
-  /// Takes the instance over. Throws Refused with the reason where it cannot run it; other exceptions are failures.
+  /// Takes the instance over. Throws Unsupported with the reason where it cannot run it; other exceptions are failures.
   std::function<Runnable(Instance instance, const MakeOptions& options)> make;
 };
 
@@ -142,10 +142,11 @@ struct PackageSource {
 [[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
   const bool any_batch = options.settings->dynamic_batch;
   if (any_batch && instance.options.training)
-    throw Refused(
+    throw Unsupported(
         "forward and backward exchange tensors of sizes that are known; --dynamic-batch-only needs --inference");
   if (any_batch && instance.options.batch_size < 2)
-    throw Refused("a batch of one is compiled as a constant; --dynamic-batch-only needs a --batch-size of at least 2");
+    throw Unsupported(
+        "a batch of one is compiled as a constant; --dynamic-batch-only needs a --batch-size of at least 2");
   const DefaultFlags flags;
   PackageSource source{.traced = trace_instance(instance, options), .options = package_options(*options.settings)};
   source.falls_back = source.traced.random && !source.options.inductor.contains("fallback_random");

@@ -31,7 +31,7 @@ class PackageSet {
     try {
       const RunPlan plan = plan_run(entry, settings, config);
       auto loaded = load_model(entry, plan.instance);
-      if (!loaded.instance) throw Refused(loaded.message);
+      if (!loaded.instance) throw Unsupported(loaded.message);
       auto source = detail::package_source(*loaded.instance, {&settings, make_scaler(plan, settings)});
       const auto kind = source.traced.model->request().kind;
       group_of(source.options).wanted.push_back({source.traced.model->traced(), kind});
@@ -43,7 +43,7 @@ class PackageSet {
   }
 
   /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. What cannot be
-  /// compiled is told to `log`. Throws Refused where there is nothing to compile with.
+  /// compiled is told to `log`. Throws Unsupported where there is nothing to compile with.
   void compile(const std::filesystem::path& directory, std::ostream& log) {
     for (Group& group : groups_) {
       if (!directory.empty()) group.options.directories = {directory};
@@ -57,7 +57,7 @@ class PackageSet {
       for (const auto& [traced, kind] : group.wanted) {
         try {
           (void)store.find(traced, kind);
-        } catch (const Refused& refusal) {
+        } catch (const Unsupported& refusal) {
           fail(log, traced.name, refusal.what());
         }
       }

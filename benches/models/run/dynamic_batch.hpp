@@ -30,7 +30,7 @@ namespace pace::benches::models {
   return make_instance(*instance.entry, options).model.inputs;
 }
 
-/// Which inputs are batches: those whose first size is the batch size, and grows with it. Throws Refused where another
+/// Which inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where another
 /// batch changes anything else in the inputs, or nothing.
 [[nodiscard]] inline std::vector<std::size_t> batch_inputs(const Instance& instance) {
   const std::int64_t size = instance.options.batch_size;
@@ -42,10 +42,10 @@ namespace pace::benches::models {
     const bool is_batch = own.dim() > 0 && own.dim() == other.dim() && own.size(0) == size &&
                           other.size(0) == size + 1 && own.sizes().slice(1) == other.sizes().slice(1);
     if (!is_batch)
-      throw Refused("with another batch its input " + std::to_string(i) + " has other sizes than the first");
+      throw Unsupported("with another batch its input " + std::to_string(i) + " has other sizes than the first");
     found.push_back(i);
   }
-  if (found.empty()) throw Refused("no input has the batch as its first size");
+  if (found.empty()) throw Unsupported("no input has the batch as its first size");
   return found;
 }
 
@@ -74,7 +74,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws Refused unless `made`, which uses the parameters and buffers of `instance`, answers for `size` samples what
+/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `size` samples what
 /// eager does; of code that draws random numbers (`values` false) the sizes of the answer alone.
 inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size, bool values) {
   const auto given = inputs_of_batch(instance, size);
@@ -88,8 +88,8 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
     return check::tensors_of(step.step.answer ? step.step.answer(output) : output);
   };
   const auto refuse = [&](const std::string& why) {
-    throw Refused("made for a batch of " + std::to_string(instance.options.batch_size) +
-                  ", it is not right for one of " + std::to_string(size) + ": " + why);
+    throw Unsupported("made for a batch of " + std::to_string(instance.options.batch_size) +
+                      ", it is not right for one of " + std::to_string(size) + ": " + why);
   };
   const auto expected = answer(eager_step(instance));
   std::vector<at::Tensor> found;

@@ -40,7 +40,7 @@ inline void run_once(Iterating& iterating) {
          (model + '_' + backend + (training ? "_training" : "_inference") + ".pt.trace.json");
 }
 
-/// One iteration, recorded; it must have run before. Throws InputError if the folder cannot be made, Refused where the
+/// One iteration, recorded; it must have run before. Throws InputError if the folder cannot be made, Unsupported where the
 /// profiler does not start, Error if the file cannot be written.
 inline void trace_iteration(Iterating& iterating, const std::string& backend, const std::string& folder) {
   const auto& instance = iterating.runnable.instance;
@@ -55,12 +55,12 @@ inline void trace_iteration(Iterating& iterating, const std::string& backend, co
 }
 
 /// The allocator's history of one iteration on a GPU, as torch.cuda.memory._dump_snapshot writes it, into
-/// `FOLDER/BACKEND_MODEL.pickle`. Throws Refused on a CPU, Error if the file cannot be written.
+/// `FOLDER/BACKEND_MODEL.pickle`. Throws Unsupported on a CPU, Error if the file cannot be written.
 inline void snapshot_memory(Iterating& iterating, const std::string& backend, const std::string& folder) {
   const auto& instance = iterating.runnable.instance;
   if (!instance.options.device.is_cuda())
-    throw Refused("memory snapshots are of a GPU's allocator; expected --device cuda, not " +
-                  instance.options.device.str());
+    throw Unsupported("memory snapshots are of a GPU's allocator; expected --device cuda, not " +
+                      instance.options.device.str());
 #ifdef PACE_CUDA
   const NewFolders folders(folder);
   const auto path = std::filesystem::path(folder) / (backend + '_' + instance.name() + ".pickle");
@@ -77,7 +77,7 @@ inline void snapshot_memory(Iterating& iterating, const std::string& backend, co
 #else
   static_cast<void>(backend);
   static_cast<void>(folder);
-  throw Refused("this program was built without CUDA: build it with --config=cuda");
+  throw Unsupported("this program was built without CUDA: build it with --config=cuda");
 #endif
 }
 

@@ -90,7 +90,7 @@ namespace pace::benches::models::detail {
   std::vector<Row> rows;
   for (const auto& name : rows_of(settings)) {
     try {
-      if (name == "cuda_graph") throw Refused("a CUDA graph is launched by one caller at a time");
+      if (name == "cuda_graph") throw Unsupported("a CUDA graph is launched by one caller at a time");
       std::vector<std::unique_ptr<Iterating>> iteratings;
       std::vector<std::function<void()>> callers;
       for (std::int64_t i = 0; i < settings.callers; ++i) {

@@ -70,7 +70,7 @@ namespace detail {
     };
     return step;
   }
-  if (step.step.parameters.empty()) throw Refused(instance.name() + " has no parameters to train");
+  if (step.step.parameters.empty()) throw Unsupported(instance.name() + " has no parameters to train");
   step.step.forward = [instance, answer](torch::jit::Stack& inputs) -> c10::IValue {
     std::optional<Autocast> autocast;
     if (instance.options.autocast) autocast.emplace(instance.options.device.type(), *instance.options.autocast);

@@ -29,17 +29,17 @@ namespace detail {
 /// The form in which an operator returns its tensors, to give those of a package the same.
 enum class ResultForm { nothing, tensor, list, tuple };
 
-/// Throws `Refused` for what a package cannot return: values that are no dense tensors, or eager's random numbers.
+/// Throws `Unsupported` for what a package cannot return: values that are no dense tensors, or eager's random numbers.
 [[nodiscard]] inline ResultForm result_form(const OperatorCall& call) {
   if (draws_random_numbers(call))
-    throw Refused("Inductor draws random numbers of its own, so that no two implementations of " + call.name() +
-                  " agree");
+    throw Unsupported("Inductor draws random numbers of its own, so that no two implementations of " + call.name() +
+                      " agree");
   for (std::size_t i = 0; i < call.arguments().size(); ++i) {
     const c10::IValue& layout = call.arguments()[i].value;  // None but for constants
     if (call.schema().arguments()[i].name() != "layout" || layout.isNone()) continue;
     if (layout.toInt() != static_cast<std::int64_t>(c10::kStrided)) {
       // Seen with 2.11: the package runs, prints an error, and returns an undefined tensor.
-      throw Refused("AOTInductor has no sparse tensors, " + call.name() + " makes one");
+      throw Unsupported("AOTInductor has no sparse tensors, " + call.name() + " makes one");
     }
   }
   const std::vector<c10::Argument>& returns = call.schema().returns();
@@ -47,7 +47,7 @@ enum class ResultForm { nothing, tensor, list, tuple };
   if (returns.size() == 1 && returns[0].type()->isSubtypeOf(*c10::ListType::ofTensors())) return ResultForm::list;
   for (const c10::Argument& returned : returns) {
     if (returned.type()->kind() != c10::TypeKind::TensorType) {
-      throw Refused("AOTInductor returns tensors only, " + call.name() + " returns " + returned.type()->str());
+      throw Unsupported("AOTInductor returns tensors only, " + call.name() + " returns " + returned.type()->str());
     }
   }
   return returns.size() == 1 ? ResultForm::tensor : ResultForm::tuple;
@@ -119,14 +119,14 @@ class AotInductorBackend final : public Backend {
       try {
         (void)detail::result_form(*call);
         possible.push_back(call);
-      } catch (const Refused&) {  // prepare() will say so
+      } catch (const Unsupported&) {  // prepare() will say so
       }
     }
     store_.prepare_all(possible);
   }
 #else
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& /*call*/) override {
-    throw Refused("this LibTorch has no AOTInductor package loader");
+    throw Unsupported("this LibTorch has no AOTInductor package loader");
   }
 #endif
 

@@ -40,7 +40,7 @@ class Backend {
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Throws `Refused` with the reason when this back end cannot run the call.
+  /// Throws `Unsupported` with the reason when this back end cannot run the call.
   [[nodiscard]] virtual std::unique_ptr<Executable> prepare(const OperatorCall& call) = 0;
   /// Announces the calls that will be prepared, so that a back end that compiles can take many at once. Reports
   /// nothing: a call that cannot be compiled says so in its own `prepare`.

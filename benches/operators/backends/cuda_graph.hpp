@@ -45,14 +45,14 @@ class CudaGraphBackend final : public Backend {
 
   [[nodiscard]] std::string name() const override { return name_; }
 
-  /// Throws `Refused` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first call.
+  /// Throws `Unsupported` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first call.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     if (call.tensors().empty() || !call.tensors().front().is_cuda())
-      throw Refused("a CUDA graph holds what a GPU does; the operands of " + call.name() + " are not on one");
+      throw Unsupported("a CUDA graph holds what a GPU does; the operands of " + call.name() + " are not on one");
 #ifdef PACE_CUDA
     return std::make_unique<CudaGraphExecutable>(call.tensors().front().device().index(), inner_.prepare(call));
 #else
-    throw Refused("this program was built without CUDA: build it with --config=cuda");
+    throw Unsupported("this program was built without CUDA: build it with --config=cuda");
 #endif
   }
   void prepare_all(std::span<const OperatorCall* const> calls) override { inner_.prepare_all(calls); }

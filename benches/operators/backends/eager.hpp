@@ -36,12 +36,12 @@ class EagerBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "eager"; }
 
-  /// Throws `Refused` when the operator has no kernel for the device of its tensors, or its results do not fit in memory.
+  /// Throws `Unsupported` when the operator has no kernel for the device of its tensors, or its results do not fit in memory.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     const at::Device device = call.tensors().empty() ? at::kCPU : call.tensors().front().device();
     if (!has_kernel(call.handle(), device.type())) {
-      throw Refused(call.name() + " has no kernel for " + c10::DeviceTypeName(device.type(), true) +
-                    " in this LibTorch");
+      throw Unsupported(call.name() + " has no kernel for " + c10::DeviceTypeName(device.type(), true) +
+                        " in this LibTorch");
     }
     if (const std::optional<std::int64_t> bytes = output_bytes(call)) {
       require_memory(*bytes, "the results of " + call.name(), benches::aot::available_memory_on(device));

@@ -100,11 +100,11 @@ class FunctorBackend final : public Backend {
 
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     const auto found = implementations_.find(call.name());
-    if (found == implementations_.end()) throw Refused(name_ + " does not implement " + call.name());
+    if (found == implementations_.end()) throw Unsupported(name_ + " does not implement " + call.name());
     const Implementation& implementation = found->second;
     if (implementation.tensors != any && static_cast<std::size_t>(implementation.tensors) != call.tensors().size()) {
-      throw Refused(name_ + " implements " + call.name() + " for " + std::to_string(implementation.tensors) +
-                    " tensors, this call has " + std::to_string(call.tensors().size()));
+      throw Unsupported(name_ + " implements " + call.name() + " for " + std::to_string(implementation.tensors) +
+                        " tensors, this call has " + std::to_string(call.tensors().size()));
     }
     return std::make_unique<Bound>(call, implementation.run);
   }

@@ -61,7 +61,7 @@ inline void fix_from_forward(const OperatorCall& call, const char* forward_name,
   const c10::OperatorHandle forward = c10::Dispatcher::singleton().findSchemaOrThrow(forward_name, "");
   const NamedArguments arguments(call);
   const at::Tensor& indices = arguments.tensor("indices");
-  if (indices.sizes().size() < spatial) throw Refused("its indices have too few dimensions");
+  if (indices.sizes().size() < spatial) throw Unsupported("its indices have too few dimensions");
   torch::jit::Stack stack;
   for (const c10::Argument& parameter : forward.schema().arguments()) {
     if (parameter.name() == "self") {
@@ -75,8 +75,8 @@ inline void fix_from_forward(const OperatorCall& call, const char* forward_name,
   forward.callBoxed(stack);
   const at::Tensor& found = stack.at(1).toTensor();
   if (found.sizes() != indices.sizes()) {
-    throw Refused("its indices have the shape " + joined(indices.sizes()) + ", those of its forward call " +
-                  joined(found.sizes()));
+    throw Unsupported("its indices have the shape " + joined(indices.sizes()) + ", those of its forward call " +
+                      joined(found.sizes()));
   }
   indices.copy_(found);
 }
@@ -107,15 +107,15 @@ inline void fix_embedding_bag(const OperatorCall& call) {
   const BoundArgument* last = arguments.find("include_last_offset");
   const bool has_end = last != nullptr && last->value.toBool();
   const std::int64_t bags = offsets.numel() - has_end, count = indices.numel();
-  if (bags <= 0 && count > 0) throw Refused("it has indices and no bags");
+  if (bags <= 0 && count > 0) throw Unsupported("it has indices and no bags");
   if (bags <= 0) return;
   const at::Tensor numbers = at::arange(offsets.numel(), at::TensorOptions().dtype(at::kLong));
   offsets.copy_(numbers.mul(count).floor_divide(bags).view(offsets.sizes()));
   if (!arguments.has_tensor("offset2bag")) return;
   const at::Tensor& bag_of = arguments.tensor("offset2bag");
   if (bag_of.numel() != count)
-    throw Refused("offset2bag has " + std::to_string(bag_of.numel()) + " elements for " + std::to_string(count) +
-                  " indices");
+    throw Unsupported("offset2bag has " + std::to_string(bag_of.numel()) + " elements for " + std::to_string(count) +
+                      " indices");
   // The last bag that begins at or before an index.
   at::Tensor bags_of = at::zeros({count}, at::TensorOptions().dtype(at::kLong));
   const at::Tensor starts = offsets.cpu().to(at::kLong).view({-1});
@@ -136,7 +136,7 @@ inline void fix_embedding_bag_backward(const OperatorCall& call) {
   const std::int64_t rows = arguments.integer("num_weights"), bags = arguments.size("grad", 0), count = bag_of.numel();
   fill_indices(arguments.tensor("indices"), rows);
   fill_indices(arguments.tensor("maximum_indices"), rows);
-  if (bags <= 0 && count > 0) throw Refused("it has indices and no bags");
+  if (bags <= 0 && count > 0) throw Unsupported("it has indices and no bags");
   if (bags <= 0) return;
   const at::Tensor numbers = at::arange(count, at::TensorOptions().dtype(at::kLong));
   const at::Tensor bags_of = numbers.mul(bags).floor_divide(std::max<std::int64_t>(count, 1));
@@ -151,7 +151,7 @@ inline void fix_ctc(const OperatorCall& call) {
   const at::Tensor& targets = arguments.tensor("targets");
   const at::Tensor& scores = arguments.tensor("log_probs");
   const std::int64_t number = arguments.size("log_probs", -1), blank = arguments.integer("blank");
-  if (number < 2) throw Refused("it has no class but the blank one");
+  if (number < 2) throw Unsupported("it has no class but the blank one");
   fill_indices(targets, number - 1);
   targets.add_(targets.ge(blank));
   if (!arguments.has_tensor("target_lengths")) return;
@@ -164,10 +164,11 @@ inline void fix_ctc(const OperatorCall& call) {
 /// equal as can be. Refuses sequences that would be longer than `longest`, if that is known.
 inline void fill_boundaries(const at::Tensor& boundaries, std::int64_t total, std::optional<std::int64_t> longest) {
   const std::int64_t sequences = boundaries.numel() - 1;
-  if (sequences < 1) throw Refused("its boundaries of sequences have " + std::to_string(sequences + 1) + " elements");
+  if (sequences < 1)
+    throw Unsupported("its boundaries of sequences have " + std::to_string(sequences + 1) + " elements");
   if (longest && (total + sequences - 1) / sequences > *longest)
-    throw Refused(std::to_string(sequences) + " sequences of at most " + std::to_string(*longest) + " do not hold " +
-                  std::to_string(total) + " elements");
+    throw Unsupported(std::to_string(sequences) + " sequences of at most " + std::to_string(*longest) +
+                      " do not hold " + std::to_string(total) + " elements");
   const at::Tensor numbers = at::arange(sequences + 1, at::TensorOptions().dtype(at::kLong));
   boundaries.copy_(numbers.mul(total).floor_divide(sequences).view(boundaries.sizes()));
 }
@@ -186,8 +187,8 @@ inline void fix_attention(const OperatorCall& call) {
       if (!integers(name)) continue;
       const at::Tensor& operand = arguments.tensor(*side == 'q' ? "query" : "key");
       if (operand.dim() < 3 || (operand.dim() == 4 && operand.size(0) != 1))
-        throw Refused("its sequences lie behind one another, but its operands have the shape " +
-                      joined(operand.sizes()));
+        throw Unsupported("its sequences lie behind one another, but its operands have the shape " +
+                          joined(operand.sizes()));
       std::optional<std::int64_t> longest;
       for (const char* limit : {"max_", "max_seqlen_"}) {
         const BoundArgument* const found = arguments.find(std::string(limit) + side);
@@ -213,10 +214,10 @@ inline void fix_group_ends(const OperatorCall& call) {
   if (!arguments.has_tensor("offs")) return;
   const at::Tensor& ends = arguments.tensor("offs");
   const at::Tensor &a = arguments.tensor("self"), &b = arguments.tensor("mat2");
-  if (a.dim() == 3 && b.dim() == 3) throw Refused("its groups are those of its operands, and yet it has 'offs'");
+  if (a.dim() == 3 && b.dim() == 3) throw Unsupported("its groups are those of its operands, and yet it has 'offs'");
   const std::int64_t total = a.dim() == 3 ? b.size(-1) : b.dim() == 3 ? a.size(0) : a.size(-1);
   const std::int64_t groups = ends.numel();
-  if (groups == 0) throw Refused("it has no groups");
+  if (groups == 0) throw Unsupported("it has no groups");
   const std::int64_t step = total / groups >= 16 ? total / groups / 16 * 16 : total / groups;
   ends.copy_(at::arange(1, groups + 1, at::TensorOptions().dtype(at::kLong)).mul(step).view(ends.sizes()));
   ends.view({-1})[groups - 1].fill_(total);

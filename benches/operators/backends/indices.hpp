@@ -38,7 +38,7 @@ namespace pace::benches::operators::detail {
 }
 
 inline void require_bound(std::int64_t bound, const at::Tensor& index) {
-  if (bound <= 0 && index.numel() > 0) throw Refused("it indexes a dimension of size 0");
+  if (bound <= 0 && index.numel() > 0) throw Unsupported("it indexes a dimension of size 0");
 }
 
 /// Indices in [0, bound), different all over the tensor where there are as many.

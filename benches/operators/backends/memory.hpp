@@ -20,13 +20,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws `Refused` unless `bytes` can be allocated where `available` bytes are left (none: not known, so anything
+/// Throws `Unsupported` unless `bytes` can be allocated where `available` bytes are left (none: not known, so anything
 /// goes; see available_memory_on). A twentieth is left alone: for small
 /// tensors besides, and for other programs of the machine.
 inline void require_memory(std::int64_t bytes, const std::string& what, std::optional<std::int64_t> available) {
   if (!available || bytes <= *available - *available / 20) return;
-  throw Refused("not enough memory for " + what + ": " + detail::gibibytes(bytes) + " needed, " +
-                detail::gibibytes(*available) + " available");
+  throw Unsupported("not enough memory for " + what + ": " + detail::gibibytes(bytes) + " needed, " +
+                    detail::gibibytes(*available) + " available");
 }
 
 }  // namespace pace::benches::operators

@@ -37,7 +37,7 @@ class NamedArguments {
   [[nodiscard]] const at::Tensor& tensor(std::string_view name) const {
     const BoundArgument& argument = bound(name);
     if (argument.kind != BoundArgument::Kind::tensor) {
-      throw Refused("its argument '" + std::string(name) + "' is no tensor");
+      throw Unsupported("its argument '" + std::string(name) + "' is no tensor");
     }
     return call_.tensors()[static_cast<std::size_t>(argument.positions.front())];
   }

@@ -113,14 +113,14 @@ namespace detail {
   return c10::Dispatcher::singleton().findSchema(parts->registered());
 }
 
-/// As `find_operator`, but throws `Refused` with the likely spellings when there is none.
+/// As `find_operator`, but throws `Unsupported` with the likely spellings when there is none.
 [[nodiscard]] inline c10::OperatorHandle require_operator(std::string_view name) {
   if (std::optional<c10::OperatorHandle> found = find_operator(name)) return *found;
   std::string message = "this LibTorch has no operator '" + std::string(name) + "'";
   if (!split_operator_name(name)) message += " (a name has three parts, such as aten.add.Tensor or aten.relu.default)";
   const std::vector<std::string> similar = detail::similar_operators(name);
   for (std::size_t i = 0; i < similar.size(); ++i) message += (i == 0 ? "; did you mean " : ", ") + similar[i];
-  throw Refused(message);
+  throw Unsupported(message);
 }
 
 /// Whether the operator has a kernel that tensors of this device type reach: its own (dense or sparse), or one that

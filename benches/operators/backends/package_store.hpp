@@ -34,7 +34,7 @@ class PackageStore {
                                              benches::aot::detail::compile_script_text());
   }
 
-  /// The package of the call, compiled now if there is none. Throws `Refused` with the reason when it cannot be.
+  /// The package of the call, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.
   [[nodiscard]] std::filesystem::path find(const OperatorCall& call) { return store_.find(describe(call)); }
 
   /// Compiles, in one process, what is not there yet. A case that fails says so when it is looked for.

@@ -16,7 +16,9 @@ class RefusingBackend final : public Backend {
   RefusingBackend(std::string name, std::string reason) : name_(std::move(name)), reason_(std::move(reason)) {}
 
   [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& /*call*/) override { throw Refused(reason_); }
+  [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& /*call*/) override {
+    throw Unsupported(reason_);
+  }
 
  private:
   std::string name_, reason_;

@@ -38,23 +38,23 @@ class StaticRuntimeBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "static_runtime"; }
 
-  /// Throws `Refused` on a GPU, for calls that TorchScript cannot express, and for those that write to their inputs,
+  /// Throws `Unsupported` on a GPU, for calls that TorchScript cannot express, and for those that write to their inputs,
   /// which Static Runtime may reorder.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
 #if PACE_HAS_STATIC_RUNTIME
     for (const auto& tensor : call.tensors())
-      if (!tensor.is_cpu()) throw Refused("Static Runtime runs on the CPU only");
+      if (!tensor.is_cpu()) throw Unsupported("Static Runtime runs on the CPU only");
     if (call.mutates_inputs())
-      throw Refused("Static Runtime takes no operator that writes to its inputs, as " + call.name() + " does");
+      throw Unsupported("Static Runtime takes no operator that writes to its inputs, as " + call.name() + " does");
     auto module = to_torchscript(call);
     module.eval();
     try {
       return std::make_unique<StaticRuntimeExecutable>(module);
     } catch (const c10::Error& error) {
-      throw Refused("Static Runtime cannot run " + call.name() + ": " + error.what_without_backtrace());
+      throw Unsupported("Static Runtime cannot run " + call.name() + ": " + error.what_without_backtrace());
     }
 #else
-    throw Refused("this LibTorch has no Static Runtime, for " + call.name());
+    throw Unsupported("this LibTorch has no Static Runtime, for " + call.name());
 #endif
   }
 };

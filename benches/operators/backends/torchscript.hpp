@@ -84,9 +84,9 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
   for (std::size_t i = 0; i < returns.size(); ++i) node->output(i)->setType(returns[i].type());
   // TorchScript has no way to name an overload: it takes the first whose parameters fit. That must be ours.
   const c10::FunctionSchema* resolved = node->maybeSchema();
-  if (resolved == nullptr) throw Refused("TorchScript has no operator for " + call.signature());
+  if (resolved == nullptr) throw Unsupported("TorchScript has no operator for " + call.signature());
   if (resolved->operator_name() != call.schema().operator_name()) {
-    throw Refused("TorchScript takes " + dotted_name(resolved->operator_name()) + " for " + call.signature());
+    throw Unsupported("TorchScript takes " + dotted_name(resolved->operator_name()) + " for " + call.signature());
   }
   if (returns.empty()) {
     graph.registerOutput(graph.insertConstant(c10::IValue()));
@@ -101,7 +101,7 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
 
 /// The call as a TorchScript module. Its `forward` takes the tensors of the call and returns what the operator returns
 /// (several returns as a tuple); everything else is constant. `module.save(path)` makes a file that LibTorch and
-/// PyTorch load. Throws `Refused` when TorchScript cannot express the call.
+/// PyTorch load. Throws `Unsupported` when TorchScript cannot express the call.
 [[nodiscard]] inline torch::jit::Module to_torchscript(const OperatorCall& call) {
   torch::jit::Module module("__torch__.pace.Subject");
   auto graph = std::make_shared<torch::jit::Graph>();
@@ -109,7 +109,7 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
   try {
     detail::insert_call(*graph, call);
   } catch (const c10::Error& error) {
-    throw Refused("TorchScript cannot express " + call.signature() + ": " + error.what_without_backtrace());
+    throw Unsupported("TorchScript cannot express " + call.signature() + ": " + error.what_without_backtrace());
   }
   torch::jit::Function* forward = module._ivalue()->compilation_unit()->create_function(
       c10::QualifiedName(*module.type()->name(), "forward"), graph);

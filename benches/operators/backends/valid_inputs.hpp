@@ -148,7 +148,7 @@ inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
 }
 
 [[noreturn]] inline void refuse_inputs(const OperatorCall& call, const std::string& why) {
-  throw Refused("cannot run " + call.name() + ": " + why);
+  throw Unsupported("cannot run " + call.name() + ": " + why);
 }
 
 /// Sets what value_fixes() has for the operator. Where that is not possible, because the arguments do not fit each other
@@ -159,7 +159,7 @@ inline void fix_values(const OperatorCall& call, std::string_view base) {
   try {
     fix->second(call);
   } catch (const c10::Error&) {
-  } catch (const Refused& refused) {
+  } catch (const Unsupported& refused) {
     refuse_inputs(call, refused.what());
   }
 }
@@ -174,7 +174,7 @@ inline void fix_values(const OperatorCall& call, std::string_view base) {
                      [&](std::string_view each) { return name.starts_with(each); });
 }
 
-/// Throws `Refused` with the reason for calls that can have no valid values, as far as the operator and the types of its
+/// Throws `Unsupported` with the reason for calls that can have no valid values, as far as the operator and the types of its
 /// arguments tell: an argument holds integers and pace does not know which are valid; the call gives its argument other
 /// memory. Looks at no tensor's values.
 inline void require_valid_inputs(const OperatorCall& call) {
@@ -192,7 +192,7 @@ inline void require_valid_inputs(const OperatorCall& call) {
 
 /// Makes the indices of a call such that a run is defined: scattered numbers in range, boundaries that ascend, what a
 /// pooling's forward call returns. All other values stay, and the metadata of all tensors.
-/// Throws `Refused` as require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do not
+/// Throws `Unsupported` as require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do not
 /// fit each other.
 inline void make_indices_valid(const OperatorCall& call) {
   require_valid_inputs(call);
@@ -200,7 +200,7 @@ inline void make_indices_valid(const OperatorCall& call) {
   if (fix == detail::index_fixes().end()) return;
   try {
     fix->second.apply(call);
-  } catch (const Refused& refused) {
+  } catch (const Unsupported& refused) {
     detail::refuse_inputs(call, refused.what());
   } catch (const c10::Error& error) {
     detail::refuse_inputs(call, std::string("no valid indices can be made: ") + error.what_without_backtrace());
@@ -212,7 +212,7 @@ inline void make_indices_valid(const OperatorCall& call) {
 /// Makes the values of the call's own tensors such that a run is defined, and computes what a training step would:
 /// indices as make_indices_valid() has them; what a forward call saves for its backward comes from there (statistics of
 /// a normalisation, outputs of a softmax); probabilities lie between 0 and 1; integers are not divided by 0. All other
-/// tensors keep their values, and all of them their metadata. Throws `Refused` as make_indices_valid() does.
+/// tensors keep their values, and all of them their metadata. Throws `Unsupported` as make_indices_valid() does.
 inline void make_inputs_valid(const OperatorCall& call) {
   make_indices_valid(call);
   detail::fix_values(call, detail::base_name(call));

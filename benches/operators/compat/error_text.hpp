@@ -29,7 +29,7 @@ namespace detail {
 [[nodiscard]] inline std::pair<std::string, std::string> class_and_message(const std::exception& error) {
   if (const auto* torch = dynamic_cast<const c10::Error*>(&error))
     return {detail::python_class(*torch), torch->what_without_backtrace()};
-  if (dynamic_cast<const Refused*>(&error) != nullptr) return {"Refused", error.what()};
+  if (dynamic_cast<const Unsupported*>(&error) != nullptr) return {"Unsupported", error.what()};
   if (dynamic_cast<const InputError*>(&error) != nullptr) return {"InputError", error.what()};
   if (dynamic_cast<const Error*>(&error) != nullptr) return {"Error", error.what()};
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return {"MemoryError", error.what()};

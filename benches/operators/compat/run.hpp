@@ -295,7 +295,7 @@ class Flow {
       lost.lost_device = error.what();
       fail(error, std::move(lost));  // a listener may begin a fresh process
       throw;                         // in this one nothing can follow
-    } catch (const Refused& error) {
+    } catch (const Unsupported& error) {
       fail(error, refusal(name, names_, error.what()));
     } catch (const std::exception& error) {
       fail(error, refusal(name, names_, describe(error).second, Outcome::threw));
@@ -305,7 +305,7 @@ class Flow {
 
   /// Throws Error with how the sample has ended an earlier process of the run, if it has.
   void throw_fate(const std::string& name) const {
-    RunContext::Fate fate;
+    RunContext::PriorFailure fate;
     if (run_context().recollection == nullptr || !run_context().recollection->next_fate(name, fate)) return;
     const auto model = static_cast<std::size_t>(fate.implementation);
     throw Error((fate.implementation >= 0 && model < names_.size() ? names_[model] + ' ' : "") +
@@ -363,7 +363,7 @@ class Flow {
 /// flow goes on. Every sample is published by run_context() as a Result; what that recollects is neither measured nor
 /// printed again, but for what the new generation's file holds. Throws InputError for what validate() refuses, an operator
 /// without recorded inputs, a back end that is not registered, and a file that cannot be opened; Error if one cannot be
-/// written; Refused for a trace where LibTorch has no profiler; DeviceLost.
+/// written; Unsupported for a trace where LibTorch has no profiler; DeviceLost.
 inline Summary run(Generation generation, const corpus::Corpus& corpus, const CompatOptions& options,
                    const benches::operators::BackendRegistry& registry, Timer& timer, std::ostream& out,
                    std::ostream& err) {

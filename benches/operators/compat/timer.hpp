@@ -52,7 +52,7 @@ class HostTimer : public Timer {
     return benches::timers::timed(clock_, call, options);
   }
   [[nodiscard]] Milliseconds gpu(const Call& /*call*/, Generation /*generation*/) override {
-    throw Refused("this program times on the CPU only: build it with --config=cuda to time on a GPU");
+    throw Unsupported("this program times on the CPU only: build it with --config=cuda to time on a GPU");
   }
   [[nodiscard]] Seconds now() override { return clock_.now(); }
 

@@ -58,7 +58,7 @@ inline void publish(const Result& result) {
 
 /// An implementation that has ended an earlier process of this run is not called again.
 inline void heed_fates(ComparisonPlan& plan) {
-  RunContext::Fate fate;
+  RunContext::PriorFailure fate;
   while (run_context().recollection != nullptr && run_context().recollection->next_fate(plan.name, fate)) {
     const auto index = static_cast<std::size_t>(fate.implementation < 0 ? 0 : fate.implementation);
     if (index >= plan.implementations.size()) continue;
@@ -104,7 +104,7 @@ PACE_INLINE Result run_plan(ComparisonPlan& plan) {
     cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
     cuda::ComparisonClock clock(gpu);
     // A kernel that never ends must be found before the program is killed for it.
-    gpu.limit_patience(std::max<Nanoseconds>(time_left(clock), std::chrono::seconds(1)));
+    gpu.limit_call_timeout(std::max<Nanoseconds>(time_left(clock), std::chrono::seconds(1)));
     return run_plan(plan, clock);
 #else
     throw Error("comparison '" + plan.name + "': its operands are on " + device.str() +

@@ -204,7 +204,7 @@ struct TimedHow {
   std::size_t baseline = 0;
   while (roster.running[baseline] != roster.baseline) ++baseline;
   const std::string disturbance =
-      note_disturbances(roster.result, roster.running, baseline, roster.options.disturbance);
+      note_disturbances(roster.result, roster.running, baseline, roster.options.max_interference);
   const Nanoseconds cycle = cycle_of(rounds);
   for (std::size_t i = 0; i < count; ++i) {
     auto& each = roster.row(roster.running[i]);

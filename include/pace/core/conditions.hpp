@@ -115,7 +115,7 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 }
 
 /// What of `conditions` speaks against the figures. `share` is the most that steal, waiting and throttling may each
-/// take (see Options::disturbance). `charged`: implementations made the thread wait themselves, and the others did not.
+/// take (see Options::max_interference). `charged`: implementations made the thread wait themselves, and the others did not.
 [[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
                                                                 double share, bool charged = false) {
   std::vector<std::string> found;

@@ -44,15 +44,15 @@ class InputError : public Error {
 };
 
 /// The input is well-formed, but cannot be run here: no memory for it, no kernel on this device, not implemented.
-class Refused : public Error {
+class Unsupported : public Error {
  public:
   using Error::Error;
 };
 
 /// A device that was asked for is not there, or not usable: a fault of the machine alone.
-class DeviceMissing : public Refused {
+class DeviceMissing : public Unsupported {
  public:
-  using Refused::Refused;
+  using Unsupported::Unsupported;
 };
 
 /// A device cannot be used any more by this process: a kernel did something illegal, or never ends.

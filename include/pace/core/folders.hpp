@@ -36,11 +36,11 @@ inline void remove_tree(const std::filesystem::path& path) {
       open_folders, FTW_DEPTH | FTW_PHYS);
 }
 
-/// A new, empty folder in `parent`. Throws `Refused` when none can be made.
+/// A new, empty folder in `parent`. Throws `Unsupported` when none can be made.
 [[nodiscard]] inline std::filesystem::path make_folder_in(const std::filesystem::path& parent,
                                                           std::string_view prefix = "pace-") {
   std::string name = (parent / prefix).string() + "XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) throw Refused("cannot write to " + parent.string());
+  if (::mkdtemp(name.data()) == nullptr) throw Unsupported("cannot write to " + parent.string());
   return name;
 }
 
@@ -103,14 +103,14 @@ struct FolderTrust {
   return "may be written to by its group" + facts.str();
 }
 
-/// Makes the folder, with those above it, for this user alone where it is new. Throws `Refused` where another user could
+/// Makes the folder, with those above it, for this user alone where it is new. Throws `Unsupported` where another user could
 /// put files into it, or another folder in its place: where it, or one above it, belongs to a user other than this one and
 /// root, or may be written to by others; on the way, a sticky folder such as /tmp will do, but a link in one will not.
 /// `remedy`: the end of the message.
 inline void make_safe_folder(const std::filesystem::path& folder, std::string_view remedy,
                              const FolderTrust& trust = folder_trust()) {
   const auto refuse = [&](const std::filesystem::path& path, const std::string& problem) {
-    throw Refused(path.string() + ' ' + problem + "; " + std::string(remedy));
+    throw Unsupported(path.string() + ' ' + problem + "; " + std::string(remedy));
   };
   const auto check = [&](const std::filesystem::path& path, bool make) {
     bool shared_above = false;
@@ -166,7 +166,7 @@ class FolderLock {
 };
 
 /// A new, empty folder in `parent` (which no one else uses) that goes with this object. What earlier processes left
-/// there, because they were killed, goes as well. Throws `Refused` when none can be made.
+/// there, because they were killed, goes as well. Throws `Unsupported` when none can be made.
 class RunFolder {
  public:
   explicit RunFolder(const std::filesystem::path& parent) : parent_lock_(parent), path_(make(parent)), lock_(path_) {
@@ -199,7 +199,7 @@ class RunFolder {
 };
 
 /// Writes a file such that a reader sees it whole or not at all; a link of that name is replaced, not followed. Throws
-/// `Refused` when it cannot be written.
+/// `Unsupported` when it cannot be written.
 inline void write_file(const std::filesystem::path& path, std::string_view text) {
   const std::string partial = path.string() + '.' + std::to_string(::getpid()) + ".tmp";
   std::remove(partial.c_str());
@@ -209,7 +209,7 @@ inline void write_file(const std::filesystem::path& path, std::string_view text)
   written = file != nullptr && std::fclose(file) == 0 && written;
   if (written && std::rename(partial.c_str(), path.c_str()) == 0) return;
   std::remove(partial.c_str());
-  throw Refused("cannot write " + path.string());
+  throw Unsupported("cannot write " + path.string());
 }
 
 }  // namespace pace::detail

@@ -97,7 +97,7 @@ struct Options {
   /// Share of the rounds that other work on the machine may take from this process (CPU time stolen by a hypervisor,
   /// waiting for a core, a container's quota) before no verdict is given. Housekeeping at low priority takes a tenth of
   /// a core that it wants as well, an equal takes half; this lies between. 1 asks for verdicts whatever happens.
-  double disturbance = 0.2;
+  double max_interference = 0.2;
 
   /// Also times the baseline against itself, and against itself with calls added, between the cycles and for at most a
   /// tenth of the time: what no difference and a known one look like on this machine now.
@@ -136,8 +136,8 @@ inline void validate(const Options& options) {
   require(options.max_rounds >= 1 && options.max_rounds <= most_rounds,
           "max_rounds must be a number from 1 to 10000000");
   require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
-  require(options.disturbance > 0 && options.disturbance <= 1,
-          "disturbance must be above 0 and at most 1, such as 0.2");
+  require(options.max_interference > 0 && options.max_interference <= 1,
+          "max_interference must be above 0 and at most 1, such as 0.2");
   require(options.figures >= 0 && options.figures <= 10, "figures must lie between 0 and 10, such as 0.25");
   require(options.alpha > 0 && options.alpha < 0.5, "alpha must lie between 0 and 0.5, such as 0.001");
   require(options.beta > 0 && options.beta < 0.5, "beta must lie between 0 and 0.5, such as 0.01");

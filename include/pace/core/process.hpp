@@ -107,7 +107,7 @@ struct Spawn {
 }
 
 /// Starts a program that ends when this process does (more precisely: the calling thread), however that ends, with
-/// nothing on its standard input. Throws `Refused` when it cannot be started.
+/// nothing on its standard input. Throws `Unsupported` when it cannot be started.
 [[nodiscard]] inline pid_t spawn(const Spawn& wanted) {
   // The child reports by it why exec failed; a successful exec closes it.
   int ends[2];
@@ -117,7 +117,7 @@ struct Spawn {
   const auto variables = wanted.environment ? pointers(*wanted.environment) : std::vector<char*>();
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) throw Refused("cannot start a process: " + std::string(std::strerror(errno)));
+  if (child < 0) throw Unsupported("cannot start a process: " + std::string(std::strerror(errno)));
   if (child == 0) {  // until exec only what a signal handler may do: other threads' locks are held for ever
     restore_signals();
     if (wanted.own_group) ::setpgid(0, 0);
@@ -141,7 +141,7 @@ struct Spawn {
   if (count != sizeof problem) return child;
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  throw Refused("cannot run " + wanted.arguments.front() + ": " + std::strerror(problem));
+  throw Unsupported("cannot run " + wanted.arguments.front() + ": " + std::strerror(problem));
 }
 
 /// Waits for its end.
@@ -187,7 +187,7 @@ class GroupLeader {
 /// ends by itself only what this process has started, not what that has started in turn.
 class GroupGuard {
  public:
-  /// The leader must not have been waited for yet. Throws `Refused` where no process can be started.
+  /// The leader must not have been waited for yet. Throws `Unsupported` where no process can be started.
   explicit GroupGuard(pid_t group) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
@@ -196,7 +196,7 @@ class GroupGuard {
     // A shell rather than a copy of this process, whose memory would be kept for as long.
     static constexpr const char* words[] = {"/bin/sh", "-c", "read -r end; kill -s KILL 0", nullptr};
     process_ = ::fork();
-    if (process_ < 0) throw Refused("cannot start a process: " + std::string(std::strerror(errno)));
+    if (process_ < 0) throw Unsupported("cannot start a process: " + std::string(std::strerror(errno)));
     if (process_ > 0) return;
     // Only then does 0 stand for that group.
     if (::setpgid(0, group) != 0 || ::dup2(reading.get(), STDIN_FILENO) < 0) ::_exit(1);
@@ -223,7 +223,7 @@ class GroupGuard {
 /// Runs a program; each line of its standard output and standard error goes to `on_line` as it comes. One that prints
 /// nothing for `longest_silence` (none: no limit) is killed. It ends with this process, or when
 /// `on_line` throws, and what it has started in its process group ends with it in every case. What it leaves behind in other groups is not waited for, and
-/// what that prints from then on is lost. Throws `Refused` when it cannot be started.
+/// what that prints from then on is lost. Throws `Unsupported` when it cannot be started.
 [[nodiscard]] inline ExitStatus run_process(const std::vector<std::string>& arguments,
                                             const std::function<void(std::string_view)>& on_line,
                                             std::optional<std::chrono::milliseconds> longest_silence = std::nullopt) {

@@ -32,25 +32,25 @@ class RunContext {
   std::optional<Deadline> deadline;
 
   /// How an implementation ended an earlier process of this run.
-  struct Fate {
+  struct PriorFailure {
     /// Its index among those of the comparison; below 0: of none, while the comparison was being made.
     std::int64_t implementation = -1;
     Outcome outcome = Outcome::crashed;
     std::string message = {};
   };
   /// Knows what an earlier process of this run found out.
-  struct Recollection {
-    virtual ~Recollection() = default;
+  struct Checkpoint {
+    virtual ~Checkpoint() = default;
     /// Whether recall() or next_fate() would find something.
     [[nodiscard]] virtual bool knows(const std::string& name) const = 0;
     /// Hands out the next result of that name that was not asked for yet; false if there is none.
     virtual bool recall(const std::string& name, Result& result) = 0;
     /// Hands out the next fate in the next comparison of that name; false if there is none.
-    virtual bool next_fate(const std::string& name, Fate& fate) = 0;
+    virtual bool next_fate(const std::string& name, PriorFailure& fate) = 0;
   };
   /// Is asked before anything is measured; null: everything is measured.
-  Recollection* recollection = nullptr;
-  /// As Recollection::recall. Throws InputError if what is recalled was measured with other `inputs`.
+  Checkpoint* recollection = nullptr;
+  /// As Checkpoint::recall. Throws InputError if what is recalled was measured with other `inputs`.
   [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {
     if (recollection == nullptr || !recollection->recall(name, result)) return false;
     if (!result.inputs.empty() && !inputs.empty() && result.inputs != inputs)

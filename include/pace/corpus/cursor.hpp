@@ -107,7 +107,7 @@ class Cursor {
   /// For input that is well-formed but cannot be replayed.
   [[noreturn]] void refuse_at(std::size_t position, const std::string& message) const {
     const std::string place = location(position).to_string();
-    throw Refused((place.empty() ? "" : place + ": ") + of_operator() + message);
+    throw Unsupported((place.empty() ? "" : place + ": ") + of_operator() + message);
   }
 
  private:

@@ -134,7 +134,7 @@ class BlockReader {
     auto& block = blocks.back();
     try {
       static_cast<void>(parse_call(text, where, block.name));
-    } catch (const Refused&) {
+    } catch (const Unsupported&) {
       // Well-formed: it stays in, and running it is refused.
     }
     block.samples.push_back({std::string(text), count, where});

@@ -233,7 +233,7 @@ class Parser {
 
 /// Parses what follows `cnt: N, ` on a sample line. White space may stand between any two tokens, and around the
 /// whole white space and stray quotes. `where` is the place of the text's first character; `op` names the operator in
-/// messages. Throws InputError (file, line, column, what was expected), or Refused for what is well-formed but cannot
+/// messages. Throws InputError (file, line, column, what was expected), or Unsupported for what is well-formed but cannot
 /// be replayed: sparse tensors and objects known by their address only.
 [[nodiscard]] inline Call parse_call(std::string_view text, const Location& where, std::string_view op = {}) {
   const auto stray = [](char c) { return detail::is_space(c) || c == '\'' || c == '"'; };

@@ -157,7 +157,7 @@ void conclude(auto& judgement, const auto& demand, const auto& context, const st
   if (disturbed && !(stands && judgement.verdict == Verdict::failed)) {
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest: " + context.disturbance +
-           " Measure again when the machine is quieter (--disturbance sets the limit)";
+           " Measure again when the machine is quieter (--max-interference sets the limit)";
   } else if (!context.cut_short.empty()) {
     open += ". The rounds ended early: " + context.cut_short;
   }

@@ -39,7 +39,7 @@ class ProfilerClock final : public timing::Clock {
   /// Cold: throws Error unless all calls do equally much, since nothing else shows where one ends.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     if (subject.phases() != nullptr)
-      throw Refused("the profiler's clock does not tell the phases of an iteration apart; expected another clock");
+      throw Unsupported("the profiler's clock does not tell the phases of an iteration apart; expected another clock");
     subject.prepare(operands);
     if (!options_.cold) return time([&] { subject.run(operands, iterations); });
     const auto stream = device_.current_stream();

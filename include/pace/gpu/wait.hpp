@@ -14,12 +14,12 @@ namespace pace::gpu {
 inline constexpr Nanoseconds longest_sample = std::chrono::seconds(60);
 
 /// Returns once all that was recorded into `event` has been reached; throws NeverEnded after `limit`, or after the
-/// device's own `patience()` if it has one. Asks again and
+/// device's own `call_timeout()` if it has one. Asks again and
 /// again instead of sleeping: a wake-up costs more than most samples last.
 template <Device D>
 void wait_for(D& device, const typename D::Event& event, Nanoseconds limit = longest_sample) {
   if (device.finished(event)) return;
-  if constexpr (requires { device.patience(); }) limit = std::min(limit, device.patience());
+  if constexpr (requires { device.call_timeout(); }) limit = std::min(limit, device.call_timeout());
   const Nanoseconds deadline = device.now() + limit;
   while (!device.finished(event))
     if (device.now() > deadline)

@@ -18,7 +18,7 @@ namespace detail {
 [[noreturn]] inline void refuse_tensor(const corpus::TensorSpec& tensor, const std::string& reason) {
   std::string text;
   corpus::detail::append_tensor(text, tensor);
-  throw Refused("the tensor " + text + " cannot be made: " + reason);
+  throw Unsupported("the tensor " + text + " cannot be made: " + reason);
 }
 
 /// a * b + c of numbers that are not negative; refuses the tensor where 64 bits cannot hold it.
@@ -33,7 +33,7 @@ inline std::int64_t multiply_add(const corpus::TensorSpec& tensor, std::int64_t 
 }  // namespace detail
 
 /// Elements that a tensor's storage holds: the number of elements when it is contiguous, fewer where strides of 0 share
-/// elements, more where strides leave gaps. Throws Refused for negative sizes or strides and for counts beyond 64 bits.
+/// elements, more where strides leave gaps. Throws Unsupported for negative sizes or strides and for counts beyond 64 bits.
 [[nodiscard]] inline std::int64_t storage_elements(const corpus::TensorSpec& tensor) {
   std::int64_t elements = 1;
   bool empty = false;
@@ -86,7 +86,7 @@ inline void add_bytes(const corpus::Value& value, std::optional<corpus::DType> t
 }  // namespace detail
 
 /// Bytes of tensor data that generate() allocates for a call in a run in `target` (the recorded types without it).
-/// Throws Refused where 64 bits cannot hold the number.
+/// Throws Unsupported where 64 bits cannot hold the number.
 [[nodiscard]] inline std::int64_t input_bytes(const corpus::Call& call, std::optional<corpus::DType> target) {
   std::int64_t total = 0;
   for (const auto& value : call.args) detail::add_bytes(value, target, total);

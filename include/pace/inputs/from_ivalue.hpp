@@ -28,14 +28,14 @@ namespace detail {
 
 [[nodiscard]] inline corpus::DType recordable_dtype(c10::ScalarType type) {
   if (const auto dtype = dtype_from_scalar_type(type)) return *dtype;
-  throw Refused(std::string("recorded operator inputs have no word for the type ") + c10::toString(type));
+  throw Unsupported(std::string("recorded operator inputs have no word for the type ") + c10::toString(type));
 }
 
 [[nodiscard]] inline corpus::TorchName layout_name(c10::Layout layout) {
   for (const auto& [name, known] : layouts) {
     if (known == layout) return {std::string(name)};
   }
-  throw Refused("recorded operator inputs have no word for this layout");
+  throw Unsupported("recorded operator inputs have no word for this layout");
 }
 
 /// A zero-dimensional tensor that stands for a number of the program (`x + 1`): recorded as the number.
@@ -81,7 +81,7 @@ namespace detail {
   return optional == nullptr ? type : *optional->getElementType();
 }
 
-/// `type` is the real type of the schema (Argument::real_type). Throws Refused for what the value language cannot say.
+/// `type` is the real type of the schema (Argument::real_type). Throws Unsupported for what the value language cannot say.
 [[nodiscard]] inline corpus::Value to_value(const c10::IValue& value, const c10::Type& declared) {
   const c10::Type& type = without_optional(declared);
   if (value.isNone()) return corpus::None{};
@@ -103,7 +103,7 @@ namespace detail {
     for (const c10::IValue& item : value.toListRef()) list.items.push_back(to_value(item, element));
     return list;
   }
-  throw Refused("recorded operator inputs have no word for a value of type " + value.tagKind());
+  throw Unsupported("recorded operator inputs have no word for a value of type " + value.tagKind());
 }
 
 [[nodiscard]] inline bool is_default(const c10::Argument& argument, const c10::IValue& value) {
@@ -117,7 +117,7 @@ namespace detail {
 [[nodiscard]] inline corpus::Call recorded_call(const c10::FunctionSchema& schema,
                                                 c10::ArrayRef<const c10::IValue> values) {
   const auto& arguments = schema.arguments();
-  if (values.size() != arguments.size()) throw Refused("the operator got an unexpected number of arguments");
+  if (values.size() != arguments.size()) throw Unsupported("the operator got an unexpected number of arguments");
   std::size_t positional = 0;
   while (positional < arguments.size() && !arguments[positional].kwarg_only()) ++positional;
   std::size_t written = positional;

@@ -77,7 +77,7 @@ class Generator {
       : options_(options), seed_(mix64(options.seed ^ digest_of(corpus::to_text(call)))) {
     if (options.dtype) {
       dtype_ = dtype_from_scalar_type(*options.dtype);
-      if (!dtype_) throw Refused(std::string("no inputs can be made in ") + c10::toString(*options.dtype));
+      if (!dtype_) throw Unsupported(std::string("no inputs can be made in ") + c10::toString(*options.dtype));
     }
   }
 
@@ -93,7 +93,7 @@ class Generator {
     } else if constexpr (std::is_same_v<T, std::complex<double>>) {
       return c10::complex<double>(v.real(), v.imag());
     } else if constexpr (std::is_same_v<T, corpus::BigInt>) {
-      throw Refused("no operator takes the integer " + v.digits + ": it does not fit 64 bits");
+      throw Unsupported("no operator takes the integer " + v.digits + ": it does not fit 64 bits");
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (options_.compat) return v == "cpu" || v == "cuda" ? c10::IValue(options_.device) : c10::IValue();
       return name == "device" || names_device(v) ? c10::IValue(options_.device) : c10::IValue(v);
@@ -104,7 +104,7 @@ class Generator {
       return static_cast<std::int64_t>(scalar_type(every ? *dtype_ : converted(v, dtype_)));
     } else if constexpr (std::is_same_v<T, corpus::TorchName>) {
       if (const auto constant = torch_constant(v.name)) return *constant;
-      throw Refused("torch." + v.name + " is not a dtype, layout or memory format that can be replayed");
+      throw Unsupported("torch." + v.name + " is not a dtype, layout or memory format that can be replayed");
     } else if constexpr (std::is_same_v<T, corpus::Device>) {
       return options_.device;
     } else if constexpr (std::is_same_v<T, corpus::List>) {
@@ -116,7 +116,7 @@ class Generator {
       for (const auto& item : v.items) items.push_back(make(item, name));
       return c10::ivalue::Tuple::create(std::move(items));
     } else if constexpr (std::is_same_v<T, corpus::Dict>) {
-      throw Refused("no operator takes a dict");
+      throw Unsupported("no operator takes a dict");
     } else {
       return v;  // bool, std::int64_t, double
     }
@@ -230,7 +230,7 @@ class Generator {
       case at::kLong:
         return integers<std::int64_t>(data, elements, random, corpus::DType::i64);
       default:
-        throw Refused(std::string("no random values can be made in ") + c10::toString(out.scalar_type()));
+        throw Unsupported(std::string("no random values can be made in ") + c10::toString(out.scalar_type()));
     }
   }
 
@@ -253,7 +253,7 @@ class Generator {
 /// ones in every process. Floating values are uniform in [-9, 9) and, but for compat, never 0, b8 in [0, 2), u8 in
 /// [0, 10), signed integers in [-9, 10). Recorded strides are kept; where elements share memory the storage behind them
 /// is filled. Allocates input_bytes() (nothing for metadata only): ask before, since Linux grants memory that it does
-/// not have. Throws Refused for what cannot be made: too large, or a value that no operator takes.
+/// not have. Throws Unsupported for what cannot be made: too large, or a value that no operator takes.
 [[nodiscard]] inline Inputs generate(const corpus::Call& call, const GenerateOptions& options = {}) {
   detail::Generator generator(call, options);
   Inputs inputs;

@@ -32,7 +32,7 @@ namespace pace::kernel::detail {
 /// Times of each kernel over several calls, which must all run the same ones.
 class KernelTimes {
  public:
-  /// Throws Refused for a call that ran others.
+  /// Throws Unsupported for a call that ran others.
   void add(const std::string& name, RangesOfCall call) {
     if (calls_++ == 0) {
       for (const auto& each : call.kernels) kernels_.push_back({each.symbol, {}});
@@ -42,9 +42,9 @@ class KernelTimes {
     while (same < kernels_.size() && same < call.kernels.size() && kernels_[same].first == call.kernels[same].symbol)
       ++same;
     if (same < kernels_.size() || same < call.kernels.size())
-      throw Refused(name + ": kernel " + std::to_string(same) + " is " + symbol(kernels_, same) +
-                    " in its first call and " + symbol(call.kernels, same) + " in call " + std::to_string(calls_) +
-                    "; expected a call that runs the same kernels each time");
+      throw Unsupported(name + ": kernel " + std::to_string(same) + " is " + symbol(kernels_, same) +
+                        " in its first call and " + symbol(call.kernels, same) + " in call " + std::to_string(calls_) +
+                        "; expected a call that runs the same kernels each time");
     for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].second.push_back(call.kernels[i].time);
   }
 
@@ -103,9 +103,9 @@ template <class Clock, class Recorder>
   }
   report.kernels = times.kernels();
   if (report.kernels.empty())
-    throw Refused(report.name +
-                  ": no kernel ran in this call on the CPU; expected operators of LibTorch, or code that "
-                  "Inductor compiled with its option cpp.enable_kernel_profile");
+    throw Unsupported(report.name +
+                      ": no kernel ran in this call on the CPU; expected operators of LibTorch, or code that "
+                      "Inductor compiled with its option cpp.enable_kernel_profile");
   for (Kernel& kernel : report.kernels) learn(options.providers, kernel, report);
   report.whole = summary_of(std::move(whole)).median;
   report.recording = cost.all * static_cast<double>(times.ranges());

@@ -82,7 +82,7 @@ namespace pace::kernel::detail {
   };
 }
 
-/// Throws Refused if it cannot be.
+/// Throws Unsupported if it cannot be.
 [[nodiscard]] inline gpu::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph> captured(
     cuda::CudaDevice& device, const cuda::CudaDevice::Stream& stream, const std::string& name,
     const std::function<void()>& call) {
@@ -90,9 +90,9 @@ namespace pace::kernel::detail {
     return gpu::capture(device, stream, call);
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
-    throw Refused(name + ": " + text.substr(0, text.find('\n')) + "; " + cuda::cannot_be_captured);
-  } catch (const Refused& refusal) {
-    throw Refused(name + ": " + refusal.what());
+    throw Unsupported(name + ": " + text.substr(0, text.find('\n')) + "; " + cuda::cannot_be_captured);
+  } catch (const Unsupported& refusal) {
+    throw Unsupported(name + ": " + refusal.what());
   }
 }
 
@@ -145,9 +145,10 @@ inline constexpr std::size_t profiled_launches = 11;
     report.kernels.push_back(std::move(kernel));
   }
   if (report.kernels.empty())
-    throw Refused(report.name + ": no kernel ran in this call on " + device.name() +
-                  "; expected operands on the GPU, and work on its current stream" +
-                  (report.conditionals > 0 ? "; kernels in the bodies of its conditional nodes cannot be listed" : ""));
+    throw Unsupported(
+        report.name + ": no kernel ran in this call on " + device.name() +
+        "; expected operands on the GPU, and work on its current stream" +
+        (report.conditionals > 0 ? "; kernels in the bodies of its conditional nodes cannot be listed" : ""));
 
   const auto launch_whole = [&] { device.launch(graph.get(), device.current_stream()); };
   {
@@ -200,8 +201,8 @@ inline constexpr std::size_t profiled_launches = 11;
           prepare, [&] { node.launch(device.current_stream().stream()); }, help);
       report.copying += times.help;
       if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
-        throw Refused("alone it does less, in " + format_time(times.hot.median) +
-                      ": it depends on what the nodes before it leave in memory");
+        throw Unsupported("alone it does less, in " + format_time(times.hot.median) +
+                          ": it depends on what the nodes before it leave in memory");
       kernel.hot = times.hot;
       kernel.cold = times.cold;
       kernel.under_profiler = times.under_profiler;

@@ -27,7 +27,7 @@ namespace pace {
 
 /// Every kernel of one call of `call(operands...)`. With an operand on CUDA the call is captured, and each of its kernels
 /// replayed alone; else it runs on the CPU several times, and its kernels are timed in their place. Tensors among the
-/// operands get their values back. Throws Refused if the call cannot be captured, has no kernel, or there is no GPU.
+/// operands get their values back. Throws Unsupported if the call cannot be captured, has no kernel, or there is no GPU.
 template <class F, class... Operands>
 [[nodiscard]] kernel::KernelReport kernels(const KernelsOptions& options, std::string name, F&& call,
                                            Operands&... operands) {
@@ -39,7 +39,7 @@ template <class F, class... Operands>
   const bool on_cuda = options.on ? *options.on == c10::DeviceType::CUDA
                                   : std::ranges::any_of(tensors, [](const auto& tensor) { return tensor.is_cuda(); });
 #ifndef PACE_CUDA
-  if (on_cuda) throw Refused(name + ": this program was built without CUDA: build it with --config=cuda");
+  if (on_cuda) throw Unsupported(name + ": this program was built without CUDA: build it with --config=cuda");
 #endif
   for (const auto& tensor : tensors) copies.push_back(check::clone_input(tensor));
   const auto restore = [&] {

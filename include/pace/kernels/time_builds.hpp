@@ -39,8 +39,8 @@ inline constexpr std::int64_t spill_threshold = 16;
       each.launch = launch_of(node.facts(function, shape), device);
       node.check_same_parameters(function, build.file.string());
       if (each.launch->spills() > spill_threshold)
-        throw Refused("it spills " + std::to_string(each.launch->spills()) + " words, more than " +
-                      std::to_string(spill_threshold));
+        throw Unsupported("it spills " + std::to_string(each.launch->spills()) + " words, more than " +
+                          std::to_string(spill_threshold));
       const auto times = replayer.time(
           prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help);
       each.hot = times.hot;

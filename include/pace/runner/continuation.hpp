@@ -49,7 +49,7 @@ inline constexpr const char* supervised_variable = "PACE_SUPERVISED_PROCESS";
 /// tests run again from the first one on, but comparisons whose results are known are not measured again: they return
 /// what was found, which is published and judged as before, so that every file and the exit code are those of one run.
 /// The comparison that ended the process is known, too; hence each new process gets further, and there is an end.
-class Continuation : public RunContext::Recollection {
+class Continuation : public RunContext::Checkpoint {
  public:
   /// Throws InputError if the file that the variable names is not what another process leaves.
   explicit Continuation(char** arguments) : arguments_(arguments) {
@@ -100,7 +100,7 @@ class Continuation : public RunContext::Recollection {
     return false;
   }
 
-  bool next_fate(const std::string& name, RunContext::Fate& fate) override {
+  bool next_fate(const std::string& name, RunContext::PriorFailure& fate) override {
     for (auto each = fates_.begin(); each != fates_.end(); ++each) {
       if (each->comparison != name) continue;
       fate = std::move(each->fate);
@@ -128,7 +128,7 @@ class Continuation : public RunContext::Recollection {
  private:
   struct Ended {
     std::string comparison;
-    RunContext::Fate fate;
+    RunContext::PriorFailure fate;
   };
 
   void take_over(const std::string& path) {

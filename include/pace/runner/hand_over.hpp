@@ -70,7 +70,7 @@ namespace pace::runner {
 }
 
 /// ... or how an implementation ended the process that wrote the lines before.
-[[nodiscard]] inline std::string line_of(const std::string& comparison, const RunContext::Fate& fate) {
+[[nodiscard]] inline std::string line_of(const std::string& comparison, const RunContext::PriorFailure& fate) {
   const report::Json json = {{"fate_of", comparison},
                              {"implementation", fate.implementation},
                              {"outcome", to_string(fate.outcome)},
@@ -78,8 +78,8 @@ namespace pace::runner {
   return json.dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n';
 }
 
-[[nodiscard]] inline RunContext::Fate fate_from(const report::Json& json) {
-  RunContext::Fate fate;
+[[nodiscard]] inline RunContext::PriorFailure fate_from(const report::Json& json) {
+  RunContext::PriorFailure fate;
   fate.implementation = json.at("implementation").get<std::int64_t>();
   fate.message = json.at("message").get<std::string>();
   fate.outcome = report::detail::named(json, "outcome", {Outcome::crashed, Outcome::timed_out, Outcome::out_of_memory});

@@ -143,10 +143,10 @@ class Listening {
   add("--controls", options.controls);
   add("--alpha", options.alpha);
   add("--beta", options.beta);
-  add("--disturbance", options.disturbance);
+  add("--max-interference", options.max_interference);
   // In this process, a crash or a call that hangs ends the run; in one of its own it becomes a row.
   add("--isolation", session.isolation.value_or(config.isolated) ? "on" : "off");
-  add("--patience", session.patience.value_or(default_patience).count() * 1e-9);
+  add("--call-timeout", session.call_timeout.value_or(default_call_timeout).count() * 1e-9);
   add("the processor", environment.cpu);
   add("LibTorch", environment.extra.at("libtorch"));
   add("what LibTorch uses of the processor", environment.extra.at("libtorch_cpu_capability"));
@@ -317,16 +317,16 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   validate(options.baseline);
   if (session.configData().showHelp) return session.run();
   const bool isolated = options.isolation.value_or(config.isolated);
-  if (options.patience && !isolated)
+  if (options.call_timeout && !isolated)
     throw InputError(
-        {}, "--patience has no meaning where the tests run in this process; expected --isolation on beside it");
+        {}, "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it");
   const bool measures = !only_tells(session.configData()) && options.processes == 1;
   const bool supervised = is_supervised();
   // Whichever process of this run reads an input first.
   if (!only_tells(session.configData())) keep_pipes();
   // Before anything that does not survive a fork: threads, a GPU.
   if (measures && !supervised && isolated) {
-    Supervisor supervisor(options.patience.value_or(default_patience), memory_limit(), config.now, std::cerr);
+    Supervisor supervisor(options.call_timeout.value_or(default_call_timeout), memory_limit(), config.now, std::cerr);
     if (const auto code = supervisor.run()) return *code;
   }
   take_back_when_ended();

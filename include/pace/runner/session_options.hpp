@@ -27,7 +27,7 @@
 
 namespace pace::runner {
 
-inline constexpr Nanoseconds default_patience = std::chrono::minutes(5);
+inline constexpr Nanoseconds default_call_timeout = std::chrono::minutes(5);
 
 struct SessionOptions {
   Options measuring;
@@ -39,8 +39,8 @@ struct SessionOptions {
   bool allow_undecided = false, allow_unmeasured = false;
   /// Whether tests run in a process of their own; none: as the program has it.
   std::optional<bool> isolation;
-  /// For a call, before its process is ended; none: default_patience.
-  std::optional<Nanoseconds> patience;
+  /// For a call, before its process is ended; none: default_call_timeout.
+  std::optional<Nanoseconds> call_timeout;
   /// Options that were given and that only what runs on a GPU has a use for.
   std::vector<std::string> for_gpu;
   bool resume = false;
@@ -201,9 +201,10 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
   parser |= option("--allow-unmeasured", "on|off",
                    "pace: exit code 0, not 4, if every test was skipped or nothing could be measured (defaults to off)",
                    "on or off", on_or_off(options.allow_unmeasured));
-  parser |= option(
-      "--patience", "seconds", "pace: in a process of its own, a call that takes longer has hung (defaults to 300)",
-      detail::some_seconds, [&options](Text text) { return read_seconds(text, options.patience.emplace(), false); });
+  parser |=
+      option("--call-timeout", "seconds",
+             "pace: in a process of its own, a call that takes longer has hung (defaults to 300)", detail::some_seconds,
+             [&options](Text text) { return read_seconds(text, options.call_timeout.emplace(), false); });
   parser |= Catch::Clara::Opt(options.resume)["--resume"](
       "pace: go on from the --json file of an interrupted run with the same options");
   parser |= Catch::Clara::Opt(options.no_table)["--no-table"]("pace: print no table of results");
@@ -248,11 +249,11 @@ inline void refuse_options_for_gpu(const SessionOptions& options, const std::str
   parser |= option("--stop", "decided|budget", options.stop_help.c_str(), "decided or budget",
                    [&measuring](Text text) { return detail::read_stop(text, measuring.stop); });
   parser |=
-      option("--disturbance", "share",
+      option("--max-interference", "share",
              "pace: no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts "
              "whatever the load (defaults to 0.2)",
              "a number from 0.001 to 1, such as 0.2",
-             [&share = measuring.disturbance](Text text) { return read_between(text, share, 1e-3, 1.0); });
+             [&share = measuring.max_interference](Text text) { return read_between(text, share, 1e-3, 1.0); });
   parser |=
       option("--clock", "event|graph|cold|host|profiler|wall",
              "pace: what the gate's times on a GPU are (defaults to graph, or event where calls cannot be captured)",

@@ -92,11 +92,11 @@ inline void end_run(int number) {
 
 class Supervisor {
  public:
-  /// A comparison that begins no call for `patience`, by `now`, has hung. `memory_limit`: bytes of memory that the watched
+  /// A comparison that begins no call for `call_timeout`, by `now`, has hung. `memory_limit`: bytes of memory that the watched
   /// process may use, so that its allocations fail rather than the machine; none: as much as the system gives it.
-  Supervisor(Nanoseconds patience, std::optional<std::int64_t> memory_limit, std::function<Nanoseconds()> now,
+  Supervisor(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit, std::function<Nanoseconds()> now,
              std::ostream& errors)
-      : patience_(patience), memory_limit_(memory_limit), now_(std::move(now)), errors_(errors) {}
+      : call_timeout_(call_timeout), memory_limit_(memory_limit), now_(std::move(now)), errors_(errors) {}
   Supervisor(const Supervisor&) = delete;
 
   /// Starts the process that measures, by fork, so before anything has started a thread or touched a GPU. In that
@@ -138,7 +138,7 @@ class Supervisor {
         return fail("the process was killed by " + detail::name_of_signal(WTERMSIG(status)) +
                     ", which no implementation is blamed for; what was measured so far is in the result files"),
                code_of(status);
-      const RunContext::Fate fate = fate_of(status);
+      const RunContext::PriorFailure fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
       const std::string line = line_of(shared_->comparison, fate);
       if (line == last_fate)
@@ -221,7 +221,7 @@ class Supervisor {
       if (ended == child || (ended < 0 && errno != EINTR)) break;
       const std::uint64_t found = __atomic_load_n(&shared_->beats, __ATOMIC_RELAXED);
       if (found != std::exchange(beats, found) || !__atomic_load_n(&shared_->watched, __ATOMIC_RELAXED)) since = now_();
-      if (now_() - since > patience_ && !std::exchange(hung_, true)) ::kill(child, SIGKILL);
+      if (now_() - since > call_timeout_ && !std::exchange(hung_, true)) ::kill(child, SIGKILL);
       // It wakes once a second, so as not to disturb what is timed.
       pollfd waiting{handle, POLLIN, 0};
       ::poll(&waiting, handle >= 0 ? 1 : 0, 1000);
@@ -230,12 +230,12 @@ class Supervisor {
     return status;
   }
 
-  [[nodiscard]] RunContext::Fate fate_of(int status) const {
-    RunContext::Fate fate;
+  [[nodiscard]] RunContext::PriorFailure fate_of(int status) const {
+    RunContext::PriorFailure fate;
     fate.implementation = shared_->implementation;
     if (hung_) {
       fate.outcome = Outcome::timed_out;
-      fate.message = "no call began or ended for " + format_time(patience_) + ", so the process was ended";
+      fate.message = "no call began or ended for " + format_time(call_timeout_) + ", so the process was ended";
     } else if (WIFEXITED(status)) {
       fate.message = "it ended the process with exit code " + std::to_string(WEXITSTATUS(status));
     } else {
@@ -278,7 +278,7 @@ class Supervisor {
     return WEXITSTATUS(status) == 0 ? 1 : WEXITSTATUS(status);
   }
 
-  Nanoseconds patience_;
+  Nanoseconds call_timeout_;
   std::optional<std::int64_t> memory_limit_;
   std::function<Nanoseconds()> now_;
   std::ostream& errors_;

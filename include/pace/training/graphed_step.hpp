@@ -112,7 +112,7 @@ class GraphedStep {
 template <class... Operands>
 [[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device device, TrainingStep<Operands...> step) {
   if (!device.is_cuda())
-    throw Refused("a CUDA graph holds what a GPU does; expected operands on one, not on " + device.str());
+    throw Unsupported("a CUDA graph holds what a GPU does; expected operands on one, not on " + device.str());
   auto graphed = std::make_shared<detail::GraphedStep<Operands...>>(device.has_index() ? device.index() : 0, step);
   const bool trains = static_cast<bool>(step.backward);
   step.forward = [graphed](Operands&... operands) { return graphed->forward(operands...); };
@@ -125,7 +125,7 @@ template <class... Operands>
 
 template <class... Operands>
 [[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device, TrainingStep<Operands...>) {
-  throw Refused("this program was built without CUDA: build it with --config=cuda");
+  throw Unsupported("this program was built without CUDA: build it with --config=cuda");
 }
 
 #endif  // PACE_CUDA

@@ -46,7 +46,7 @@ at::Tensor operand() { return at::randn({8 << 20}, at::TensorOptions(at::kCUDA))
 pace::Options quick() {
   pace::Options options;
   options.budget = std::chrono::milliseconds(400);
-  options.disturbance = 1;
+  options.max_interference = 1;
   return options;
 }
 

@@ -225,7 +225,7 @@ TEST_CASE("memory of a call: its peak and its allocations") {
 TEST_CASE("too much memory is refused, and named") {
   CudaDevice& device = on_gpu();
   void* memory = nullptr;
-  CHECK_THROWS_AS(cuda::check(cudaMalloc(&memory, std::size_t{1} << 50), "allocating"), Refused);
+  CHECK_THROWS_AS(cuda::check(cudaMalloc(&memory, std::size_t{1} << 50), "allocating"), Unsupported);
   CHECK_THROWS_AS(CudaDevice(1000), DeviceMissing);
   device.synchronise();
 }

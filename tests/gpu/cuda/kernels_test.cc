@@ -164,10 +164,10 @@ TEST_CASE("what has no kernel, or cannot be captured, is refused in words", "[gp
   options.on = c10::DeviceType::CUDA;
   CHECK_THROWS_MATCHES(pace::kernels(
                            options, "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu),
-                       pace::Refused, MessageMatches(ContainsSubstring("host: no kernel ran in this call on")));
+                       pace::Unsupported, MessageMatches(ContainsSubstring("host: no kernel ran in this call on")));
   CHECK_THROWS_MATCHES(pace::kernels(
                            "waits", [](at::Tensor& x) { return x.sum().item<float>(); }, x),
-                       pace::Refused, MessageMatches(ContainsSubstring("cannot be captured")));
+                       pace::Unsupported, MessageMatches(ContainsSubstring("cannot be captured")));
   // And the device is as usable as before.
   CHECK(pace::kernels(
             quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x)

@@ -19,7 +19,7 @@ check() { # WHAT COMMAND...
 # outcomes FILE: of the candidate, result by result.
 outcomes() { awk -F, '$2 == "own" { printf "%s: %s; ", $1, $4 }' "$1"; }
 
-"$program" --disturbance 1 --csv "$work/a.csv" >"$work/out" 2>&1
+"$program" --max-interference 1 --csv "$work/a.csv" >"$work/out" 2>&1
 code=$?
 if grep -q "every test was skipped" "$work/out"; then
   echo "skipped: no GPU"
@@ -31,7 +31,7 @@ check "outcomes: $(outcomes "$work/a.csv")" test "$(outcomes "$work/a.csv")" = \
   "before: measured; writes nowhere: threw; after: measured; in another test: measured; "
 check "the culprit is named" grep -q "cudaErrorIllegalAddress\|illegal memory access" "$work/out"
 
-"$program" "never ends" --time-limit 20 --disturbance 1 --csv "$work/b.csv" >"$work/out" 2>&1
+"$program" "never ends" --time-limit 20 --max-interference 1 --csv "$work/b.csv" >"$work/out" 2>&1
 code=$?
 cat "$work/out"
 check "a kernel that never ends fails the program (exit code $code)" test "$code" -eq 42

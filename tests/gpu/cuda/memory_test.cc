@@ -36,7 +36,7 @@ at::Tensor megabytes(std::int64_t count) { return at::randn({count << 8, 1024}, 
 pace::Options quick(double milliseconds) {
   pace::Options options;
   options.budget = std::chrono::duration<double, std::milli>(milliseconds);
-  options.disturbance = 1;
+  options.max_interference = 1;
   return options;
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("a GPU whose L2 keeps nothing: all figures are there, the cold one too
   static_cast<void>(pace::testing::on_gpu());
   pace::Options options;
   options.budget = std::chrono::milliseconds(100);
-  options.disturbance = 1;
+  options.max_interference = 1;
   const auto call = [](const at::Tensor& x) { return at::mul(x, 3); };
   const auto result = pace::compare("scale", at::randn({1 << 20}, at::TensorOptions(at::kCUDA)))
                           .options(options)

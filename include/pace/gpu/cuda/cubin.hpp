@@ -16,7 +16,7 @@ namespace pace::cuda {
 /// Loaded for the context of the current device, until it is destroyed.
 class Cubin {
  public:
-  /// Throws InputError if the file cannot be read or is empty, Refused with the driver's words if it is no cubin for this device.
+  /// Throws InputError if the file cannot be read or is empty, Unsupported with the driver's words if it is no cubin for this device.
   explicit Cubin(const std::filesystem::path& file) : name_(file.string()) {
     const std::string image = read_file(name_, "a compiled kernel (cubin)");
     if (image.empty()) throw InputError({name_}, "is empty; expected a compiled kernel (cubin)");
@@ -30,7 +30,7 @@ class Cubin {
     static_cast<void>(unload(module_));
   }
 
-  /// Ready to be launched with that much dynamic shared memory, in bytes. Throws Refused if there is no such kernel, or
+  /// Ready to be launched with that much dynamic shared memory, in bytes. Throws Unsupported if there is no such kernel, or
   /// the device has not as much.
   [[nodiscard]] CUfunction function(const std::string& symbol, int shared_bytes) const {
     static const auto find = driver_function<Find>("cuModuleGetFunction");

@@ -57,8 +57,8 @@ class CudaDevice {
   CudaDevice(const CudaDevice&) = delete;
 
   /// How long to wait for anything, at most: the time that the program has left before it is killed.
-  [[nodiscard]] Nanoseconds patience() const { return patience_; }
-  void limit_patience(Nanoseconds patience) { patience_ = patience; }
+  [[nodiscard]] Nanoseconds call_timeout() const { return call_timeout_; }
+  void limit_call_timeout(Nanoseconds call_timeout) { call_timeout_ = call_timeout; }
 
   [[nodiscard]] Nanoseconds now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
   /// Counters of the host.
@@ -194,7 +194,7 @@ class CudaDevice {
   c10::DeviceIndex index_;
   cudaDeviceProp properties_{};
   WaitValue wait_value_ = nullptr;
-  Nanoseconds patience_ = Nanoseconds::max();
+  Nanoseconds call_timeout_ = Nanoseconds::max();
   std::shared_ptr<CapturedGraph> capturing_;
 };
 

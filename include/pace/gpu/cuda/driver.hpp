@@ -11,7 +11,7 @@
 
 namespace pace::cuda {
 
-/// The driver's function of that name, as of CUDA 12.0 or the version asked for (12030 is 12.3). Throws Refused if the
+/// The driver's function of that name, as of CUDA 12.0 or the version asked for (12030 is 12.3). Throws Unsupported if the
 /// driver has none.
 template <class Function>
 [[nodiscard]] Function driver_function(const char* name, unsigned int version = 12000) {
@@ -19,19 +19,19 @@ template <class Function>
   cudaDriverEntryPointQueryResult status{};
   check(cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status), "looking for the driver");
   if (status != cudaDriverEntryPointSuccess || found == nullptr)
-    throw Refused(std::string("the driver has no ") + name + "; expected one of CUDA " +
-                  std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10) + " or later");
+    throw Unsupported(std::string("the driver has no ") + name + "; expected one of CUDA " +
+                      std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10) + " or later");
   return reinterpret_cast<Function>(found);
 }
 
-/// Throws Refused with the driver's words for what is no success. `what`: was being done.
+/// Throws Unsupported with the driver's words for what is no success. `what`: was being done.
 inline void require(CUresult code, const std::string& what) {
   if (code == CUDA_SUCCESS) return;
   using ErrorText = CUresult (*)(CUresult, const char**);
   static const auto text_of = driver_function<ErrorText>("cuGetErrorString");
   const char* text = nullptr;
   if (text_of(code, &text) != CUDA_SUCCESS || text == nullptr) text = "an error that the driver has no words for";
-  throw Refused(what + ": " + text);
+  throw Unsupported(what + ": " + text);
 }
 
 }  // namespace pace::cuda

@@ -13,7 +13,7 @@ inline constexpr const char* cannot_be_captured =
     "a call that waits for the device, copies to the host, or leaves work on another stream cannot be captured";
 
 /// Throws what `code` means, unless it is success. `what` is what was being done: "recording an event".
-/// DeviceMissing: no device, or no driver for this toolkit. Refused: not enough memory; code for another architecture;
+/// DeviceMissing: no device, or no driver for this toolkit. Unsupported: not enough memory; code for another architecture;
 /// not allowed while a stream is captured. DeviceLost: an illegal address, an assertion, a fault of the hardware, after
 /// which only another process can go on. Error: anything else.
 inline void check(cudaError_t code, const char* what) {
@@ -31,13 +31,13 @@ inline void check(cudaError_t code, const char* what) {
     case cudaErrorInvalidDevice:
       throw DeviceMissing(text + "; expected a CUDA GPU and a driver for it");
     case cudaErrorMemoryAllocation:
-      throw Refused(text + "; expected the operands to fit into the device's memory");
+      throw Unsupported(text + "; expected the operands to fit into the device's memory");
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidPtx:
     case cudaErrorUnsupportedPtxVersion:
-      throw Refused(text +
-                    "; the code was built for another architecture: expected `arch` of pace_cuda_library to be "
-                    "this device's");
+      throw Unsupported(text +
+                        "; the code was built for another architecture: expected `arch` of pace_cuda_library to be "
+                        "this device's");
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureUnjoined:
@@ -45,7 +45,7 @@ inline void check(cudaError_t code, const char* what) {
     case cudaErrorStreamCaptureImplicit:
     case cudaErrorStreamCaptureUnmatched:
     case cudaErrorStreamCaptureMerge:
-      throw Refused(text + "; " + cannot_be_captured);
+      throw Unsupported(text + "; " + cannot_be_captured);
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorInvalidAddressSpace:

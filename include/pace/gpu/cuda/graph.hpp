@@ -62,7 +62,7 @@ class CapturedGraph {
   CapturedGraph(const CapturedGraph&) = delete;
   ~CapturedGraph() { abandon(); }
 
-  /// Captures the current stream, which must not be the default one. Throws Refused if that is impossible.
+  /// Captures the current stream, which must not be the default one. Throws Unsupported if that is impossible.
   void begin() {
     stream_ = c10::cuda::getCurrentCUDAStream(device_);
     {
@@ -86,7 +86,8 @@ class CapturedGraph {
     try {
       graph_.capture_end();
     } catch (const c10::Error& error) {
-      throw Refused(std::string("capturing a graph: ") + error.what_without_backtrace() + "; " + cannot_be_captured);
+      throw Unsupported(std::string("capturing a graph: ") + error.what_without_backtrace() + "; " +
+                        cannot_be_captured);
     }
     capturing_ = false;
     graph_.instantiate();

@@ -74,7 +74,7 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
   return found;
 }
 
-/// Queues what a copy or a fill of a graph does, alone. Nothing for nodes of other kinds. Throws Refused for a fill that
+/// Queues what a copy or a fill of a graph does, alone. Nothing for nodes of other kinds. Throws Unsupported for a fill that
 /// the driver does not take.
 inline void queue_copy_or_fill(const GraphNode& node, cudaStream_t stream) {
   if (node.type == cudaGraphNodeTypeMemcpy) {
@@ -98,8 +98,8 @@ inline void queue_copy_or_fill(const GraphNode& node, cudaStream_t stream) {
     else if (fill.elementSize == 4)
       code = driver_function<Fill32>("cuMemsetD2D32Async")(at, fill.pitch, fill.value, fill.width, fill.height, stream);
     if (code != CUDA_SUCCESS)
-      throw Refused("filling memory alone failed; the graph fills " + std::to_string(fill.width) + " x " +
-                    std::to_string(fill.height) + " elements of " + std::to_string(fill.elementSize) + " bytes");
+      throw Unsupported("filling memory alone failed; the graph fills " + std::to_string(fill.width) + " x " +
+                        std::to_string(fill.height) + " elements of " + std::to_string(fill.elementSize) + " bytes");
   }
 }
 

@@ -38,14 +38,14 @@ struct KernelFacts {
 /// Valid as long as the graph that it is of: the arguments lie there.
 class KernelNode {
  public:
-  /// Throws Refused if the driver does not tell which kernel it is.
+  /// Throws Unsupported if the driver does not tell which kernel it is.
   explicit KernelNode(cudaGraphNode_t node) : node_(node) {
     static const auto get = driver_function<GetParams>("cuGraphKernelNodeGetParams");
     static const auto function_of = driver_function<GetFunction>("cuKernelGetFunction");
     require(get(node_, &params_), "asking for a kernel's arguments");
     if (params_.func == nullptr && params_.kern != nullptr)
       require(function_of(&params_.func, params_.kern), "asking for a kernel's function");
-    if (params_.func == nullptr) throw Refused("the driver does not say which kernel this is");
+    if (params_.func == nullptr) throw Unsupported("the driver does not say which kernel this is");
     read_attributes();
   }
 
@@ -100,12 +100,12 @@ class KernelNode {
     require(launch_kernel(&config, function, params_.kernelParams, params_.extra), "launching a kernel alone");
   }
 
-  /// Throws Refused unless another build takes parameters of the same sizes: this one's arguments are what it gets.
+  /// Throws Unsupported unless another build takes parameters of the same sizes: this one's arguments are what it gets.
   void check_same_parameters(CUfunction function, const std::string& name) const {
     const auto own = parameters_of(params_.func), other = parameters_of(function);
     if (own == other) return;
-    throw Refused(name + " takes " + std::to_string(other.size()) + " parameters, the kernel that ran " +
-                  std::to_string(own.size()) + ", or they have other sizes");
+    throw Unsupported(name + " takes " + std::to_string(other.size()) + " parameters, the kernel that ran " +
+                      std::to_string(own.size()) + ", or they have other sizes");
   }
 
   [[nodiscard]] LaunchShape shape() const {

@@ -15,7 +15,7 @@
 
 namespace pace::cuda::kineto {
 
-/// Starts recording; there is one recording at a time in a process. Throws Refused if LibTorch was built without it.
+/// Starts recording; there is one recording at a time in a process. Throws Unsupported if LibTorch was built without it.
 inline void start() {
   namespace profiler = torch::profiler::impl;
   const std::set<profiler::ActivityType> activities{profiler::ActivityType::CUDA};

@@ -16,7 +16,7 @@
 namespace pace::benches::models {
 
 /// What a program knows that this file does not.
-struct World {
+struct Dependencies {
   std::vector<benches::models::KnownModel> models;
   benches::models::RunModel run;
   /// The YAML file where no option names one; empty: none.

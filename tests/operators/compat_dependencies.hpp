@@ -1,4 +1,4 @@
-// A world in which the compatible flows can be watched: simulated time, back ends that say when they run.
+// A dependencies in which the compatible flows can be watched: simulated time, back ends that say when they run.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace pace::test {
 namespace compat = pace::benches::operators::compat;
 
 /// Simulated seconds, and all that happened.
-struct World {
+struct Dependencies {
   double now = 0;
   std::vector<std::string> log;
 };
@@ -41,19 +41,19 @@ class StubBackend final : public pace::benches::operators::Backend {
   using Cost = std::function<double(std::int64_t)>;
   using Run = std::function<c10::IValue(const pace::benches::operators::OperatorCall&, const std::vector<at::Tensor>&)>;
 
-  StubBackend(World& world, std::string name, Cost cost)
-      : cost(std::move(cost)), world_(world), name_(std::move(name)) {}
+  StubBackend(Dependencies& dependencies, std::string name, Cost cost)
+      : cost(std::move(cost)), dependencies_(dependencies), name_(std::move(name)) {}
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(
       const pace::benches::operators::OperatorCall& call) override {
-    world_.log.push_back("prepare " + name_);
-    world_.now += prepare_cost;
+    dependencies_.log.push_back("prepare " + name_);
+    dependencies_.now += prepare_cost;
     return std::make_unique<Stub>(*this, call);
   }
   void prepare_all(std::span<const pace::benches::operators::OperatorCall* const> calls) override {
-    world_.log.push_back("prepare " + std::to_string(calls.size()) + " on " + name_);
-    world_.now += prepare_all_cost;
+    dependencies_.log.push_back("prepare " + std::to_string(calls.size()) + " on " + name_);
+    dependencies_.now += prepare_all_cost;
   }
   [[nodiscard]] std::optional<double> compile_seconds(const pace::benches::operators::OperatorCall& call) override {
     const auto own = compiled_by_operator.find(call.name());
@@ -75,8 +75,8 @@ class StubBackend final : public pace::benches::operators::Backend {
         : backend_(backend), call_(std::move(call)) {}
     [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
       const std::int64_t size = tensors.at(0).numel();
-      backend_.world_.log.push_back(backend_.name_ + ' ' + std::to_string(size));
-      backend_.world_.now += backend_.cost(size);
+      backend_.dependencies_.log.push_back(backend_.name_ + ' ' + std::to_string(size));
+      backend_.dependencies_.now += backend_.cost(size);
       return backend_.run(call_, tensors);
     }
 
@@ -85,31 +85,31 @@ class StubBackend final : public pace::benches::operators::Backend {
     pace::benches::operators::OperatorCall call_;
   };
 
-  World& world_;
+  Dependencies& dependencies_;
   std::string name_;
 };
 
 /// Reads the simulated clock around one call on the CPU, and around two on the GPU.
 class FakeTimer final : public compat::Timer {
  public:
-  explicit FakeTimer(World& world) : world_(world) {}
+  explicit FakeTimer(Dependencies& dependencies) : dependencies_(dependencies) {}
   [[nodiscard]] compat::Seconds cpu(const Call& call) override {
-    world_.log.push_back("time");
-    const double start = world_.now;
+    dependencies_.log.push_back("time");
+    const double start = dependencies_.now;
     call();
-    return compat::Seconds(world_.now - start);
+    return compat::Seconds(dependencies_.now - start);
   }
   [[nodiscard]] compat::Milliseconds gpu(const Call& call, compat::Generation generation) override {
-    world_.log.push_back(generation == compat::Generation::old ? "time mean on GPU" : "time median on GPU");
-    const double start = world_.now;
+    dependencies_.log.push_back(generation == compat::Generation::old ? "time mean on GPU" : "time median on GPU");
+    const double start = dependencies_.now;
     call();
     call();
-    return compat::Seconds(world_.now - start) / 2;
+    return compat::Seconds(dependencies_.now - start) / 2;
   }
-  [[nodiscard]] compat::Seconds now() override { return compat::Seconds(world_.now); }
+  [[nodiscard]] compat::Seconds now() override { return compat::Seconds(dependencies_.now); }
 
  private:
-  World& world_;
+  Dependencies& dependencies_;
 };
 
 /// A folder, recorded inputs in it, and stub back ends `eager` and `aot_inductor`.
@@ -131,7 +131,7 @@ class CompatFixture {
   ~CompatFixture() { pace::detail::remove_tree(folder); }
 
   StubBackend& add(const std::string& name, StubBackend::Cost cost) {
-    return static_cast<StubBackend&>(registry.add(std::make_unique<StubBackend>(world, name, std::move(cost))));
+    return static_cast<StubBackend&>(registry.add(std::make_unique<StubBackend>(dependencies, name, std::move(cost))));
   }
   compat::Summary run(compat::Generation generation) {
     return compat::run(generation, corpus, options, registry, timer, out, err);
@@ -143,17 +143,17 @@ class CompatFixture {
   /// What was run, in order, without the rest of the log.
   [[nodiscard]] std::vector<std::string> runs_of(const std::string& name) const {
     std::vector<std::string> runs;
-    for (const auto& entry : world.log)
+    for (const auto& entry : dependencies.log)
       if (entry.starts_with(name + ' ')) runs.push_back(entry.substr(name.size() + 1));
     return runs;
   }
 
   std::filesystem::path folder = pace::detail::make_folder_in(std::filesystem::temp_directory_path());
-  World world;
+  Dependencies dependencies;
   corpus::Corpus corpus;
   pace::benches::operators::BackendRegistry registry;
   StubBackend *eager = nullptr, *inductor = nullptr;
-  FakeTimer timer{world};
+  FakeTimer timer{dependencies};
   compat::CompatOptions options;
   std::ostringstream out, err;
 };
