@@ -20,10 +20,11 @@ using namespace pace::benches::models;
 using Catch::Approx;
 
 /// A clock that moves when it is told to, and remembers what happened.
-struct FakeWorld {
+struct FakeDependencies {
   double seconds = 0;
   std::string story;
-  CompatWorld dependencies{[this] { return seconds; }, [this] { happen("s", 0.25); }, [this] { happen("r", 100); }};
+  CompatDependencies dependencies{[this] { return seconds; }, [this] { happen("s", 0.25); },
+                                  [this] { happen("r", 100); }};
 
   void happen(const std::string& what, double takes) {
     story += what;
@@ -32,13 +33,13 @@ struct FakeWorld {
 };
 
 TEST_CASE("a run is the time of its calls and of the last wait; random states are put back untimed", "[models]") {
-  FakeWorld fake;
+  FakeDependencies fake;
   REQUIRE(timed(fake.dependencies, 3, [&] { fake.happen("c", 2); }) == Approx(3 * 2 + 0.25));
   REQUIRE(fake.story == "srcrcrcs");
 }
 
 TEST_CASE("eager and compiled take turns on the same inputs", "[models]") {
-  FakeWorld fake;
+  FakeDependencies fake;
   std::vector<at::Tensor> seen;
   const torch::jit::Stack inputs{at::ones({3}), at::arange(3)};
   const auto side = [&](const char* name, double takes) {

@@ -23,7 +23,7 @@
 namespace pace::benches::models {
 
 /// What the loop asks of the dependencies.
-struct CompatWorld {
+struct CompatDependencies {
   std::function<double()> now;  ///< seconds
   std::function<void()> synchronise;
   std::function<void()> reset_random_state;
@@ -53,7 +53,7 @@ struct CompatOptions {
 /// torchbench's timed: the host's time of `iterations` calls, and then until the device is done; the random state is put
 /// back before each, untimed. Not divided by `iterations`.
 template <class Call>
-[[nodiscard]] double timed(const CompatWorld& dependencies, std::int64_t iterations, Call&& call) {
+[[nodiscard]] double timed(const CompatDependencies& dependencies, std::int64_t iterations, Call&& call) {
   dependencies.synchronise();
   double total = 0;
   for (std::int64_t i = 0; i < iterations; ++i) {
@@ -74,7 +74,7 @@ struct CompatTimings {
 
 /// torchbench's speedup_experiment. Both callables take the inputs.
 template <class Eager, class Compiled>
-[[nodiscard]] CompatTimings speedup_experiment(const CompatWorld& dependencies, const CompatOptions& options,
+[[nodiscard]] CompatTimings speedup_experiment(const CompatDependencies& dependencies, const CompatOptions& options,
                                                const torch::jit::Stack& inputs, Eager&& eager, Compiled&& compiled) {
   if (options.repeat < 1 || options.iterations_per_run < 1)
     throw InputError({}, "--repeat and --iterations-per-run: expected at least 1 of each");
