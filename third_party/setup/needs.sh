@@ -25,6 +25,12 @@ library_packages=(
   # Compiles the unit tests.
   clang-19:/usr/bin/clang++-19
 )
+# What `.ci/run` checks pace's own sources with: only where PACE_CHECKS is set.
+checks_packages=(
+  clang-format-19:/usr/bin/clang-format-19
+  clang-tidy-19:/usr/bin/clang-tidy-19
+  doxygen:/usr/bin/doxygen
+)
 # To install LibTorch with, where the user has no other Python that can.
 python_packages=(
   python3:/usr/bin/python3
@@ -113,6 +119,7 @@ needs_find_missing() {
   missing_libtorch=0
   [[ -n ${PACE_BAZEL:-} ]] || wanted+=(bazel-bootstrap:/usr/bin/bazel)
   wanted+=("${bazel_packages[@]:1}")
+  [[ -z ${PACE_CHECKS:-} ]] || wanted+=("${checks_packages[@]}")
   if [[ -z ${PACE_LIBTORCH:-} ]] && ! libtorch_installed; then
     missing_libtorch=1
     find_python || wanted+=("${python_packages[@]}")

@@ -53,7 +53,7 @@ struct TensorVerdict {
 [[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options) {
   // Equal or nearly so, as a rule: then the magnitude need not be looked for.
   const double rtol = options.rtol.value_or(precision_of(expected.scalar_type()).rtol);
-  const Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
+  Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
   if (found.close || options.atol) return found;
   const Tolerance tolerance = tolerance_for(expected, actual, options);
   return check::allclose(expected, actual, tolerance.rtol, tolerance.atol, tolerance.equal_nan);

@@ -4,7 +4,9 @@
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "pace/check/check_options.hpp"
@@ -135,7 +137,7 @@ class OutputMatcher {
       const ElementError error = detail::compare(e, a, scalar_tolerance(e));
       match_.max_abs_error = std::max(match_.max_abs_error, error.error);
       match_.max_rel_error = std::max(match_.max_rel_error, error.relative);
-      equal = options_.method == CheckOptions::Method::bitwise ? std::memcmp(&e, &a, sizeof e) == 0 : !error.mismatch;
+      equal = options_.method == CheckOptions::Method::bitwise ? std::bit_cast<std::uint64_t>(e) == std::bit_cast<std::uint64_t>(a) : !error.mismatch;
     } else if (expected.isComplexDouble()) {
       const std::complex<double> e(expected.toComplexDouble()), a(actual.toComplexDouble());
       equal = !detail::compare(e, a, scalar_tolerance(std::abs(e))).mismatch;

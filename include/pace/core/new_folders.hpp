@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ class NewFolders {
   }
 
   void remove() {
-    for (auto each = made_.rbegin(); each != made_.rend(); ++each) ::rmdir(each->c_str());
+    for (const auto& folder : std::views::reverse(made_)) ::rmdir(folder.c_str());
   }
 
   std::vector<std::filesystem::path> made_;

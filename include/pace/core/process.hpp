@@ -254,7 +254,8 @@ class GroupGuard {
     const int ready = ::poll(waiting, std::size(waiting), limit);
     if (ready < 0 && errno != EINTR) throw Error(std::string("cannot wait for a process: ") + std::strerror(errno));
     if (ready < 0) continue;
-    if ((silent = ready == 0)) break;
+    silent = ready == 0;
+    if (silent) break;
     if (end.revents != 0) {
       // What it has left behind may hold the pipe open, and go on writing: no more than is there now is its own.
       int there = 0;

@@ -25,7 +25,7 @@ inline void append_repr(std::string& out, double value, bool bare = false) {
     return;
   }
   char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  const char* const end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
   const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));  // d[.ddd]e[+-]dd
   const std::size_t e = text.find('e');
   int exponent = 0;

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Whether every C++ file is as clang-format would write it, and every Python and shell script at least parses.
+#   tests/build/format_test.sh         prints the places that differ; exit code 1 if there are any
+#   tests/build/format_test.sh --fix   rewrites the files
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+formatter=clang-format-19
+command -v "$formatter" >/dev/null || {
+  echo "format_test: $formatter is missing; PACE_CHECKS=1 third_party/bazel version installs it" >&2
+  exit 1
+}
+mapfile -t sources < <(git ls-files '*.hpp' '*.cc' '*.cu')
+((${#sources[@]} > 0)) || { echo "format_test: no C++ file is under version control here" >&2; exit 1; }
+if [[ ${1:-} == --fix ]]; then
+  "$formatter" -i "${sources[@]}"
+  exit
+fi
+(($# == 0)) || { echo "format_test: invalid argument '$1'; expected --fix or nothing" >&2; exit 2; }
+"$formatter" --dry-run -Werror "${sources[@]}" || {
+  echo "format_test: run tests/build/format_test.sh --fix" >&2
+  exit 1
+}
+git ls-files -z '*.sh' .ci/run third_party/bazel | xargs -0 -n 1 bash -n
+git ls-files -z '*.py' | xargs -0 python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
+echo "${#sources[@]} C++ files are formatted"
