@@ -27,6 +27,7 @@
 #include "pace/core/new_folders.hpp"
 #include "pace/core/process.hpp"
 #include "pace/kernels/kernels.hpp"
+#include "pace/kernels/record_ranges.hpp"
 #include "pace/report/colour.hpp"
 #include "pace/report/program_output.hpp"
 #include "pace/runner/hand_over.hpp"

@@ -1,0 +1,47 @@
+// Definitions of kernels.hpp.
+#pragma once
+
+#include "pace/kernels/kernels.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <c10/core/DeviceType.h>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/core/error.hpp"
+#include "pace/kernels/call_kernels.hpp"
+#include "pace/kernels/capture_kernels.hpp"
+
+namespace pace::kernel {
+
+PACE_INLINE KernelReport list_kernels(const KernelsOptions& options, std::string name,
+                                      const std::function<void()>& call, const std::vector<at::Tensor>& tensors) {
+  const bool on_cuda = options.on ? *options.on == c10::DeviceType::CUDA
+                                  : std::ranges::any_of(tensors, [](const auto& tensor) { return tensor.is_cuda(); });
+#ifndef PACE_CUDA
+  if (on_cuda) throw Unsupported(name + ": this program was built without CUDA: build it with --config=cuda");
+#endif
+  std::vector<at::Tensor> copies;
+  for (const auto& tensor : tensors) copies.push_back(check::clone_input(tensor));
+  const auto restore = [&] {
+    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(copies[i], tensors[i]);
+  };
+#ifdef PACE_CUDA
+  if (on_cuda) {
+    auto report = detail::capture_kernels(options, std::move(name), call, restore);
+    restore();
+    return report;
+  }
+#endif
+  // Restoring what was not changed would only put other things into the caches.
+  call();
+  bool changes = false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) changes = changes || !detail::same_values(tensors[i], copies[i]);
+  auto report = detail::call_kernels(options, std::move(name), call, changes ? std::function<void()>(restore) : [] {});
+  restore();
+  return report;
+}
+
+}  // namespace pace::kernel
