@@ -110,9 +110,9 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
       auto& row = part.implementations[index];
       for (const auto& mode : other.modes) {
         if (mode.of_gate)
-          row.figures.push_back({.name = mode.name, .time = row.time, .speedup = row.speedup});
+          row.modes.push_back({.name = mode.name, .time = row.time, .speedup = row.speedup});
         else if (const auto found = mode.parts[number].find(index); found != mode.parts[number].end())
-          row.figures.push_back(found->second);
+          row.modes.push_back(found->second);
       }
     }
   };

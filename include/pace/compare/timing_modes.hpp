@@ -83,12 +83,12 @@ struct ModeTimings {
   std::string name;
   /// It is the gate's own: its times are those of the rounds.
   bool of_gate = false;
-  std::vector<std::map<std::size_t, FigureSummary>> parts = {};
+  std::vector<std::map<std::size_t, ModeSummary>> parts = {};
 
   /// Where nothing is known yet of an implementation: why it has no time in this mode.
   void add_missing(const std::vector<std::size_t>& indices, const std::string& reason) {
     for (auto& part : parts)
-      for (const std::size_t index : indices) part.try_emplace(index, FigureSummary{.name = name, .missing = reason});
+      for (const std::size_t index : indices) part.try_emplace(index, ModeSummary{.name = name, .missing = reason});
   }
 };
 
@@ -131,14 +131,14 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   for (std::size_t part = 0; part < timings.parts.size(); ++part) {
     const auto samples_of = [&](std::size_t i) -> const auto& { return rounds.samples[part * able.size() + i]; };
     for (std::size_t i = 0; i < able.size(); ++i) {
-      FigureSummary figure{.name = timings.name};
-      figure.time = stats::summarize_times(samples_of(i), options.confidence);
+      ModeSummary mode{.name = timings.name};
+      mode.time = stats::summarize_times(samples_of(i), options.confidence);
       if (able[i] != baseline_index && baseline != able.end()) {
         const auto& reference = samples_of(static_cast<std::size_t>(baseline - able.begin()));
         const auto ratios = stats::paired_log_ratios(reference, samples_of(i), able.size());
-        if (!ratios.empty()) figure.speedup = stats::summarize_speedup(ratios, confidence);
+        if (!ratios.empty()) mode.speedup = stats::summarize_speedup(ratios, confidence);
       }
-      timings.parts[part].emplace(able[i], std::move(figure));
+      timings.parts[part].emplace(able[i], std::move(mode));
     }
   }
 }
