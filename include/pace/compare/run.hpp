@@ -4,7 +4,10 @@
 #include "pace/compare/plan.hpp"
 #include "pace/core/config.hpp"
 #include "pace/core/result.hpp"
-#include "pace/timing/clock.hpp"
+
+namespace pace::timing {
+class Clock;
+}
 
 namespace pace::detail {
 
