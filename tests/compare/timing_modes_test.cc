@@ -172,6 +172,21 @@ TEST_CASE("one implementation cannot be captured: all are timed by events, and a
   CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("'b' cannot be captured")));
 }
 
+TEST_CASE("what is noted of samples goes with them when one throws and the others are measured again") {
+  OnDevice on;
+  int calls = 0;
+  const auto throws_later = [&] {
+    on.device.work(Nanoseconds(1000));
+    if (++calls > 15) throw std::runtime_error("out of luck");
+  };
+  const auto result = on.compare_with_a().candidate("b", on.waiting(3000)).candidate("c", throws_later).run(on.clock);
+  CHECK(result["c"].message == "out of luck");
+  CHECK(result["b"].outcome == Outcome::measured);
+  std::size_t found = 0;
+  for (const auto& note : result.notes) found += note.find("cannot be captured") != std::string::npos;
+  CHECK(found == 1);
+}
+
 TEST_CASE("a clock asked for by name: what cannot be timed by it is refused") {
   OnDevice on;
   const auto result = on.compare_with_a(few_rounds_by(ClockChoice::cold))
