@@ -32,7 +32,7 @@
 
 namespace pace::detail {
 
-/// One pass over the participants: calibrate, run rounds, check integrity. The only place where exceptions of the user's
+/// One pass over the participants: calibrate, run rounds, check integrity, time other modes. Here exceptions of the user's
 /// code become values: an implementation that throws is dropped, and the others are to be measured again without it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, const ComparisonPlan& plan,
                                               const gate::Rates& rates, const Prepared& prepared,
