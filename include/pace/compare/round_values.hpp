@@ -21,7 +21,8 @@ namespace pace::detail {
 /// Between cycles they have their first values again, whose answers are known.
 class RoundValues final : public timing::RoundObserver {
  public:
-  /// All must outlive it, and the user have given such a function. Rounds that an exception has ended may have left values of their own, which go.
+  /// All must outlive it, and `prepared.renew` must not be null. Values of rounds that an exception has ended are taken
+  /// back.
   RoundValues(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity)
       : clock_(clock), prepared_(prepared), operands_(*prepared.operands), integrity_(integrity) {
     if (!operands_.renewed.empty()) put_back();
