@@ -122,7 +122,7 @@ TEST_CASE("a whole comparison of two kernels of 100 us, with all four figures", 
                             .run();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     REQUIRE(result["other"].outcome == pace::Outcome::measured);
-    CHECK(result["other"].figures.size() == 4);
+    CHECK(result["other"].modes.size() == 4);
     std::printf("a whole comparison with four figures: %.2f s\n", took.count());
   }
 }

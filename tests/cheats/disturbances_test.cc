@@ -19,7 +19,7 @@
 #include <c10/core/GradMode.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include "pace/compare/surroundings.hpp"
+#include "pace/compare/integrity/process_settings.hpp"
 #include "tests/cheats/rejected.hpp"
 
 /// A result that is not there yet: converting it, which is not timed, waits for it.
@@ -63,7 +63,7 @@ const Change changes[] = {
 
 TEST_CASE("settings of the process that are changed, and left so, are named and put back") {
   const auto& [name, make] = changes[GENERATE(range(std::size_t{0}, std::size(changes)))];
-  const auto before = pace::detail::Surroundings::now();
+  const auto before = pace::detail::ProcessSettings::now();
   SECTION(std::string("at once: ") + name) {
     const auto cheat = [&](const at::Tensor& x) {
       auto answer = honest(x);
@@ -82,7 +82,7 @@ TEST_CASE("settings of the process that are changed, and left so, are named and 
     require_rejected(run(honest, cheat, input()), name);
   }
   // A priority that was lowered can be raised again by root only.
-  if (std::string(name) != "priority") CHECK(before.changes_to(pace::detail::Surroundings::now()) == "");
+  if (std::string(name) != "priority") CHECK(before.changes_to(pace::detail::ProcessSettings::now()) == "");
 }
 
 TEST_CASE("the CPUs that the thread may use") {

@@ -104,3 +104,30 @@ TEST_CASE("audits go to all sets of operands") {
   CHECK(result["new"].outcome == Outcome::wrong);
   CHECK_THAT(result["new"].message, ContainsSubstring("not in a timed call"));
 }
+
+TEST_CASE("an audit that finds something ends the rounds, and those that remain are measured again without it") {
+  FakeClock clock;
+  int calls = 0;
+  const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
+  const at::Tensor kept = at::ones({4}) + 1;
+  const auto result = pace::compare("case", at::ones({4}))
+                          .options(many_rounds())
+                          .baseline("old", add)
+                          .candidate("keeps",
+                                     [&](const at::Tensor& x) {
+                                       auto sum = add(x);
+                                       // From some moment in the rounds on.
+                                       return ++calls > 200 ? kept.clone() : sum;
+                                     })
+                          .candidate("fine", add)
+                          .run(clock);
+  CHECK(result["keeps"].outcome == Outcome::wrong);
+  CHECK_THAT(result["keeps"].message, ContainsSubstring("so the answer was kept"));
+  REQUIRE(result["fine"].outcome == Outcome::measured);
+  CHECK(result["fine"].context.rounds_per_cycle == 2);
+  CHECK(result["fine"].samples.size() == result.rounds);
+  CHECK(result.stop_reason == pace::StopReason::budget);
+  CHECK(result.elapsed >= many_rounds().budget);
+  // What followed the finding was not sampled: otherwise both measurements would have taken the whole budget.
+  CHECK(clock.now() < 1.8 * many_rounds().budget);
+}

@@ -1,4 +1,4 @@
-#include "pace/compare/fresh_values.hpp"
+#include "pace/compare/integrity/fresh_values.hpp"
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/compare/novelty.hpp"
+#include "pace/compare/integrity/novelty.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {

@@ -88,9 +88,9 @@ TEST_CASE("the figures of a GPU stand under its row, with the reason where one i
   pace::SpeedupSummary twice;
   twice.median = 2;
   twice.interval = {1.98, 2.02, 0.95};
-  result.implementations[1].figures = {{.name = "cold", .time = cold, .speedup = twice},
-                                       {.name = "hot", .time = hot},
-                                       {.name = "graph", .missing = "it waits for the device"}};
+  result.implementations[1].modes = {{.name = "cold", .time = cold, .speedup = twice},
+                                     {.name = "hot", .time = hot},
+                                     {.name = "graph", .missing = "it waits for the device"}};
   result.implementations[1].device_memory = pace::DeviceMemory{.peak = 4'200'000};
   CHECK_THAT(table_of({result}),
              ContainsSubstring("\n      cold 8.10 us 2.00x [1.98x, 2.02x], hot 6.00 us, memory 4.20 MB; "

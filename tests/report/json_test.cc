@@ -139,7 +139,7 @@ TEST_CASE("what only a GPU has: figures, memory, what its driver told") {
   pace::TimeSummary time;
   time.median = pace::Nanoseconds(8100);
   auto& row = result.implementations[1];
-  row.figures = {{.name = "cold", .time = time}, {.name = "graph", .missing = "it waits"}};
+  row.modes = {{.name = "cold", .time = time}, {.name = "graph", .missing = "it waits"}};
   row.device_memory = pace::DeviceMemory{.peak = 12, .reserved = 34, .allocations = 5};
   result.conditions.gpu =
       pace::GpuConditions{.readings = 9, .lowest_clock = 1700, .highest_clock = 1980, .slowed = 0.25};

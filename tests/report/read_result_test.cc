@@ -83,7 +83,7 @@ Result full() {
   row.context.allowance = 0.002;
   row.context.impossible = "too fast";
   row.context.cut_short = "no time";
-  row.figures = {{.name = "cold", .time = time, .speedup = speedup}, {.name = "hot", .missing = "cannot"}};
+  row.modes = {{.name = "cold", .time = time, .speedup = speedup}, {.name = "hot", .missing = "cannot"}};
   row.device_memory = DeviceMemory{1, 2, 3, 4};
   row.device_counts = DeviceCounts{1, 2, 3, 4};
   row.counts = CallCounts{1, 2, 3};
@@ -180,12 +180,12 @@ void same(const GateContext& read, const GateContext& written) {
 }
 
 void same_on_device(const ImplementationResult& read, const ImplementationResult& written) {
-  REQUIRE(read.figures.size() == written.figures.size());
-  for (std::size_t i = 0; i < read.figures.size(); ++i) {
-    CHECK(read.figures[i].name == written.figures[i].name);
-    CHECK(read.figures[i].missing == written.figures[i].missing);
-    same(read.figures[i].time, written.figures[i].time);
-    same(read.figures[i].speedup, written.figures[i].speedup);
+  REQUIRE(read.modes.size() == written.modes.size());
+  for (std::size_t i = 0; i < read.modes.size(); ++i) {
+    CHECK(read.modes[i].name == written.modes[i].name);
+    CHECK(read.modes[i].missing == written.modes[i].missing);
+    same(read.modes[i].time, written.modes[i].time);
+    same(read.modes[i].speedup, written.modes[i].speedup);
   }
   CHECK(read.device_counts == written.device_counts);
   REQUIRE(read.device_memory.has_value() == written.device_memory.has_value());

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "pace/gpu/event.hpp"
-#include "pace/gpu/figures.hpp"
 #include "pace/gpu/graph.hpp"
+#include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/timing/subject.hpp"
 #include "tests/gpu/fake_device.hpp"
 
@@ -88,7 +88,7 @@ TEST_CASE("the host's phases each start with nothing queued; the wall clock's en
   FakeDevice device;
   device.launch_cost = 2us;
   Step step{device};
-  FigureClock clock(device);
+  MultiModeClock clock(device);
   clock.select(ClockChoice::host);
   // Reading the fake clock takes 1 ns.
   CHECK(clock.sample(step, 0, 3) == 3 * (4us + 2ns));

@@ -117,12 +117,16 @@ TEST_CASE("each round starts with what is to be done before it, untimed") {
       calls.push_back(log.size());
       clock.advance(Nanoseconds(1000));
     }
+    [[nodiscard]] Nanoseconds took() const override { return Nanoseconds(1000) * static_cast<double>(started.size()); }
   } observer(clock, log);
   const std::array<pace::timing::RoundObserver*, 1> observers{&observer};
   const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, options, observers);
   CHECK(observer.started == std::vector<std::size_t>{0, 1, 2, 3});
   CHECK(observer.calls == std::vector<std::size_t>{0, 2, 4, 6});
   for (const auto sample : rounds.samples[1]) CHECK_THAT(sample.count(), WithinAbs(5, 1e-9));
+  // What observers took is no part of what a cycle takes: two rounds of two samples.
+  CHECK_THAT(rounds.observed.count(), WithinAbs(4000, 1e-9));
+  CHECK_THAT(pace::timing::time_of_cycle(rounds, 2).count(), WithinAbs(2 * 2 * 5, 1e-9));
 }
 
 TEST_CASE("crossover cancels what placement does to identical code; fixed operands do not") {

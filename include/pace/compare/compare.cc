@@ -2,3 +2,4 @@
 #include "pace/compare/implementation-inl.hpp"
 #include "pace/compare/operands-inl.hpp"
 #include "pace/compare/plan-inl.hpp"
+#include "pace/compare/run-inl.hpp"

@@ -10,6 +10,7 @@
 
 #include "pace/compare/callable.hpp"
 #include "pace/compare/plan.hpp"
+#include "pace/compare/run.hpp"
 
 namespace pace {
 
@@ -135,9 +136,9 @@ class Comparison {
   /// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. An
   /// implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the comparison
   /// itself is ill-formed: no baseline or several, a name twice, an expectation of no implementation, senseless options.
-  Result run() { return detail::run_plan(plan_); }
+  Result run() { return detail::run_comparison(plan_); }
   /// The same by `clock`, such as a test's.
-  Result run(timing::Clock& clock) { return detail::run_plan(plan_, clock); }
+  Result run(timing::Clock& clock) { return detail::run_comparison(plan_, clock); }
 
  private:
   template <class F>

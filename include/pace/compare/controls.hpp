@@ -64,7 +64,7 @@ class Controls final : public timing::RoundObserver {
     longest_ = std::max(longest_, took);
   }
 
-  [[nodiscard]] Nanoseconds took() const { return took_; }
+  [[nodiscard]] Nanoseconds took() const override { return took_; }
 
   /// The baseline against itself; then against itself slowed. None without a cycle.
   [[nodiscard]] std::vector<ControlSummary> summarize(double alpha, double confidence) const {
@@ -79,9 +79,9 @@ class Controls final : public timing::RoundObserver {
     Nanoseconds times[2][2] = {};
     const auto turns = schedule_.next_cycle();
     for (std::size_t i = 0; i < turns.size(); ++i) {
-      const auto [who, operands] = turns[i];
-      const std::int64_t iterations = iterations_ + (who == 1 ? added : 0);
-      times[who][i / 2] = timing::take_sample(clock_, baseline_, operands, iterations);
+      const auto [side, operands] = turns[i];
+      const std::int64_t iterations = iterations_ + (side == 1 ? added : 0);
+      times[side][i / 2] = timing::take_sample(clock_, baseline_, operands, iterations);
     }
     const double ratio = stats::log_ratio_of_cycle(times[0], times[1]);
     if (std::isfinite(ratio)) log_ratios.push_back(ratio);

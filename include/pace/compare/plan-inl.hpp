@@ -1,23 +1,14 @@
-// What becomes of a ComparisonPlan.
+// Whether a ComparisonPlan can be run.
 #pragma once
 
 #include "pace/compare/plan.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "pace/compare/session.hpp"
-#include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
-#include "pace/gate/panel.hpp"
-#include "pace/timing/wall.hpp"
-#ifdef PACE_CUDA
-#include "pace/gpu/cuda/comparison_clock.hpp"
-#include "pace/gpu/cuda/unused_memory.hpp"
-#endif
 
 namespace pace::detail {
 
@@ -32,44 +23,12 @@ PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::st
   implementations.push_back(std::move(implementation));
 }
 
-[[nodiscard]] inline bool recall(const ComparisonPlan& plan, const std::string& inputs, Result& result) {
-  if (!run_context().recall(plan.name, inputs, result)) return false;
-  for (const auto& phase : plan.phases) {
-    auto& part = result.phases.emplace_back();
-    if (run_context().recollection->recall(plan.name + '/' + phase, part))
-      part.phase = phase;
-    else
-      result.phases.pop_back();
-  }
-  return true;
-}
-inline void publish(const Result& result) {
-  run_context().publish(result);
-  for (const auto& phase : result.phases) run_context().publish(phase);
+PACE_INLINE std::string ComparisonPlan::describe_inputs() const {
+  return inputs.empty() ? operands->describe() : inputs;
 }
 
-/// Where the calls run: on a GPU if any operand lies there.
-[[nodiscard]] inline at::Device device_of_operands(const ComparisonPlan& plan) {
-  if (plan.device) return *plan.device;
-  for (const auto& tensor : plan.operands->tensors())
-    if (tensor.is_cuda()) return tensor.device();
-  return at::kCPU;
-}
-
-/// An implementation that has ended an earlier process of this run is not called again.
-inline void heed_fates(ComparisonPlan& plan) {
-  RunContext::PriorFailure fate;
-  while (run_context().recollection != nullptr && run_context().recollection->next_fate(plan.name, fate)) {
-    const auto index = static_cast<std::size_t>(fate.implementation < 0 ? 0 : fate.implementation);
-    if (index >= plan.implementations.size()) continue;
-    plan.implementations[index].make = nullptr;
-    plan.implementations[index].refusal = std::move(fate.message);
-    plan.implementations[index].outcome = fate.outcome;
-  }
-}
-
-inline void check_plan(const ComparisonPlan& plan) {
-  validate(plan.options);
+PACE_INLINE void validate(const ComparisonPlan& plan) {
+  pace::validate(plan.options);
   const auto complain = [&](const std::string& what) { throw Error("comparison '" + plan.name + "': " + what); };
   if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
                     [](const auto& each) { return each.is_baseline; }) != 1)
@@ -94,71 +53,6 @@ inline void check_plan(const ComparisonPlan& plan) {
       complain("expects something to be faster than '" + reference + "', which is not one of its implementations");
     if (!candidate.empty() && candidate == reference) complain("expects '" + candidate + "' to be faster than itself");
   }
-}
-
-PACE_INLINE Result run_plan(ComparisonPlan& plan) {
-  if (const auto device = device_of_operands(plan); device.is_cuda()) {
-#ifdef PACE_CUDA
-    // Last of all, when graphs, operands and outputs are gone.
-    const cuda::UnusedMemoryGivenBack afterwards;
-    cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
-    cuda::ComparisonClock clock(gpu);
-    // A kernel that never ends must be found before the program is killed for it.
-    gpu.limit_call_timeout(std::max<Nanoseconds>(time_left(clock), std::chrono::seconds(1)));
-    return run_plan(plan, clock);
-#else
-    throw Error("comparison '" + plan.name + "': its operands are on " + device.str() +
-                ", but this program was built without CUDA; build it with --config=cuda");
-#endif
-  }
-  timing::WallClock clock;
-  return run_plan(plan, clock);
-}
-
-PACE_INLINE Result run_plan(ComparisonPlan& plan, timing::Clock& clock) {
-  check_plan(plan);
-  const std::string inputs = plan.inputs.empty() ? plan.operands->describe() : plan.inputs;
-  if (Result known; recall(plan, inputs, known)) {
-    publish(known);
-    return known;
-  }
-  const AtWork at_work(plan.name);
-  heed_fates(plan);
-  activity()->watch(true);
-  Options options = plan.options;
-  options.device_counts =
-      options.device_counts || std::any_of(plan.counted.begin(), plan.counted.end(),
-                                           [](const auto& each) { return each.expectation.on_device(); });
-  Result result = run_session(clock, plan, options);
-  bool held = true;
-  result.inputs = inputs;
-  timing::ModeClock* const modes = clock.modes();
-  result.device = clock.device_name();
-  for (auto& phase : result.phases) {
-    phase.inputs = result.inputs;
-    phase.device = result.device;
-  }
-  for (auto& each : result.implementations) {
-    each.bytes = plan.bytes;
-    each.flops = plan.flops;
-    if (modes != nullptr && each.time && (plan.bytes || plan.flops)) held = modes->hold_against_limits(each) && held;
-  }
-  if (!held)
-    result.notes.push_back(
-        "The times are not held against what this GPU can do at most: there was no memory left to "
-        "measure that.");
-  const auto rates = gate::share_among_phases(plan.stated, gate::Rates{plan.options.alpha, plan.options.beta});
-  gate::judge_all(result, plan.stated, rates);
-  for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates);
-  for (const auto& [candidate, expectation] : plan.counted)
-    for (auto& each : result.implementations)
-      if (candidate.empty() ? !each.is_baseline : each.name == candidate)
-        each.judgements.push_back(expectation.judge(each));
-  std::vector<std::string> notes = plan.notes;
-  for (auto& note : result.notes) notes.push_back(std::move(note));
-  result.notes = std::move(notes);
-  publish(result);
-  return result;
 }
 
 }  // namespace pace::detail

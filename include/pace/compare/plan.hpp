@@ -18,7 +18,6 @@
 #include "pace/core/run_context.hpp"
 #include "pace/gate/count_expectation.hpp"
 #include "pace/gate/expectation.hpp"
-#include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 
@@ -61,13 +60,13 @@ struct ComparisonPlan {
 
   /// Adds an implementation with iterations of these phases. Throws Error if those before it have others.
   void add(Planned implementation, std::vector<std::string> of_phases);
+  /// In words by which results of other inputs are told apart.
+  [[nodiscard]] std::string describe_inputs() const;
 };
 
-/// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. Throws Error if the
-/// plan is ill-formed. Times by the wall clock, or by the clocks of the GPU that the operands lie on.
-[[nodiscard]] Result run_plan(ComparisonPlan& plan);
-/// The same by `clock`.
-[[nodiscard]] Result run_plan(ComparisonPlan& plan, timing::Clock& clock);
+/// Throws Error that names the comparison and what is wrong with it: options, baseline, names, or an expectation of what
+/// is not there.
+void validate(const ComparisonPlan& plan);
 
 }  // namespace pace::detail
 

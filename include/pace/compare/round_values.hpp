@@ -8,52 +8,74 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/check/restore.hpp"
+#include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
-#include "pace/compare/roster.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
 
 namespace pace::detail {
 
-class RoundValues {
+/// Before each round, untimed, the user's function writes other values, which all sets of operands and their spares get.
+/// Between cycles they have their first values again, whose answers are known.
+class RoundValues final : public timing::RoundObserver {
  public:
-  /// The roster must outlive it.
-  explicit RoundValues(Roster& roster) : roster_(roster) {}
+  /// All must outlive it, and `prepared.renew` must not be null. Values of rounds that an exception has ended are taken
+  /// back.
+  RoundValues(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity)
+      : clock_(clock), prepared_(prepared), operands_(*prepared.operands), integrity_(integrity) {
+    if (!operands_.renewed.empty()) put_back();
+  }
 
-  /// Has other values written, and gives them to all sets and spares. Throws what the user's function throws, and Error
-  /// if it makes tensors of other shapes, strides or types.
-  void renew(std::size_t round) {
+  /// Throws what the user's function throws, and Error if it makes tensors of other shapes, strides or types.
+  void round_started(std::size_t round) override {
+    const Nanoseconds start = clock_.now();
     if (!own_)
-      own_ = roster_.first.clone();
+      own_ = prepared_.given->clone();
     else
-      give(roster_.operands.pristine, own_->tensors());
+      give(operands_.pristine, own_->tensors());
     {
       const RandomStateKept kept;
-      reset_random_state(roster_.options.seed + 1 + round);
-      roster_.renew(*own_);
+      reset_random_state(prepared_.options.seed + 1 + round);
+      prepared_.renew(*own_);
     }
-    roster_.operands.renewed = own_->tensors();
-    give_all(roster_.operands.renewed);
+    operands_.renewed = own_->tensors();
+    give_all(operands_.renewed);
+    took_ += clock_.now() - start;
   }
 
-  /// The first values again, for all sets and spares.
-  void put_back() {
-    roster_.operands.renewed.clear();
-    give_all(roster_.operands.pristine);
+  /// An implementation that has changed an operand in the round is noticed before the first values are back.
+  void cycle_ended(const timing::Rounds&) override {
+    const Nanoseconds start = clock_.now();
+    integrity_.look_at_operands();
+    put_back();
+    took_ += clock_.now() - start;
   }
+
+  [[nodiscard]] Nanoseconds took() const override { return took_; }
 
  private:
+  void put_back() {
+    operands_.renewed.clear();
+    give_all(operands_.pristine);
+  }
   static void give(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& to) {
     for (std::size_t i = 0; i < values.size(); ++i) check::restore_tensor(values[i], to.at(i));
   }
   void give_all(const std::vector<at::Tensor>& values) {
-    for (const auto& set : roster_.operands.tensors) give(values, set);
-    for (const auto& spares : roster_.operands.spare_tensors)
+    for (const auto& set : operands_.tensors) give(values, set);
+    for (const auto& spares : operands_.spare_tensors)
       for (const auto& spare : spares) give(values, spare);
   }
 
-  Roster& roster_;
+  timing::Clock& clock_;
+  const Prepared& prepared_;
+  OperandSets& operands_;
+  IntegrityChecker& integrity_;
   /// In memory that no implementation gets hold of.
   std::unique_ptr<OperandSet> own_;
+  Nanoseconds took_{};
 };
 
 }  // namespace pace::detail

@@ -96,10 +96,10 @@ struct CallCounts {
 };
 
 /// One way to time the same calls beside the one that the gate is about: cold, hot, graph, host.
-struct FigureSummary {
+struct ModeSummary {
   std::string name;
   std::optional<TimeSummary> time = {};
-  /// Absent for the baseline, and where it has no such figure.
+  /// Absent for the baseline, and where it has no time in this mode.
   std::optional<SpeedupSummary> speedup = {};
   /// Why there is none; empty otherwise.
   std::string missing = {};
@@ -148,7 +148,7 @@ struct ImplementationResult {
   std::optional<SpeedupSummary> speedup;
   GateContext context;
   /// On a GPU: all four, the gate's own among them.
-  std::vector<FigureSummary> figures;
+  std::vector<ModeSummary> modes;
   std::optional<DeviceMemory> device_memory;
   /// If asked for (see Options::device_counts); absent unless two calls count the same.
   std::optional<DeviceCounts> device_counts;

@@ -168,16 +168,16 @@ class ConsoleSink final : public Sink {
            format_time(result.elapsed) + ')';
   }
 
-  /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the figures of a GPU, of which the row shows the gate's.
-  [[nodiscard]] static std::string figures(const ImplementationResult& each) {
+  /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the timing modes of a GPU, of which the row shows the gate's.
+  [[nodiscard]] static std::string modes(const ImplementationResult& each) {
     std::string text, missing;
-    for (const auto& figure : each.figures) {
-      if (!figure.time)
-        missing += "; no " + figure.name + ": " + figure.missing;
+    for (const auto& mode : each.modes) {
+      if (!mode.time)
+        missing += "; no " + mode.name + ": " + mode.missing;
       else
-        text += (text.empty() ? "" : ", ") + figure.name + ' ' + format_time(figure.time->median);
-      if (figure.speedup) text += ' ' + format_factor(figure.speedup->median);
-      if (figure.speedup && figure.speedup->interval) text += ' ' + format_interval(*figure.speedup->interval);
+        text += (text.empty() ? "" : ", ") + mode.name + ' ' + format_time(mode.time->median);
+      if (mode.speedup) text += ' ' + format_factor(mode.speedup->median);
+      if (mode.speedup && mode.speedup->interval) text += ' ' + format_interval(*mode.speedup->interval);
     }
     if (each.share_of_peak) text += ", " + format_percent(*each.share_of_peak) + " of the peak";
     if (each.device_memory && !text.empty())
@@ -187,7 +187,7 @@ class ConsoleSink final : public Sink {
 
   [[nodiscard]] std::string remarks(const ImplementationResult& each) const {
     std::string text;
-    if (const auto line = figures(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
+    if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
     if (each.outcome != Outcome::measured)
       text += indented(std::string(to_string(each.outcome)) + ": " + each.message, remark_indent,
                        at_fault(each.outcome) ? Colour::red : Colour::yellow);

@@ -100,12 +100,12 @@ template <class T>
   for (const auto& judgement : each.judgements) expectations.push_back(to_json(judgement));
   Json samples = Json::array();
   for (const auto sample : each.samples) samples.push_back(sample.count());
-  Json figures = Json::array();
-  for (const auto& figure : each.figures)
-    figures.push_back({{"name", figure.name},
-                       {"time", figure.time ? to_json(*figure.time) : Json(nullptr)},
-                       {"speedup", figure.speedup ? to_json(*figure.speedup) : Json(nullptr)},
-                       {"missing", figure.missing}});
+  Json modes = Json::array();
+  for (const auto& mode : each.modes)
+    modes.push_back({{"name", mode.name},
+                     {"time", mode.time ? to_json(*mode.time) : Json(nullptr)},
+                     {"speedup", mode.speedup ? to_json(*mode.speedup) : Json(nullptr)},
+                     {"missing", mode.missing}});
   Json device_counts = nullptr;
   if (const auto& counts = each.device_counts)
     device_counts = {{"kernels", counts->kernels},
@@ -130,7 +130,7 @@ template <class T>
           {"time", each.time ? to_json(*each.time) : Json(nullptr)},
           {"speedup", each.speedup ? to_json(*each.speedup) : Json(nullptr)},
           {"expectations", std::move(expectations)},
-          {"figures", std::move(figures)},
+          {"figures", std::move(modes)},
           {"device_memory", std::move(device_memory)},
           {"device_counts", std::move(device_counts)},
           {"operator_calls", each.counts ? Json(each.counts->operator_calls) : Json(nullptr)},

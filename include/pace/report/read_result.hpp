@@ -126,14 +126,14 @@ template <class E>
   return judgement;
 }
 
-inline void read_device_figures(const Json& json, ImplementationResult& row) {
-  if (const auto figures = json.find("figures"); figures != json.end())
-    for (const auto& each : *figures) {
-      auto& figure = row.figures.emplace_back();
-      read(each, "name", figure.name);
-      read(each, "missing", figure.missing);
-      if (!each.at("time").is_null()) figure.time = time_from(each.at("time"));
-      if (!each.at("speedup").is_null()) figure.speedup = speedup_from(each.at("speedup"));
+inline void read_modes_and_device(const Json& json, ImplementationResult& row) {
+  if (const auto modes = json.find("figures"); modes != json.end())
+    for (const auto& each : *modes) {
+      auto& mode = row.modes.emplace_back();
+      read(each, "name", mode.name);
+      read(each, "missing", mode.missing);
+      if (!each.at("time").is_null()) mode.time = time_from(each.at("time"));
+      if (!each.at("speedup").is_null()) mode.speedup = speedup_from(each.at("speedup"));
     }
   if (const auto found = json.find("device_memory"); found != json.end() && !found->is_null()) {
     auto& memory = row.device_memory.emplace();
@@ -171,7 +171,7 @@ inline void read_device_figures(const Json& json, ImplementationResult& row) {
   if (const auto ratios = json.find("log_ratios"); ratios != json.end()) row.log_ratios = numbers(*ratios);
   if (const auto judgements = json.find("expectations"); judgements != json.end())
     for (const auto& each : *judgements) row.judgements.push_back(judgement_from(each));
-  read_device_figures(json, row);
+  read_modes_and_device(json, row);
   if (const auto calls = json.find("operator_calls"); calls != json.end() && !calls->is_null()) {
     auto& counts = row.counts.emplace();
     read(json, "operator_calls", counts.operator_calls);

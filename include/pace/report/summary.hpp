@@ -63,8 +63,8 @@ class RunSummary {
     std::string name, baseline;
     Mean mean = {};
     std::size_t cases = 0;
-    /// By the name of the figure.
-    std::vector<std::pair<std::string, Mean>> figures = {};
+    /// By the name of the timing mode.
+    std::vector<std::pair<std::string, Mean>> modes = {};
   };
 
   void add_candidate(const ImplementationResult& each, const std::string& baseline) {
@@ -75,11 +75,11 @@ class RunSummary {
     ++candidate->cases;
     if (each.outcome != Outcome::measured) return;
     candidate->mean.add(each.speedup);
-    for (const auto& figure : each.figures) {
-      auto& known = candidate->figures;
-      auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == figure.name; });
-      if (found == known.end()) found = known.insert(known.end(), {figure.name, {}});
-      found->second.add(figure.speedup);
+    for (const auto& mode : each.modes) {
+      auto& known = candidate->modes;
+      auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == mode.name; });
+      if (found == known.end()) found = known.insert(known.end(), {mode.name, {}});
+      found->second.add(mode.speedup);
     }
   }
 
@@ -119,10 +119,10 @@ class RunSummary {
     if (candidate.mean.count == 0) return line + "no speed-up in " + counted(candidate.cases, "case");
     std::string over = counted(candidate.cases, "case");
     if (candidate.mean.count < candidate.cases) over = std::to_string(candidate.mean.count) + " of " + over;
-    std::string figures;
-    for (const auto& [name, mean] : candidate.figures)
-      if (mean.count > 0) figures += (figures.empty() ? ": " : ", ") + printable(name) + ' ' + mean.text();
-    return line + candidate.mean.text() + " (geometric mean of " + over + figures + ")";
+    std::string modes;
+    for (const auto& [name, mean] : candidate.modes)
+      if (mean.count > 0) modes += (modes.empty() ? ": " : ", ") + printable(name) + ' ' + mean.text();
+    return line + candidate.mean.text() + " (geometric mean of " + over + modes + ")";
   }
 
   [[nodiscard]] std::string expectations() const {

@@ -21,8 +21,16 @@ struct Rounds {
   std::vector<std::vector<Nanoseconds>> samples = {};
   std::size_t rounds = 0;
   StopReason stop_reason = StopReason::not_started;
-  Nanoseconds elapsed{};
+  /// From the first sample to the end of the last, and what observers took of that.
+  Nanoseconds elapsed{}, observed{};
 };
+
+/// What a cycle of `implementations` takes, in the mean and without what observers do.
+[[nodiscard]] inline Nanoseconds time_of_cycle(const Rounds& rounds, std::size_t implementations) {
+  if (rounds.rounds == 0) return {};
+  return (rounds.elapsed - rounds.observed) *
+         (static_cast<double>(implementations) / static_cast<double>(rounds.rounds));
+}
 
 /// Learns what happens in the rounds. None of it is timed; the time that it takes passes by the clock.
 class RoundObserver {
@@ -36,6 +44,8 @@ class RoundObserver {
   virtual void sample_started() {}
   virtual void sample_ended(std::size_t /*implementation*/) {}
   virtual void cycle_ended(const Rounds& /*so_far*/) {}
+  /// By the clock, since the rounds began; 0 where it does not matter.
+  [[nodiscard]] virtual Nanoseconds took() const { return {}; }
 };
 
 /// Decides after each cycle whether there are samples enough: the place of a sequential test.
@@ -83,6 +93,8 @@ class StoppingRule {
     }
     result.rounds += per_cycle;
     result.elapsed = clock.now() - start;
+    result.observed = {};
+    for (const auto* each : observers) result.observed += each->took();
     for (auto* each : observers) each->cycle_ended(result);
     if (rule != nullptr && rule->enough(result))
       result.stop_reason = StopReason::rule;

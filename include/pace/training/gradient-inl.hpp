@@ -1,7 +1,12 @@
-// Definitions of gradient.hpp.
+// Gradients of outputs, drawn once and kept.
 #pragma once
 
 #include "pace/training/gradient.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/ones_like.h>

@@ -1,13 +1,19 @@
-// Definitions of implementation.hpp.
+// How a training step is called, timed and checked.
 #pragma once
 
 #include "pace/training/implementation.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "pace/check/clone.hpp"
-#include "pace/check/ivalue.hpp"
 #include "pace/check/poison.hpp"
 
 namespace pace::detail {

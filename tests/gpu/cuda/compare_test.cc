@@ -1,4 +1,4 @@
-// Whole comparisons on a GPU: four figures, gates, and candidates that cheat in ways that only a GPU offers.
+// Whole comparisons on a GPU: four timing modes, gates, and candidates that cheat in ways that only a GPU offers.
 #include "pace/pace.hpp"
 
 #include <ATen/ops/add.h>
@@ -50,10 +50,10 @@ pace::Options quick() {
   return options;
 }
 
-const pace::FigureSummary& figure(const pace::ImplementationResult& row, const std::string& name) {
-  for (const auto& each : row.figures)
+const pace::ModeSummary& mode(const pace::ImplementationResult& row, const std::string& name) {
+  for (const auto& each : row.modes)
     if (each.name == name) return each;
-  FAIL("no figure " << name);
+  FAIL("no mode " << name);
   throw 0;
 }
 
@@ -71,7 +71,7 @@ pace::ImplementationResult tried(F candidate) {
   return result["cheat"];
 }
 
-TEST_CASE("four figures, checked, with memory and what the driver told") {
+TEST_CASE("four timing modes, checked, with memory and what the driver told") {
   needs_gpu();
   const auto result = pace::compare("scale/64MB", operand())
                           .options(quick())
@@ -83,9 +83,9 @@ TEST_CASE("four figures, checked, with memory and what the driver told") {
   CHECK(result.clock == "graph");
   CHECK(result["once"].checked);
   for (const char* const name : {"cold", "hot", "graph", "host"}) {
-    CAPTURE(name, figure(result["once"], name).missing);
-    CHECK(figure(result["once"], name).time);
-    CHECK(figure(result["once"], name).speedup);
+    CAPTURE(name, mode(result["once"], name).missing);
+    CHECK(mode(result["once"], name).time);
+    CHECK(mode(result["once"], name).speedup);
   }
   REQUIRE(result["once"].device_memory);
   CHECK(result["once"].device_memory->peak == (8 << 20) * 4);
@@ -227,7 +227,7 @@ TEST_CASE("cheat: its operand is kept in the L2, whatever flushes that") {
   CHECK(left == before);
 }
 
-TEST_CASE("a CUDA graph beside what it was captured from: the same figures, less of the host") {
+TEST_CASE("a CUDA graph beside what it was captured from: the same times, less of the host") {
   needs_gpu();
   pace::cuda::CudaDevice device;
   const auto result = pace::compare("graphed", operand())
@@ -241,7 +241,7 @@ TEST_CASE("a CUDA graph beside what it was captured from: the same figures, less
   CHECK(result.clock == "graph");
   CHECK_THAT(result.notes, IsEmpty());
   CHECK_THAT(result.conditions.disturbances, IsEmpty());
-  for (const char* name : {"cold", "hot", "graph", "host"}) CHECK(figure(row, name).missing == "");
+  for (const char* name : {"cold", "hot", "graph", "host"}) CHECK(mode(row, name).missing == "");
 }
 
 TEST_CASE("not a cheat: work on another stream that the current one waits for; a weight handed out") {
@@ -286,8 +286,8 @@ TEST_CASE("what cannot be captured is timed by events, beside the others") {
                           .run();
   CHECK(result["waits"].outcome == Outcome::measured);
   CHECK(result.clock == "hot");
-  CHECK_FALSE(figure(result["waits"], "graph").missing.empty());
-  CHECK(figure(result["captured"], "graph").time);
+  CHECK_FALSE(mode(result["waits"], "graph").missing.empty());
+  CHECK(mode(result["captured"], "graph").time);
 }
 
 TEST_CASE("faster than the memory allows is invalid") {

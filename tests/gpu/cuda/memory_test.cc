@@ -96,7 +96,7 @@ TEST_CASE("after a comparison its operands, outputs, graphs and their pools are 
   REQUIRE(twins(x, 20)["b"].outcome == Outcome::measured);
   const std::int64_t in_use = allocated(), kept = reserved();
   for (int i = 0; i < 3; ++i) {
-    REQUIRE(twins(x, 20)["b"].figures.size() == 4);
+    REQUIRE(twins(x, 20)["b"].modes.size() == 4);
     CHECK(allocated() == in_use);
     CHECK(reserved() == kept);
   }

@@ -30,7 +30,7 @@ extern "C" cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, co
 }
 extern "C" cudaError_t cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue*) { return refuse(); }
 
-TEST_CASE("a GPU whose L2 keeps nothing: all figures are there, the cold one too") {
+TEST_CASE("a GPU whose L2 keeps nothing: all timing modes are there, the cold one too") {
   static_cast<void>(pace::testing::on_gpu());
   pace::Options options;
   options.budget = std::chrono::milliseconds(100);
@@ -43,10 +43,10 @@ TEST_CASE("a GPU whose L2 keeps nothing: all figures are there, the cold one too
                           .run();
   INFO(result["a"].message << result["b"].message);
   REQUIRE(result["b"].outcome == pace::Outcome::measured);
-  REQUIRE(result["b"].figures.size() == 4);
-  for (const auto& figure : result["b"].figures) {
-    CAPTURE(figure.name, figure.missing);
-    CHECK(figure.time);
+  REQUIRE(result["b"].modes.size() == 4);
+  for (const auto& mode : result["b"].modes) {
+    CAPTURE(mode.name, mode.missing);
+    CHECK(mode.time);
   }
   CHECK(refusals > 0);
 }

@@ -45,7 +45,7 @@ at::Tensor input() { return at::randn({32, 64}, at::TensorOptions().device(at::k
 
 }  // namespace
 
-TEST_CASE("phases have all figures, and a step as CUDA graphs computes the same", "[gpu]") {
+TEST_CASE("phases have all timing modes, and a step as CUDA graphs computes the same", "[gpu]") {
   (void)pace::testing::on_gpu();
   const auto result = pace::compare("layers", input())
                           .budget(std::chrono::milliseconds(300))
@@ -65,13 +65,13 @@ TEST_CASE("phases have all figures, and a step as CUDA graphs computes the same"
     const auto& part = result.in_phase(phase);
     for (const char* name : {"eager", "graphed"}) {
       INFO(name);
-      std::string figures;
-      for (const auto& figure : part[name].figures) {
-        figures += figure.name + ' ';
-        CHECK(figure.missing == "");
-        CHECK(figure.time);
+      std::string modes;
+      for (const auto& mode : part[name].modes) {
+        modes += mode.name + ' ';
+        CHECK(mode.missing == "");
+        CHECK(mode.time);
       }
-      CHECK(figures == "cold hot graph host ");
+      CHECK(modes == "cold hot graph host ");
     }
   }
 }

@@ -22,17 +22,17 @@
 #include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/cuda/memory.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
-#include "pace/gpu/figures.hpp"
+#include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/timing/gpu_reading.hpp"
 
 namespace pace::cuda {
 
 /// Knows the GPU's memory and its driver besides. `device` must outlive it.
-class ComparisonClock : public gpu::FigureClock<CudaDevice> {
+class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
  public:
   explicit ComparisonClock(CudaDevice& device)
-      : gpu::FigureClock<CudaDevice>(device),
+      : gpu::MultiModeClock<CudaDevice>(device),
         device_(device),
         nvml_(Nvml::open(pci_address(device))),
         cache_settings_(read_cache_settings(device)) {}
@@ -102,8 +102,8 @@ class ComparisonClock : public gpu::FigureClock<CudaDevice> {
     if (known == nullptr) return false;
     const MachineLimits& limits = *known;
     Nanoseconds cold = row.time->median;
-    for (const auto& figure : row.figures)
-      if (figure.name == to_string(ClockChoice::cold) && figure.time) cold = figure.time->median;
+    for (const auto& mode : row.modes)
+      if (mode.name == to_string(ClockChoice::cold) && mode.time) cold = mode.time->median;
     const double moved = row.bytes ? *row.bytes / cold.count() * 1e9 / limits.memory() : 0;
     const double computed = row.flops ? *row.flops / row.time->median.count() * 1e9 / limits.products() : 0;
     row.share_of_peak = std::max(moved, computed);

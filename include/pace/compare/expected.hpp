@@ -1,4 +1,4 @@
-// Verification: each implementation must compute what the baseline computes, before it is timed and after.
+// Expected: what the baseline computes, and how far the output of another call agrees with it.
 #pragma once
 
 #include <algorithm>
@@ -34,15 +34,13 @@ struct Expected {
 };
 
 /// Bit for bit the same, so that a NaN which stays is no change.
-template <class Tensor>
-[[nodiscard]] bool unchanged(const Tensor& before, const Tensor& after) {
+[[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
   check::CheckOptions bitwise;
   bitwise.method = check::CheckOptions::Method::bitwise;
   return check::outputs_match(before, after, bitwise).correct;
 }
 
-template <class Tensor>
-[[nodiscard]] bool unchanged(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
+[[nodiscard]] inline bool unchanged(const std::vector<at::Tensor>& before, const std::vector<at::Tensor>& after) {
   if (before.size() != after.size()) return false;
   for (std::size_t i = 0; i < before.size(); ++i)
     if (!unchanged(before[i], after[i])) return false;
@@ -60,7 +58,7 @@ template <class Tensor>
 }
 
 /// Runs the baseline once and takes down its outputs and which operands it writes to.
-[[nodiscard]] inline Expected expect(Implementation& baseline, OperandSets& operands, std::uint64_t seed) {
+[[nodiscard]] inline Expected expected_of(Implementation& baseline, OperandSets& operands, std::uint64_t seed) {
   Expected expected;
   reset_random_state(seed);
   const auto state_before = random_state();
@@ -75,7 +73,7 @@ template <class Tensor>
   return expected;
 }
 
-struct Verification {
+struct Agreement {
   bool correct = true;
   /// Whether there was anything to compare.
   bool compared = false;
@@ -85,22 +83,21 @@ struct Verification {
 
 /// Compares an output with what was expected, and the operands of set `set` as well if one is given: after many
 /// timed calls of several implementations it would be unknown which one changed an operand.
-[[nodiscard]] inline Verification verify(const Expected& expected, const c10::IValue& output,
-                                         const OperandSets& operands, std::optional<std::size_t> set,
-                                         const check::CheckOptions& options) {
-  Verification verification;
-  if (options.method == check::CheckOptions::Method::none) return verification;
+[[nodiscard]] inline Agreement agree(const Expected& expected, const c10::IValue& output, const OperandSets& operands,
+                                     std::optional<std::size_t> set, const check::CheckOptions& options) {
+  Agreement agreement;
+  if (options.method == check::CheckOptions::Method::none) return agreement;
   const auto look_at = [&](const check::Match& match, const std::string& prefix) {
-    verification.compared = verification.compared || match.compared > 0;
-    verification.max_abs_error = std::max(verification.max_abs_error, match.max_abs_error);
-    if (match.correct || !verification.correct) return;
-    verification.correct = false;
-    verification.message = prefix + match.message;
+    agreement.compared = agreement.compared || match.compared > 0;
+    agreement.max_abs_error = std::max(agreement.max_abs_error, match.max_abs_error);
+    if (match.correct || !agreement.correct) return;
+    agreement.correct = false;
+    agreement.message = prefix + match.message;
   };
   if (!expected.output.isNone() || !output.isNone())
     look_at(check::outputs_match(expected.output, output, options, expected.reference ? &*expected.reference : nullptr),
             "");
-  if (!set) return verification;
+  if (!set) return agreement;
   auto next_mutated = operands.mutated.begin();
   for (std::size_t i = 0; i < expected.operands.size(); ++i) {
     const at::Tensor& now = operands.tensors[*set][i];
@@ -109,13 +106,13 @@ struct Verification {
       look_at(check::outputs_match(expected.operands[i], now, options),
               "operand tensor " + std::to_string(i) + ", which the baseline writes to: ");
     } else if (!unchanged(expected.operands[i], now)) {
-      verification.compared = true;
-      if (verification.correct)
-        verification.message = "it changes operand tensor " + std::to_string(i) + ", which the baseline leaves alone";
-      verification.correct = false;
+      agreement.compared = true;
+      if (agreement.correct)
+        agreement.message = "it changes operand tensor " + std::to_string(i) + ", which the baseline leaves alone";
+      agreement.correct = false;
     }
   }
-  return verification;
+  return agreement;
 }
 
 }  // namespace pace::detail

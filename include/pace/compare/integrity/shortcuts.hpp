@@ -24,7 +24,7 @@ enum Shortcuts : std::int64_t {
   defers = 4,
 };
 
-[[nodiscard]] std::int64_t shortcuts_of(const auto& tensor, const auto& operands) {
+[[nodiscard]] inline std::int64_t shortcuts_of(const at::Tensor& tensor, const std::vector<at::Tensor>& operands) {
   std::int64_t found = 0;
   if (tensor.layout() != at::kStrided || tensor.is_nested()) return found;
   if (tensor.is_conj() || tensor.is_neg() || tensor._is_zerotensor()) found |= defers;
@@ -38,15 +38,17 @@ enum Shortcuts : std::int64_t {
 }
 
 /// Those of each tensor of an output, in order.
-[[nodiscard]] std::vector<std::int64_t> shortcuts_of_each(const auto& output, const auto& operands) {
+[[nodiscard]] inline std::vector<std::int64_t> shortcuts_of_each(const c10::IValue& output,
+                                                                 const std::vector<at::Tensor>& operands) {
   std::vector<std::int64_t> found;
-  check::for_each_tensor(output, [&](const auto& tensor) { found.push_back(shortcuts_of(tensor, operands)); });
+  check::for_each_tensor(output, [&](const at::Tensor& tensor) { found.push_back(shortcuts_of(tensor, operands)); });
   return found;
 }
 
 /// What a candidate does that the baseline does not, in words; empty if nothing. What both do is what the computation
 /// is: a transposition returns a view.
-[[nodiscard]] std::string describe_shortcuts(const auto& baseline, const auto& candidate) {
+[[nodiscard]] inline std::string describe_shortcuts(const std::vector<std::int64_t>& baseline,
+                                                    const std::vector<std::int64_t>& candidate) {
   for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i) {
     const std::int64_t own = candidate[i] & ~baseline[i];
     const char* what = nullptr;

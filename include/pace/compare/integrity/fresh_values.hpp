@@ -46,7 +46,7 @@ enum class Renewal {
 }
 
 /// The memory under `tensor`, gaps included, as a 1-D tensor of its dtype that may be written to.
-[[nodiscard]] at::Tensor flat_memory(const auto& tensor) {
+[[nodiscard]] inline at::Tensor flat_memory(const at::Tensor& tensor) {
   const auto span = check::detail::byte_span(tensor);
   const auto item = static_cast<std::int64_t>(tensor.element_size());
   return check::detail::over_storage(tensor, tensor.storage(), tensor.scalar_type(), span.begin / item,
@@ -54,14 +54,14 @@ enum class Renewal {
 }
 
 /// Whether values of this tensor can be changed in place.
-[[nodiscard]] bool renewable(const auto& tensor) {
+[[nodiscard]] inline bool renewable(const at::Tensor& tensor) {
   return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
          (tensor.is_floating_point() || tensor.is_complex());
 }
 
 /// Calls `change(flat memory, position)` for the renewable tensors, for memory that several of them share once only.
 template <class Change>
-void renew_each(const auto& tensors, Change&& change) {
+void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
   std::vector<std::size_t> begins, ends;  // addresses of what is done
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!renewable(tensors[i])) continue;

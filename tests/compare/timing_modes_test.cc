@@ -1,4 +1,4 @@
-// Whole comparisons on a device that only keeps books: which figure the gate is about, the others, and lost devices.
+// Whole comparisons on a device that only keeps books: which mode the gate is about, the others, and lost devices.
 #include "pace/compare/comparison.hpp"
 
 #include <stdexcept>
@@ -13,7 +13,7 @@
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/gpu/figures.hpp"
+#include "pace/gpu/multi_mode_clock.hpp"
 #include "tests/gpu/fake_device.hpp"
 #include "tests/support/fake_clock.hpp"
 
@@ -27,7 +27,7 @@ using pace::ClockChoice;
 using pace::Nanoseconds;
 using pace::Outcome;
 using pace::testing::FakeDevice;
-using FakeClock = pace::gpu::FigureClock<FakeDevice>;
+using FakeClock = pace::gpu::MultiModeClock<FakeDevice>;
 
 /// Few rounds: every look at an event takes the fake host a tenth of a second.
 pace::Options few_rounds() {
@@ -81,13 +81,13 @@ struct OnDevice {
   }
 };
 
-const pace::FigureSummary& figure(const pace::ImplementationResult& row, const std::string& name) {
-  for (const auto& each : row.figures)
+const pace::ModeSummary& mode(const pace::ImplementationResult& row, const std::string& name) {
+  for (const auto& each : row.modes)
     if (each.name == name) return each;
-  throw std::runtime_error("no figure " + name);
+  throw std::runtime_error("no mode " + name);
 }
 
-TEST_CASE("four figures of the same calls; the gate's is the graph's") {
+TEST_CASE("four timings of the same calls; the gate's is the graph's") {
   OnDevice on;
   const auto result = on.compare_with_a().candidate("b", on.taking(3000)).run(on.clock);
   CHECK(result.clock == "graph");
@@ -95,16 +95,16 @@ TEST_CASE("four figures of the same calls; the gate's is the graph's") {
   REQUIRE(row.outcome == Outcome::measured);
   CHECK_THAT(row.time->median.count(), WithinRel(3000.0, 1e-9));
   CHECK_THAT(row.speedup->median, WithinRel(3.0, 1e-9));
-  REQUIRE(row.figures.size() == 4);
+  REQUIRE(row.modes.size() == 4);
   for (const char* const name : {"cold", "hot", "graph"}) {
     CAPTURE(name);
-    CHECK_THAT(figure(row, name).time->median.count(), WithinRel(3000.0, 1e-9));
-    CHECK_THAT(figure(row, name).speedup->median, WithinRel(3.0, 1e-9));
-    CHECK_FALSE(figure(result["a"], name).speedup);
+    CHECK_THAT(mode(row, name).time->median.count(), WithinRel(3000.0, 1e-9));
+    CHECK_THAT(mode(row, name).speedup->median, WithinRel(3.0, 1e-9));
+    CHECK_FALSE(mode(result["a"], name).speedup);
   }
   // A launch takes the fake host 1 us, whatever it launches.
-  CHECK_THAT(figure(row, "host").time->median.count(), WithinRel(1000.0, 0.01));
-  CHECK_THAT(figure(row, "host").speedup->median, WithinRel(1.0, 0.01));
+  CHECK_THAT(mode(row, "host").time->median.count(), WithinRel(1000.0, 0.01));
+  CHECK_THAT(mode(row, "host").speedup->median, WithinRel(1.0, 0.01));
   CHECK(on.device.blocks > 0);
 }
 
@@ -166,10 +166,25 @@ TEST_CASE("one implementation cannot be captured: all are timed by events, and a
   const auto result = on.compare_with_a().candidate("b", on.waiting(3000)).run(on.clock);
   CHECK(result.clock == "hot");
   CHECK(result["b"].outcome == Outcome::measured);
-  CHECK_THAT(figure(result["b"], "graph").missing, ContainsSubstring("it waits for the device"));
-  CHECK(figure(result["b"], "cold").time == std::nullopt);
-  CHECK(figure(result["a"], "graph").time);
+  CHECK_THAT(mode(result["b"], "graph").missing, ContainsSubstring("it waits for the device"));
+  CHECK(mode(result["b"], "cold").time == std::nullopt);
+  CHECK(mode(result["a"], "graph").time);
   CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("'b' cannot be captured")));
+}
+
+TEST_CASE("what is noted of samples goes with them when one throws and the others are measured again") {
+  OnDevice on;
+  int calls = 0;
+  const auto throws_later = [&] {
+    on.device.work(Nanoseconds(1000));
+    if (++calls > 15) throw std::runtime_error("out of luck");
+  };
+  const auto result = on.compare_with_a().candidate("b", on.waiting(3000)).candidate("c", throws_later).run(on.clock);
+  CHECK(result["c"].message == "out of luck");
+  CHECK(result["b"].outcome == Outcome::measured);
+  std::size_t found = 0;
+  for (const auto& note : result.notes) found += note.find("cannot be captured") != std::string::npos;
+  CHECK(found == 1);
 }
 
 TEST_CASE("a clock asked for by name: what cannot be timed by it is refused") {
@@ -182,7 +197,7 @@ TEST_CASE("a clock asked for by name: what cannot be timed by it is refused") {
   CHECK(result["b"].outcome == Outcome::refused);
   CHECK_THAT(result["b"].message, ContainsSubstring("cannot be timed by the cold clock"));
   CHECK_THAT(result["c"].speedup->median, WithinRel(2.0, 1e-9));
-  REQUIRE(result["c"].figures.size() == 1);  // its own; no others were asked for
+  REQUIRE(result["c"].modes.size() == 1);  // its own; no others were asked for
 }
 
 TEST_CASE("options that are for calls on a GPU have no effect on others, and notes say so") {
@@ -235,7 +250,7 @@ TEST_CASE("no memory for a capture is no refusal; the others go on") {
   CHECK_THAT(result["c"].speedup->median, WithinRel(2.0, 1e-9));
 }
 
-TEST_CASE("no memory for a further figure: it is missing, and the gate's own stands") {
+TEST_CASE("no memory for a further mode: it is missing, and the gate's own stands") {
   OnDevice on;
   auto options = few_rounds();
   options.clock = ClockChoice::hot;
@@ -244,10 +259,10 @@ TEST_CASE("no memory for a further figure: it is missing, and the gate's own sta
   const auto& row = result["b"];
   REQUIRE(row.outcome == Outcome::measured);
   CHECK_THAT(row.speedup->median, WithinRel(3.0, 1e-9));
-  CHECK_THAT(figure(row, "cold").missing, ContainsSubstring("nothing is left"));
-  CHECK_THAT(figure(result["a"], "cold").missing, ContainsSubstring("nothing is left"));
-  CHECK(figure(row, "hot").time);
-  CHECK(figure(row, "host").time);
+  CHECK_THAT(mode(row, "cold").missing, ContainsSubstring("nothing is left"));
+  CHECK_THAT(mode(result["a"], "cold").missing, ContainsSubstring("nothing is left"));
+  CHECK(mode(row, "hot").time);
+  CHECK(mode(row, "host").time);
 }
 
 TEST_CASE("a lost device: the culprit is named, the others are not to blame, and all of it is told") {

@@ -14,7 +14,6 @@
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/random_state.hpp"
-#include "pace/compare/verification.hpp"
 #include "pace/core/result.hpp"
 
 namespace pace::detail {

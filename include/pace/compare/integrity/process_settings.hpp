@@ -1,4 +1,4 @@
-// Surroundings: settings of the process that all implementations share, so that none may change them for the others.
+// ProcessSettings: what all implementations in a process share, so that none may change it for the others.
 #pragma once
 
 #include <c10/core/AutogradState.h>
@@ -22,7 +22,7 @@ TORCH_API void set_num_threads(int);
 
 namespace pace::detail {
 
-struct Surroundings {
+struct ProcessSettings {
   int threads = 0;
   /// How the CPU's arithmetic is set: rounding, flushing of denormals, traps. Without the flags that arithmetic sets.
   std::uint64_t arithmetic = 0;
@@ -36,8 +36,8 @@ struct Surroundings {
   /// Interval of signals that interrupt whatever runs; 0 where there is none.
   long alarm = 0;
 
-  [[nodiscard]] static Surroundings now() {
-    Surroundings found{.dispatch = c10::impl::tls_local_dispatch_key_set()};
+  [[nodiscard]] static ProcessSettings now() {
+    ProcessSettings found{.dispatch = c10::impl::tls_local_dispatch_key_set()};
     found.threads = at::get_num_threads();
     found.arithmetic = arithmetic_mode();
     found.rounding = std::fegetround();
@@ -50,7 +50,7 @@ struct Surroundings {
   }
 
   /// What differs now, in words: "the number of threads of an operator (4, was 1)". Empty: nothing does.
-  [[nodiscard]] std::string changes_to(const auto& after) const {
+  [[nodiscard]] std::string changes_to(const ProcessSettings& after) const {
     std::string text;
     const auto changed = [&](bool differs, const std::string& what) {
       if (differs) text += (text.empty() ? "" : ", ") + what;
@@ -78,7 +78,7 @@ struct Surroundings {
 
   /// Puts back what can be put back.
   void restore() const {
-    const Surroundings present = now();
+    const ProcessSettings present = now();
     if (present.threads != threads) at::set_num_threads(threads);
     set_arithmetic_mode(arithmetic);
     std::fesetround(rounding);

@@ -1,4 +1,4 @@
-// FigureClock: all device clocks behind one, so that the same calls can be timed in several ways one after another.
+// MultiModeClock: all device clocks behind one, so that the same calls can be timed in several ways one after another.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace pace::gpu {
 
 /// Starts as the event clock.
 template <TracesActivities D>
-class FigureClock : public timing::ModeClock {
+class MultiModeClock : public timing::ModeClock {
  public:
-  explicit FigureClock(D& device)
+  explicit MultiModeClock(D& device)
       : device_(device),
         event_(device),
         graph_(device),
@@ -30,7 +30,7 @@ class FigureClock : public timing::ModeClock {
         wall_(device) {}
 
   /// `automatic` is the event clock.
-  void select(ClockChoice figure) override { selected_ = figure == ClockChoice::automatic ? ClockChoice::hot : figure; }
+  void select(ClockChoice mode) override { selected_ = mode == ClockChoice::automatic ? ClockChoice::hot : mode; }
   [[nodiscard]] ClockChoice selected() const override { return selected_; }
 
   Nanoseconds time(FunctionRef<void()> body) override { return clock().time(body); }

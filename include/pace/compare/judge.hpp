@@ -1,0 +1,202 @@
+// Judge: from samples to figures, and from these to verdicts.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/compare/calibrate.hpp"
+#include "pace/compare/controls.hpp"
+#include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/participants.hpp"
+#include "pace/compare/plan.hpp"
+#include "pace/compare/rounds.hpp"
+#include "pace/compare/time_left.hpp"
+#include "pace/compare/timing_modes.hpp"
+#include "pace/compare/verify.hpp"
+#include "pace/core/conditions.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/result.hpp"
+#include "pace/gate/panel.hpp"
+#include "pace/stats/multiplicity.hpp"
+#include "pace/stats/summary.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// One pass over the participants, from calibration to the looks after the rounds.
+struct Measurement {
+  /// Those that are right and timed; at the end of a pass that is good, those that the result has figures of.
+  Participants participants;
+  GateMode mode = {};
+  Calibration calibration = {};
+  Samples samples = {};
+  Findings findings = {};
+  OtherTimings other = {};
+  /// Some left, and spoilt the samples of those that remain, which are to be measured again.
+  bool again = false;
+};
+
+/// What speaks against the samples, as conditions and notes of `result`; in one text, empty if nothing does.
+[[nodiscard]] inline std::string note_disturbances(const Samples& samples, std::size_t baseline, double tolerated,
+                                                   Result& result) {
+  auto& found = result.conditions.disturbances;
+  const auto place =
+      static_cast<std::size_t>(std::find(samples.timed.begin(), samples.timed.end(), baseline) - samples.timed.begin());
+  const auto own = sides_that_disturb(result.conditions, place, tolerated);
+  found = find_disturbances(result.conditions, result.elapsed, tolerated);
+  const std::size_t of_all = found.size();
+  if (!own.empty()) found = find_disturbances(result.conditions, result.elapsed, tolerated, true);
+  for (const std::size_t side : own) {
+    if (found.size() == of_all) break;
+    const auto& seen = result.conditions.sides[side];
+    result.notes.push_back("In the samples of '" + result.implementations[samples.timed[side]].name +
+                           "' the measuring thread waited during " + format_percent(seen.waited() / seen.sampled) +
+                           " of the time, and no other process can have been the cause: what it starts itself is part "
+                           "of what it costs.");
+  }
+  if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
+  if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
+  std::string text;
+  for (const auto& sentence : found) {
+    text += (text.empty() ? "" : " ") + sentence;
+    result.notes.push_back(sentence);
+  }
+  return text;
+}
+
+/// Adds samples, times and speed-ups of the whole (part 0), or of a phase, to the rows of those that remain.
+inline void add_times(const Samples& samples, std::size_t part, const Participants& participants,
+                      const Options& options, Result& result) {
+  auto& rows = result.implementations;
+  const std::size_t candidates = participants.empty() ? 0 : participants.remaining().size() - 1;
+  const double each_confidence = stats::simultaneous_confidence(options.confidence, candidates);
+  for (std::size_t place = 0; place < samples.timed.size(); ++place)
+    if (participants.remains(samples.timed[place])) rows[samples.timed[place]].samples = samples.of(place, part);
+  for (const std::size_t index : participants.remaining()) {
+    auto& row = rows[index];
+    row.time = stats::summarize_times(row.samples, options.confidence);
+    if (row.is_baseline) continue;
+    row.log_ratios =
+        stats::paired_log_ratios(rows[participants.baseline()].samples, row.samples, samples.rounds_per_cycle());
+    if (row.log_ratios.empty()) continue;
+    row.speedup = samples.watched ? stats::summarize_watched_speedup(row.log_ratios, each_confidence)
+                                  : stats::summarize_speedup(row.log_ratios, each_confidence);
+  }
+}
+
+/// A result about one phase: what is known of the whole, without what belongs to the whole and stands there.
+[[nodiscard]] inline Result result_of_phase(const Result& whole, const std::string& phase) {
+  Result result = whole;
+  result.phase = phase;
+  result.name += '/' + phase;
+  result.notes.clear();
+  result.controls.clear();
+  for (auto& row : result.implementations) {
+    row.context.comparison = result.name;
+    row.device_memory.reset();
+    row.counts.reset();
+  }
+  return result;
+}
+
+/// The times in all modes, for each row of the whole and of each phase.
+inline void add_modes(const OtherTimings& other, const Participants& participants, Result& result) {
+  const auto add = [&](Result& part, std::size_t number) {
+    for (const std::size_t index : participants.remaining()) {
+      auto& row = part.implementations[index];
+      for (const auto& mode : other.modes) {
+        if (mode.of_gate)
+          row.modes.push_back({.name = mode.name, .time = row.time, .speedup = row.speedup});
+        else if (const auto found = mode.parts[number].find(index); found != mode.parts[number].end())
+          row.modes.push_back(found->second);
+      }
+    }
+  };
+  add(result, 0);
+  for (std::size_t i = 0; i < result.phases.size(); ++i) add(result.phases[i], i + 1);
+  for (const auto& [index, counts] : other.device_counts) result.implementations[index].device_counts = counts;
+}
+
+/// All that the stages have found, as a result without judgements.
+[[nodiscard]] inline Result summarize(timing::Clock& clock, const Prepared& prepared, const Verified& verified,
+                                      const Measurement& measurement) {
+  const auto& [participants, mode, calibration, samples, findings, other, again] = measurement;
+  const std::size_t baseline = participants.baseline();
+  Result result = verified.result;
+  participants.enter(result);
+  if (!mode.clock.empty()) {
+    result.clock = mode.clock;
+    result.clock_resolution = mode.resolution;
+  }
+  result.notes.insert(result.notes.end(), mode.notes.begin(), mode.notes.end());
+  result.notes.insert(result.notes.end(), calibration.notes.begin(), calibration.notes.end());
+  result.iterations = calibration.iterations;
+  for (std::size_t i = 0; i < calibration.warm_ups.size(); ++i) {
+    auto& row = result.implementations[calibration.timed[i]];
+    row.warm_up_iterations = calibration.warm_ups[i].iterations;
+    row.warmed_up = calibration.warm_ups[i].settled;
+  }
+  for (std::size_t index = 0; index < findings.max_abs_errors.size(); ++index) {
+    auto& error = result.implementations[index].max_abs_error;
+    error = std::max(error, findings.max_abs_errors[index]);
+  }
+  if (samples.timed.empty()) return result;
+
+  result.rounds = samples.rounds.rounds;
+  result.stop_reason = samples.rounds.stop_reason;
+  result.elapsed = samples.rounds.elapsed;
+  result.conditions = samples.conditions;
+  result.controls = samples.controls;
+  const auto disturbance = note_disturbances(samples, baseline, prepared.options.max_interference, result);
+  const std::size_t candidates = samples.timed.size() - 1;
+  for (const std::size_t index : samples.timed) {
+    auto& context = result.implementations[index].context;
+    context.baseline = result.implementations[baseline].name;
+    context.rounds_per_cycle = samples.rounds_per_cycle();
+    context.iterations = samples.iterations;
+    context.cycle = timing::time_of_cycle(samples.rounds, samples.timed.size());
+    context.alpha = stats::alpha_share(prepared.options.alpha, candidates);
+    context.beta = stats::alpha_share(prepared.options.beta, candidates);
+    context.allowance = allowance_of(clock);
+    context.disturbance = disturbance;
+    if (result.stop_reason == StopReason::deadline) context.cut_short = deadline_reason();
+  }
+
+  if (const auto* phases = prepared.baseline().phases())
+    for (std::size_t i = 0; i < phases->names().size(); ++i) {
+      Result phase = result_of_phase(result, phases->names()[i]);
+      add_times(samples, i + 1, participants, prepared.options, phase);
+      result.phases.push_back(std::move(phase));
+    }
+  add_times(samples, 0, participants, prepared.options, result);
+  add_modes(other, participants, result);
+  return result;
+}
+
+/// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
+/// Together the verdicts of each part err as often as `rates`.
+inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates, Result& result) {
+  auto* const modes = clock.modes();
+  bool held = true;
+  for (auto& row : result.implementations) {
+    row.bytes = plan.bytes;
+    row.flops = plan.flops;
+    if (modes != nullptr && row.time && (plan.bytes || plan.flops)) held = modes->hold_against_limits(row) && held;
+  }
+  if (!held)
+    result.notes.push_back(
+        "The times are not held against what this GPU can do at most: there was no memory left to "
+        "measure that.");
+  gate::judge_all(result, plan.stated, rates);
+  for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates);
+  for (const auto& [candidate, expectation] : plan.counted)
+    for (auto& row : result.implementations)
+      if (candidate.empty() ? !row.is_baseline : row.name == candidate)
+        row.judgements.push_back(expectation.judge(row));
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,151 @@
+// Prepare: from a plan to operands in memory, implementations that can be called, and a row for each.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/compare/participants.hpp"
+#include "pace/compare/plan.hpp"
+#include "pace/core/memory.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// What all later stages work with. Of this only the memory of the operands changes later, and what `operands` says of
+/// how calls find them.
+struct Prepared {
+  /// As asked for, within what memory allows.
+  Options options;
+  /// As the user gave them: no implementation ever gets hold of them.
+  std::shared_ptr<const OperandSet> given;
+  /// Writes other values for each round; null: rounds keep theirs.
+  RenewOperands renew;
+  /// Implementations refer to it.
+  std::unique_ptr<OperandSets> operands;
+  /// As many as rows of the result; null if refused.
+  std::vector<std::unique_ptr<Implementation>> implementations = {};
+  /// What computes in float64 if such a reference was named; null: the baseline does.
+  std::unique_ptr<Implementation> reference = {};
+  Participants participants;
+  /// A row for each implementation, of which nothing is known but its name.
+  Result result = {};
+
+  [[nodiscard]] Implementation& baseline() const { return *implementations[participants.baseline()]; }
+};
+
+/// How implementations ended earlier processes of this run, by their index: they are not called again.
+[[nodiscard]] inline std::map<std::size_t, RunContext::PriorFailure> prior_failures(const std::string& comparison) {
+  std::map<std::size_t, RunContext::PriorFailure> found;
+  RunContext::PriorFailure failure;
+  auto* const earlier = run_context().recollection;
+  while (earlier != nullptr && earlier->next_fate(comparison, failure))
+    found[static_cast<std::size_t>(std::max<std::int64_t>(failure.implementation, 0))] = failure;
+  return found;
+}
+
+/// Options that have no effect where calls are not on a GPU become notes. They are no error, since other comparisons of
+/// the same program may be of calls on one.
+inline void note_options_for_gpu(const Options& options, Result& result) {
+  const auto note = [&](const std::string& option) {
+    result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
+                           result.clock + " clock.");
+  };
+  if (is_for_gpu(options.clock)) note(std::string("--clock ") + to_string(options.clock));
+  if (options.asks_for_figures) note("--figures");
+}
+
+/// Makes a set of operands for each implementation, or one for all if that is asked for or more would not fit.
+/// `available` are the bytes that are left where the operands lie, if that is known.
+inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> available) {
+  const auto able =
+      static_cast<std::size_t>(std::count_if(prepared.implementations.begin(), prepared.implementations.end(),
+                                             [](const auto& each) { return each != nullptr; }));
+  OperandSets& operands = *prepared.operands;
+  std::size_t sets = prepared.options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
+  operands.pristine = prepared.given->tensors();
+  const double bytes = bytes_of(operands.pristine);
+  // Half of what is free, so that outputs and the implementations' own memory find room as well.
+  if (sets > 1 && available && bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
+    sets = 1;
+    prepared.options.operands = OperandPolicy::shared;
+    prepared.result.notes.push_back(
+        "All implementations share one set of operands: copies for each would not fit in memory.");
+  }
+  for (std::size_t set = 0; set < sets; ++set) {
+    operands.sets.push_back(prepared.given->clone());
+    operands.tensors.push_back(operands.sets.back()->tensors());
+  }
+}
+
+/// Where memory does not suffice for the operands, no participant is left.
+[[nodiscard]] inline Prepared prepare(timing::Clock& clock, const ComparisonPlan& plan) {
+  std::vector<std::string> names;
+  std::size_t baseline = 0;
+  for (const auto& planned : plan.implementations) {
+    if (planned.is_baseline) baseline = names.size();
+    names.push_back(planned.name);
+  }
+  Prepared prepared{.options = plan.options,
+                    .given = plan.operands,
+                    .renew = plan.renew,
+                    .operands = std::make_unique<OperandSets>(),
+                    .participants = Participants(std::move(names), baseline)};
+  prepared.options.device_counts =
+      plan.options.device_counts || std::any_of(plan.counted.begin(), plan.counted.end(),
+                                                [](const auto& each) { return each.expectation.on_device(); });
+  Result& result = prepared.result;
+  result.name = plan.name;
+  result.inputs = plan.describe_inputs();
+  result.device = clock.device_name();
+  result.clock = clock.name();
+  result.clock_resolution = clock.resolution();
+  result.confidence = plan.options.confidence;
+  result.seed = plan.options.seed;
+
+  const auto failures = prior_failures(plan.name);
+  for (std::size_t index = 0; index < plan.implementations.size(); ++index) {
+    const auto& planned = plan.implementations[index];
+    auto& row = result.implementations.emplace_back();
+    row.name = planned.name;
+    row.is_baseline = planned.is_baseline;
+    row.context.comparison = plan.name;
+    auto& implementation = prepared.implementations.emplace_back();
+    if (const auto failure = failures.find(index); failure != failures.end()) {
+      prepared.participants.drop(index, failure->second.outcome, failure->second.message);
+    } else if (planned.make == nullptr) {
+      prepared.participants.drop(index, planned.outcome, planned.refusal);
+    } else {
+      implementation = planned.make(*prepared.operands);
+      implementation->index = index;
+    }
+  }
+
+  if (plan.renew)
+    result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
+  const auto* const modes = clock.modes();
+  if (modes == nullptr) note_options_for_gpu(plan.options, result);
+  try {
+    copy_operands(prepared, modes != nullptr ? modes->available_memory() : available_memory());
+    if (plan.reference) {
+      prepared.reference = plan.reference(*prepared.operands);
+      prepared.reference->index = baseline;
+    }
+  } catch (...) {
+    enter_out_of_memory(prepared.participants);
+  }
+  return prepared;
+}
+
+}  // namespace pace::detail

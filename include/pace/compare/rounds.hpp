@@ -1,0 +1,153 @@
+// Rounds: interleaved samples of all participants, what is observed beside them, and what ends them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/compare/calibrate.hpp"
+#include "pace/compare/controls.hpp"
+#include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/machine_watch.hpp"
+#include "pace/compare/prepare.hpp"
+#include "pace/compare/round_values.hpp"
+#include "pace/compare/verify.hpp"
+#include "pace/core/conditions.hpp"
+#include "pace/gate/panel.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/multiplicity.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
+
+namespace pace::detail {
+
+/// What the rounds have measured.
+struct Samples {
+  /// Indices of the implementations that were timed, in the order of the samples in `rounds`.
+  std::vector<std::size_t> timed = {};
+  /// Calls in each sample.
+  std::int64_t iterations = 0;
+  /// Times per iteration by implementation, phase and round; why they ended.
+  timing::Rounds rounds = {};
+  Conditions conditions = {};
+  /// If asked for.
+  std::vector<ControlSummary> controls = {};
+  /// Expectations looked at the figures while they were taken, and may have ended the rounds.
+  bool watched = false;
+
+  /// Consecutive samples of an implementation that make up one crossover cycle.
+  [[nodiscard]] std::size_t rounds_per_cycle() const { return timed.size(); }
+  /// Times of the implementation at that place of `timed`; `part` is 0 for the whole, and from 1 on the phases.
+  [[nodiscard]] const std::vector<Nanoseconds>& of(std::size_t place, std::size_t part) const {
+    return rounds.samples[part * timed.size() + place];
+  }
+};
+
+/// On a GPU, how the calls of a side are captured and where memory lies are random effects that are drawn once for a whole
+/// comparison: rounds do not average them out, although operands change hands and all graphs of a clock, captured in one
+/// pool, write their outputs to the same memory. Identical kernels differed by up to 0.046 % in 500 comparisons on an H200,
+/// of which a GPU proves 0.01 %; four times that is allowed for.
+inline constexpr double gpu_placement = 0.002;
+
+/// What of a ratio (as ln) the sides' placement may account for.
+[[nodiscard]] inline double allowance_of(timing::Clock& clock) { return clock.modes() != nullptr ? gpu_placement : 0; }
+
+/// The expectations that rounds of `timed` can decide: a panel for the whole and for each phase of which something was
+/// stated.
+[[nodiscard]] inline std::vector<gate::Panel> watch_expectations(timing::Clock& clock, const Prepared& prepared,
+                                                                 const std::vector<std::size_t>& timed,
+                                                                 std::span<const gate::Stated> stated,
+                                                                 const gate::Rates& rates) {
+  Result rows = prepared.result;
+  for (const std::size_t index : timed) rows.implementations[index].context.allowance = allowance_of(clock);
+  std::vector<std::string> parts{""};
+  if (const auto* phases = prepared.baseline().phases())
+    parts.insert(parts.end(), phases->names().begin(), phases->names().end());
+  std::vector<gate::Panel> panels;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    auto panel = gate::watch_all(rows, timed, stated, rates, parts[part], part * timed.size());
+    if (!panel.empty()) panels.push_back(std::move(panel));
+  }
+  return panels;
+}
+
+/// That an interval of each median takes, or a verdict of each panel.
+[[nodiscard]] inline std::size_t fewest_cycles(const std::vector<gate::Panel>& panels, std::size_t candidates,
+                                               double confidence, const gate::Rates& rates) {
+  std::size_t fewest = stats::fewest_for_median_interval(stats::simultaneous_confidence(confidence, candidates));
+  for (const auto& panel : panels)
+    fewest = std::max(fewest,
+                      gate::fewest_for_verdict(std::min(rates.alpha, rates.beta) / static_cast<double>(panel.size())));
+  return fewest;
+}
+
+/// Rounds end when every panel is decided; with nothing expected, the budget is spent. It is, too, where the figures are
+/// wanted as well as the verdict, and then what is past it is for the verdict alone. And they end when an audit finds
+/// something wrong, for the samples taken beside it are worth nothing.
+class StopWhenDecided final : public timing::StoppingRule {
+ public:
+  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const IntegrityChecker& integrity)
+      : panels_(panels), calibration_(calibration), integrity_(integrity) {}
+
+  [[nodiscard]] bool enough(const timing::Rounds& so_far) override {
+    const std::size_t per_cycle = calibration_.timed.size();
+    const Options& options = calibration_.options;
+    bool decided = !panels_.empty();
+    for (auto& panel : panels_) {
+      panel.add_cycle(so_far.samples, so_far.rounds - per_cycle, per_cycle, calibration_.iterations);
+      decided = decided && panel.decided();
+    }
+    const bool budget_spent =
+        so_far.elapsed >= options.budget && so_far.rounds < calibration_.fewest_cycles * per_cycle;
+    return integrity_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
+  }
+
+ private:
+  std::vector<gate::Panel>& panels_;
+  const Calibration& calibration_;
+  const IntegrityChecker& integrity_;
+};
+
+/// Throws ImplementationThrew.
+[[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
+                                          const Calibration& calibration, std::vector<gate::Panel> panels,
+                                          IntegrityChecker& integrity) {
+  const Options& options = calibration.options;
+  const std::size_t count = calibration.timed.size();
+  timing::Schedule schedule(count, options.operands, options.seed);
+
+  integrity.begin_rounds(calibration.timed, calibration.iterations);
+  std::optional<RoundValues> values;
+  if (prepared.renew) values.emplace(clock, prepared, integrity);
+  std::optional<Controls> controls;
+  if (options.controls)
+    controls.emplace(clock, prepared.baseline(), prepared.operands->sets.size(), calibration.iterations, options);
+  MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count);
+  std::vector<timing::RoundObserver*> observers;
+  if (values) observers.push_back(&*values);
+  observers.push_back(&integrity);
+  if (controls) observers.push_back(&*controls);
+  observers.push_back(&machine);
+
+  StopWhenDecided rule(panels, calibration, integrity);
+  Samples samples{.timed = calibration.timed, .iterations = calibration.iterations};
+  samples.rounds = timing::run_rounds(clock, calibration.subjects, calibration.iterations, schedule,
+                                      calibration.fewest_cycles, options, observers, &rule);
+  samples.conditions = machine.finish();
+  if (controls) samples.controls = controls->summarize(options.alpha, options.confidence);
+
+  auto& ended = samples.rounds.stop_reason;
+  samples.watched = !panels.empty() && (options.stop == StopPolicy::decided || ended == StopReason::rule);
+  const bool too_few_for_verdict = !panels.empty() && samples.rounds.rounds < calibration.fewest_cycles * count;
+  const bool too_short = samples.rounds.elapsed < prepared.options.budget;
+  if (ended == StopReason::budget && (too_short || too_few_for_verdict)) ended = StopReason::deadline;
+  return samples;
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,184 @@
+// Timing modes on a GPU (cold, hot, graph, host): which one the gate is about, and the others beside it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/participants.hpp"
+#include "pace/compare/prepare.hpp"
+#include "pace/compare/time_left.hpp"
+#include "pace/compare/verify.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/multiplicity.hpp"
+#include "pace/stats/summary.hpp"
+#include "pace/timing/calibrate.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
+
+namespace pace::detail {
+
+/// By index: the implementations that cannot be timed in the mode that is selected, and why.
+[[nodiscard]] inline std::map<std::size_t, Failure> find_untimeable(timing::ModeClock& clock, const Prepared& prepared,
+                                                                    const std::vector<std::size_t>& candidates) {
+  std::map<std::size_t, Failure> found;
+  for (const std::size_t index : candidates) {
+    try {
+      (void)timing::take_sample(clock, *prepared.implementations[index], 0, 1);
+    } catch (const ImplementationThrew& thrown) {
+      if (!clock.usable()) throw;
+      found.emplace(thrown.index, thrown.failure);
+    }
+  }
+  return found;
+}
+
+/// How the rounds time calls.
+struct GateMode {
+  std::string clock = {};
+  Nanoseconds resolution{};
+  /// Those that cannot be timed that way.
+  std::vector<Drop> dropped = {};
+  std::vector<std::string> notes = {};
+};
+
+/// Selects what the gate is about, where a clock has several modes. Automatic: the graph, unless one implementation
+/// cannot be captured; then none is, for all are timed alike. Where iterations have phases, the stream: training launches
+/// every step. If asked for by name, those that cannot be timed that way are dropped.
+[[nodiscard]] inline GateMode select_mode(timing::Clock& clock, const Prepared& prepared,
+                                          const std::vector<std::size_t>& timed) {
+  GateMode selected;
+  if (auto* const modes = clock.modes()) {
+    const bool automatic = prepared.options.clock == ClockChoice::automatic;
+    const bool phases = prepared.baseline().phases() != nullptr;
+    modes->select(!automatic ? prepared.options.clock : phases ? ClockChoice::hot : ClockChoice::graph);
+    for (const auto& [index, failure] : find_untimeable(*modes, prepared, timed)) {
+      if (!automatic) {
+        selected.dropped.push_back({index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
+                                    "it cannot be timed by the " + clock.name() + " clock: " + failure.message});
+        continue;
+      }
+      selected.notes.push_back("Timed by events in the stream, since '" + prepared.result.implementations[index].name +
+                               "' cannot be captured in a CUDA graph: " + failure.message);
+      modes->select(ClockChoice::hot);
+      modes->forget();
+      break;
+    }
+  }
+  selected.clock = clock.name();
+  selected.resolution = clock.resolution();
+  return selected;
+}
+
+/// What one mode has to report of each implementation, by its index; of the whole, and of each phase.
+struct ModeTimings {
+  std::string name;
+  /// It is the gate's own: its times are those of the rounds.
+  bool of_gate = false;
+  std::vector<std::map<std::size_t, ModeSummary>> parts = {};
+
+  /// Where nothing is known yet of an implementation: why it has no time in this mode.
+  void add_missing(const std::vector<std::size_t>& indices, const std::string& reason) {
+    for (auto& part : parts)
+      for (const std::size_t index : indices) part.try_emplace(index, ModeSummary{.name = name, .missing = reason});
+  }
+};
+
+/// The timings beside the gate's own, and what one call asks of the device.
+struct OtherTimings {
+  std::vector<ModeTimings> modes = {};
+  std::map<std::size_t, std::optional<DeviceCounts>> device_counts = {};
+};
+
+/// Adds timings in the selected mode of those among `remaining` that can be timed in it.
+inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const Options& asked,
+                      const std::vector<std::size_t>& remaining, ModeTimings& timings) {
+  std::vector<std::size_t> able = remaining;
+  for (const auto& [index, failure] : find_untimeable(clock, prepared, remaining)) {
+    std::erase(able, index);
+    timings.add_missing({index}, failure.message);
+  }
+  if (able.empty()) return;
+  std::vector<timing::Subject*> subjects;
+  std::vector<Nanoseconds> estimates;
+  for (const std::size_t index : able) {
+    subjects.push_back(prepared.implementations[index].get());
+    estimates.push_back(timing::take_sample(clock, *subjects.back(), 0, 1));
+  }
+  const std::size_t sets = prepared.operands->sets.size();
+  const double confidence = stats::simultaneous_confidence(asked.confidence, std::max<std::size_t>(2, able.size()) - 1);
+  const std::size_t fewest = stats::fewest_for_median_interval(confidence);
+  Options options = asked;
+  options.budget = std::min(options.figures * options.budget, time_left(clock));
+  if (options.budget.count() <= 0) return;
+  // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
+  const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
+  const auto calibration = timing::calibrate(clock, subjects, estimates, sets, longest, options);
+  // As many operand sets as implementations take part, so that they change hands in every cycle.
+  const auto policy = able.size() == sets ? options.operands : OperandPolicy::shared;
+  timing::Schedule schedule(able.size(), policy, options.seed);
+  const auto rounds = timing::run_rounds(clock, subjects, calibration.iterations, schedule, fewest, options);
+  const std::size_t baseline_index = prepared.participants.baseline();
+  const auto baseline = std::find(able.begin(), able.end(), baseline_index);
+  for (std::size_t part = 0; part < timings.parts.size(); ++part) {
+    const auto samples_of = [&](std::size_t i) -> const auto& { return rounds.samples[part * able.size() + i]; };
+    for (std::size_t i = 0; i < able.size(); ++i) {
+      ModeSummary mode{.name = timings.name};
+      mode.time = stats::summarize_times(samples_of(i), options.confidence);
+      if (able[i] != baseline_index && baseline != able.end()) {
+        const auto& reference = samples_of(static_cast<std::size_t>(baseline - able.begin()));
+        const auto ratios = stats::paired_log_ratios(reference, samples_of(i), able.size());
+        if (!ratios.empty()) mode.speedup = stats::summarize_speedup(ratios, confidence);
+      }
+      timings.parts[part].emplace(able[i], std::move(mode));
+    }
+  }
+}
+
+/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of `remaining`. What the gate was
+/// about is not measured again. Then, if asked for, what one call asks of the device. Throws ImplementationThrew.
+[[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
+                                                   const Options& options, const std::vector<std::size_t>& remaining) {
+  OtherTimings found;
+  auto* const modes = clock.modes();
+  if (modes == nullptr) return found;
+  const auto* const phases = prepared.baseline().phases();
+  const std::size_t parts = 1 + (phases != nullptr ? phases->names().size() : 0);
+  const ClockChoice of_gate = modes->selected();
+  for (const auto mode : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
+    modes->select(mode);
+    ModeTimings timings{.name = clock.name(), .of_gate = mode == of_gate};
+    timings.parts.resize(parts);
+    if (!timings.of_gate && options.figures > 0) {
+      try {
+        time_mode(*modes, prepared, options, remaining, timings);
+      } catch (...) {
+        // The gate's own time was measured, and stands.
+        const Failure failure = current_failure();
+        if (!failure.out_of_memory || !modes->usable()) throw;
+        timings.add_missing(remaining, failure.message);
+      }
+      modes->forget();
+    }
+    found.modes.push_back(std::move(timings));
+  }
+  modes->select(of_gate);
+
+  // Last of all: a profiler may slow down what follows.
+  if (options.device_counts)
+    for (const std::size_t index : remaining) {
+      prepared.operands->restore_all(0);
+      found.device_counts[index] = modes->device_counts_of([&] { (void)prepared.implementations[index]->call(0); });
+    }
+  return found;
+}
+
+}  // namespace pace::detail

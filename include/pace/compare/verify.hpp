@@ -1,0 +1,205 @@
+// Verify: the first calls of each implementation, before anything is timed: is it right?
+#pragma once
+
+#include <algorithm>
+#include <any>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/compare/expected.hpp"
+#include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/compare/participants.hpp"
+#include "pace/compare/prepare.hpp"
+#include "pace/compare/random_state.hpp"
+#include "pace/compare/time_left.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// What the first calls have found.
+struct Verified {
+  /// Those that are right.
+  Participants participants;
+  /// For each implementation its first call, whether and how well its outputs agree, its counts and its memory.
+  Result result;
+  /// As prepared, with the most calls that a sample may have.
+  Options options;
+};
+
+/// Adds the answer of the baseline, or of the reference that was named for it, on `operands` converted to float64, if
+/// such a reference is asked for. Where there is none, outputs are compared directly from then on, which is noted.
+inline void add_reference(const Prepared& prepared, Expected& expected, const OperandSet& operands,
+                          check::CheckOptions& check, Result& result) {
+  if (check.method != check::CheckOptions::Method::float64_reference) return;
+  auto& sets = prepared.operands->sets;
+  try {
+    auto as_double = operands.clone();
+    // The callable takes the operands by their static types, so the conversion happens inside the tensors.
+    for (auto& tensor : as_double->tensors())
+      if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
+    sets.push_back(std::move(as_double));
+    reset_random_state(prepared.options.seed);
+    auto& reference = prepared.reference ? *prepared.reference : prepared.baseline();
+    expected.reference = check::clone_ivalue(reference.call(sets.size() - 1));
+  } catch (...) {
+    check.method = check::CheckOptions::Method::allclose;
+    result.notes.push_back("There is no float64 reference, so outputs were compared directly: " + current_message());
+  }
+  // Without its tensors among those of the sets, the extra one was never part of the rounds.
+  sets.resize(prepared.operands->tensors.size());
+}
+
+/// Makes the first calls, one implementation after the other.
+class FirstCalls {
+ public:
+  FirstCalls(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity,
+             const check::CheckOptions& check)
+      : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {}
+
+  /// What the baseline was found to compute.
+  [[nodiscard]] const Expected& expected() const { return expected_; }
+
+  /// The first call, timed; then checked ones. Admits the implementation, or drops it.
+  void make(std::size_t index, Verified& verified) {
+    if (time_left(clock_).count() <= 0)
+      verified.participants.drop(index, Outcome::unreached, deadline_reason());
+    else
+      try_to_make(index, verified);
+    if (!verified.participants.device_lost()) integrity_.finish();
+  }
+
+ private:
+  void try_to_make(std::size_t index, Verified& verified) {
+    auto* const modes = clock_.modes();
+    // On a GPU: one that leaves another stream behind must not take the others along.
+    const auto stream = modes != nullptr ? modes->keep_stream() : nullptr;
+    try {
+      if (auto problem = find_problem(index, verified.result); !problem.empty())
+        verified.participants.drop(index, Outcome::wrong, std::move(problem));
+      else
+        verified.participants.admit(index);
+    } catch (...) {
+      verified.participants.drop_failed(index, current_failure_on(clock_));
+    }
+  }
+
+  /// What is wrong with the implementation, in words; empty if nothing is.
+  [[nodiscard]] std::string find_problem(std::size_t index, Result& result) {
+    auto* const modes = clock_.modes();
+    auto& implementation = *prepared_.implementations[index];
+    OperandSets& operands = *prepared_.operands;
+    const std::uint64_t seed = prepared_.options.seed;
+    const bool is_baseline = index == prepared_.participants.baseline();
+    auto& row = result.implementations[index];
+    const auto call = [&] { return implementation.call(0); };
+
+    integrity_.repair(0);
+    integrity_.start();
+    row.first_call = clock_.time([&] { (void)call(); });
+    if (is_baseline) {
+      expected_ = expected_of(implementation, operands, seed);
+      add_reference(prepared_, expected_, *prepared_.given, check_, result);
+    }
+    const c10::IValue output = checked_call(implementation, operands, 0, seed);
+    const Agreement agreement = agree(expected_, output, operands, 0, check_);
+    row.checked = agreement.compared;
+    row.max_abs_error = agreement.max_abs_error;
+    if (!agreement.correct && !is_baseline) return agreement.message;
+    if (!agreement.correct) {
+      result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " + agreement.message + ".");
+      check_.method = check::CheckOptions::Method::none;
+      row.checked = false;
+    }
+    if (is_baseline)
+      integrity_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
+        add_reference(prepared_, expected, fresh, check_, result);
+      });
+    Examination examination = integrity_.examine(implementation);
+    row.counts = examination.counts;
+    row.why_uncounted = std::move(examination.why_uncounted);
+    if (!examination.problem.empty()) return examination.problem;
+    if (modes != nullptr)
+      if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
+    implementation.expect_outputs_like(output);
+    if (modes != nullptr) row.device_memory = modes->memory_of([&] { return std::any(call()); });
+    return {};
+  }
+
+  timing::Clock& clock_;
+  const Prepared& prepared_;
+  IntegrityChecker& integrity_;
+  check::CheckOptions check_;
+  Expected expected_ = {};
+};
+
+/// Operands of one set with its spares, in bytes at most: calls on larger operands take so long that a sample needs no
+/// more than one or two of them. And calls of a sample at most: a restored copy costs about as much as a short call.
+inline constexpr double most_spare_bytes = 16 << 20;
+inline constexpr double most_calls_on_spares = 256;
+/// On a GPU, where captured calls have a graph for each copy, and a few calls make up a sample.
+inline constexpr double most_calls_on_gpu_spares = 16;
+
+/// Makes every timed call start from the same state. If the baseline writes to operands, each call of a sample gets a
+/// copy of its own, restored before the sample; if it draws random numbers, the generators are reset before the sample.
+/// None of that is timed, and notes say what is done.
+inline void start_calls_alike(const Prepared& prepared, const Expected& expected, Verified& verified) {
+  OperandSets& operands = *prepared.operands;
+  operands.random = expected.random;
+  operands.seed = prepared.options.seed;
+  if (operands.random)
+    verified.result.notes.push_back("It draws random numbers: the generators are reset before each sample, untimed.");
+  if (operands.mutated.empty() || verified.participants.empty()) return;
+  const double bytes = std::max(1.0, bytes_of(operands.pristine));
+  const bool on_gpu = operands.pristine.front().is_cuda();
+  const double most_calls = on_gpu ? most_calls_on_gpu_spares : most_calls_on_spares;
+  const auto calls = static_cast<std::int64_t>(std::clamp(most_spare_bytes / bytes, 1.0, most_calls));
+  auto& most = verified.options.max_iterations;
+  most = most > 0 ? std::min(most, calls) : calls;
+  operands.spares.resize(operands.sets.size());
+  operands.spare_tensors.resize(operands.sets.size());
+  for (std::size_t set = 0; set < operands.sets.size(); ++set)
+    for (std::int64_t call = 1; call < most; ++call) {
+      operands.spares[set].push_back(prepared.given->clone());
+      operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
+    }
+  std::string which;
+  for (const std::size_t each : operands.mutated) which += (which.empty() ? "" : ", ") + std::to_string(each);
+  verified.result.notes.push_back("It writes to operand tensor " + which + ": every call of a sample (" +
+                                  std::to_string(most) +
+                                  " at most) gets a copy of its own, restored before the sample, "
+                                  "untimed.");
+}
+
+/// Those that are wrong, or throw, are dropped. The baseline goes first, for the others are compared with it. Takes the
+/// reference out of `prepared`, which is not called again.
+[[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, IntegrityChecker& integrity,
+                                     const check::CheckOptions& check) {
+  Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
+  auto& participants = verified.participants;
+  const std::size_t baseline = participants.baseline();
+  FirstCalls first_calls(clock, prepared, integrity, check);
+  try {
+    if (participants.pending(baseline)) first_calls.make(baseline, verified);
+    prepared.reference.reset();
+    for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {
+      if (!participants.pending(index)) continue;
+      if (participants.remains(baseline))
+        first_calls.make(index, verified);
+      else
+        participants.drop_without_baseline(index);
+    }
+    start_calls_alike(prepared, first_calls.expected(), verified);
+  } catch (...) {
+    enter_out_of_memory(participants);
+  }
+  return verified;
+}
+
+}  // namespace pace::detail
