@@ -12,6 +12,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
@@ -219,7 +220,7 @@ TEST_CASE("a candidate that throws is named and the others are measured") {
                           .candidate("at once", costing(clock, 100, at_once))
                           .candidate("later", costing(clock, 100, later))
                           .candidate("fine", costing(clock, 100, twice))
-                          .refused("package", "no compiler here")
+                          .refused({.name = "package", .reason = "no compiler here"})
                           .run(clock);
   CHECK(result["at once"].outcome == Outcome::threw);
   CHECK(result["at once"].message == "no kernel");
@@ -351,6 +352,40 @@ TEST_CASE("operands may be anything, and implementations need no tensors") {
                            .run(clock);
   CHECK(nothing["b"].outcome == Outcome::measured);
   CHECK_FALSE(nothing["b"].checked);
+}
+
+TEST_CASE("no setter undoes another, whichever is called first") {
+  const auto budget = std::chrono::milliseconds(3);
+  const auto elapsed = [&](bool options_last) {
+    FakeClock clock;
+    auto options = few_rounds();
+    options.budget = std::chrono::milliseconds(1);
+    options.max_rounds = 1'000'000;
+    auto comparison = pace::compare("x");
+    if (!options_last) comparison.options(options);
+    comparison.budget(budget);
+    if (options_last) comparison.options(options);
+    return comparison.baseline("a", costing(clock, 100'000, [] {})).run(clock).elapsed;
+  };
+  CHECK(elapsed(true) >= budget);
+  CHECK(elapsed(true) == elapsed(false));
+
+  const auto message = ContainsSubstring("float64_reference() and check() with another method exclude each other");
+  pace::check::CheckOptions bitwise;
+  bitwise.method = pace::check::CheckOptions::Method::bitwise;
+  CHECK_THROWS_WITH(pace::compare("x").check(bitwise).float64_reference(), message);
+  CHECK_THROWS_WITH(pace::compare("x").float64_reference().check(bitwise), message);
+  pace::check::CheckOptions loose;
+  loose.atol = 1;
+  FakeClock clock;
+  const auto result = pace::compare("x", at::ones({4}))
+                          .float64_reference()
+                          .check(loose)
+                          .options(few_rounds())
+                          .baseline("a", costing(clock, 100, [](const at::Tensor& x) { return x.add(1); }))
+                          .candidate("b", costing(clock, 100, [](const at::Tensor& x) { return x.add(1.5); }))
+                          .run(clock);
+  CHECK(result["b"].outcome == Outcome::wrong);  // within the tolerance, and far from the reference
 }
 
 TEST_CASE("results are published") {

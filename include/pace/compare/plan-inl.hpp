@@ -32,6 +32,14 @@ PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::st
   implementations.push_back(std::move(implementation));
 }
 
+PACE_INLINE void check_by_reference(ComparisonPlan& plan) {
+  using Method = check::CheckOptions::Method;
+  if (plan.check.method != Method::allclose && plan.check.method != Method::float64_reference)
+    throw Error("comparison '" + plan.name +
+                "': float64_reference() and check() with another method exclude each other; expected one of them");
+  plan.check.method = Method::float64_reference;
+}
+
 [[nodiscard]] inline bool recall(const ComparisonPlan& plan, const std::string& inputs, Result& result) {
   if (!run_context().recall(plan.name, inputs, result)) return false;
   for (const auto& phase : plan.phases) {
@@ -43,7 +51,8 @@ PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::st
   }
   return true;
 }
-inline void publish(const Result& result) {
+inline void publish(Result& result) {
+  if (run_context().defers_judgements) gate::defer_judgements(result);
   run_context().publish(result);
   for (const auto& phase : result.phases) run_context().publish(phase);
 }
@@ -81,14 +90,15 @@ inline void check_plan(const ComparisonPlan& plan) {
     return std::any_of(plan.implementations.begin(), plan.implementations.end(),
                        [&](const auto& each) { return each.name == name && !(as_candidate && each.is_baseline); });
   };
-  for (const auto& [candidate, expectation] : plan.counted)
-    if (!candidate.empty() && !planned(candidate, false))
-      complain("expects something of '" + candidate + "', which is not one of its implementations");
-  for (const auto& [candidate, expectation, phase] : plan.stated) {
+  for (const auto& [candidate, expectation] : plan.stated) {
+    const std::string& phase = expectation.phase();
     if (!phase.empty() && std::find(plan.phases.begin(), plan.phases.end(), phase) == plan.phases.end())
       complain("expects something of the phase '" + phase + "', which its iterations do not have");
-    if (!candidate.empty() && !planned(candidate, true))
-      complain("expects something of '" + candidate + "', which is not one of its candidates");
+    const bool of_time = expectation.is_of_time();
+    if (!candidate.empty() && !planned(candidate, of_time))
+      complain("expects something of '" + candidate + "', which is not one of its " +
+               (of_time ? "candidates" : "implementations"));
+    if (!of_time) continue;
     const std::string& reference = expectation.demand().reference;
     if (!reference.empty() && !planned(reference, false))
       complain("expects something to be faster than '" + reference + "', which is not one of its implementations");
@@ -127,8 +137,8 @@ PACE_INLINE Result run_plan(ComparisonPlan& plan, timing::Clock& clock) {
   activity()->watch(true);
   Options options = plan.options;
   options.device_counts =
-      options.device_counts || std::any_of(plan.counted.begin(), plan.counted.end(),
-                                           [](const auto& each) { return each.expectation.on_device(); });
+      options.device_counts || std::any_of(plan.stated.begin(), plan.stated.end(),
+                                           [](const auto& each) { return each.expectation.needs_device_counts(); });
   Result result = run_session(clock, plan, options);
   bool held = true;
   result.inputs = inputs;
@@ -150,10 +160,6 @@ PACE_INLINE Result run_plan(ComparisonPlan& plan, timing::Clock& clock) {
   const auto rates = gate::share_among_phases(plan.stated, gate::Rates{plan.options.alpha, plan.options.beta});
   gate::judge_all(result, plan.stated, rates);
   for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates);
-  for (const auto& [candidate, expectation] : plan.counted)
-    for (auto& each : result.implementations)
-      if (candidate.empty() ? !each.is_baseline : each.name == candidate)
-        each.judgements.push_back(expectation.judge(each));
   std::vector<std::string> notes = plan.notes;
   for (auto& note : result.notes) notes.push_back(std::move(note));
   result.notes = std::move(notes);

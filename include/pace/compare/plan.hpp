@@ -16,7 +16,6 @@
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/gate/count_expectation.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/timing/clock.hpp"
 
@@ -51,7 +50,6 @@ struct ComparisonPlan {
   /// The parts of each iteration that are timed apart; empty: iterations are timed as a whole.
   std::vector<std::string> phases = {};
   std::vector<gate::Stated> stated = {};
-  std::vector<StatedCount> counted = {};
   Options options = run_context().options;
   check::CheckOptions check = {};
   /// What one iteration moves and computes.
@@ -62,6 +60,9 @@ struct ComparisonPlan {
   /// Adds an implementation with iterations of these phases. Throws Error if those before it have others.
   void add(Planned implementation, std::vector<std::string> of_phases);
 };
+
+/// Compares outputs with a float64 reference. Throws Error if they are to be compared otherwise already.
+void check_by_reference(ComparisonPlan& plan);
 
 /// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. Throws Error if the
 /// plan is ill-formed. Times by the wall clock, or by the clocks of the GPU that the operands lie on.

@@ -14,6 +14,7 @@
 #include "pace/compare/roster.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/core/conditions.hpp"
+#include "pace/gate/evidence.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/timing/calibrate.hpp"
