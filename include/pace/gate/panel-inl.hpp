@@ -45,6 +45,8 @@ PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samp
   for (auto& each : watched_) {
     if (each.demand.quantity == Quantity::time) {
       each.test.add(-stats::log_time_of_cycle(cycle_of(each.own)));
+      each.p_above = each.test.p_above();
+      each.p_below = each.test.p_below();
       continue;
     }
     const double ratio = stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own));
@@ -52,18 +54,19 @@ PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samp
     const bool slow = std::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
                       longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
     each.test.add(ratio, slow);
+    each.p_above = each.test.p_above();
+    each.p_below = each.test.p_below();
   }
 }
 
 PACE_INLINE bool Panel::decided() const {
   const Rates rates = shared_rates(watched_.size(), family_, [&](std::size_t i) -> WeighedDemand {
-    return {watched_[i].demand, watched_[i].test.p_above(), watched_[i].test.p_below()};
+    return {watched_[i].demand, watched_[i].p_above, watched_[i].p_below};
   });
   for (const auto& each : watched_) {
     // A verdict on a sample of fixed size may not be looked at before that is reached.
     if (each.demand.method != Method::sequential) return false;
-    if (each.test.p_above() > each.demand.pass_level(rates) && each.test.p_below() > each.demand.fail_level(rates))
-      return false;
+    if (each.p_above > each.demand.pass_level(rates) && each.p_below > each.demand.fail_level(rates)) return false;
   }
   return true;
 }

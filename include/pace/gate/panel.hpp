@@ -51,6 +51,8 @@ class Panel {
     Demand demand;
     std::size_t own, reference;
     stats::SequentialTest test;
+    /// The p-values of `test`, computed once a cycle.
+    double p_above = 1, p_below = 1;
   };
 
   Rates family_;
