@@ -12,7 +12,6 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
@@ -292,6 +291,7 @@ TEST_CASE("a float64 reference forgives a candidate what the baseline does wrong
         .baseline("one", costing(clock, 100, one))
         .candidate("two", costing(clock, 100, two));
     if (reference) comparison.float64_reference();
+    comparison.check(pace::check::CheckOptions());  // undoes no reference
     return comparison.run(clock);
   };
   CHECK(compare(false)["two"].outcome == Outcome::wrong);
@@ -375,17 +375,6 @@ TEST_CASE("no setter undoes another, whichever is called first") {
   bitwise.method = pace::check::CheckOptions::Method::bitwise;
   CHECK_THROWS_WITH(pace::compare("x").check(bitwise).float64_reference(), message);
   CHECK_THROWS_WITH(pace::compare("x").float64_reference().check(bitwise), message);
-  pace::check::CheckOptions loose;
-  loose.atol = 1;
-  FakeClock clock;
-  const auto result = pace::compare("x", at::ones({4}))
-                          .float64_reference()
-                          .check(loose)
-                          .options(few_rounds())
-                          .baseline("a", costing(clock, 100, [](const at::Tensor& x) { return x.add(1); }))
-                          .candidate("b", costing(clock, 100, [](const at::Tensor& x) { return x.add(1.5); }))
-                          .run(clock);
-  CHECK(result["b"].outcome == Outcome::wrong);  // within the tolerance, and far from the reference
 }
 
 TEST_CASE("results are published") {
