@@ -147,7 +147,7 @@ using Resolve = std::function<std::string(const std::string&)>;
       fail("unknown option " + word);
     }
   }
-  if (undecided_fails) line.settings.expectation.when_undecided(gate::WhenUndecided::close);
+  if (undecided_fails) line.settings.expectation = line.settings.expectation.when_undecided(WhenUndecided::close);
   if (line.help) return line;
   if (undecided_fails && line.allow_undecided) fail("--undecided-fails and --allow-undecided contradict each other");
   if (!positional.empty()) {

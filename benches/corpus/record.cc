@@ -21,7 +21,7 @@ void record_training_step(const std::string& name, const std::filesystem::path& 
   pace::inputs::Recorder recorder;
   model->loss().backward();
   optimizer.step();
-  const bool written = recorder.write_as(directory, name, /*training=*/true);
+  const bool written = recorder.write_as({.directory = directory, .model = name, .training = true});
   for (const auto& [op, reason] : recorder.skipped()) std::cout << op << " is left out: " << reason << '\n';
   std::cout << (written ? "wrote " : "left alone, since it exists: ")
             << (directory / pace::inputs::log_file_name(name, true)).string() << '\n';

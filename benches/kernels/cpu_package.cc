@@ -8,13 +8,9 @@
 
 #include "benches/kernels/package.hpp"
 #include "benches/kernels/package_provider.hpp"
-#include "pace/kernels/expectations.hpp"
-#include "pace/kernels/kernels.hpp"
+#include "pace/catch2.hpp"
+#include "pace/kernels.hpp"
 #include "pace/kernels/ranges.hpp"
-#include "pace/kernels/table.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
 
 TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are known", "[kernels]") {
   const at::NoGradGuard values_alone;
@@ -32,7 +28,7 @@ TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are kn
   std::size_t known = 0;
   for (const auto& kernel : package.facts()->kernels) known += static_cast<std::size_t>(kernel.calls);
   CHECK(report.kernels.size() == known);
-  CHECK_THAT(report, pace::kernel::KernelsAtMost(4));
+  CHECK_THAT(report, pace::AtMost(pace::kernel::Count::kernels, 4));
   CHECK(std::ranges::any_of(report.kernels,
                             [](const auto& each) { return pace::kernel::is_call_of_libtorch(each.symbol); }));
   CHECK(report.peak_bandwidth > 0);

@@ -1,7 +1,6 @@
 // Limits that were asked for, as expectations of a report.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "benches/kernels/asked.hpp"
@@ -12,11 +11,11 @@ namespace pace::benches::kernels {
 /// One judgement for each limit of `line`.
 [[nodiscard]] inline std::vector<Judgement> judge_limits(const KernelsLine& line, const kernel::KernelReport& report) {
   std::vector<Judgement> judgements;
-  if (line.kernels_at_most)
-    judgements.push_back(kernel::KernelsAtMost(static_cast<std::size_t>(*line.kernels_at_most)).judge(report));
-  if (line.spills_at_most) judgements.push_back(kernel::SpillsAtMost(*line.spills_at_most).judge(report));
-  if (line.registers_at_most) judgements.push_back(kernel::RegistersAtMost(*line.registers_at_most).judge(report));
-  if (line.bandwidth_at_least) judgements.push_back(kernel::BandwidthAtLeast(*line.bandwidth_at_least).judge(report));
+  if (line.kernels_at_most) judgements.push_back(AtMost(kernel::Count::kernels, *line.kernels_at_most).judge(report));
+  if (line.spills_at_most) judgements.push_back(AtMost(kernel::Count::spills, *line.spills_at_most).judge(report));
+  if (line.registers_at_most)
+    judgements.push_back(AtMost(kernel::Count::registers, *line.registers_at_most).judge(report));
+  if (line.bandwidth_at_least) judgements.push_back(BandwidthAtLeast(*line.bandwidth_at_least).judge(report));
   return judgements;
 }
 

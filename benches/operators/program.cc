@@ -32,7 +32,6 @@
 #include "benches/operators/suite_report.hpp"
 #include "pace/catch2.hpp"
 #include "pace/core/new_folders.hpp"
-#include "pace/gate/as_expected.hpp"
 #include "pace/inputs/scalar_type.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/compiled_main.hpp"

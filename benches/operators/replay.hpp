@@ -28,6 +28,7 @@
 #include "pace/core/activity.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/gate/times.hpp"
 #include "pace/timing/wall.hpp"
 
 namespace pace::benches::operators {
@@ -171,7 +172,7 @@ class Replay {
           std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::PriorFailure::implementation);
       if (fate != fates.end()) {
         if (i == 0) return published(without_baseline(name, *fate));
-        comparison.refused(names_[i], fate->message, fate->outcome);
+        comparison.refused({.name = names_[i], .reason = fate->message, .outcome = fate->outcome});
         continue;
       }
       std::shared_ptr<benches::operators::Executable> executable;
@@ -179,7 +180,7 @@ class Replay {
         executable = make_ready(i, call);
       } catch (const std::exception& error) {
         if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what()));
-        comparison.refused(names_[i], error.what());
+        comparison.refused({.name = names_[i], .reason = error.what()});
         continue;
       }
       const auto run = [executable](const std::vector<at::Tensor>& tensors) { return executable->run(tensors); };

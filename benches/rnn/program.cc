@@ -30,12 +30,11 @@
 #include "benches/rnn/table.hpp"
 #include "benches/rnn/train_bench.hpp"
 #include "pace/catch2.hpp"
-#include "pace/compare/comparison.hpp"
+#include "pace/compare.hpp"
 #include "pace/core/new_folders.hpp"
-#include "pace/gate/as_expected.hpp"
-#include "pace/inputs/record.hpp"
+#include "pace/record.hpp"
 #include "pace/runner/compiled_main.hpp"
-#include "pace/training/training.hpp"
+#include "pace/training.hpp"
 
 namespace {
 
@@ -91,7 +90,7 @@ void record(const Planned& planned) {
   if (model.step.backward) model.step.backward(model.step.backward_setup(output));
   const bool training = static_cast<bool>(model.step.backward);
   const std::string directory = pace::output_path(line.log_operator_inputs);
-  const bool written = recorder.write_as(directory, planned.name, training);
+  const bool written = recorder.write_as({.directory = directory, .model = planned.name, .training = training});
   for (const auto& [op, reason] : recorder.skipped())
     std::cerr << planned.name << ": " << op << " is not recorded: " << reason << '\n';
   std::cerr << (written ? "recorded " : "left alone, since it exists: ") << directory << '/'
@@ -133,9 +132,10 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
     try {
       comparison.candidate(candidate.name, maker.make(candidate).step);
     } catch (const pace::Unsupported& refusal) {
-      comparison.refused(candidate.name, refusal.what());
+      comparison.refused({.name = candidate.name, .reason = refusal.what()});
     } catch (...) {
-      comparison.refused(candidate.name, pace::detail::current_message(), pace::Outcome::threw);
+      comparison.refused(
+          {.name = candidate.name, .reason = pace::detail::current_message(), .outcome = pace::Outcome::threw});
     }
   }
   // A rectifier that switches for an input near zero changes gradients by as much as they are, whatever the precision:

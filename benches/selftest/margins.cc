@@ -51,9 +51,7 @@ TEST_CASE("what margins this machine can support", "[margins]") {
       ++records[kind];
       for (std::size_t i = 0; i < margins.size(); ++i) {
         // At the stricter of the two levels, so that it holds for slower candidates as well, which lie as far beyond.
-        pace::NoSlowerThan guard(1 + margins[i]);
-        guard.beta(options.alpha);
-        const auto found = replay(guard, row.log_ratios);
+        const auto found = replay(pace::NoSlowerThan(1 + margins[i]).beta(options.alpha), row.log_ratios);
         cells[kind][i].decided += found.verdict == Verdict::passed;
         cells[kind][i].milliseconds.push_back(static_cast<double>(found.cycles) * row.context.cycle.count() / 1e6);
       }

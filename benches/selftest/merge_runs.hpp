@@ -15,8 +15,8 @@
 
 #include "benches/compare_results/compare_program.hpp"
 #include "pace/core/error.hpp"
-#include "pace/gate/expectation.hpp"
 #include "pace/gate/replicates.hpp"
+#include "pace/gate/times.hpp"
 #include "pace/report/replicates.hpp"
 #include "pace/report/results_file.hpp"
 
@@ -34,7 +34,7 @@ namespace pace::benches::selftest {
                                defaults.alpha,
                                defaults.beta,
                                demand.closes_when_undecided(),
-                               demand.when_undecided == gate::WhenUndecided::let_through};
+                               demand.when_undecided == WhenUndecided::let_through};
   std::vector<gate::Finding> findings;
   for (const auto& result : file.results)
     for (const auto& row : result.implementations) {

@@ -70,7 +70,7 @@ double at(std::vector<double> values, double q) {
 
 /// Runs the gates of one line, prints it, and returns how many verdicts were wrong.
 std::size_t run(const Line& line, std::size_t planned) {
-  pace::NoSlowerThan guard(line.limit);
+  const auto guard = pace::NoSlowerThan(line.limit);
   const double threshold = guard.demand().threshold;
   std::array<Seen, subjects> seen;
   std::size_t passed = 0, failed = 0, disturbed = 0, gates = 0;
@@ -85,7 +85,7 @@ std::size_t run(const Line& line, std::size_t planned) {
     const auto result = compare_subject(gates, options, {.name = "slower", .extra = line.extra, .expectation = guard});
     const auto& row = result["slower"];
     REQUIRE(row.outcome == pace::Outcome::measured);
-    disturbed += !pace::find_disturbances(result.conditions, result.elapsed, pace::Options().disturbance).empty();
+    disturbed += !pace::find_disturbances(result.conditions, result.elapsed, pace::Options().max_interference).empty();
     const Verdict verdict = row.judgements.at(0).verdict;
     passed += verdict == Verdict::passed;
     failed += verdict == Verdict::failed;

@@ -6,7 +6,7 @@
 
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
-#include "pace/gate/expectation.hpp"
+#include "pace/gate/times.hpp"
 #include "pace/stats/sequential_test.hpp"
 
 namespace pace::benches::selftest {

@@ -8,7 +8,7 @@
 #include "benches/selftest/layout_functions.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
-#include "pace/gate/expectation.hpp"
+#include "pace/gate/times.hpp"
 
 namespace pace::benches::selftest {
 

@@ -1,17 +1,37 @@
-// The test-harness door: what a test file needs to run under Catch2 and to state what it expects.
+// The door to Catch2: CHECK_THAT with pace's matchers, and results in messages.
+//
+//   CHECK_THAT(result, pace::AsExpected());
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_tostring.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 
+#include <ostream>
 #include <string>
+#include <type_traits>
 
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
-#include "pace/gate/as_expected.hpp"
-#include "pace/gate/correct.hpp"
-#include "pace/gate/expectation.hpp"
+#include "pace/expectations.hpp"
+#include "pace/gate/matcher.hpp"
+
+/// A failure of one of pace's matchers prints the value and MatchResult::text, which a matcher's toString(), called without
+/// the value, could not know.
+template <class Value, pace::gate::PaceMatcher Matcher>
+class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
+ public:
+  MatchExpr(Value&& value, const Matcher& matcher)
+      : ITransientExpression{true, matcher.match(value)}, value_(value), matcher_(matcher) {}
+
+  void streamReconstructedExpression(std::ostream& out) const override {
+    out << Catch::Detail::stringify(value_) << ' ' << matcher_.examine(value_).text;
+  }
+
+ private:
+  const std::remove_reference_t<Value>& value_;
+  const Matcher& matcher_;
+};
 
 /// How Catch2 shows an implementation in a message: what was measured, in one line.
 template <>

@@ -1,13 +1,19 @@
-// The front door: compare implementations of one computation, and say what you expect of them.
+// The front door: comparisons, expectations, options and results. The other doors are beside it: training.hpp, kernels.hpp
+// and record.hpp with their own Bazel targets, catch2.hpp for a Catch2 test, version.hpp for the preprocessor.
 //
 //   #include <pace/pace.hpp>
 //   #include <pace/catch2.hpp>
 //
-//   const auto result = pace::compare("layer_norm", x).baseline("eager", f).candidate("fused", g).run();
-//   REQUIRE_THAT(result, pace::Correct());
-//   CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.2));
+//   const auto result = pace::compare("layer_norm", x)
+//                           .baseline("eager", f)
+//                           .candidate("fused", g)
+//                           .expect("fused", pace::SpeedupAtLeast(1.2))
+//                           .run();
+//   CHECK_THAT(result, pace::AsExpected());
 #pragma once
 
-#include "pace/compare/comparison.hpp"
-#include "pace/gate/correct.hpp"
-#include "pace/gate/expectation.hpp"
+#include "pace/compare.hpp"
+#include "pace/expectations.hpp"
+#include "pace/options.hpp"
+#include "pace/result.hpp"
+#include "pace/version.hpp"

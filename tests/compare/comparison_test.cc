@@ -219,7 +219,7 @@ TEST_CASE("a candidate that throws is named and the others are measured") {
                           .candidate("at once", costing(clock, 100, at_once))
                           .candidate("later", costing(clock, 100, later))
                           .candidate("fine", costing(clock, 100, twice))
-                          .refused("package", "no compiler here")
+                          .refused({.name = "package", .reason = "no compiler here"})
                           .run(clock);
   CHECK(result["at once"].outcome == Outcome::threw);
   CHECK(result["at once"].message == "no kernel");
@@ -291,6 +291,7 @@ TEST_CASE("a float64 reference forgives a candidate what the baseline does wrong
         .baseline("one", costing(clock, 100, one))
         .candidate("two", costing(clock, 100, two));
     if (reference) comparison.float64_reference();
+    comparison.check(pace::check::CheckOptions());  // undoes no reference
     return comparison.run(clock);
   };
   CHECK(compare(false)["two"].outcome == Outcome::wrong);
@@ -351,6 +352,29 @@ TEST_CASE("operands may be anything, and implementations need no tensors") {
                            .run(clock);
   CHECK(nothing["b"].outcome == Outcome::measured);
   CHECK_FALSE(nothing["b"].checked);
+}
+
+TEST_CASE("no setter undoes another, whichever is called first") {
+  const auto budget = std::chrono::milliseconds(3);
+  const auto elapsed = [&](bool options_last) {
+    FakeClock clock;
+    auto options = few_rounds();
+    options.budget = std::chrono::milliseconds(1);
+    options.max_rounds = 1'000'000;
+    auto comparison = pace::compare("x");
+    if (!options_last) comparison.options(options);
+    comparison.budget(budget);
+    if (options_last) comparison.options(options);
+    return comparison.baseline("a", costing(clock, 100'000, [] {})).run(clock).elapsed;
+  };
+  CHECK(elapsed(true) >= budget);
+  CHECK(elapsed(true) == elapsed(false));
+
+  const auto message = ContainsSubstring("float64_reference() and check() with another method exclude each other");
+  pace::check::CheckOptions bitwise;
+  bitwise.method = pace::check::CheckOptions::Method::bitwise;
+  CHECK_THROWS_WITH(pace::compare("x").check(bitwise).float64_reference(), message);
+  CHECK_THROWS_WITH(pace::compare("x").float64_reference().check(bitwise), message);
 }
 
 TEST_CASE("results are published") {

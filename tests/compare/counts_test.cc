@@ -65,10 +65,10 @@ TEST_CASE("a fused expression is told from an unfused one") {
           .candidate("copies",
                      taking(clock, [](const at::Tensor& c, const at::Tensor& a,
                                       const at::Tensor& b) { return at::addmm(c, a.t().contiguous().t(), b); }))
-          .expect("unfused", pace::OperatorCallsExactly(2))
-          .expect(pace::OperatorCallsAtMost(1))
-          .expect(pace::AllocationsAtMost(1))
-          .expect("fused", pace::BytesAllocatedExactly(256))
+          .expect("unfused", pace::Exactly(pace::Count::operator_calls, 2))
+          .expect(pace::AtMost(pace::Count::operator_calls, 1))
+          .expect(pace::AtMost(pace::Count::allocations, 1))
+          .expect("fused", pace::Exactly(pace::Count::bytes_allocated, 256))
           .run(clock);
   CHECK(result["unfused"].counts == CallCounts{2, 2, 512});
   CHECK(result["fused"].counts == CallCounts{1, 1, 256});
@@ -92,9 +92,9 @@ TEST_CASE("counts are the same in every run") {
                             .options(few_rounds())
                             .baseline("unfused", taking(clock, unfused))
                             .candidate("fused", taking(clock, fused))
-                            .expect(pace::OperatorCallsExactly(1))
-                            .expect(pace::AllocationsExactly(1))
-                            .expect(pace::BytesAllocatedExactly(256))
+                            .expect(pace::Exactly(pace::Count::operator_calls, 1))
+                            .expect(pace::Exactly(pace::Count::allocations, 1))
+                            .expect(pace::Exactly(pace::Count::bytes_allocated, 256))
                             .run(clock);
     CHECK_THAT(result, pace::AsExpected());
   }
@@ -113,7 +113,7 @@ TEST_CASE("calls that differ from one to the next have no count, and say so") {
                           .options(few_rounds())
                           .baseline("add", taking(clock, twice))
                           .candidate("changing", taking(clock, changing))
-                          .expect(pace::OperatorCallsAtMost(100))
+                          .expect(pace::AtMost(pace::Count::operator_calls, 100))
                           .run(clock);
   CHECK(result["changing"].outcome == pace::Outcome::measured);
   CHECK_FALSE(result["changing"].counts);
@@ -141,7 +141,8 @@ TEST_CASE("work that depends on the values is counted on the values given") {
 TEST_CASE("a count that is expected of no implementation is an error") {
   const auto nothing = [] {};
   CHECK_THROWS_MATCHES(
-      pace::compare("x").baseline("a", nothing).expect("b", pace::OperatorCallsAtMost(1)).run(), pace::Error,
+      pace::compare("x").baseline("a", nothing).expect("b", pace::AtMost(pace::Count::operator_calls, 1)).run(),
+      pace::Error,
       Catch::Matchers::Message("comparison 'x': expects something of 'b', which is not one of its implementations"));
 }
 

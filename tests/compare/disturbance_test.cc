@@ -6,6 +6,7 @@
 #include <ATen/ops/ones.h>
 
 #include "pace/compare/comparison.hpp"
+#include "pace/gate/times.hpp"
 #include "tests/faults/faulty_machine.hpp"
 
 // After LibTorch, which has a CHECK of its own.

@@ -150,8 +150,8 @@ TEST_CASE("with nothing expected the rounds go on to the end, and are judged aft
   CHECK(SpeedupAtLeast(1.2).judge(result["fused"]).verdict == Verdict::passed);
   CHECK(SpeedupAtLeast(1.5).judge(result["fused"]).verdict == Verdict::failed);
   CHECK(FasterThan("eager").judge(result["fused"]).verdict == Verdict::passed);
-  CHECK(pace::WithinBudget(Nanoseconds(2000)).judge(result["fused"]).verdict == Verdict::passed);
-  CHECK(pace::WithinBudget(Nanoseconds(1000)).judge(result["eager"]).verdict == Verdict::failed);
+  CHECK(pace::WithinTime(Nanoseconds(2000)).judge(result["fused"]).verdict == Verdict::passed);
+  CHECK(pace::WithinTime(Nanoseconds(1000)).judge(result["eager"]).verdict == Verdict::failed);
 }
 
 TEST_CASE("candidates against each other, with one error rate for all, until all is decided") {
@@ -163,7 +163,7 @@ TEST_CASE("candidates against each other, with one error rate for all, until all
                           .candidate("slow", machine.taking(2500))
                           .expect("quick", FasterThan("slow"))
                           .expect(NoSlowerThan(1.1))
-                          .expect("quick", pace::WithinBudget(Nanoseconds(1500)))
+                          .expect("quick", pace::WithinTime(Nanoseconds(1500)))
                           .run(machine.clock);
   CHECK(result.stop_reason == StopReason::rule);
   REQUIRE(result["quick"].judgements.size() == 3);
@@ -179,7 +179,7 @@ TEST_CASE("an implementation that is gone decides nothing, and holds up no other
                           .options(many_rounds())
                           .baseline("eager", machine.taking(2000))
                           .candidate("fused", machine.taking(2000))
-                          .refused("compiled", "no compiler here")
+                          .refused({.name = "compiled", .reason = "no compiler here"})
                           .expect(NoSlowerThan(1.05))
                           .expect("fused", FasterThan("compiled"))
                           .run(machine.clock);

@@ -34,7 +34,7 @@ class Deadline {
 };
 
 /// With pace's own options but for `stop`.
-pace::Result compare(Nanoseconds baseline, Nanoseconds candidate, std::optional<NoSlowerThan> guard,
+pace::Result compare(Nanoseconds baseline, Nanoseconds candidate, std::optional<pace::Expectation> guard,
                      pace::StopPolicy stop = pace::StopPolicy::decided) {
   FakeClock clock;
   pace::Options options;

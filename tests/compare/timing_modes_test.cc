@@ -1,5 +1,6 @@
 // Whole comparisons on a device that only keeps books: which mode the gate is about, the others, and lost devices.
 #include "pace/compare/comparison.hpp"
+#include "pace/gate/times.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
 #include <torch/torch.h>
-#include <pace/inputs/record.hpp>
+#include <pace/record.hpp>
 
 #include "train_step.hpp"
 
@@ -8,5 +8,6 @@ void train_step(torch::nn::Sequential& model, torch::optim::SGD& optimizer, cons
   optimizer.zero_grad();
   torch::mse_loss(model->forward(x), y).backward();
   optimizer.step();
-  recorder.write_as("recorded", "my_model", model->is_training());  // recorded/my_model_training.txt
+  // recorded/my_model_training.txt
+  recorder.write_as({.directory = "recorded", .model = "my_model", .training = model->is_training()});
 }

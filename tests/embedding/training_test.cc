@@ -1,7 +1,6 @@
 #include <torch/torch.h>
 #include <pace/catch2.hpp>
-#include <pace/pace.hpp>
-#include <pace/training/training.hpp>
+#include <pace/training.hpp>
 
 // LibTorch's CHECK ends the program, Catch2's a test.
 #undef CHECK
@@ -26,8 +25,8 @@ TEST_CASE("relu as a module and as a function train alike", "[perf]") {
                           .baseline("module", step_of(module))
                           .candidate("function", step_of(function))
                           .expect("function", pace::NoSlowerThan(1.5))
-                          .expect_in("forward", "function", pace::NoSlowerThan(1.5))
-                          .expect_in("backward", "function", pace::NoSlowerThan(1.5))
+                          .expect("function", pace::NoSlowerThan(1.5).in_phase("forward"))
+                          .expect("function", pace::NoSlowerThan(1.5).in_phase("backward"))
                           .run();
   CHECK_THAT(result, pace::AsExpected());  // the loss and every gradient are correct, too
 }

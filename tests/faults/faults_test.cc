@@ -14,7 +14,7 @@
 
 #include "benches/compare_results/compare_program.hpp"
 #include "pace/catch2.hpp"
-#include "pace/gate/as_expected.hpp"
+#include "pace/gate/result_matchers.hpp"
 #include "pace/pace.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/fan_out.hpp"

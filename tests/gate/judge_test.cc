@@ -9,9 +9,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/gate/evidence.hpp"
-#include "pace/gate/expectation.hpp"
 #include "pace/gate/forecast.hpp"
 #include "pace/gate/judge.hpp"
+#include "pace/gate/times.hpp"
 #include "tests/gate/rows.hpp"
 
 namespace {
@@ -24,8 +24,8 @@ using pace::FasterThan;
 using pace::NoSlowerThan;
 using pace::SpeedupAtLeast;
 using pace::Verdict;
-using pace::WithinBudget;
-using pace::gate::WhenUndecided;
+using pace::WhenUndecided;
+using pace::WithinTime;
 using rows::sampled;
 
 TEST_CASE("a claim passes only when proven, fails only when disproven, and closes the gate otherwise") {
@@ -175,8 +175,8 @@ TEST_CASE("what identical code may differ by is no proof, to either burden") {
   CHECK(NoSlowerThan(1.00).judge(much_slower).verdict == Verdict::failed);
   CHECK(SpeedupAtLeast(1.00).judge(much_faster).verdict == Verdict::passed);
   // A time, 1.001 ms here, is compared with nothing.
-  CHECK(WithinBudget(pace::Nanoseconds(1.000e6)).judge(slower).verdict == Verdict::failed);
-  CHECK(WithinBudget(pace::Nanoseconds(1.002e6)).judge(slower).verdict == Verdict::passed);
+  CHECK(WithinTime(pace::Nanoseconds(1.000e6)).judge(slower).verdict == Verdict::failed);
+  CHECK(WithinTime(pace::Nanoseconds(1.002e6)).judge(slower).verdict == Verdict::passed);
 }
 
 TEST_CASE("figures that cannot be true are invalid, whichever side would gain by them") {
@@ -205,16 +205,16 @@ TEST_CASE("faster than the baseline, by its name") {
 
 TEST_CASE("a time within budget needs no baseline") {
   using namespace std::chrono_literals;
-  CHECK(WithinBudget(1ms).judge(sampled(1.05, 0.01, 40)).verdict == Verdict::passed);
-  CHECK(WithinBudget(1ms).judge(sampled(0.95, 0.01, 40)).verdict == Verdict::failed);
-  const auto open = WithinBudget(1ms).judge(sampled(1.001, 0.01, 40));
+  CHECK(WithinTime(1ms).judge(sampled(1.05, 0.01, 40)).verdict == Verdict::passed);
+  CHECK(WithinTime(1ms).judge(sampled(0.95, 0.01, 40)).verdict == Verdict::failed);
+  const auto open = WithinTime(1ms).judge(sampled(1.001, 0.01, 40));
   CHECK(open.verdict == Verdict::undecided);
   CHECK_FALSE(open.acceptable);
   auto baseline = sampled(1.05, 0.01, 40);
   baseline.is_baseline = true;
   baseline.log_ratios.clear();
-  CHECK(WithinBudget(1ms).judge(baseline).verdict == Verdict::passed);
-  CHECK(WithinBudget(1ms).describe() == "time of at most 1.00 ms");
+  CHECK(WithinTime(1ms).judge(baseline).verdict == Verdict::passed);
+  CHECK(WithinTime(1ms).describe() == "time of at most 1.00 ms");
 }
 
 TEST_CASE("a verdict states the figures, the interval that decided, the threshold and the error rates") {
@@ -226,7 +226,7 @@ TEST_CASE("a verdict states the figures, the interval that decided, the threshol
   CHECK(failed.message ==
         "'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 98.9 %, all of it above 1.10x "
         "(wrongly passed: 1 %, wrongly failed: 0.1 %; 20 cycles). Find what made it slower, or allow more");
-  const auto late = WithinBudget(pace::Nanoseconds(5e5)).judge(sampled(1.25, 0, 20));
+  const auto late = WithinTime(pace::Nanoseconds(5e5)).judge(sampled(1.25, 0, 20));
   CHECK(late.message ==
         "'fused' takes 800 us [800, 800] us at 98.9 %, all of it above 500 us "
         "(wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles). Make the implementation faster, or allow more time");
@@ -365,8 +365,8 @@ TEST_CASE("several processes: what differs between them is the noise") {
 TEST_CASE("ill-formed expectations are errors") {
   CHECK_THROWS_AS(FasterThan(""), pace::Error);
   CHECK_THROWS_AS(FasterThan("eager", 0), pace::Error);
-  CHECK_THROWS_AS(WithinBudget(pace::Nanoseconds(0)), pace::Error);
-  CHECK_THROWS_AS(WithinBudget(pace::Nanoseconds(std::nan(""))), pace::Error);
+  CHECK_THROWS_AS(WithinTime(pace::Nanoseconds(0)), pace::Error);
+  CHECK_THROWS_AS(WithinTime(pace::Nanoseconds(std::nan(""))), pace::Error);
   CHECK_THROWS_AS(SpeedupAtLeast(std::numeric_limits<double>::infinity()), pace::Error);
 }
 

@@ -1,5 +1,7 @@
 // Several demands at once: the stopping rule, and error rates shared among them.
 #include "pace/gate/panel.hpp"
+#include "pace/gate/evidence.hpp"
+#include "pace/gate/times.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -45,9 +47,9 @@ TEST_CASE("rates are shared by Holm's procedure, each side for itself") {
   // Alpha's p-values: above of claims, below of guards: 0.01, 0.9, 0.02. Beta's are the others.
   const std::vector<double> above{0.01, 0.003, 0.02}, below{1, 0.9, 1};
   const auto rates = [&](double alpha, double beta) {
-    return pace::gate::shared_rates(
-        3, Rates{alpha, beta}, [&](std::size_t i) -> const Demand& { return demands[i]; },
-        [&](std::size_t i) { return above[i]; }, [&](std::size_t i) { return below[i]; });
+    return pace::gate::shared_rates(3, Rates{alpha, beta}, [&](std::size_t i) -> pace::gate::WeighedDemand {
+      return {demands[i], above[i], below[i]};
+    });
   };
   CHECK_THAT(rates(0.03, 0.03).alpha, WithinRel(0.015, 1e-12));  // 0.01 <= 0.03/3, then 0.02 > 0.03/2
   CHECK_THAT(rates(0.04, 0.03).alpha, WithinRel(0.04, 1e-12));   // ... and with 0.04, 0.02 <= 0.04/2
@@ -57,9 +59,9 @@ TEST_CASE("rates are shared by Holm's procedure, each side for itself") {
 
 TEST_CASE("an expectation with rates of its own takes no share") {
   const std::vector<Demand> demands{SpeedupAtLeast(1).demand(), SpeedupAtLeast(1).alpha(0.2).demand()};
-  const auto one = [](std::size_t) { return 1.0; };
-  const auto rates = pace::gate::shared_rates(
-      2, Rates{0.01, 0.02}, [&](std::size_t i) -> const Demand& { return demands[i]; }, one, one);
+  const auto rates = pace::gate::shared_rates(2, Rates{0.01, 0.02}, [&](std::size_t i) -> pace::gate::WeighedDemand {
+    return {demands[i], 1.0, 1.0};
+  });
   CHECK(rates.alpha == 0.01);
   CHECK(rates.beta == 0.01);  // 0.02 between two
 }
@@ -87,7 +89,7 @@ TEST_CASE("the rule and the judgement afterwards say the same") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
     Panel panel({1e-3, 1e-2});
-    const NoSlowerThan guard(1.02);
+    const auto guard = NoSlowerThan(1.02);
     panel.watch(guard.demand(), 1, 0);
     Samples samples(2);
     const double slowdown = seed % 2 == 0 ? 1.05 : 1.0;
@@ -111,7 +113,7 @@ TEST_CASE("a slow side is decided by the size of the difference, by the rule as 
   // `side`: what the longer side takes within a cycle, two samples of three iterations.
   const auto decided = [](double factor, Nanoseconds side, std::size_t cycles) {
     Panel panel({1e-3, 1e-2});
-    const NoSlowerThan guard(1.02);
+    const auto guard = NoSlowerThan(1.02);
     panel.watch(guard.demand(), 1, 0);
     Samples samples(2);
     for (std::size_t i = 0; i < cycles; ++i) {
@@ -148,7 +150,7 @@ TEST_CASE("samples of fixed size are not looked at before their time") {
 
 TEST_CASE("times are watched without a baseline") {
   Panel panel({1e-3, 1e-2});
-  panel.watch(pace::WithinBudget(Nanoseconds(1e6)).demand(), 0, 0);
+  panel.watch(pace::WithinTime(Nanoseconds(1e6)).demand(), 0, 0);
   Samples samples(1);
   CHECK(cycles_until_decided(
             panel, samples, [](std::size_t) { return 9e5; }, 100) == 12);

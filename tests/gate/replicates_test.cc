@@ -7,7 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
-#include "pace/gate/expectation.hpp"
+#include "pace/gate/times.hpp"
 
 namespace {
 
@@ -131,8 +131,7 @@ TEST_CASE("a judgement on a speed-up carries what was demanded") {
   row.outcome = pace::Outcome::measured;
   row.log_ratios = std::vector<double>(20, 0.1);
   row.context.alpha = 5e-4;
-  pace::NoSlowerThan expectation(1.02);
-  expectation.beta(0.05);
+  const auto expectation = pace::NoSlowerThan(1.02).beta(0.05);
   const auto judgement = expectation.judge(row);
   REQUIRE(judgement.speed);
   CHECK(judgement.speed->guard);
@@ -145,9 +144,8 @@ TEST_CASE("a judgement on a speed-up carries what was demanded") {
   CHECK_FALSE(other.speed->guard);
   CHECK(other.speed->closes_when_undecided);
   CHECK_FALSE(judgement.speed->allowed_undecided);
-  expectation.when_undecided(pace::gate::WhenUndecided::let_through);
-  CHECK(expectation.judge(row).speed->allowed_undecided);
-  CHECK_FALSE(pace::WithinBudget(pace::Nanoseconds(5)).judge(row).speed);
+  CHECK(expectation.when_undecided(pace::WhenUndecided::let_through).judge(row).speed->allowed_undecided);
+  CHECK_FALSE(pace::WithinTime(pace::Nanoseconds(5)).judge(row).speed);
 }
 
 }  // namespace

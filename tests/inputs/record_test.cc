@@ -195,7 +195,7 @@ TEST_CASE("a file that exists is left alone, one that cannot be written is named
   CHECK_FALSE(recorder.write(path));
   CHECK(pace::test::read_file(path) == "precious");
   CHECK(log_file_name("model", false) == "model_eval.txt");
-  CHECK_FALSE(recorder.write_as(directory.path, "model", false));  // the same file
+  CHECK_FALSE(recorder.write_as({directory.path, "model", false}));  // the same file
   CHECK(pace::test::read_file(path) == "precious");
   // What lies there as the start of a file is neither followed nor waited for.
   directory.write("victim", "untouched");
@@ -220,22 +220,22 @@ TEST_CASE("a step is written under the name of its model, into a directory that 
   const at::Tensor a = at::ones({2});
   Recorder recorder;
   a.neg();
-  CHECK(recorder.write_as(below, "model", true));
+  CHECK(recorder.write_as({below, "model", true}));
   CHECK(pace::test::read_file(below / "model_training.txt") ==
         "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
   a.abs();  // not any more
-  CHECK_FALSE(recorder.write_as(below, "model", true));
-  CHECK(recorder.write_as(below, "model", false));
+  CHECK_FALSE(recorder.write_as({below, "model", true}));
+  CHECK(recorder.write_as({below, "model", false}));
   CHECK(pace::test::read_file(below / "model_eval.txt") == pace::test::read_file(below / "model_training.txt"));
   CHECK_NOTHROW(Recorder());
 
-  CHECK_THROWS_WITH(recorder.write_as(below, "a/b", true), ContainsSubstring("found 'a/b'"));
-  CHECK_THROWS_WITH(recorder.write_as(below, "", true), ContainsSubstring("the name of a model"));
-  CHECK_THROWS_WITH(recorder.write_as(below / "model_eval.txt", "model", true), ContainsSubstring("cannot be made"));
+  CHECK_THROWS_WITH(recorder.write_as({below, "a/b", true}), ContainsSubstring("found 'a/b'"));
+  CHECK_THROWS_WITH(recorder.write_as({below, "", true}), ContainsSubstring("the name of a model"));
+  CHECK_THROWS_WITH(recorder.write_as({below / "model_eval.txt", "model", true}), ContainsSubstring("cannot be made"));
   Recorder idle;
-  CHECK_THROWS_WITH(idle.write_as(below, "idle", true), ContainsSubstring("none was recorded"));
+  CHECK_THROWS_WITH(idle.write_as({below, "idle", true}), ContainsSubstring("none was recorded"));
   CHECK_FALSE(std::filesystem::exists(below / "idle_training.txt"));
-  CHECK_THROWS_WITH(idle.write_as(directory.path / "new" / "folder", "idle", true),
+  CHECK_THROWS_WITH(idle.write_as({directory.path / "new" / "folder", "idle", true}),
                     ContainsSubstring("none was recorded"));
   CHECK_FALSE(directory.has("new"));
 }

@@ -1,8 +1,8 @@
 #include "pace/kernels/expectations.hpp"
 
+#include "pace/catch2.hpp"
 #include "pace/kernels/knowledge.hpp"
 
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace std::chrono_literals;
@@ -28,19 +28,24 @@ KernelReport report() {
 
 TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
   KernelReport made = report();
-  CHECK_THAT(made, pace::kernel::NoSpills());
-  CHECK_THAT(made, pace::kernel::RegistersAtMost(32));
-  CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
+  CHECK_THAT(made, pace::AtMost(pace::kernel::Count::spills, 0));
+  CHECK_THAT(made, pace::AtMost(pace::kernel::Count::registers, 32));
+  CHECK_THAT(made, pace::AtMost(pace::kernel::Count::kernels, 2));
   made.kernels[1].launch->local_bytes = 8;
   made.kernels[1].launch->registers = 255;
-  const pace::kernel::NoSpills no_spills;
+  const auto no_spills = pace::AtMost(pace::kernel::Count::spills, 0);
   CHECK_FALSE(no_spills.match(made));
-  CHECK_THAT(made, !pace::kernel::NoSpills() && pace::kernel::KernelsAtMost(2));
-  CHECK_THAT(no_spills.toString(), ContainsSubstring("was expected to have no spills\nfailed: softmax has 2 spills"));
-  CHECK_THAT(made, pace::kernel::SpillsAtMost(2));
-  CHECK_FALSE(pace::kernel::SpillsAtMost(1).match(made));
-  CHECK(pace::kernel::RegistersAtMost(254).judge(made).message == "softmax has 255 registers");
-  const auto judgement = pace::kernel::KernelsAtMost(1).judge(made);
+  CHECK_THAT(made, !pace::AtMost(pace::kernel::Count::spills, 0) && pace::AtMost(pace::kernel::Count::kernels, 2));
+  CHECK_THAT(no_spills.examine(made).text,
+             ContainsSubstring("was expected to have at most 0 spills a thread\nfailed: softmax has 2 spills"));
+  CHECK_THAT(made, pace::AtMost(pace::kernel::Count::spills, 2));
+  CHECK_FALSE(pace::AtMost(pace::kernel::Count::spills, 1).match(made));
+  CHECK(pace::AtMost(pace::kernel::Count::registers, 254).judge(made).message == "softmax has 255 registers");
+  CHECK_THAT(made, pace::Exactly(pace::kernel::Count::kernels, 2) && !pace::Exactly(pace::kernel::Count::kernels, 3));
+  CHECK_THAT(made, pace::AtMost(pace::kernel::Count::copies, 0) && pace::AtMost(pace::kernel::Count::fills, 0));
+  made.copies = 3;
+  CHECK(pace::AtMost(pace::kernel::Count::copies, 2).judge(made).message == "it has 3 copies");
+  const auto judgement = pace::AtMost(pace::kernel::Count::kernels, 1).judge(made);
   CHECK(judgement.verdict == Verdict::failed);
   CHECK(judgement.message == "it has 2: add; softmax");
 }
@@ -48,26 +53,29 @@ TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
 TEST_CASE("what is not known passes nothing") {
   KernelReport made = report();
   made.kernels[0].launch.reset();
-  CHECK(pace::kernel::NoSpills().judge(made).verdict == Verdict::invalid);
-  CHECK_FALSE(pace::kernel::NoSpills().match(made));
-  CHECK_FALSE((!pace::kernel::NoSpills()).match(made));
-  CHECK(pace::kernel::NoSpills().judge(made).message == "the driver does not tell what add is");
+  CHECK(pace::AtMost(pace::kernel::Count::spills, 0).judge(made).verdict == Verdict::invalid);
+  CHECK_FALSE(pace::AtMost(pace::kernel::Count::spills, 0).match(made));
+  CHECK_FALSE((!pace::AtMost(pace::kernel::Count::spills, 0)).match(made));
+  CHECK(pace::AtMost(pace::kernel::Count::spills, 0).judge(made).message == "the driver does not tell what add is");
   made.by_ranges = true;
-  CHECK(pace::kernel::NoSpills().judge(made).message == "add runs on the CPU, where launches have no spills");
-  CHECK(pace::kernel::RegistersAtMost(255).judge(made).verdict == Verdict::invalid);
-  CHECK_THAT(made, pace::kernel::KernelsAtMost(2));
-  CHECK(pace::kernel::NoSpills().judge(KernelReport()).verdict == Verdict::invalid);
+  CHECK(pace::AtMost(pace::kernel::Count::spills, 0).judge(made).message ==
+        "add runs on the CPU, where launches have no spills");
+  CHECK(pace::AtMost(pace::kernel::Count::registers, 255).judge(made).verdict == Verdict::invalid);
+  CHECK(pace::AtMost(pace::kernel::Count::copies, 9).judge(made).message ==
+        "it runs on the CPU, where there are no copies");
+  CHECK_THAT(made, pace::AtMost(pace::kernel::Count::kernels, 2));
+  CHECK(pace::AtMost(pace::kernel::Count::spills, 0).judge(KernelReport()).verdict == Verdict::invalid);
   // A launch of none is known to be none; on the CPU silence says nothing.
   KernelReport silent;
-  CHECK_THAT(silent, pace::kernel::KernelsAtMost(0));
+  CHECK_THAT(silent, pace::AtMost(pace::kernel::Count::kernels, 0));
   silent.by_ranges = true;
-  CHECK(pace::kernel::KernelsAtMost(2).judge(silent).verdict == Verdict::invalid);
-  CHECK(pace::kernel::KernelsAtMost(2).judge(silent).message == "no kernel announced itself");
+  CHECK(pace::AtMost(pace::kernel::Count::kernels, 2).judge(silent).verdict == Verdict::invalid);
+  CHECK(pace::AtMost(pace::kernel::Count::kernels, 2).judge(silent).message == "no kernel announced itself");
 }
 
 TEST_CASE("bandwidth is judged by all samples of all kernels whose bytes are known") {
   KernelReport made = report();
-  const pace::kernel::BandwidthAtLeast most(0.7);
+  const auto most = pace::BandwidthAtLeast(0.7);
   CHECK(most.judge(made).message == "the peak was not measured");
   made.peak_bandwidth = 1e12;  // bytes per second: 1000 a nanosecond
   CHECK(most.judge(made).verdict == Verdict::invalid);
@@ -86,7 +94,7 @@ TEST_CASE("bandwidth is judged by all samples of all kernels whose bytes are kno
   CHECK(most.judge(made).verdict == Verdict::invalid);
   made.kernels[0].profiled = KernelTime{10us, 9us, 11us};  // on the CPU: in its place
   CHECK_THAT(made, most);
-  CHECK_THROWS_AS(pace::kernel::BandwidthAtLeast(70), pace::Error);
+  CHECK_THROWS_AS(pace::BandwidthAtLeast(70), pace::Error);
 }
 
 TEST_CASE("the first provider that knows a kernel is believed") {
@@ -116,12 +124,12 @@ TEST_CASE("kernels that are not listed are not judged to be fine") {
   made.peak_bandwidth = 1e12;
   made.kernels[0].bytes = 1e6;
   made.kernels[0].hot = KernelTime{1us, 1us, 1us};
-  CHECK_THAT(made, pace::kernel::BandwidthAtLeast(0.5));
+  CHECK_THAT(made, pace::BandwidthAtLeast(0.5));
   made.conditionals = 1;
   const auto judged = [&](const auto& expectation) { return expectation.judge(made); };
   for (const auto& judgement :
-       {judged(pace::kernel::KernelsAtMost(2)), judged(pace::kernel::NoSpills()),
-        judged(pace::kernel::RegistersAtMost(32)), judged(pace::kernel::BandwidthAtLeast(0.5))}) {
+       {judged(pace::AtMost(pace::kernel::Count::kernels, 2)), judged(pace::AtMost(pace::kernel::Count::spills, 0)),
+        judged(pace::AtMost(pace::kernel::Count::registers, 32)), judged(pace::BandwidthAtLeast(0.5))}) {
     INFO(judgement.expectation);
     CHECK(judgement.verdict == Verdict::invalid);
     CHECK_FALSE(judgement.acceptable);
@@ -129,6 +137,6 @@ TEST_CASE("kernels that are not listed are not judged to be fine") {
                ContainsSubstring("kernels in the bodies of conditional nodes are not listed; of the others: "));
   }
   // What is listed is too much already.
-  CHECK(judged(pace::kernel::KernelsAtMost(1)).verdict == Verdict::failed);
-  CHECK(judged(pace::kernel::RegistersAtMost(31)).verdict == Verdict::failed);
+  CHECK(judged(pace::AtMost(pace::kernel::Count::kernels, 1)).verdict == Verdict::failed);
+  CHECK(judged(pace::AtMost(pace::kernel::Count::registers, 31)).verdict == Verdict::failed);
 }

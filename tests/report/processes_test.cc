@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "pace/gate/expectation.hpp"
+#include "pace/gate/times.hpp"
 #include "pace/report/processes.hpp"
 #include "pace/stats/student.hpp"
 #include "tests/support/random.hpp"

@@ -15,7 +15,7 @@
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/gate/expectation.hpp"
+#include "pace/gate/times.hpp"
 
 namespace {
 
@@ -100,11 +100,10 @@ TEST_CASE("what a process found comes back as it was") {
     pace::Result result;
     result.name = "case";
     auto row = measured(0.1);
-    row.judgements = {pace::NoSlowerThan(1.02).judge(row)};
+    // Alone, this process would close the second one.
+    row.judgements = {pace::NoSlowerThan(1.02).judge(row), pace::SpeedupAtLeast(1.5).judge(row)};
     result.implementations = {row};
     sink.write(result);
-    // As a matcher states it afterwards; alone, this process would close the gate.
-    sink.write(row, pace::SpeedupAtLeast(1.5).judge(row));
     sink.finish();
   }
   const auto left = pace::runner::detail::read_left(path);
@@ -169,8 +168,8 @@ TEST_CASE("what no process reached, and what is undecided without figures, is no
     pace::Result result;
     result.name = "case";
     result.implementations = {row};
+    result.implementations[0].judgements = {pace::NoSlowerThan(1.02).judge(row)};
     sink.write(result);
-    sink.write(row, pace::NoSlowerThan(1.02).judge(row));
     sink.finish();
     return pace::runner::detail::read_left(path);
   };
@@ -203,7 +202,11 @@ TEST_CASE("a process that other work disturbed has found nothing, but knows of t
     pace::runner::ReplicateSink sink(path);
     auto row = measured(0.1);
     row.context.disturbance = "Other work took part.";
-    sink.write(row, pace::NoSlowerThan(1.02).judge(row));
+    row.judgements = {pace::NoSlowerThan(1.02).judge(row)};
+    pace::Result result;
+    result.name = "case";
+    result.implementations = {row};
+    sink.write(result);
   }
   const auto left = pace::runner::detail::read_left(path);
   REQUIRE(left.findings.size() == 1);

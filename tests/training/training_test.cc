@@ -251,8 +251,8 @@ TEST_CASE("expectations of a phase end the rounds and are judged by its figures"
                           .options(options)
                           .baseline("eager", product(clock, 300, 200))
                           .candidate("mine", product(clock, 100, 400))
-                          .expect_in("forward", "mine", pace::SpeedupAtLeast(2))
-                          .expect_in("backward", "", pace::NoSlowerThan(1.1))
+                          .expect("mine", pace::SpeedupAtLeast(2).in_phase("forward"))
+                          .expect(pace::NoSlowerThan(1.1).in_phase("backward"))
                           .run(clock);
   CHECK(result.stop_reason == pace::StopReason::rule);
   CHECK(result["mine"].judgements.empty());
@@ -265,7 +265,7 @@ TEST_CASE("expectations of a phase end the rounds and are judged by its figures"
   const pace::AsExpected as_expected;
   CAPTURE(result);
   CHECK_FALSE(as_expected.match(result));
-  CHECK_THAT(as_expected.toString(), ContainsSubstring("failed: of its backward phase, "));
+  CHECK_THAT(as_expected.examine(result).text, ContainsSubstring("failed: of its backward phase, "));
 }
 
 TEST_CASE("senseless comparisons of training steps are refused in words") {
@@ -273,7 +273,7 @@ TEST_CASE("senseless comparisons of training steps are refused in words") {
   const auto x = at::randn({3, 4});
   CHECK_THROWS_MATCHES(pace::compare("product", x)
                            .baseline("eager", product(clock, 1, 1))
-                           .expect_in("sideways", "", pace::SpeedupAtLeast(2))
+                           .expect(pace::SpeedupAtLeast(2).in_phase("sideways"))
                            .run(clock),
                        pace::Error, MessageMatches(ContainsSubstring("the phase 'sideways'")));
   CHECK_THROWS_MATCHES(pace::compare("product", x)

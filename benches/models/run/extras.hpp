@@ -89,7 +89,7 @@ inline void record_operator_inputs(const Instance& base, const std::string& fold
   const BuffersKept kept(base);
   inputs::Recorder recorder;
   detail::run_once(iterating);
-  const bool written = recorder.write_as(folder, name, base.options.training);
+  const bool written = recorder.write_as({.directory = folder, .model = name, .training = base.options.training});
   const std::string file = folder + '/' + std::string(inputs::log_file_name(name, base.options.training));
   for (const auto& [op, reason] : recorder.skipped())
     log << name << ": " << op << " is not recorded: " << reason << '\n';

@@ -20,7 +20,7 @@
 #include "pace/check/check_options.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/gate/expectation.hpp"
+#include "pace/gate/times.hpp"
 #include "pace/training/training.hpp"
 
 namespace pace::benches::models {

@@ -62,16 +62,14 @@ class CallableImplementation final : public Implementation {
     auto& operands = values(this->operands().sets[set]);
     try {
       if (this->operands().spares.empty()) {
-        repeat(
-            iterations, [&]() -> auto& { return operands; });
+        repeat(iterations, [&]() -> auto& { return operands; });
         return;
       }
       auto& spares = this->operands().spares[set];
-      repeat(
-          iterations, [&]() -> auto& {
-            const std::size_t turn = calls_since_prepared_++ % (spares.size() + 1);
-            return turn == 0 ? operands : values(spares[turn - 1]);
-          });
+      repeat(iterations, [&]() -> auto& {
+        const std::size_t turn = calls_since_prepared_++ % (spares.size() + 1);
+        return turn == 0 ? operands : values(spares[turn - 1]);
+      });
     } catch (...) {
       failed();
     }

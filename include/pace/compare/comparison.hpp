@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -13,6 +14,13 @@
 #include "pace/compare/run.hpp"
 
 namespace pace {
+
+/// A candidate that could not be made.
+struct Refused {
+  std::string name, reason;
+  /// How else it is known to end.
+  Outcome outcome = Outcome::refused;
+};
 
 /// Made by pace::compare. Operands are copied on run(), so that every implementation gets equal values in memory of
 /// its own; callables receive them as lvalues and may write to them.
@@ -38,54 +46,46 @@ class Comparison {
     return add(std::move(name), std::move(function), false);
   }
 
-  /// A candidate that could not be made: it becomes a row with its reason, and no expectation accepts it. `outcome`:
-  /// how else it is known to end.
-  Comparison& refused(std::string name, std::string reason, Outcome outcome = Outcome::refused) {
-    plan_.implementations.push_back({.name = std::move(name), .refusal = std::move(reason), .outcome = outcome});
+  /// A candidate that could not be made: it becomes a row with its reason, and no expectation accepts it.
+  Comparison& refused(Refused candidate) {
+    plan_.implementations.push_back(
+        {.name = std::move(candidate.name), .refusal = std::move(candidate.reason), .outcome = candidate.outcome});
     return *this;
   }
 
-  /// Every candidate is judged by it; Result has the judgements. The rounds end as soon as every expectation stated is
-  /// decided, or the budget is spent.
+  /// Every candidate is judged by it; Result has the judgements, and AsExpected() asserts them. The rounds end as soon as
+  /// every expectation of a time or speed-up is decided, or the budget is spent; they do not wait for the others, such as
+  /// counts. Throws Error on run() if it is of a phase (Expectation::in_phase) that the iterations do not have.
   Comparison& expect(Expectation expectation) { return expect(std::string(), std::move(expectation)); }
-  /// The candidate of that name is judged by it. Throws Error on run() if there is none.
-  Comparison& expect(std::string candidate, Expectation expectation) {
-    plan_.stated.push_back({std::move(candidate), std::move(expectation)});
-    return *this;
-  }
-  /// The candidate of that name (empty: every candidate) is judged by what one phase of its iterations takes, such as
-  /// "backward" of a training step. Throws Error on run() if there is no such phase.
-  Comparison& expect_in(std::string phase, std::string candidate, Expectation expectation) {
-    plan_.stated.push_back({std::move(candidate), std::move(expectation), std::move(phase)});
+  /// The candidate of that name is judged by it; a count may be the baseline's, too. Throws Error on run() if there is none.
+  Comparison& expect(std::string implementation, Expectation expectation) {
+    plan_.stated.push_back({std::move(implementation), std::move(expectation)});
     return *this;
   }
 
-  /// What one call does, counted exactly; judged after the rounds, which do not wait for it.
-  Comparison& expect(CountExpectation expectation) { return expect(std::string(), std::move(expectation)); }
-  Comparison& expect(std::string candidate, CountExpectation expectation) {
-    plan_.counted.push_back({std::move(candidate), std::move(expectation)});
-    return *this;
-  }
-
+  /// In place of the command line's. What budget() sets stays, whichever of the two is called first.
   Comparison& options(const Options& options) {
     plan_.options = options;
-    return *this;
+    return with_budget();
   }
+  /// How long the rounds may take, in place of Options::budget; Options::hard_limit grows with it.
   Comparison& budget(Nanoseconds budget) {
-    plan_.options.budget = budget;
-    plan_.options.hard_limit = std::max(plan_.options.hard_limit, budget);
-    return *this;
+    budget_ = budget;
+    return with_budget();
   }
+  /// How outputs are compared. What float64_reference() sets stays, whichever of the two is called first; throws Error for
+  /// another method beside it.
   Comparison& check(const check::CheckOptions& options) {
     plan_.check = options;
-    return *this;
+    return by_reference_ ? with_reference() : *this;
   }
 
   /// Also compares with a float64 reference: the baseline on operands converted to float64. A candidate may be as far
-  /// from it as the baseline is, times a factor (see check::CheckOptions).
+  /// from it as the baseline is, times a factor (see check::CheckOptions). Throws Error if check() was given another method
+  /// than the default one.
   Comparison& float64_reference() {
-    plan_.check.method = check::CheckOptions::Method::float64_reference;
-    return *this;
+    by_reference_ = true;
+    return with_reference();
   }
   /// The same where the baseline has parameters of its own: `function` computes in float64 what the baseline does, and is
   /// called with the operands converted. It is not measured.
@@ -156,7 +156,22 @@ class Comparison {
     };
   }
 
+  Comparison& with_budget() {
+    if (budget_) {
+      plan_.options.budget = *budget_;
+      plan_.options.hard_limit = std::max(plan_.options.hard_limit, *budget_);
+    }
+    return *this;
+  }
+  Comparison& with_reference() {
+    detail::check_by_reference(plan_);
+    return *this;
+  }
+
   detail::ComparisonPlan plan_;
+  /// What budget() was given, and whether float64_reference() was called.
+  std::optional<Nanoseconds> budget_ = {};
+  bool by_reference_ = false;
 };
 
 /// Starts a comparison: `pace::compare("softmax", x).baseline("eager", f).candidate("mine", g).run()`.

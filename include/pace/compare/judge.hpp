@@ -193,10 +193,6 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::
         "measure that.");
   gate::judge_all(result, plan.stated, rates);
   for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates);
-  for (const auto& [candidate, expectation] : plan.counted)
-    for (auto& row : result.implementations)
-      if (candidate.empty() ? !row.is_baseline : row.name == candidate)
-        row.judgements.push_back(expectation.judge(row));
 }
 
 }  // namespace pace::detail

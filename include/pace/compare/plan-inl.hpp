@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/check/check_options.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::detail {
@@ -21,6 +22,14 @@ PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::st
                 "either training steps or plain callables");
   phases = std::move(of_phases);
   implementations.push_back(std::move(implementation));
+}
+
+PACE_INLINE void check_by_reference(ComparisonPlan& plan) {
+  using Method = check::CheckOptions::Method;
+  if (plan.check.method != Method::allclose && plan.check.method != Method::float64_reference)
+    throw Error("comparison '" + plan.name +
+                "': float64_reference() and check() with another method exclude each other; expected one of them");
+  plan.check.method = Method::float64_reference;
 }
 
 PACE_INLINE std::string ComparisonPlan::describe_inputs() const {
@@ -40,14 +49,15 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
     return std::any_of(plan.implementations.begin(), plan.implementations.end(),
                        [&](const auto& each) { return each.name == name && !(as_candidate && each.is_baseline); });
   };
-  for (const auto& [candidate, expectation] : plan.counted)
-    if (!candidate.empty() && !planned(candidate, false))
-      complain("expects something of '" + candidate + "', which is not one of its implementations");
-  for (const auto& [candidate, expectation, phase] : plan.stated) {
+  for (const auto& [candidate, expectation] : plan.stated) {
+    const std::string& phase = expectation.phase();
     if (!phase.empty() && std::find(plan.phases.begin(), plan.phases.end(), phase) == plan.phases.end())
       complain("expects something of the phase '" + phase + "', which its iterations do not have");
-    if (!candidate.empty() && !planned(candidate, true))
-      complain("expects something of '" + candidate + "', which is not one of its candidates");
+    const bool of_time = expectation.is_of_time();
+    if (!candidate.empty() && !planned(candidate, of_time))
+      complain("expects something of '" + candidate + "', which is not one of its " +
+               (of_time ? "candidates" : "implementations"));
+    if (!of_time) continue;
     const std::string& reference = expectation.demand().reference;
     if (!reference.empty() && !planned(reference, false))
       complain("expects something to be faster than '" + reference + "', which is not one of its implementations");

@@ -16,7 +16,6 @@
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
-#include "pace/gate/count_expectation.hpp"
 #include "pace/gate/expectation.hpp"
 
 namespace pace::detail {
@@ -50,7 +49,6 @@ struct ComparisonPlan {
   /// The parts of each iteration that are timed apart; empty: iterations are timed as a whole.
   std::vector<std::string> phases = {};
   std::vector<gate::Stated> stated = {};
-  std::vector<StatedCount> counted = {};
   Options options = run_context().options;
   check::CheckOptions check = {};
   /// What one iteration moves and computes.
@@ -63,6 +61,9 @@ struct ComparisonPlan {
   /// In words by which results of other inputs are told apart.
   [[nodiscard]] std::string describe_inputs() const;
 };
+
+/// Compares outputs with a float64 reference. Throws Error if they are to be compared otherwise already.
+void check_by_reference(ComparisonPlan& plan);
 
 /// Throws Error that names the comparison and what is wrong with it: options, baseline, names, or an expectation of what
 /// is not there.

@@ -102,9 +102,9 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                     .renew = plan.renew,
                     .operands = std::make_unique<OperandSets>(),
                     .participants = Participants(std::move(names), baseline)};
-  prepared.options.device_counts =
-      plan.options.device_counts || std::any_of(plan.counted.begin(), plan.counted.end(),
-                                                [](const auto& each) { return each.expectation.on_device(); });
+  prepared.options.device_counts = plan.options.device_counts ||
+                                   std::any_of(plan.stated.begin(), plan.stated.end(),
+                                               [](const auto& each) { return each.expectation.needs_device_counts(); });
   Result& result = prepared.result;
   result.name = plan.name;
   result.inputs = plan.describe_inputs();

@@ -7,6 +7,7 @@
 #include "pace/compare/plan.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/gate/panel.hpp"
 
 namespace pace::detail {
 
@@ -24,8 +25,10 @@ namespace pace::detail {
   return known;
 }
 
-/// To all listeners, the whole and then each phase. Returns the same result.
+/// To all listeners, the whole and then each phase; where several processes decide together, with judgements that wait for
+/// them. Returns what was published.
 inline Result publish(Result result) {
+  if (run_context().defers_judgements) gate::defer_judgements(result);
   run_context().publish(result);
   for (const auto& phase : result.phases) run_context().publish(phase);
   return result;

@@ -18,6 +18,7 @@
 #include "pace/compare/round_values.hpp"
 #include "pace/compare/verify.hpp"
 #include "pace/core/conditions.hpp"
+#include "pace/gate/evidence.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/multiplicity.hpp"

@@ -61,7 +61,8 @@ class RunAccount {
     measured_ += measured;
     unresolved_rows_ += unresolved;
   }
-  /// A judgement that was made after its comparison was published. One that repeats another counts once.
+  /// A judgement on a comparison that was added before, as several processes make it together. One that repeats another
+  /// counts once.
   void add(const ImplementationResult& row, const Judgement& judgement) {
     const auto known = comparisons_.find(row.context.comparison);
     const auto times = known == comparisons_.end() ? 0 : known->second;

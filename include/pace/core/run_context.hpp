@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "pace/core/error.hpp"
-#include "pace/core/judgement_hook.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 
@@ -30,6 +29,10 @@ class RunContext {
     std::string reason = {};
   };
   std::optional<Deadline> deadline;
+
+  /// Whether this process is one of several that decide their gates together, so that comparisons defer their judgements
+  /// (Judgement::deferred).
+  bool defers_judgements = false;
 
   /// How an implementation ended an earlier process of this run.
   struct PriorFailure {
@@ -72,29 +75,8 @@ class RunContext {
   void publish(const Result& result) const {
     for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
   }
-  /// `listener(const ImplementationResult&, const Judgement&)` is called for judgements that are made after their
-  /// comparison was published, as a matcher makes them.
-  template <class F>
-  void on_judgement(F listener) {
-    struct OfJudgement : Listener {
-      explicit OfJudgement(F function) : function_(std::move(function)) {}
-      void hear_judgement(const ImplementationResult& row, const Judgement& judgement) override {
-        function_(row, judgement);
-      }
-      F function_;
-    };
-    add(new OfJudgement(std::move(listener)));
-    judgement_hook() = {[](const void* self, const ImplementationResult& row, const Judgement& judgement) {
-                          static_cast<const RunContext*>(self)->publish(row, judgement);
-                        },
-                        this};
-  }
-  void publish(const ImplementationResult& row, const Judgement& judgement) const {
-    for (auto* each = first_; each != nullptr; each = each->next) each->hear_judgement(row, judgement);
-  }
   void clear_listeners() {
     while (first_ != nullptr) delete std::exchange(first_, first_->next);
-    if (judgement_hook().who == this) judgement_hook() = {};
   }
   /// Puts the listeners aside into `other`, or back from there.
   void swap_listeners(RunContext& other) { std::swap(first_, other.first_); }
@@ -103,8 +85,7 @@ class RunContext {
   // A list by hand: std::function and vectors of it would be a quarter of what this header costs to compile.
   struct Listener {
     virtual ~Listener() = default;
-    virtual void hear_result(const Result&) {}
-    virtual void hear_judgement(const ImplementationResult&, const Judgement&) {}
+    virtual void hear_result(const Result&) = 0;
     Listener* next = nullptr;
   };
   /// They are told in the order in which they came.

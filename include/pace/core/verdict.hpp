@@ -22,7 +22,7 @@ struct DemandedSpeed {
   /// As of gate::Rates.
   double alpha = 1e-3, beta = 1e-2;
   bool closes_when_undecided = true;
-  /// Let through undecided by name (gate::WhenUndecided::let_through).
+  /// Let through undecided by name (WhenUndecided::let_through).
   bool allowed_undecided = false;
 };
 
@@ -37,8 +37,10 @@ struct Judgement {
   /// Absent where something else was demanded, or there were no figures.
   std::optional<DemandedSpeed> speed = {};
   /// Let through although nothing is proven, where the expectation does not allow that by name
-  /// (gate::WhenUndecided::let_through): the exit code differs from that of a run in which everything passed.
+  /// (WhenUndecided::let_through): the exit code differs from that of a run in which everything passed.
   bool unresolved = false;
+  /// This process is one of several that decide together (`--processes`), and leaves the gate to all of them.
+  bool deferred = false;
 };
 
 [[nodiscard]] inline const char* to_string(Verdict verdict) {

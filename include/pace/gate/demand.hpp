@@ -6,9 +6,19 @@
 
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
+#include "pace/core/verdict.hpp"
 #include "pace/stats/sequential_test.hpp"
 
-namespace pace::gate {
+namespace pace {
+
+/// What a verdict of `undecided` does to the gate.
+enum class WhenUndecided {
+  by_burden,    ///< closes it to a claim, lets a guard through with a warning
+  close,        ///< closes it to a guard as well
+  let_through,  ///< lets a claim through as well, with exit code 0
+};
+
+namespace gate {
 
 /// What is observed, once a crossover cycle.
 enum class Quantity {
@@ -20,13 +30,6 @@ enum class Quantity {
 enum class Burden {
   claim,  ///< passing does: what is not proven does not pass
   guard,  ///< failing does: what is not proven does not fail
-};
-
-/// What a verdict of `undecided` does to the gate.
-enum class WhenUndecided {
-  by_burden,    ///< closes it to a claim, lets a guard through with a warning
-  close,        ///< ... to a guard as well
-  let_through,  ///< ... and a claim too, with exit code 0
 };
 
 /// How figures become a verdict.
@@ -79,7 +82,7 @@ struct Demand {
            (when_undecided == WhenUndecided::by_burden && burden == Burden::claim);
   }
   /// What an open question does to the gate.
-  void leave_open(auto& judgement) const {
+  void leave_open(Judgement& judgement) const {
     judgement.acceptable = !closes_when_undecided();
     judgement.unresolved = judgement.acceptable && when_undecided != WhenUndecided::let_through;
   }
@@ -101,4 +104,5 @@ struct Demand {
   }
 };
 
-}  // namespace pace::gate
+}  // namespace gate
+}  // namespace pace

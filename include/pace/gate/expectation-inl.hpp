@@ -1,25 +1,111 @@
-// How an expectation is judged.
+// How an expectation is refined and judged.
 #pragma once
 
 #include "pace/gate/expectation.hpp"
 
+#include <utility>
 #include <vector>
 
+#include "pace/core/error.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/judge.hpp"
 
 namespace pace {
 
+namespace detail {
+
+[[nodiscard]] inline double checked_rate(double rate, const char* name) {
+  if (!(rate > 0 && rate < 0.5)) throw Error(std::string(name) + " must lie between 0 and 0.5, such as 0.001");
+  return rate;
+}
+
+}  // namespace detail
+
+PACE_INLINE Expectation::Expectation(Rule rule) : rule_(std::move(rule)) {
+  if (rule_.description.empty()) throw Error("an expectation has no description; expected what it expects, in words");
+  if (!rule_.judge) throw Error("the expectation of a " + rule_.description + " has no function that judges");
+}
+
+PACE_INLINE const gate::Demand& Expectation::demand() const {
+  if (!demand_)
+    throw Error("a " + rule_.description + " is judged by a rule, which has neither error rates nor samples");
+  return *demand_;
+}
+
+PACE_INLINE Expectation Expectation::alpha(double rate) const {
+  static_cast<void>(demand());
+  Expectation other = *this;
+  other.demand_->alpha = detail::checked_rate(rate, "alpha");
+  return other;
+}
+
+PACE_INLINE Expectation Expectation::beta(double rate) const {
+  static_cast<void>(demand());
+  Expectation other = *this;
+  other.demand_->beta = detail::checked_rate(rate, "beta");
+  return other;
+}
+
+PACE_INLINE Expectation Expectation::when_undecided(WhenUndecided what) const {
+  Expectation other = *this;
+  (other.demand_ ? other.demand_->when_undecided : other.rule_when_undecided_) = what;
+  return other;
+}
+
+PACE_INLINE Expectation Expectation::fixed_size() const {
+  static_cast<void>(demand());
+  Expectation other = *this;
+  other.demand_->method = gate::Method::fixed_size;
+  return other;
+}
+
+PACE_INLINE Expectation Expectation::in_phase(std::string name) const {
+  if (name.empty()) throw Error("a " + describe() + ": in_phase() names no phase; expected one such as \"backward\"");
+  if (rule_.of_whole_iterations) throw Error("a " + describe() + " is known of whole iterations, and of no phase");
+  Expectation other = *this;
+  other.phase_ = std::move(name);
+  return other;
+}
+
+PACE_INLINE std::string Expectation::describe() const { return demand_ ? demand_->describe() : rule_.description; }
+
+PACE_INLINE Judgement Expectation::judge(const ImplementationResult& row) const {
+  if (!demand_) return judge_by_rule(row);
+  return gate::judge_row(demand_->with(row.context.allowance), row, nullptr, {row.context.alpha, row.context.beta});
+}
+
+PACE_INLINE Judgement Expectation::judge_by_rule(const ImplementationResult& row) const {
+  Judgement judgement;
+  if (gate::judge_without_figures({.quantity = gate::Quantity::time}, row, nullptr, judgement)) {
+    judgement.expectation = rule_.description;
+    if (judgement.verdict != Verdict::failed) judgement.verdict = Verdict::invalid;
+    judgement.acceptable = judgement.unresolved = false;
+    return judgement;
+  }
+  const Judgement said = rule_.judge(row);
+  return {.expectation = rule_.description,
+          .verdict = said.verdict,
+          .acceptable = said.verdict == Verdict::passed ||
+                        (said.verdict == Verdict::undecided && rule_when_undecided_ == WhenUndecided::let_through),
+          .message = said.message};
+}
+
 PACE_INLINE Judgement Expectation::judge_replicates(const ImplementationResult& row,
                                                     const std::vector<double>& centres) const {
-  auto demand = demand_.with(row.context.allowance);
-  demand.method = gate::Method::replicates;
-  return gate::judge_observations(demand, row.name, row.context, centres, gate::weigh(centres, demand),
+  auto over_processes = demand().with(row.context.allowance);
+  over_processes.method = gate::Method::replicates;
+  return gate::judge_observations(over_processes, row.name, row.context, centres, gate::weigh(centres, over_processes),
                                   {row.context.alpha, row.context.beta});
 }
 
-PACE_INLINE Judgement Expectation::judge(const ImplementationResult& row) const {
-  return gate::judge_row(demand_.with(row.context.allowance), row, nullptr, {row.context.alpha, row.context.beta});
+PACE_INLINE MatchResult Expectation::examine(const ImplementationResult& row) const {
+  if (!phase_.empty())
+    throw Error("a " + describe() + " in the phase '" + phase_ +
+                "' is stated in its comparison (.expect); to look at a finished result, match result.in_phase(\"" +
+                phase_ + "\")[\"" + row.name + "\"] without in_phase");
+  const Judgement judgement = judge(row);
+  return {judgement.acceptable && !judgement.unresolved, judgement.verdict == Verdict::failed,
+          "was expected to have a " + describe() + '\n' + to_string(judgement.verdict) + ": " + judgement.message};
 }
 
 }  // namespace pace

@@ -1,3 +1,10 @@
 // What the headers of this room declare, compiled once (see core/config.hpp).
-#include "pace/gate/count_expectation-inl.hpp"
+#include "pace/gate/counts-inl.hpp"
+#include "pace/gate/evidence-inl.hpp"
 #include "pace/gate/expectation-inl.hpp"
+#include "pace/gate/forecast-inl.hpp"
+#include "pace/gate/judge-inl.hpp"
+#include "pace/gate/panel-inl.hpp"
+#include "pace/gate/replicates-inl.hpp"
+#include "pace/gate/result_matchers-inl.hpp"
+#include "pace/gate/times-inl.hpp"

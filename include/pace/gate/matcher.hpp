@@ -1,83 +1,70 @@
 // Matcher: what pace's matchers for Catch2's CHECK_THAT have in common, and how !, && and || combine them.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 namespace pace {
 
-/// Base of pace's matchers. A matcher M of values V has, beside `match` and `toString`, which Catch2 asks for:
-/// `bool holds(const V&) const`: whether V meets it. `bool fails(const V&) const`: whether V was shown not to meet it,
-/// which is what meets !M. Neither changes V.
+/// What a matcher found out about one value. Where too little was measured to say, it is neither met nor refuted.
+struct MatchResult {
+  /// The value was shown to be what is expected.
+  bool met = false;
+  /// The value was shown not to be, which is what meets the negation.
+  bool refuted = false;
+  /// What was expected and what was found, to follow the value in a failure's message.
+  std::string text = {};
+};
+
+/// Tag of pace's matchers; see Matcher.
+struct MatcherTag {};
+
+/// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V of values that it matches:
+/// a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing.
 ///
-/// Where too little was measured to say, `fails` is false. `holds` is false, too, of a claim: such a value meets neither M
-/// nor !M. A guard lets it through, so that it meets M; then the program's exit code says so, whatever M is a part of:
-/// `void publish_unresolved(const V&) const` publishes what the last call of `holds` or `fails` on V left unresolved.
-/// Matchers that leave nothing so have no such function.
-struct Matcher {};
+/// There is no toString(), which Catch2 would call without the value: pace/catch2.hpp has Catch2 print
+/// MatchResult::text. A file that uses a matcher in CHECK_THAT includes that header.
+template <class Derived>
+struct Matcher : MatcherTag {
+  /// Whether `value` was shown to be what is expected.
+  template <class V>
+  [[nodiscard]] bool match(const V& value) const {
+    return static_cast<const Derived&>(*this).examine(value).met;
+  }
+};
 
 namespace gate {
 
 template <class M>
-concept PaceMatcher = std::is_base_of_v<Matcher, std::remove_cvref_t<M>>;
+concept PaceMatcher = std::is_base_of_v<MatcherTag, std::remove_cvref_t<M>>;
 /// One of pace's matchers, or of Catch2's.
 template <class M>
 concept AnyMatcher = PaceMatcher<M> || requires(const M& matcher) {
-  std::string(matcher.toString());
+  { matcher.toString() } -> std::convertible_to<std::string>;
 };
 
-template <class M, class V>
-[[nodiscard]] bool is_met(const M& matcher, const V& value) {
-  if constexpr (PaceMatcher<M>)
-    return matcher.holds(value);
-  else
-    return matcher.match(value);
-}
-template <class M, class V>
-[[nodiscard]] bool is_refuted(const M& matcher, const V& value) {
-  if constexpr (PaceMatcher<M>)
-    return matcher.fails(value);
-  else
-    return !matcher.match(value);
-}
-
-template <class M, class V>
-void publish_unresolved(const M& matcher, const V& value) {
-  if constexpr (requires { matcher.publish_unresolved(value); }) matcher.publish_unresolved(value);
-}
-
-/// Base of the combinations. Of the judgements that they rest on, those that are unresolved are published: a guard that
-/// is let through undecided is one in a combination, too, even where another part alone decides.
-template <class Derived>
-class Combination : public Matcher {
- public:
-  template <class V>
-  bool match(const V& value) const {
-    const auto& self = static_cast<const Derived&>(*this);
-    const bool met = self.holds(value);
-    self.publish_unresolved(value);
-    return met;
+/// The same of matchers of either kind. Catch2's leave nothing open.
+template <AnyMatcher M, class V>
+[[nodiscard]] MatchResult examine(const M& matcher, const V& value) {
+  if constexpr (PaceMatcher<M>) {
+    return matcher.examine(value);
+  } else {
+    const bool met = matcher.match(value);
+    return {met, !met, matcher.toString()};
   }
-};
+}
 
 template <class M>
-class Not : public Combination<Not<M>> {
+class Not : public Matcher<Not<M>> {
  public:
   explicit Not(M matcher) : matcher_(std::move(matcher)) {}
   template <class V>
-  [[nodiscard]] bool holds(const V& value) const {
-    return is_refuted(matcher_, value);
+  [[nodiscard]] MatchResult examine(const V& value) const {
+    MatchResult inner = gate::examine(matcher_, value);
+    return {inner.refuted, inner.met, "not ( " + inner.text + " )"};
   }
-  template <class V>
-  [[nodiscard]] bool fails(const V& value) const {
-    return is_met(matcher_, value);
-  }
-  template <class V>
-  void publish_unresolved(const V& value) const {
-    gate::publish_unresolved(matcher_, value);
-  }
-  [[nodiscard]] std::string toString() const { return "not ( " + matcher_.toString() + " )"; }
 
  private:
   M matcher_;
@@ -85,25 +72,14 @@ class Not : public Combination<Not<M>> {
 
 /// Both are always asked, so that a message has what each of them says.
 template <class Left, class Right>
-class AllOf : public Combination<AllOf<Left, Right>> {
+class AllOf : public Matcher<AllOf<Left, Right>> {
  public:
   AllOf(Left left, Right right) : left_(std::move(left)), right_(std::move(right)) {}
   template <class V>
-  [[nodiscard]] bool holds(const V& value) const {
-    const bool left = is_met(left_, value), right = is_met(right_, value);
-    return left && right;
+  [[nodiscard]] MatchResult examine(const V& value) const {
+    const MatchResult left = gate::examine(left_, value), right = gate::examine(right_, value);
+    return {left.met && right.met, left.refuted || right.refuted, "( " + left.text + "\nand " + right.text + " )"};
   }
-  template <class V>
-  [[nodiscard]] bool fails(const V& value) const {
-    const bool left = is_refuted(left_, value), right = is_refuted(right_, value);
-    return left || right;
-  }
-  template <class V>
-  void publish_unresolved(const V& value) const {
-    gate::publish_unresolved(left_, value);
-    gate::publish_unresolved(right_, value);
-  }
-  [[nodiscard]] std::string toString() const { return "( " + left_.toString() + "\nand " + right_.toString() + " )"; }
 
  private:
   Left left_;
@@ -111,25 +87,14 @@ class AllOf : public Combination<AllOf<Left, Right>> {
 };
 
 template <class Left, class Right>
-class AnyOf : public Combination<AnyOf<Left, Right>> {
+class AnyOf : public Matcher<AnyOf<Left, Right>> {
  public:
   AnyOf(Left left, Right right) : left_(std::move(left)), right_(std::move(right)) {}
   template <class V>
-  [[nodiscard]] bool holds(const V& value) const {
-    const bool left = is_met(left_, value), right = is_met(right_, value);
-    return left || right;
+  [[nodiscard]] MatchResult examine(const V& value) const {
+    const MatchResult left = gate::examine(left_, value), right = gate::examine(right_, value);
+    return {left.met || right.met, left.refuted && right.refuted, "( " + left.text + "\nor " + right.text + " )"};
   }
-  template <class V>
-  [[nodiscard]] bool fails(const V& value) const {
-    const bool left = is_refuted(left_, value), right = is_refuted(right_, value);
-    return left && right;
-  }
-  template <class V>
-  void publish_unresolved(const V& value) const {
-    gate::publish_unresolved(left_, value);
-    gate::publish_unresolved(right_, value);
-  }
-  [[nodiscard]] std::string toString() const { return "( " + left_.toString() + "\nor " + right_.toString() + " )"; }
 
  private:
   Left left_;
@@ -139,20 +104,19 @@ class AnyOf : public Combination<AnyOf<Left, Right>> {
 }  // namespace gate
 
 /// Met by what was shown not to meet `matcher`: a verdict of `failed`, or an implementation that ran and is not correct.
-/// What is undecided, or was not measured, does not meet it, be it a claim's or a guard's. Of the judgements that it
-/// rests on, only those are published that leave a guard unresolved.
+/// What is undecided, or was not measured, meets neither a matcher nor its negation.
 template <gate::PaceMatcher M>
 [[nodiscard]] auto operator!(M&& matcher) {
   return gate::Not<std::remove_cvref_t<M>>(std::forward<M>(matcher));
 }
-/// Met by what meets both. One of them may be a matcher of Catch2's. Publishes as `!` does.
+/// Met by what meets both. One of them may be a matcher of Catch2's.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
 requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator&&(Left&& left, Right&& right) {
   return gate::AllOf<std::remove_cvref_t<Left>, std::remove_cvref_t<Right>>(std::forward<Left>(left),
                                                                             std::forward<Right>(right));
 }
-/// Met by what meets one of them, or both. Otherwise as `&&`.
+/// Met by what meets one of them, or both. One of them may be a matcher of Catch2's.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
 requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator||(Left&& left, Right&& right) {

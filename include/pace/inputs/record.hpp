@@ -38,6 +38,13 @@ namespace pace::inputs {
   return std::string(model) + (training ? "_training.txt" : "_eval.txt");
 }
 
+/// Where a recorder writes what a step of a model did: `<directory>/<model>_training.txt` or `..._eval.txt`.
+struct LogFile {
+  std::filesystem::path directory;
+  std::string model;
+  bool training = false;
+};
+
 namespace detail {
 
 /// What a recorder has seen; shared with the operators that are still running when it ends.
@@ -207,7 +214,8 @@ inline void on_operator_end(const at::RecordFunction& function, at::ObserverCont
 ///
 ///   pace::inputs::Recorder recorder;
 ///   ... the step: forward, loss, backward, optimiser ...
-///   recorder.write_as("recorded", "my_model", model->is_training());  // recorded/my_model_training.txt
+///   // recorded/my_model_training.txt
+///   recorder.write_as({.directory = "recorded", .model = "my_model", .training = model->is_training()});
 ///
 /// One Recorder at a time; start and stop it while no operator
 /// runs on another thread (LibTorch's rule for observers).
@@ -247,15 +255,15 @@ class Recorder {
   /// Operators some of whose calls could not be recorded, with the reason for the first.
   [[nodiscard]] std::map<std::string, std::string> skipped() const { return recording_->skipped(); }
 
-  /// Ends recording, and writes what a step of a model did to `<directory>/<model>_training.txt` or `..._eval.txt`, with
-  /// the directory made if need be. As write() otherwise; throws Error for a name that is no file's, too.
-  bool write_as(const std::filesystem::path& directory, std::string_view model, bool training) {
+  /// Ends recording, and writes what a step of a model did to `file`, with the directory made if need be. As write()
+  /// otherwise; throws Error for a name that is no file's, too.
+  bool write_as(const LogFile& file) {
     stop();
-    if (model.empty() || model.find('/') != std::string_view::npos) {
-      throw Error("expected the name of a model as a part of a file's name, found '" + std::string(model) + "'");
+    if (file.model.empty() || file.model.find('/') != std::string::npos) {
+      throw Error("expected the name of a model as a part of a file's name, found '" + file.model + "'");
     }
-    const NewFolders folders(directory);
-    return write(directory / log_file_name(model, training));
+    const NewFolders folders(file.directory);
+    return write(file.directory / log_file_name(file.model, file.training));
   }
 
   /// Writes text() to `path`. A file that exists is left alone: the result says whether it was written. The file

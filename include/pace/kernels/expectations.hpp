@@ -1,8 +1,9 @@
-// Expectations of a KernelReport, as matchers: CHECK_THAT(report, pace::kernel::NoSpills()).
+// Expectations of a KernelReport, as values that are matchers: CHECK_THAT(report, pace::AtMost(Count::spills, 0)).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -14,157 +15,191 @@
 
 namespace pace::kernel {
 
-namespace detail {
-
-/// `Derived` has `Judgement judge(const KernelReport&) const`.
-template <class Derived>
-class ReportMatcher : public Matcher {
+/// What is expected of a KernelReport: a plain value, made by the functions below, or one of your own, from what it
+/// expects and how that is judged.
+class Expectation : public Matcher<Expectation> {
  public:
-  bool match(const KernelReport& report) const { return holds(report); }
-  [[nodiscard]] bool holds(const KernelReport& report) const {
-    last_ = static_cast<const Derived&>(*this).judge(report);
-    return last_.acceptable;
+  struct Rule {
+    /// What is expected, to follow "to have": `at most 3 kernels`.
+    std::string description = {};
+    /// Returns a verdict and a message with what was found; the other members of Judgement are set by judge(). It must be a
+    /// function of the report alone.
+    std::function<Judgement(const KernelReport&)> judge = {};
+  };
+
+  /// Throws Error unless `rule` has a description and a function.
+  explicit Expectation(Rule rule) : rule_(std::move(rule)) {
+    if (rule_.description.empty() || !rule_.judge)
+      throw Error("an expectation of a kernel report needs a description and a function that judges");
   }
-  [[nodiscard]] bool fails(const KernelReport& report) const {
-    static_cast<void>(holds(report));
-    return last_.verdict == Verdict::failed;
+
+  [[nodiscard]] const std::string& describe() const { return rule_.description; }
+  /// Only `passed` is acceptable.
+  [[nodiscard]] Judgement judge(const KernelReport& report) const {
+    Judgement judgement = rule_.judge(report);
+    judgement.expectation = rule_.description;
+    judgement.acceptable = judgement.verdict == Verdict::passed;
+    return judgement;
   }
-  [[nodiscard]] std::string toString() const {
-    return "was expected to have " + last_.expectation + "\n" + pace::to_string(last_.verdict) + ": " + last_.message;
+  /// Met where judge() passes, refuted where it fails.
+  [[nodiscard]] MatchResult examine(const KernelReport& report) const {
+    const Judgement judgement = judge(report);
+    return {judgement.acceptable, judgement.verdict == Verdict::failed,
+            "was expected to have " + describe() + '\n' + to_string(judgement.verdict) + ": " + judgement.message};
   }
 
  private:
-  mutable Judgement last_;
+  Rule rule_;
 };
 
-[[nodiscard]] inline Judgement judgement(std::string expectation, Verdict verdict, std::string message) {
-  return {.expectation = std::move(expectation),
-          .verdict = verdict,
-          .acceptable = verdict == Verdict::passed,
-          .message = std::move(message)};
+/// What is counted in a KernelReport. Each has one entry in detail::count_entries, below.
+enum class Count {
+  kernels,    ///< kernels that the call runs
+  copies,     ///< copies of memory; of a GPU's calls
+  fills,      ///< fills of memory; of a GPU's calls
+  registers,  ///< registers of each thread of each kernel
+  spills,  ///< words of four bytes for each thread of each kernel that are no registers: spilled ones, and arrays that
+           ///< are indexed by what is not known when compiling
+};
+
+namespace detail {
+
+/// One row of the table of counts: of a report, or of each kernel's launch.
+struct CountEntry {
+  Count count;
+  const char *one, *many;
+  std::int64_t (*of_report)(const KernelReport&);
+  std::int64_t (*of_launch)(const Launch&);
+};
+
+inline constexpr CountEntry count_entries[] = {
+    // clang-format off
+    {Count::kernels, "kernel", "kernels", [](const KernelReport& report) { return static_cast<std::int64_t>(report.kernels.size()); }, nullptr},
+    {Count::copies, "copy", "copies", [](const KernelReport& report) { return static_cast<std::int64_t>(report.copies); }, nullptr},
+    {Count::fills, "fill", "fills", [](const KernelReport& report) { return static_cast<std::int64_t>(report.fills); }, nullptr},
+    {Count::registers, "register", "registers", nullptr, [](const Launch& launch) { return std::int64_t{launch.registers}; }},
+    {Count::spills, "spill", "spills", nullptr, [](const Launch& launch) { return launch.spills(); }},
+    // clang-format on
+};
+
+/// `3 kernels`.
+[[nodiscard]] inline std::string amount(const CountEntry& entry, std::int64_t number) {
+  return std::to_string(number) + ' ' + (number == 1 ? entry.one : entry.many);
+}
+
+[[nodiscard]] inline Judgement judgement(Verdict verdict, std::string message) {
+  return {.verdict = verdict, .message = std::move(message)};
 }
 
 /// Judges all kernels that `report` lists. What holds of those is not known to hold of kernels that it does not list.
-[[nodiscard]] inline Judgement judgement_of(const KernelReport& report, std::string expectation, Verdict verdict,
-                                            std::string message) {
+[[nodiscard]] inline Judgement judgement_of(const KernelReport& report, Verdict verdict, std::string message) {
   if (verdict == Verdict::passed && report.conditionals > 0)
-    return judgement(std::move(expectation), Verdict::invalid,
+    return judgement(Verdict::invalid,
                      "kernels in the bodies of conditional nodes are not listed; of the others: " + message);
-  return judgement(std::move(expectation), verdict, std::move(message));
+  return judgement(verdict, std::move(message));
+}
+
+[[nodiscard]] inline bool holds(std::int64_t found, std::int64_t limit, bool exactly) {
+  return exactly ? found == limit : found <= limit;
+}
+
+/// Judges the whole call by a number of its nodes.
+[[nodiscard]] inline Judgement judge_whole(const CountEntry& entry, std::int64_t limit, bool exactly,
+                                           const KernelReport& report) {
+  const bool of_kernels = entry.count == Count::kernels;
+  // On a CPU only those kernels are known that announce themselves.
+  if (report.by_ranges && of_kernels && report.kernels.empty())
+    return judgement(Verdict::invalid, "no kernel announced itself");
+  if (report.by_ranges && !of_kernels)
+    return judgement(Verdict::invalid, std::string("it runs on the CPU, where there are no ") + entry.many);
+  const std::int64_t found = entry.of_report(report);
+  std::string names;
+  if (of_kernels)
+    for (const Kernel& kernel : report.kernels) names += (names.empty() ? ": " : "; ") + kernel.name;
+  return judgement_of(report, holds(found, limit, exactly) ? Verdict::passed : Verdict::failed,
+                      "it has " + std::to_string(found) + (of_kernels ? names : std::string(" ") + entry.many));
 }
 
 /// Judges each kernel by a number that the driver gives, which has no noise.
-template <class Number>
-[[nodiscard]] Judgement judge_each(const KernelReport& report, std::string expectation, std::int64_t limit,
-                                   const std::string& unit, Number number) {
+[[nodiscard]] inline Judgement judge_each(const CountEntry& entry, std::int64_t limit, bool exactly,
+                                          const KernelReport& report) {
   std::string offenders;
-  std::size_t count = 0;
   for (const Kernel& kernel : report.kernels) {
     if (!kernel.launch)
-      return judgement(std::move(expectation), Verdict::invalid,
-                       report.by_ranges ? kernel.name + " runs on the CPU, where launches have no " + unit
-                                        : "the driver does not tell what " + kernel.name + " is");
-    const std::int64_t found = number(*kernel.launch);
-    if (found <= limit) continue;
-    offenders += (count++ == 0 ? "" : "; ") + kernel.name + " has " + std::to_string(found) + ' ' + unit;
+      return judgement(Verdict::invalid, report.by_ranges
+                                             ? kernel.name + " runs on the CPU, where launches have no " + entry.many
+                                             : "the driver does not tell what " + kernel.name + " is");
+    const std::int64_t found = entry.of_launch(*kernel.launch);
+    if (!holds(found, limit, exactly))
+      offenders += (offenders.empty() ? "" : "; ") + kernel.name + " has " + amount(entry, found);
   }
-  if (report.kernels.empty()) return judgement(std::move(expectation), Verdict::invalid, "there is no kernel");
-  if (count > 0) return judgement(std::move(expectation), Verdict::failed, offenders);
-  return judgement_of(report, std::move(expectation), Verdict::passed,
-                      "all of " + std::to_string(report.kernels.size()) + " kernels have");
+  if (report.kernels.empty()) return judgement(Verdict::invalid, "there is no kernel");
+  if (!offenders.empty()) return judgement(Verdict::failed, offenders);
+  return judgement_of(report, Verdict::passed, "all of " + std::to_string(report.kernels.size()) + " kernels have");
+}
+
+[[nodiscard]] inline Expectation expect_count(Count count, std::int64_t limit, bool exactly) {
+  for (const CountEntry& entry : count_entries) {
+    if (entry.count != count) continue;
+    if (limit < 0) throw Error(std::string("a count of ") + entry.many + " must be at least 0");
+    return Expectation({.description = (exactly ? "exactly " : "at most ") + amount(entry, limit) +
+                                       (entry.of_launch != nullptr ? " a thread" : ""),
+                        .judge = [&entry, limit, exactly](const KernelReport& report) {
+                          return entry.of_launch != nullptr ? judge_each(entry, limit, exactly, report)
+                                                            : judge_whole(entry, limit, exactly, report);
+                        }});
+  }
+  throw Error("there is no count of the number " + std::to_string(static_cast<int>(count)));
+}
+
+/// Judges each kernel whose bytes are known by all samples of its time.
+[[nodiscard]] inline Judgement judge_bandwidth(double share, const KernelReport& report) {
+  if (!(report.peak_bandwidth > 0)) return detail::judgement(Verdict::invalid, "the peak was not measured");
+  std::size_t known = 0;
+  std::string slow, unsure;
+  for (const Kernel& kernel : report.kernels) {
+    const auto time = kernel.memory_times();
+    if (!kernel.bytes || !time) continue;
+    ++known;
+    const auto share_in = [&](Nanoseconds took) { return *kernel.bytes / took.count() * 1e9 / report.peak_bandwidth; };
+    const std::string text = kernel.name + " reaches " + format_percent(share_in(time->median));
+    if (share_in(time->least) < share)
+      slow += (slow.empty() ? "" : "; ") + text;
+    else if (share_in(time->most) < share)
+      unsure += (unsure.empty() ? "" : "; ") + text;
+  }
+  if (known == 0) return detail::judgement(Verdict::invalid, "of no kernel the bytes are known and a time");
+  if (!slow.empty()) return detail::judgement(Verdict::failed, slow);
+  if (!unsure.empty()) return detail::judgement(Verdict::undecided, unsure);
+  return detail::judgement_of(report, Verdict::passed,
+                              "all of " + std::to_string(known) + " kernels whose bytes are known reach it");
 }
 
 }  // namespace detail
 
-/// Runs at most so many kernels in one call.
-class KernelsAtMost : public detail::ReportMatcher<KernelsAtMost> {
- public:
-  explicit KernelsAtMost(std::size_t limit) : limit_(limit) {}
-  [[nodiscard]] Judgement judge(const KernelReport& report) const {
-    // On a CPU only those kernels are known that announce themselves.
-    if (report.by_ranges && report.kernels.empty())
-      return detail::judgement("at most " + std::to_string(limit_) + " kernels", Verdict::invalid,
-                               "no kernel announced itself");
-    std::string names;
-    for (const Kernel& kernel : report.kernels) names += (names.empty() ? "" : "; ") + kernel.name;
-    return detail::judgement_of(report, "at most " + std::to_string(limit_) + " kernels",
-                                report.kernels.size() <= limit_ ? Verdict::passed : Verdict::failed,
-                                "it has " + std::to_string(report.kernels.size()) + ": " + names);
-  }
+}  // namespace pace::kernel
 
- private:
-  std::size_t limit_;
-};
+namespace pace {
 
-/// At most so many words of four bytes for each thread that are no registers: spilled ones, and arrays that are indexed
-/// by what is not known when compiling.
-class SpillsAtMost : public detail::ReportMatcher<SpillsAtMost> {
- public:
-  explicit SpillsAtMost(std::int64_t limit) : limit_(limit) {}
-  [[nodiscard]] Judgement judge(const KernelReport& report) const {
-    return detail::judge_each(report,
-                              limit_ == 0 ? "no spills" : "at most " + std::to_string(limit_) + " spills a thread",
-                              limit_, "spills", [](const Launch& launch) { return launch.spills(); });
-  }
-
- private:
-  std::int64_t limit_;
-};
-
-struct NoSpills : SpillsAtMost {
-  NoSpills() : SpillsAtMost(0) {}
-};
-
-/// At most so many for each thread.
-class RegistersAtMost : public detail::ReportMatcher<RegistersAtMost> {
- public:
-  explicit RegistersAtMost(std::int64_t limit) : limit_(limit) {}
-  [[nodiscard]] Judgement judge(const KernelReport& report) const {
-    return detail::judge_each(report, "at most " + std::to_string(limit_) + " registers a thread", limit_, "registers",
-                              [](const Launch& launch) { return std::int64_t{launch.registers}; });
-  }
-
- private:
-  std::int64_t limit_;
-};
+/// At most `limit` of that: in the call, or for each thread of each of its kernels. `invalid` where it is not known, such
+/// as what the driver does not tell. Throws Error if `limit` is negative.
+[[nodiscard]] inline kernel::Expectation AtMost(kernel::Count count, std::int64_t limit) {
+  return kernel::detail::expect_count(count, limit, /*exactly=*/false);
+}
+/// Exactly `number` of that; otherwise as AtMost.
+[[nodiscard]] inline kernel::Expectation Exactly(kernel::Count count, std::int64_t number) {
+  return kernel::detail::expect_count(count, number, /*exactly=*/true);
+}
 
 /// Each kernel whose bytes are known moves them at this share, between 0 and 1, of the memory's measured peak, or faster.
-/// Passed if all samples say so, failed if all of one kernel's say the opposite, else undecided.
-class BandwidthAtLeast : public detail::ReportMatcher<BandwidthAtLeast> {
- public:
-  /// Throws Error for a share outside of (0, 1].
-  explicit BandwidthAtLeast(double share) : share_(share) {
-    if (!(share > 0 && share <= 1)) throw Error("a share of the peak bandwidth lies between 0 and 1");
-  }
-  [[nodiscard]] Judgement judge(const KernelReport& report) const {
-    std::string expectation = format_percent(share_) + " of the peak bandwidth";
-    if (!(report.peak_bandwidth > 0))
-      return detail::judgement(std::move(expectation), Verdict::invalid, "the peak was not measured");
-    std::size_t known = 0;
-    std::string slow, unsure;
-    for (const Kernel& kernel : report.kernels) {
-      const auto time = kernel.memory_times();
-      if (!kernel.bytes || !time) continue;
-      ++known;
-      const auto share_in = [&](Nanoseconds took) {
-        return *kernel.bytes / took.count() * 1e9 / report.peak_bandwidth;
-      };
-      const std::string text = kernel.name + " reaches " + format_percent(share_in(time->median));
-      if (share_in(time->least) < share_)
-        slow += (slow.empty() ? "" : "; ") + text;
-      else if (share_in(time->most) < share_)
-        unsure += (unsure.empty() ? "" : "; ") + text;
-    }
-    if (known == 0)
-      return detail::judgement(std::move(expectation), Verdict::invalid, "of no kernel the bytes are known and a time");
-    if (!slow.empty()) return detail::judgement(std::move(expectation), Verdict::failed, slow);
-    if (!unsure.empty()) return detail::judgement(std::move(expectation), Verdict::undecided, unsure);
-    return detail::judgement_of(report, std::move(expectation), Verdict::passed,
-                                "all of " + std::to_string(known) + " kernels whose bytes are known reach it");
-  }
+/// Passed if all samples say so, failed if all of one kernel's say the opposite, else undecided. Throws Error for a share
+/// outside of (0, 1].
+[[nodiscard]] inline kernel::Expectation BandwidthAtLeast(double share) {
+  if (!(share > 0 && share <= 1)) throw Error("a share of the peak bandwidth lies between 0 and 1");
+  return kernel::Expectation({.description = format_percent(share) + " of the peak bandwidth",
+                              .judge = [share](const kernel::KernelReport& report) {
+                                return kernel::detail::judge_bandwidth(share, report);
+                              }});
+}
 
- private:
-  double share_;
-};
-
-}  // namespace pace::kernel
+}  // namespace pace

@@ -27,9 +27,6 @@ class FanOut {
   void write(const Result& result) {
     each([&](Sink& sink) { sink.write(result); });
   }
-  void write(const ImplementationResult& row, const Judgement& judgement) {
-    each([&](Sink& sink) { sink.write(row, judgement); });
-  }
   /// `before` is called for each sink first and returns whether it is finished; what it throws counts as that sink's
   /// failure. The file of a sink that is not finished stays as it is: without a result, as it was before.
   void finish(const std::function<bool(Sink&)>& before = [](Sink&) { return true; }) {

@@ -44,11 +44,6 @@ class JUnitSink final : public Sink {
     add(suite(result.name, cases, seconds(result.elapsed), text + '\n'));
   }
 
-  void write(const ImplementationResult& row, const Judgement& judgement) override {
-    const std::string& comparison = row.context.comparison;
-    add(suite(comparison.empty() ? row.name : comparison, {gate(row, judgement)}, "0", ""));
-  }
-
   /// Adds the suites of another JUnit document, such as what the test framework itself wrote. Throws Error if `document`
   /// is none.
   void merge(std::string_view document) {

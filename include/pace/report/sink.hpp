@@ -11,8 +11,6 @@ class Sink {
   virtual ~Sink() = default;
   /// Throws Error, naming the destination and the reason, if the result could not be written.
   virtual void write(const Result& result) = 0;
-  /// A judgement that was made of a row after its result was written. Throws as above.
-  virtual void write(const ImplementationResult&, const Judgement&) {}
   /// After the last result: totals, and whatever closing the destination still finds wrong (throws Error).
   virtual void finish() {}
 };

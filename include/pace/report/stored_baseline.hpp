@@ -11,8 +11,8 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/result.hpp"
-#include "pace/gate/expectation.hpp"
 #include "pace/gate/judge.hpp"
+#include "pace/gate/times.hpp"
 #include "pace/report/identity.hpp"
 #include "pace/report/processes.hpp"
 #include "pace/report/results_file.hpp"

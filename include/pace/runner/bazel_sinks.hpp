@@ -21,10 +21,6 @@ class WarningsSink final : public report::Sink {
   void write(const Result& result) override {
     for (const auto& line : report::warnings_of(result)) file_.append(line + '\n');
   }
-  void write(const ImplementationResult& row, const Judgement& judgement) override {
-    if (const auto line = report::warning_of(row.context.comparison, row, judgement); !line.empty())
-      file_.append(line + '\n');
-  }
   void finish() override { file_.close(); }
 
  private:

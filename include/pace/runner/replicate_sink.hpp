@@ -72,7 +72,7 @@ struct Left {
 
 }  // namespace detail
 
-/// In a process that is one of several: writes as lines of JSON every judgement on a speed-up, stated or matched; what was
+/// In a process that is one of several: writes as lines of JSON every judgement on a speed-up; what was
 /// measured or not reached; and what is undecided for want of figures.
 class ReplicateSink final : public report::Sink {
  public:
@@ -93,7 +93,12 @@ class ReplicateSink final : public report::Sink {
       for (const auto& judgement : row.judgements) write(row, judgement);
     }
   }
-  void write(const ImplementationResult& row, const Judgement& judgement) override {
+  /// What closes the run for a reason other than figures.
+  void write_problem(const std::string& problem) { line({{"problem", problem}}); }
+  void finish() override { file_.close(); }
+
+ private:
+  void write(const ImplementationResult& row, const Judgement& judgement) {
     if (judgement.speed) {
       auto json = detail::to_json(gate::Finding{row.context.comparison, row.name, judgement.expectation,
                                                 *judgement.speed, gate::centre_of(row)});
@@ -108,11 +113,6 @@ class ReplicateSink final : public report::Sink {
       line({{"problem", '\'' + row.context.comparison + "': " + judgement.message}});
     }
   }
-  /// What closes the run for a reason other than figures.
-  void write_problem(const std::string& problem) { line({{"problem", problem}}); }
-  void finish() override { file_.close(); }
-
- private:
   void line(const report::Json& json) {
     file_.append(json.dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n');
   }

@@ -315,13 +315,13 @@ TEST_CASE("kernels, launches, graph nodes and synchronisations are counted exact
                                        cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream());
                                        return y;
                                      })
-                          .expect("once", pace::KernelsExactly(1))
-                          .expect("once", pace::LaunchesExactly(1))
-                          .expect("once", pace::GraphNodesExactly(1))
-                          .expect("once", pace::SynchronisationsExactly(0))
-                          .expect("waits", pace::KernelsAtMost(1))
-                          .expect("waits", pace::SynchronisationsExactly(1))
-                          .expect("waits", pace::GraphNodesAtMost(9))
+                          .expect("once", pace::Exactly(pace::Count::kernels, 1))
+                          .expect("once", pace::Exactly(pace::Count::launches, 1))
+                          .expect("once", pace::Exactly(pace::Count::graph_nodes, 1))
+                          .expect("once", pace::Exactly(pace::Count::synchronisations, 0))
+                          .expect("waits", pace::AtMost(pace::Count::kernels, 1))
+                          .expect("waits", pace::Exactly(pace::Count::synchronisations, 1))
+                          .expect("waits", pace::AtMost(pace::Count::graph_nodes, 9))
                           .run();
   for (const auto& judgement : result["once"].judgements) {
     INFO(judgement.message);

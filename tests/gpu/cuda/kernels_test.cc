@@ -16,10 +16,10 @@
 #include <cuda_runtime_api.h>
 
 #include "benches/kernels/compat/timer.hpp"
+#include "pace/catch2.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/error.hpp"
-#include "pace/kernels/expectations.hpp"
-#include "pace/kernels/kernels.hpp"
+#include "pace/kernels.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
 #include "tests/gpu/cuda/scale.hpp"
 
@@ -112,9 +112,9 @@ TEST_CASE("a user's kernel: name, shape, registers, memory, times and bytes", "[
   CHECK(kernel.under_profiler);
   CHECK(kernel.bandwidth());
   CHECK(report.peak_bandwidth > 0);
-  CHECK_THAT(report, pace::kernel::NoSpills());
-  CHECK_THAT(report, pace::kernel::KernelsAtMost(1));
-  CHECK_FALSE(pace::kernel::RegistersAtMost(1).match(report));
+  CHECK_THAT(report, pace::AtMost(pace::kernel::Count::spills, 0));
+  CHECK_THAT(report, pace::AtMost(pace::kernel::Count::kernels, 1));
+  CHECK_FALSE(pace::AtMost(pace::kernel::Count::registers, 1).match(report));
 }
 
 TEST_CASE("operands have their values again, whatever the replays wrote", "[gpu]") {
@@ -193,7 +193,7 @@ TEST_CASE("kernels in the body of a conditional node are missing with a note, an
     CHECK(kernel.profiled);
   }
   CHECK(report.whole > report.sum());
-  CHECK(pace::kernel::KernelsAtMost(2).judge(report).verdict == pace::Verdict::invalid);
+  CHECK(pace::AtMost(pace::kernel::Count::kernels, 2).judge(report).verdict == pace::Verdict::invalid);
   CHECK(x.equal(at::ones({1000}, on_cuda())));
 }
 

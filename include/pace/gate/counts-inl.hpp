@@ -1,0 +1,63 @@
+// The table of counts, and how a count is judged.
+#pragma once
+
+#include "pace/gate/counts.hpp"
+
+#include <string>
+
+#include "pace/core/error.hpp"
+
+namespace pace {
+
+namespace gate {
+
+/// `3 kernels`.
+[[nodiscard]] inline std::string amount(const CountEntry& entry, std::int64_t number) {
+  return std::to_string(number) + ' ' + (number == 1 ? entry.one : entry.many);
+}
+
+[[nodiscard]] inline Judgement judge_count(const CountEntry& entry, std::int64_t limit, bool exactly,
+                                           const std::string& limit_text, const ImplementationResult& row) {
+  const std::string own = '\'' + row.name + '\'';
+  const auto found = entry.read(row);
+  if (!found) {
+    const std::string why = entry.on_device
+                                ? "its calls do not run on a GPU, differ from each other, or cannot be captured"
+                                : row.why_uncounted;
+    return {.verdict = Verdict::invalid,
+            .message = own + " has no count of " + entry.many + ": " + (why.empty() ? "it was not counted" : why)};
+  }
+  const bool holds = exactly ? *found == limit : *found <= limit;
+  std::string message = own + ' ' + entry.verb + ' ' + amount(entry, *found) + " in one call";
+  if (!holds)
+    message += ", " + std::to_string(*found > limit ? *found - limit : limit - *found) +
+               (*found > limit ? " more" : " fewer") + " than expected";
+  return {.verdict = holds ? Verdict::passed : Verdict::failed, .message = message + " (" + limit_text + ')'};
+}
+
+[[nodiscard]] inline Expectation expect_count(Count count, std::int64_t limit, bool exactly) {
+  for (const CountEntry& entry : count_entries) {
+    if (entry.count != count) continue;
+    if (limit < 0) throw Error(std::string("a count of ") + entry.many + " must be at least 0");
+    const std::string text = (exactly ? "exactly " : "at most ") + amount(entry, limit);
+    return Expectation(Expectation::Rule{
+        .description = "count of " + text,
+        .judge = [&entry, limit, exactly,
+                  text](const ImplementationResult& row) { return judge_count(entry, limit, exactly, text, row); },
+        .needs_device_counts = entry.on_device,
+        .of_whole_iterations = true});
+  }
+  throw Error("there is no count of the number " + std::to_string(static_cast<int>(count)));
+}
+
+}  // namespace gate
+
+PACE_INLINE Expectation AtMost(Count count, std::int64_t limit) {
+  return gate::expect_count(count, limit, /*exactly=*/false);
+}
+
+PACE_INLINE Expectation Exactly(Count count, std::int64_t number) {
+  return gate::expect_count(count, number, /*exactly=*/true);
+}
+
+}  // namespace pace

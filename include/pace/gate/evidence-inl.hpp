@@ -1,0 +1,112 @@
+// How evidence is gathered and weighed.
+#pragma once
+
+#include "pace/gate/evidence.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "pace/stats/cycle.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/replicate_test.hpp"
+#include "pace/stats/sorted.hpp"
+#include "pace/stats/spread.hpp"
+
+namespace pace::gate {
+
+PACE_INLINE std::vector<double> observe(const Demand& demand, const ImplementationResult& row,
+                                        const ImplementationResult* reference) {
+  const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
+  if (demand.quantity == Quantity::speedup)
+    return reference == nullptr ? row.log_ratios : stats::paired_log_ratios(reference->samples, row.samples, cycle);
+  auto times = stats::cycle_log_times(row.samples, cycle);
+  for (auto& time : times) time = -time;
+  return times;
+}
+
+PACE_INLINE std::vector<Nanoseconds> longer_sides(const Demand& demand, const ImplementationResult& row,
+                                                  const std::vector<double>& observations) {
+  const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
+  if (demand.quantity != Quantity::speedup || row.context.iterations <= 0) return {};
+  const auto log_times = stats::cycle_log_times(row.samples, cycle);
+  // Cycles with a time of zero are left out of both, but not the same ones.
+  if (log_times.size() != observations.size()) return {};
+  std::vector<Nanoseconds> sides;
+  for (std::size_t i = 0; i < observations.size(); ++i)
+    sides.push_back(longer_side(log_times[i], observations[i], cycle, row.context.iterations));
+  return sides;
+}
+
+PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& demand,
+                           std::span<const Nanoseconds> sides) {
+  Evidence evidence;
+  evidence.observations = observations.size();
+  if (observations.empty()) return evidence;
+  const auto ascending = stats::sorted({observations.begin(), observations.end()});
+  evidence.centre = stats::median(ascending);
+  evidence.deviation = stats::median_absolute_deviation(ascending);
+  if (demand.method == Method::replicates) {
+    stats::ReplicateTest test(demand.threshold);
+    double squares = 0, mean = 0;
+    for (const double each : observations) mean += each / static_cast<double>(observations.size());
+    for (const double each : observations) {
+      test.add(each);
+      squares += (each - mean) * (each - mean);
+    }
+    // So few are described by the standard deviation that the test itself goes by.
+    evidence.centre = mean;
+    if (observations.size() > 1) evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
+    evidence.p_above = test.p_above();
+    evidence.p_below = test.p_below();
+  } else if (demand.method == Method::fixed_size) {
+    const auto test = stats::sign_test(observations, demand.threshold);
+    evidence.p_above = test.p_above;
+    evidence.p_below = test.p_below;
+  } else {
+    stats::SequentialTest test(demand.threshold, demand.assumption());
+    evidence.slow = !sides.empty();
+    for (std::size_t i = 0; i < observations.size(); ++i) {
+      const bool slow = i < sides.size() && sides[i] >= slow_side;
+      test.add(observations[i], slow);
+      evidence.slow = evidence.slow && slow;
+    }
+    evidence.p_above = test.p_above();
+    evidence.p_below = test.p_below();
+    evidence.p_above_by_interval = test.p_above_by_wealth();
+    evidence.p_below_by_interval = test.p_below_by_wealth();
+    evidence.far_above = test.far_above();
+    evidence.far_below = test.far_below();
+    return evidence;
+  }
+  evidence.p_above_by_interval = evidence.p_above;
+  evidence.p_below_by_interval = evidence.p_below;
+  return evidence;
+}
+
+PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observations, const Demand& demand,
+                                                  double pass_level, double fail_level) {
+  if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
+  if (demand.method == Method::sequential) {
+    const double share = demand.assumption() == stats::Assumption::symmetry ? stats::SequentialTest::wealth_share : 1;
+    auto interval =
+        stats::confidence_sequence(observations, share * pass_level, share * fail_level, demand.assumption());
+    interval.confidence = 1 - pass_level - fail_level;
+    return interval;
+  }
+  const auto ascending = stats::sorted({observations.begin(), observations.end()});
+  const auto low = stats::median_interval_rank(ascending.size(), 1 - 2 * pass_level);
+  const auto high = stats::median_interval_rank(ascending.size(), 1 - 2 * fail_level);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {low ? ascending[*low - 1] : -infinity, high ? ascending[ascending.size() - *high] : infinity,
+          1 - pass_level - fail_level};
+}
+
+PACE_INLINE Verdict decide(double p_above, double p_below, double pass_level, double fail_level) {
+  const bool passed = p_above <= pass_level, failed = p_below <= fail_level;
+  if (passed == failed) return Verdict::undecided;
+  return passed ? Verdict::passed : Verdict::failed;
+}
+
+}  // namespace pace::gate

@@ -1,0 +1,66 @@
+// How a forecast is computed and worded.
+#pragma once
+
+#include "pace/gate/forecast.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+#include "pace/core/format.hpp"
+#include "pace/core/options.hpp"
+#include "pace/stats/sample_number.hpp"
+
+namespace pace::gate {
+
+PACE_INLINE Forecast forecast(const Evidence& evidence, const Demand& demand, double pass_level, double fail_level) {
+  const double effect = evidence.centre - demand.threshold, level = effect > 0 ? pass_level : fail_level;
+  // Fewer than a dozen say too little of the noise to call anything hopeless.
+  const double so_far = static_cast<double>(evidence.observations), base = std::max(so_far, 12.0);
+  const bool by_sign = demand.assumption() == stats::Assumption::median || demand.method == Method::fixed_size;
+  // The sign of an observation is worth 2/pi of a normal one.
+  const double deviation = evidence.deviation * (by_sign ? std::sqrt(std::numbers::pi / 2) : 1);
+  const double needed = demand.method == Method::replicates
+                            ? stats::replicates_to_reject(effect, deviation, level)
+                            : std::max(stats::observations_to_reject(effect, deviation, level),
+                                       static_cast<double>(fewest_for_verdict(level)));
+  // It may have been unlucky so far: the evidence that is missing must come at the same rate.
+  const double p_value = effect > 0 ? evidence.p_above : evidence.p_below;
+  const double missing = needed * std::clamp(std::log(p_value / level) / std::log(1 / level), 0.05, 1.0);
+  Forecast result;
+  result.more = std::ceil(std::max(needed - so_far, missing));
+  result.hopeless = !(needed <= 100 * base);
+  result.within_reach = std::expm1(stats::effect_within_reach(10 * base, deviation, level));
+  return result;
+}
+
+PACE_INLINE std::string forecast_text(const Forecast& forecast, const Evidence& evidence, const Demand& demand,
+                                      const GateContext& context) {
+  const bool by_process = demand.method == Method::replicates;
+  if (forecast.hopeless)
+    return "That is too near the threshold to settle at today's noise: ten times the " +
+           std::string(by_process ? "processes" : "rounds") + " would tell a difference of " +
+           format_significant(100 * forecast.within_reach, 2) + " %";
+  // Rounded up to two digits; the rest would be pretence.
+  const auto whole = [](double value) {
+    const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::max(value, 1.0))) - 1));
+    return std::to_string(static_cast<long long>(std::ceil(value / unit) * unit));
+  };
+  const std::string start = "At today's noise, about ";
+  if (by_process) return start + whole(forecast.more) + " more processes would settle it";
+  const double rounds = static_cast<double>(std::max<std::size_t>(context.rounds_per_cycle, 1));
+  std::string text = start + whole(forecast.more * rounds) + " more rounds";
+  // A fifth more than the mean, so that it is more likely than not.
+  const double cycles = 1.2 * (static_cast<double>(evidence.observations) + forecast.more);
+  if (cycles * rounds > static_cast<double>(most_rounds))
+    return text + " would settle it, more than --max-rounds allows (" + std::to_string(most_rounds) + ')';
+  if (context.cycle.count() <= 0) return text + " would settle it";
+  text += " (" + format_time(forecast.more * context.cycle) + ") would settle it: --budget ";
+  text += format_significant(std::chrono::duration<double>(cycles * context.cycle).count(), 2);
+  if (cycles * rounds > static_cast<double>(Options().max_rounds)) text += " --max-rounds " + whole(cycles * rounds);
+  return text;
+}
+
+}  // namespace pace::gate

@@ -1,0 +1,270 @@
+// How figures become a verdict, and its message.
+#pragma once
+
+#include "pace/gate/judge.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+
+#include "pace/core/format.hpp"
+#include "pace/gate/forecast.hpp"
+
+namespace pace::gate {
+
+PACE_INLINE bool judge_without_figures(const Demand& demand, const ImplementationResult& row,
+                                       const ImplementationResult* reference, Judgement& judgement) {
+  judgement = {.expectation = demand.describe()};
+  const std::string own = '\'' + row.name + '\'';
+  switch (row.outcome) {
+    case Outcome::wrong:
+      judgement.verdict = Verdict::failed;
+      judgement.message = own + " does not compute what the baseline computes, so it has no speed-up: " + row.message +
+                          ". Correct it, or state a tolerance that its inputs justify";
+      return true;
+    case Outcome::threw:
+    case Outcome::crashed:
+    case Outcome::timed_out:
+    case Outcome::out_of_memory:
+      judgement.verdict = Verdict::failed;
+      judgement.message =
+          own + ' ' + to_string(row.outcome) + ": " + row.message + ". Make it run on these inputs first";
+      return true;
+    case Outcome::refused:
+      judgement.message = own + " could not be run here: " + row.message;
+      return true;
+    case Outcome::unreached:
+      // Nothing speaks for it or against it: an open question, as any other that the time did not suffice for.
+      judgement.verdict = Verdict::undecided;
+      demand.leave_open(judgement);
+      judgement.message = own + " was not measured: " + row.message;
+      return true;
+    case Outcome::measured:
+      break;
+  }
+  if (demand.quantity == Quantity::time) return false;
+  if (reference != nullptr) {
+    if (reference->outcome == Outcome::measured) return false;
+    judgement.message = own + " cannot be compared with '" + reference->name + "', which was not measured";
+    return true;
+  }
+  if (row.is_baseline) {
+    judgement.message = own + " is the baseline itself; state the expectation for a candidate";
+    return true;
+  }
+  if (!demand.reference.empty() && demand.reference != row.context.baseline) {
+    judgement.message = own + " was compared with '" + row.context.baseline + "'; to compare it with '" +
+                        demand.reference + "', state .expect(\"" + row.name + "\", ...) before the run";
+    return true;
+  }
+  return false;
+}
+
+namespace detail {
+
+/// Whether every observation, each a slow one, lies more than a thousand times below the threshold. A machine on which one
+/// side runs for a thousandth of the time and the other does not, in every cycle, is none that disturbances describe.
+[[nodiscard]] inline bool beyond_any_disturbance(const Demand& demand, const Evidence& evidence,
+                                                 const std::vector<double>& observations) {
+  constexpr double thousandfold = 6.907755278982137;  // ln 1000
+  if (demand.quantity != Quantity::speedup || demand.method != Method::sequential || !evidence.slow) return false;
+  for (const double each : observations)
+    if (!(demand.threshold - each > thousandfold)) return false;
+  return true;
+}
+
+/// Ends of an interval of observations, as the figures that are printed: a factor or a time.
+struct Figures {
+  std::string centre, interval, relation;
+  bool bounded = false;
+};
+
+[[nodiscard]] inline Figures figures_of(const Demand& demand, double centre, const Interval<double>& interval) {
+  Figures figures;
+  figures.bounded = std::isfinite(interval.low) && std::isfinite(interval.high);
+  if (demand.quantity == Quantity::time) {
+    figures.centre = "takes " + format_time(Nanoseconds(std::exp(-centre)));
+    figures.interval = format_interval(Interval<Nanoseconds>{
+        Nanoseconds(std::exp(-interval.high)), Nanoseconds(std::exp(-interval.low)), interval.confidence});
+    return figures;
+  }
+  const bool guard = demand.burden == Burden::guard;
+  const double low = std::exp(guard ? -interval.high : interval.low);
+  const double high = std::exp(guard ? -interval.low : interval.high);
+  // As many digits as it takes to tell the ends from the limit, and from each other.
+  int digits = 3;
+  const auto text = [&](double factor) { return format_significant(factor, digits) + 'x'; };
+  const auto alike = [&](double one, double other) {
+    return std::abs(one - other) > 1e-5 * other && text(one) == text(other);
+  };
+  while (figures.bounded && digits < 6 && (alike(low, high) || alike(low, demand.limit) || alike(high, demand.limit)))
+    ++digits;
+  figures.interval = '[' + text(low) + ", " + text(high) + ']';
+  figures.centre = guard ? "takes " + text(std::exp(-centre)) + ' ' + demand.reference_text() + "'s time"
+                         : "is " + text(std::exp(centre)) + " as fast as " + demand.reference_text();
+  return figures;
+}
+
+/// Whether the printed figures grow where observations fall, as times do.
+[[nodiscard]] inline bool smaller_is_better(const Demand& demand) {
+  return demand.quantity == Quantity::time || demand.burden == Burden::guard;
+}
+
+[[nodiscard]] inline const char* advice(const Demand& demand) {
+  if (demand.quantity == Quantity::time) return ". Make the implementation faster, or allow more time";
+  return demand.burden == Burden::guard ? ". Find what made it slower, or allow more"
+                                        : ". Make the implementation faster, or lower what is expected of it";
+}
+
+/// `wrongly passed: 0.1 %, wrongly failed: 1 %`.
+[[nodiscard]] inline std::string rates_text(double pass_level, double fail_level) {
+  return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
+}
+
+/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles by
+/// which stats::LargeDeviationBet was won.
+struct Ground {
+  bool shown = true;
+  std::size_t won = 0, observations = 0;
+};
+
+/// `, all of it above `, to be followed by the limit.
+[[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
+  if (ground.won == 0)
+    return std::string(ground.shown ? ", all of it " : ", proven to lie ") + (or_at ? "at or " : "") +
+           (above ? "above " : "below ");
+  return (ground.won == ground.observations ? std::string(", in every cycle ")
+                                            : ", in each of the first " + std::to_string(ground.won) + " cycles ") +
+         (above ? "more than ten times " : "less than a tenth of ");
+}
+
+/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no disturbance
+/// accounts for a verdict of `failed`.
+inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
+                     const std::string& rates, std::string open, const Ground& ground = {}, bool stands = false) {
+  if (!context.impossible.empty()) {
+    judgement.verdict = Verdict::invalid;
+    judgement.acceptable = false;
+    judgement.message = figures + ", which cannot be: " + context.impossible;
+    return;
+  }
+  // What the figures would say is not even told: it would be read as a verdict.
+  const bool disturbed = !context.disturbance.empty();
+  if (disturbed && !(stands && judgement.verdict == Verdict::failed)) {
+    judgement.verdict = Verdict::undecided;
+    open = ", on which no verdict may rest: " + context.disturbance +
+           " Measure again when the machine is quieter (--max-interference sets the limit)";
+  } else if (!context.cut_short.empty()) {
+    open += ". The rounds ended early: " + context.cut_short;
+  }
+  const bool smaller = smaller_is_better(demand);
+  const std::string limit = demand.limit_text();
+  const bool high = smaller == (judgement.verdict == Verdict::failed);
+  switch (judgement.verdict) {
+    case Verdict::passed:
+      judgement.message = figures + relation_text(ground, high, /*or_at=*/true) + limit + rates;
+      break;
+    case Verdict::failed:
+      judgement.message = figures + relation_text(ground, high, /*or_at=*/false) + limit + rates + advice(demand);
+      if (disturbed)
+        judgement.message += ". The machine was disturbed, which does not account for this: " + context.disturbance;
+      break;
+    default:
+      judgement.message = figures + open;
+      if (!demand.closes_when_undecided())
+        judgement.message +=
+            demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";
+  }
+  if (judgement.verdict == Verdict::undecided)
+    demand.leave_open(judgement);
+  else
+    judgement.acceptable = judgement.verdict == Verdict::passed;
+}
+
+}  // namespace detail
+
+PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationResult& row) {
+  Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
+  const std::string own = '\'' + row.name + "' ";
+  const bool time = demand.quantity == Quantity::time;
+  std::optional<Interval<double>> interval;
+  double centre = 0;
+  if (time && row.time && row.time->interval) {
+    centre = -std::log(row.time->median.count());
+    interval.emplace() = {-std::log(row.time->interval->high.count()), -std::log(row.time->interval->low.count()),
+                          row.time->interval->confidence};
+  } else if (!time && row.speedup && row.speedup->interval) {
+    centre = std::log(row.speedup->median);
+    interval.emplace() = {std::log(row.speedup->interval->low), std::log(row.speedup->interval->high),
+                          row.speedup->interval->confidence};
+  }
+  if (!interval) {
+    const auto seen = time ? row.samples.size() : row.speedup ? row.speedup->observations : 0;
+    demand.leave_open(judgement);
+    judgement.message = own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
+                        ", too few for an interval; give it a longer budget (--budget)";
+    return judgement;
+  }
+  // Logarithms round; an end that was stated to be the threshold is not beyond it.
+  constexpr double rounding = 1e-12;
+  if (interval->low >= demand.threshold - rounding)
+    judgement.verdict = Verdict::passed;
+  else if (interval->high < demand.threshold - rounding)
+    judgement.verdict = Verdict::failed;
+  const auto figures = detail::figures_of(demand, centre, *interval);
+  std::string open = ", which holds " + demand.limit_text();
+  if (demand.closes_when_undecided())
+    open += std::string(". Measure longer (--budget), or on a quieter machine, or ") +
+            (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
+  const std::string text =
+      own + figures.centre + ' ' + figures.interval + " at " + format_percent(interval->confidence);
+  detail::conclude(judgement, demand, row.context, text, "", open);
+  return judgement;
+}
+
+PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string& name, const GateContext& context,
+                                         const std::vector<double>& observations, const Evidence& evidence,
+                                         const Rates& rates) {
+  const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
+  Judgement judgement{.expectation = demand.describe()};
+  if (demand.quantity == Quantity::speedup && (demand.reference.empty() || demand.reference == context.baseline))
+    judgement.speed = {demand.burden == Burden::guard,       demand.limit,
+                       demand.alpha.value_or(context.alpha), demand.beta.value_or(context.beta),
+                       demand.closes_when_undecided(),       demand.when_undecided == WhenUndecided::let_through};
+  judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
+  const auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
+  const auto figures = detail::figures_of(demand, evidence.centre, interval);
+  const std::string levels = detail::rates_text(pass_level, fail_level);
+  const std::string cycles =
+      std::to_string(evidence.observations) + (demand.method == Method::replicates ? " processes" : " cycles");
+  std::string text = '\'' + name + "' " + figures.centre;
+  if (figures.bounded) text += ' ' + figures.interval + " at " + format_percent(interval.confidence);
+  std::string open;
+  if (evidence.p_above <= pass_level && evidence.p_below <= fail_level) {
+    open = ", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + cycles +
+           "): the figures changed while they were taken. Measure on a quieter machine";
+  } else {
+    open = (figures.bounded ? ", which holds " + demand.limit_text() : std::string(", on too little evidence")) + " (" +
+           levels + "; " + cycles + "). " +
+           forecast_text(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context);
+  }
+  // The bet on large deviations is what is named only where the interval would not have decided.
+  const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
+                                                                : evidence.p_below_by_interval <= fail_level;
+  const auto won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
+  const detail::Ground ground{figures.bounded, by_interval ? 0 : won, evidence.observations};
+  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
+                   detail::beyond_any_disturbance(demand, evidence, observations));
+  return judgement;
+}
+
+PACE_INLINE Judgement judge_row(const Demand& demand, const ImplementationResult& row,
+                                const ImplementationResult* reference, const Rates& rates) {
+  if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
+  const auto observations = observe(demand, row, reference);
+  if (observations.empty()) return judge_summary(demand, row);
+  const auto evidence = weigh(observations, demand, longer_sides(demand, row, observations));
+  return judge_observations(demand, row.name, row.context, observations, evidence, rates);
+}
+
+}  // namespace pace::gate

@@ -1,0 +1,166 @@
+// How demands are watched and judged together.
+#pragma once
+
+#include "pace/gate/panel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "pace/gate/evidence.hpp"
+#include "pace/gate/judge.hpp"
+#include "pace/stats/cycle.hpp"
+#include "pace/stats/multiplicity.hpp"
+
+namespace pace::gate {
+
+PACE_INLINE Rates shared_rates(std::size_t count, const Rates& family,
+                               FunctionRef<WeighedDemand(std::size_t)> weighed) {
+  std::size_t sharing_alpha = 0, sharing_beta = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    sharing_alpha += !weighed(i).demand.alpha;
+    sharing_beta += !weighed(i).demand.beta;
+  }
+  // For a claim, alpha is the rate at which "it does not hold" is rejected wrongly; for a guard, "it holds".
+  const auto count_at_most = [&](bool alpha_side, double level) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const WeighedDemand each = weighed(i);
+      if (alpha_side ? each.demand.alpha.has_value() : each.demand.beta.has_value()) continue;
+      found += ((each.demand.burden == Burden::claim) == alpha_side ? each.p_above : each.p_below) <= level;
+    }
+    return found;
+  };
+  return {stats::holm_level(sharing_alpha, family.alpha, [&](double level) { return count_at_most(true, level); }),
+          stats::holm_level(sharing_beta, family.beta, [&](double level) { return count_at_most(false, level); })};
+}
+
+PACE_INLINE void Panel::watch(const Demand& demand, std::size_t own, std::size_t reference) {
+  watched_.push_back({demand, own, reference, stats::SequentialTest(demand.threshold, demand.assumption())});
+}
+
+PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first,
+                                  std::size_t rounds, std::int64_t iterations) {
+  const auto cycle_of = [&](std::size_t i) { return std::span<const Nanoseconds>(samples[i]).subspan(first, rounds); };
+  for (auto& each : watched_) {
+    if (each.demand.quantity == Quantity::time) {
+      each.test.add(-stats::log_time_of_cycle(cycle_of(each.own)));
+      each.p_above = each.test.p_above();
+      each.p_below = each.test.p_below();
+      continue;
+    }
+    const double ratio = stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own));
+    // Where it is not as large as that, its length does not matter, which costs as many logarithms again.
+    const bool slow = std::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
+                      longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
+    each.test.add(ratio, slow);
+    each.p_above = each.test.p_above();
+    each.p_below = each.test.p_below();
+  }
+}
+
+PACE_INLINE bool Panel::decided() const {
+  const Rates rates = shared_rates(watched_.size(), family_, [&](std::size_t i) -> WeighedDemand {
+    return {watched_[i].demand, watched_[i].p_above, watched_[i].p_below};
+  });
+  for (const auto& each : watched_) {
+    // A verdict on a sample of fixed size may not be looked at before that is reached.
+    if (each.demand.method != Method::sequential) return false;
+    if (each.p_above > each.demand.pass_level(rates) && each.p_below > each.demand.fail_level(rates)) return false;
+  }
+  return true;
+}
+
+namespace detail {
+
+/// The row of that name; null if there is none, or it is the baseline and so needs no naming.
+[[nodiscard]] inline const ImplementationResult* reference_row(const Result& result, const Demand& demand) {
+  for (const auto& row : result.implementations)
+    if (row.name == demand.reference && !row.is_baseline) return &row;
+  return nullptr;
+}
+
+/// Whether `stated` is about `row`. Times are not those of the baseline, nor of a row that would be compared with itself.
+[[nodiscard]] inline bool concerns(const Stated& stated, const ImplementationResult& row) {
+  if (!stated.expectation.is_of_time())
+    return stated.implementation.empty() ? !row.is_baseline : stated.implementation == row.name;
+  if (row.is_baseline || row.name == stated.expectation.demand().reference) return false;
+  return stated.implementation.empty() || stated.implementation == row.name;
+}
+
+}  // namespace detail
+
+PACE_INLINE Panel watch_all(const Result& result, std::span<const std::size_t> timed, std::span<const Stated> stated,
+                            const Rates& family, const std::string& phase, std::size_t first) {
+  Panel panel(family);
+  const auto row = [&](std::size_t position) -> const ImplementationResult& {
+    return result.implementations[timed[position]];
+  };
+  for (const auto& each : stated) {
+    if (each.expectation.phase() != phase || !each.expectation.is_of_time()) continue;
+    const Demand& demand = each.expectation.demand();
+    for (std::size_t reference = 0; reference < timed.size(); ++reference) {
+      if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
+      for (std::size_t own = 0; own < timed.size(); ++own)
+        if (detail::concerns(each, row(own)))
+          panel.watch(demand.with(row(own).context.allowance), first + own, first + reference);
+    }
+  }
+  return panel;
+}
+
+PACE_INLINE Rates share_among_phases(std::span<const Stated> stated, const Rates& family) {
+  std::vector<std::string> parts;
+  for (const auto& each : stated)
+    if (each.expectation.is_of_time() && std::find(parts.begin(), parts.end(), each.expectation.phase()) == parts.end())
+      parts.push_back(each.expectation.phase());
+  const double share = 1 / static_cast<double>(std::max<std::size_t>(parts.size(), 1));
+  return {share * family.alpha, share * family.beta};
+}
+
+PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const Rates& family) {
+  /// A demand on a row with figures; its judgement, which stands at `place` in the row, waits for the others.
+  struct Case {
+    ImplementationResult* row;
+    std::size_t place;
+    Demand demand;
+    std::vector<double> observations;
+    Evidence evidence;
+  };
+  std::vector<Case> cases;
+  for (auto& row : result.implementations) {
+    for (const auto& each : stated) {
+      if (each.expectation.phase() != result.phase || !detail::concerns(each, row)) continue;
+      if (!each.expectation.is_of_time()) {
+        row.judgements.push_back(each.expectation.judge(row));
+        continue;
+      }
+      const Demand demand = each.expectation.demand().with(row.context.allowance);
+      const ImplementationResult* const reference = detail::reference_row(result, demand);
+      Judgement& judgement = row.judgements.emplace_back();
+      if (judge_without_figures(demand, row, reference, judgement)) continue;
+      auto observations = observe(demand, row, reference);
+      if (observations.empty()) {
+        judgement = judge_summary(demand, row);
+        continue;
+      }
+      const Evidence evidence = weigh(observations, demand, longer_sides(demand, row, observations));
+      cases.push_back({&row, row.judgements.size() - 1, demand, std::move(observations), evidence});
+    }
+  }
+  const Rates rates = shared_rates(cases.size(), family, [&](std::size_t i) -> WeighedDemand {
+    return {cases[i].demand, cases[i].evidence.p_above, cases[i].evidence.p_below};
+  });
+  for (const auto& each : cases)
+    each.row->judgements[each.place] =
+        judge_observations(each.demand, each.row->name, each.row->context, each.observations, each.evidence, rates);
+}
+
+PACE_INLINE void defer_judgements(Result& result) {
+  for (auto& row : result.implementations)
+    for (auto& judgement : row.judgements)
+      judgement.deferred = judgement.speed.has_value() || row.outcome == Outcome::unreached;
+  for (auto& phase : result.phases) defer_judgements(phase);
+}
+
+}  // namespace pace::gate

@@ -1,0 +1,72 @@
+// How Correct and AsExpected examine a result.
+#pragma once
+
+#include "pace/gate/result_matchers.hpp"
+
+#include <string>
+
+namespace pace {
+
+namespace detail {
+
+/// What stands against one implementation, and what is not known of it; a line each.
+struct Findings {
+  std::string problems, unreached;
+  bool refuted = false;
+
+  void look_at(const ImplementationResult& row) {
+    refuted = refuted || at_fault(row.outcome);
+    if (row.outcome == Outcome::unreached) {
+      unreached += "\n  '" + row.name + "' was not measured: " + row.message;
+    } else if (row.outcome != Outcome::measured) {
+      problems += "\n  '" + row.name + "' " + to_string(row.outcome) + ": " + row.message;
+    } else if (!row.checked) {
+      problems += "\n  '" + row.name + "' was not checked: its outputs hold nothing that can be compared";
+    }
+  }
+  [[nodiscard]] MatchResult match() const {
+    if (!problems.empty()) return {false, refuted, "was expected to be correct, but:" + problems};
+    return {true, refuted, unreached.empty() ? "is correct" : "is not known to be incorrect:" + unreached};
+  }
+};
+
+/// The judgements of `result` that close the gate, a line each, appended to `problems`. Returns whether one has failed.
+[[nodiscard]] inline bool add_closed(const Result& result, std::string& problems) {
+  bool failed = false;
+  for (const auto& row : result.implementations)
+    for (const auto& judgement : row.judgements) {
+      if (judgement.deferred) continue;
+      failed = failed || judgement.verdict == Verdict::failed;
+      // What is wrong or did not run has been named already; what was not reached proves no claim.
+      if (!judgement.acceptable && (row.outcome == Outcome::measured || row.outcome == Outcome::unreached))
+        problems += std::string("\n") + to_string(judgement.verdict) + ": " +
+                    (result.phase.empty() ? "" : "of its " + result.phase + " phase, ") + judgement.message;
+    }
+  return failed;
+}
+
+}  // namespace detail
+
+PACE_INLINE MatchResult Correct::examine(const Result& result) const {
+  detail::Findings findings;
+  for (const auto& row : result.implementations) findings.look_at(row);
+  if (result.implementations.empty()) findings.problems = "\n  it has no implementations";
+  if (!result.lost_device.empty()) findings.problems += "\n  its device was lost: " + result.lost_device;
+  return findings.match();
+}
+
+PACE_INLINE MatchResult Correct::examine(const ImplementationResult& row) const {
+  detail::Findings findings;
+  findings.look_at(row);
+  return findings.match();
+}
+
+PACE_INLINE MatchResult AsExpected::examine(const Result& result) const {
+  const MatchResult correct = Correct().examine(result);
+  std::string problems = correct.met ? "" : '\n' + correct.text;
+  bool refuted = detail::add_closed(result, problems) || correct.refuted;
+  for (const auto& phase : result.phases) refuted = detail::add_closed(phase, problems) || refuted;
+  return {problems.empty(), refuted, problems.empty() ? "is as expected" : problems};
+}
+
+}  // namespace pace

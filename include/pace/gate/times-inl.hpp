@@ -1,0 +1,47 @@
+// What expectations of times demand.
+#pragma once
+
+#include "pace/gate/times.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "pace/core/error.hpp"
+
+namespace pace {
+
+namespace detail {
+
+[[nodiscard]] inline double checked_factor(double factor, const std::string& expectation, const char* example) {
+  if (!(factor > 0 && std::isfinite(factor)))
+    throw Error(expectation + ": the factor must be above 0, such as " + example);
+  return factor;
+}
+
+}  // namespace detail
+
+PACE_INLINE Expectation SpeedupAtLeast(double factor) {
+  return Expectation(
+      gate::Demand{.threshold = std::log(detail::checked_factor(factor, "SpeedupAtLeast", "1.20")), .limit = factor});
+}
+
+PACE_INLINE Expectation NoSlowerThan(double factor) {
+  return Expectation(gate::Demand{.burden = gate::Burden::guard,
+                                  .threshold = -std::log(detail::checked_factor(factor, "NoSlowerThan", "1.02")),
+                                  .limit = factor});
+}
+
+PACE_INLINE Expectation FasterThan(std::string implementation, double factor) {
+  if (implementation.empty()) throw Error("FasterThan: name the implementation that it is to be faster than");
+  return Expectation(gate::Demand{.threshold = std::log(detail::checked_factor(factor, "FasterThan", "1.05")),
+                                  .limit = factor,
+                                  .reference = std::move(implementation)});
+}
+
+PACE_INLINE Expectation WithinTime(Nanoseconds time) {
+  if (!(time.count() > 0 && std::isfinite(time.count()))) throw Error("WithinTime: the time must be above 0");
+  return Expectation(
+      gate::Demand{.quantity = gate::Quantity::time, .threshold = -std::log(time.count()), .limit = time.count()});
+}
+
+}  // namespace pace

@@ -1,0 +1,114 @@
+#include "pace/gate/counts.hpp"
+
+#include <cstddef>
+#include <iterator>
+
+#include "pace/catch2.hpp"
+#include "tests/gate/rows.hpp"
+
+namespace {
+
+using pace::Outcome;
+using pace::Verdict;
+
+pace::ImplementationResult counted(std::int64_t operators, std::int64_t allocations, std::int64_t bytes) {
+  auto row = rows::measured("fused");
+  row.counts = pace::CallCounts{operators, allocations, bytes};
+  return row;
+}
+
+TEST_CASE("a count passes up to its limit and fails beyond it, and the message names both") {
+  const auto row = counted(3, 1, 4096);
+  CHECK(pace::AtMost(pace::Count::operator_calls, 3).judge(row).verdict == Verdict::passed);
+  CHECK(pace::AtMost(pace::Count::operator_calls, 4).judge(row).verdict == Verdict::passed);
+  const auto failed = pace::AtMost(pace::Count::operator_calls, 2).judge(row);
+  CHECK(failed.verdict == Verdict::failed);
+  CHECK_FALSE(failed.acceptable);
+  CHECK(failed.expectation == "count of at most 2 operator calls");
+  CHECK(failed.message ==
+        "'fused' makes 3 operator calls in one call, 1 more than expected (at most 2 operator calls)");
+  CHECK(pace::AtMost(pace::Count::allocations, 1).judge(row).message ==
+        "'fused' makes 1 allocation in one call (at most 1 allocation)");
+  CHECK(pace::AtMost(pace::Count::allocations, 0).judge(row).verdict == Verdict::failed);
+  CHECK(pace::AtMost(pace::Count::bytes_allocated, 4096).judge(row).verdict == Verdict::passed);
+  CHECK(pace::AtMost(pace::Count::bytes_allocated, 4095).judge(row).message ==
+        "'fused' allocates 4096 bytes in one call, 1 more than expected (at most 4095 bytes)");
+}
+
+TEST_CASE("an exact count fails on both sides") {
+  const auto row = counted(3, 1, 4096);
+  CHECK(pace::Exactly(pace::Count::operator_calls, 3).judge(row).verdict == Verdict::passed);
+  CHECK(pace::Exactly(pace::Count::operator_calls, 4).judge(row).message ==
+        "'fused' makes 3 operator calls in one call, 1 fewer than expected (exactly 4 operator calls)");
+  CHECK(pace::Exactly(pace::Count::allocations, 0).judge(row).verdict == Verdict::failed);
+  CHECK(pace::Exactly(pace::Count::bytes_allocated, 4096).judge(row).acceptable);
+}
+
+TEST_CASE("what a call asks of a GPU is counted apart, and only there") {
+  auto row = counted(3, 1, 4096);
+  CHECK(pace::AtMost(pace::Count::kernels, 2).judge(row).verdict == Verdict::invalid);
+  CHECK(pace::AtMost(pace::Count::kernels, 2).needs_device_counts());
+  CHECK_FALSE(pace::AtMost(pace::Count::operator_calls, 2).needs_device_counts());
+  row.device_counts = pace::DeviceCounts{.kernels = 2, .launches = 1, .synchronisations = 0};
+  CHECK(pace::AtMost(pace::Count::kernels, 2).judge(row).verdict == Verdict::passed);
+  CHECK(pace::Exactly(pace::Count::kernels, 1).judge(row).message ==
+        "'fused' runs 2 kernels in one call, 1 more than expected (exactly 1 kernel)");
+  CHECK(pace::AtMost(pace::Count::launches, 0).judge(row).verdict == Verdict::failed);
+  CHECK(pace::Exactly(pace::Count::launches, 1).judge(row).verdict == Verdict::passed);
+  CHECK(pace::Exactly(pace::Count::synchronisations, 0).judge(row).verdict == Verdict::passed);
+  CHECK(pace::AtMost(pace::Count::synchronisations, 0).judge(row).acceptable);
+  // It cannot be captured.
+  CHECK(pace::AtMost(pace::Count::graph_nodes, 9).judge(row).verdict == Verdict::invalid);
+  row.device_counts->graph_nodes = 3;
+  CHECK(pace::AtMost(pace::Count::graph_nodes, 3).judge(row).verdict == Verdict::passed);
+  CHECK(pace::Exactly(pace::Count::graph_nodes, 2).judge(row).verdict == Verdict::failed);
+}
+
+TEST_CASE("what was not counted is invalid, what is wrong has failed; neither is undecided") {
+  auto row = rows::measured("fused");
+  CHECK(pace::AtMost(pace::Count::operator_calls, 9).judge(row).verdict == Verdict::invalid);
+  row.why_uncounted = "its calls differ";
+  CHECK(pace::AtMost(pace::Count::operator_calls, 9).judge(row).message ==
+        "'fused' has no count of operator calls: its calls differ");
+  for (const auto outcome : {Outcome::wrong, Outcome::threw, Outcome::refused, Outcome::unreached}) {
+    row = counted(3, 1, 4096);
+    row.outcome = outcome;
+    const auto judgement = pace::AtMost(pace::Count::operator_calls, 9).judge(row);
+    const bool ran = outcome == Outcome::wrong || outcome == Outcome::threw;
+    CHECK(judgement.verdict == (ran ? Verdict::failed : Verdict::invalid));
+    CHECK_FALSE(judgement.acceptable);
+  }
+}
+
+TEST_CASE("the baseline's row can be judged, too, and counts serve as Catch2 matchers") {
+  auto row = counted(3, 1, 4096);
+  row.is_baseline = true;
+  CHECK_THAT(row, pace::AtMost(pace::Count::operator_calls, 3));
+  CHECK_THAT(row, !pace::AtMost(pace::Count::operator_calls, 2) && pace::Exactly(pace::Count::allocations, 1));
+  const auto two = pace::AtMost(pace::Count::operator_calls, 2);
+  CHECK_FALSE(two.match(row));
+  CHECK(two.examine(row).text ==
+        "was expected to have a count of at most 2 operator calls\nfailed: 'fused' makes 3 operator calls in one call, "
+        "1 more than expected (at most 2 operator calls)");
+}
+
+TEST_CASE("the table has every count once") {
+  for (std::size_t i = 0; i < std::size(pace::gate::count_entries); ++i)
+    CHECK(pace::gate::count_entries[i].count == static_cast<pace::Count>(i));
+  CHECK_THROWS_AS(pace::AtMost(static_cast<pace::Count>(std::size(pace::gate::count_entries)), 1), pace::Error);
+}
+
+TEST_CASE("what means nothing to a count is an error rather than ignored") {
+  const auto count = pace::AtMost(pace::Count::kernels, 1);
+  CHECK_THROWS_AS(count.alpha(0.01), pace::Error);
+  CHECK_THROWS_AS(count.beta(0.01), pace::Error);
+  CHECK_THROWS_AS(count.fixed_size(), pace::Error);
+  CHECK_THROWS_AS(count.in_phase("backward"), pace::Error);
+}
+
+TEST_CASE("a negative count is an error") {
+  CHECK_THROWS_AS(pace::AtMost(pace::Count::operator_calls, -1), pace::Error);
+  CHECK_THROWS_AS(pace::Exactly(pace::Count::bytes_allocated, -1), pace::Error);
+}
+
+}  // namespace
