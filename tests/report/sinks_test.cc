@@ -447,6 +447,52 @@ TEST_CASE("where nothing followed the head, the file is again what it was") {
   CHECK(folder.read("written") == "x");
 }
 
+namespace {
+
+/// What `action` throws while no file may grow beyond so many bytes.
+std::string with_limited_files(std::size_t bytes, const std::function<void()>& action) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const rlimit limit{bytes, old_limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  std::string message;
+  try {
+    action();
+  } catch (const pace::Error& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &old_limit);
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("a first addition that does not fit leaves the file as it was, and no empty one") {
+  const Scratch folder;
+  const std::string old = "what an earlier run found, which is longer than the limit";
+  for (const bool tail : {false, true})
+    for (const std::size_t limit : {5UL, 8UL, 12UL}) {
+      CAPTURE(tail, limit);
+      folder.write("old", old);
+      folder.write("empty", "");
+      for (const char* name : {"new", "empty", "old"}) {
+        const auto message = with_limited_files(limit, [&] {
+          OutputFile file(folder / name);
+          file.begin_with("head,", tail);
+          if (tail)
+            file.replace_tail(",", ";and a first result");
+          else
+            file.append("and a first result");
+        });
+        CHECK(message == "cannot write '" + folder / name + "': File too large");
+      }
+      CHECK(folder.read("old") == old);
+      CHECK(folder.read("empty") == "");
+      CHECK_FALSE(folder.has("new"));
+    }
+}
+
 TEST_CASE("what a file was to be replaced by goes where that fails") {
   const Scratch folder;
   {
