@@ -27,8 +27,8 @@
 #include "pace/core/new_folders.hpp"
 #include "pace/core/process.hpp"
 #include "pace/kernels/kernels.hpp"
-#include "pace/report/colour.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/report/text.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
 

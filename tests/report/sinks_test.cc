@@ -25,9 +25,9 @@
 #include "pace/core/output_file.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/report/csv.hpp"
-#include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
+#include "pace/report/sink.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/support/scratch.hpp"
@@ -150,7 +150,7 @@ TEST_CASE("every sink leaves an earlier run's file alone until it has a result, 
   const Scratch folder;
   const std::string path = folder / "results";
   const std::vector<std::function<std::unique_ptr<pace::report::Sink>()>> sinks{
-      [&] { return std::make_unique<pace::report::JsonSink>(path, pace::report::Environment{}); },
+      [&] { return std::make_unique<pace::report::JsonSink>(path, pace::report::ResultsHeader{}); },
       [&] { return std::make_unique<pace::report::CsvSink>(path); },
       [&] { return std::make_unique<pace::report::JUnitSink>(path, pace::report::Environment{}); }};
   for (const auto& make : sinks) {

@@ -18,7 +18,7 @@
 #include "benches/models/driver/result_csv.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 #include "pace/stats/mean.hpp"
 
 namespace pace::benches::models {
