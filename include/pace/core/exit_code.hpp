@@ -61,6 +61,12 @@ class RunAccount {
     measured_ += measured;
     unresolved_rows_ += unresolved;
   }
+  /// One implementation of a comparison that other processes have published.
+  void add_row(Outcome outcome) {
+    has_rows_ = true;
+    measured_ += outcome == Outcome::measured;
+    unreached_ += outcome == Outcome::unreached;
+  }
   /// A judgement that was made after its comparison was published. One that repeats another counts once.
   void add(const ImplementationResult& row, const Judgement& judgement) {
     const auto known = comparisons_.find(row.context.comparison);

@@ -178,14 +178,7 @@ class Rest {
   /// Into `account`: implementations, which count as unreached if no process measured them, and `gates`, those among them
   /// that no process has figures for. Returns whether all of these are open.
   [[nodiscard]] bool tell(RunAccount& account, const std::vector<gate::ReplicatedGate>& gates) const {
-    for (const auto& [name, measured] : rows_) {
-      Result result;
-      result.name = name.first;
-      auto& row = result.implementations.emplace_back();
-      row.name = name.second;
-      row.outcome = measured ? Outcome::measured : Outcome::unreached;
-      account.add(result);
-    }
+    for (const auto& [name, measured] : rows_) account.add_row(measured ? Outcome::measured : Outcome::unreached);
     const auto add = [&](const std::string& comparison, const std::string& implementation, const Judgement& judgement) {
       ImplementationResult row;
       row.name = implementation;
