@@ -177,7 +177,7 @@ Json stored(double factor) {
   for (auto& row : result.implementations) row.time->median *= factor;
   Json document = pace::report::to_json(
       pace::report::ResultsHeader{.environment = files::environment(), .expires_utc = "2026-12-01T00:00:00Z"});
-  document["results"] = {pace::report::to_json(result)};
+  document["results"] = Json::array({pace::report::to_json(result)});
   return document;
 }
 

@@ -50,7 +50,7 @@ inline Json process(double eager, double fused, const std::string& date = "2026-
   auto result = sample::comparison("case");
   result.implementations = {sample::baseline("eager", eager), sample::candidate("fused", fused, eager / fused)};
   Json document = pace::report::to_json(pace::report::ResultsHeader{.environment = environment(date)});
-  document["results"] = {pace::report::to_json(result)};
+  document["results"] = Json::array({pace::report::to_json(result)});
   return document;
 }
 

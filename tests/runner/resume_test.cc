@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/read_file.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/report/json.hpp"
 #include "pace/runner/build_id.hpp"
