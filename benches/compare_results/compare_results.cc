@@ -7,8 +7,8 @@
 
 #include "benches/compare_results/compare_program.hpp"
 #include "pace/core/bazel.hpp"
-#include "pace/report/colour.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/report/text.hpp"
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;

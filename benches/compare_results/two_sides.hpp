@@ -46,7 +46,8 @@ namespace detail {
   if (then.empty() || now.empty()) throw Error("needs at least one file on each side");
   for (const auto* side : {&then, &now})
     if (const auto what = report::inconsistent(*side, settings.allowed); !what.empty()) throw Error(what);
-  if (const auto what = report::differences(then.front().environment, now.front().environment, settings.allowed);
+  if (const auto what =
+          report::differences(then.front().header.environment, now.front().header.environment, settings.allowed);
       !what.empty())
     throw Error(then.front().path + " and " + now.front().path + " are of different machines or builds: " + what +
                 ". Times of one say nothing of the other; what may differ is named with --allow");

@@ -12,7 +12,7 @@
 #include "benches/kernels/ncu.hpp"
 #include "pace/core/error.hpp"
 #include "pace/kernels/report.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 
 namespace pace::benches::kernels {
 

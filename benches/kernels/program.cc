@@ -28,8 +28,8 @@
 #include "pace/core/process.hpp"
 #include "pace/kernels/kernels.hpp"
 #include "pace/kernels/record_ranges.hpp"
-#include "pace/report/colour.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/report/text.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
 

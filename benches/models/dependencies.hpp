@@ -35,7 +35,7 @@ struct Dependencies {
   /// once options that choose GPUs have been heeded.
   std::function<benches::models::Configuration()> identity = [] { return benches::models::Configuration{}; };
   /// Where a path leads that was typed: of a file that is read, and of one that is written.
-  std::function<std::string(const std::string&)> user_path = [](const std::string&path) { return path; },
+  std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
                                                  output_path = user_path;
   /// Limits of the models' processes; the command line goes over all but their clock.
   benches::models::ChildLimits limits = {};

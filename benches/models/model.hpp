@@ -45,14 +45,13 @@ struct Model {
 
 /// A model whose module has a `forward` that takes as many tensors as there are inputs.
 template <class Module, class... Inputs>
-requires(std::is_convertible_v<Inputs, at::Tensor>&&...) [[nodiscard]] Model
-    make_model(std::shared_ptr<Module> module, Inputs... inputs) {
+  requires(std::is_convertible_v<Inputs, at::Tensor> && ...)
+[[nodiscard]] Model make_model(std::shared_ptr<Module> module, Inputs... inputs) {
   Model model{.module = module, .inputs = {c10::IValue(at::Tensor(inputs))...}, .forward = {}};
   model.forward = [module](const torch::jit::Stack& given) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return pace::to_ivalue(module->forward(given.at(I).toTensor()...));
-    }
-    (std::index_sequence_for<Inputs...>{});
+    }(std::index_sequence_for<Inputs...>{});
   };
   return model;
 }

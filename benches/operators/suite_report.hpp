@@ -16,7 +16,7 @@
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/units.hpp"
-#include "pace/report/csv_field.hpp"
+#include "pace/report/csv_text.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::operators {

@@ -107,9 +107,8 @@ std::shared_ptr<CustomLstm> custom_layernorm_lstm(const CustomLstmOptions& optio
 ModelDef lnlstm(const Sizes& sizes, Form form, bool decompose) {
   Sizes one_layer = sizes;
   one_layer.layers = 1;
-  Drawn drawn = draw(one_layer, [&] {
-    return custom_layernorm_lstm({sizes.input, sizes.hidden, one_layer.layers}, decompose);
-  });
+  Drawn drawn =
+      draw(one_layer, [&] { return custom_layernorm_lstm({sizes.input, sizes.hidden, one_layer.layers}, decompose); });
   if (form == Form::plain) {
     run_plainly(drawn);
   } else {

@@ -158,7 +158,7 @@ inline void print_pytest_json(const std::vector<TestBenchResult>& results,
                             {"median", stats.median},
                             {"iterations", 1}}}});
   }
-  struct utsname machine {};
+  struct utsname machine{};
   Json about = Json::object();
   if (::uname(&machine) == 0)
     about = {{"node", machine.nodename},
@@ -166,7 +166,7 @@ inline void print_pytest_json(const std::vector<TestBenchResult>& results,
              {"system", machine.sysname},
              {"release", machine.release}};
   const std::time_t when = std::chrono::system_clock::to_time_t(now);
-  struct tm parts {};
+  struct tm parts{};
   ::gmtime_r(&when, &parts);
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S+00:00", &parts);

@@ -69,8 +69,7 @@ template <gpu::Device D, class F>
   device.synchronise(side);
   options.clear_gradients = {};
   const auto stream = device.current_stream();
-  return inductor_benchmark(
-      device, [&] { device.launch(graph.get(), stream); }, options);
+  return inductor_benchmark(device, [&] { device.launch(graph.get(), stream); }, options);
 }
 
 }  // namespace pace::benches::timers

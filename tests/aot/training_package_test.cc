@@ -219,25 +219,17 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][traini
   const auto& mlp = definitions[0];
   REQUIRE(package.expected_gradients().at(0).sizes == std::vector<std::int64_t>{4, 8});
   REQUIRE_THAT(
-      why([&] {
-        (void)package.forward(mlp.parameters, {at::randn({5, 16})});
-      }),
+      why([&] { (void)package.forward(mlp.parameters, {at::randn({5, 16})}); }),
       ContainsSubstring("the compiled forward of mlp was compiled for float32[4, 16] with strides [16, 1] on cpu as "
                         "operand 4, but called with float32[5, 16]"));
-  REQUIRE_THAT(why([&] {
-                 (void)package.forward(mlp.parameters, {at::randn({16, 4}).t()});
-               }),
+  REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {at::randn({16, 4}).t()}); }),
                ContainsSubstring("with strides [1, 4]"));
-  REQUIRE_THAT(why([&] {
-                 (void)package.forward(mlp.parameters, {at::randn({4, 16}).to(at::kDouble)});
-               }),
+  REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {at::randn({4, 16}).to(at::kDouble)}); }),
                ContainsSubstring("float64"));
   REQUIRE_THAT(why([&] { (void)package.forward(mlp.parameters, {}); }),
                ContainsSubstring("5 operands, but called with 4"));
   const auto done = package.forward(mlp.parameters, mlp.inputs);
-  REQUIRE_THAT(why([&] {
-                 (void)package.backward(done.saved, {at::randn({8, 4})});
-               }),
+  REQUIRE_THAT(why([&] { (void)package.backward(done.saved, {at::randn({8, 4})}); }),
                ContainsSubstring("the compiled backward of mlp was compiled for float32[4, 8]"));
   REQUIRE_THAT(why([&] { (void)package.backward(done.saved, {}); }), ContainsSubstring("operands, but called with"));
   REQUIRE_THAT(why([&] { (void)package.backward(done.saved, {at::Tensor()}); }),

@@ -153,8 +153,7 @@ std::vector<Variant> variants() {
       });
 
   // Views.
-  add(
-      "a view by both", {x}, [](Arguments& a) { return a[0].t(); }, [](Arguments& a) { return a[0].transpose(0, 1); });
+  add("a view by both", {x}, [](Arguments& a) { return a[0].t(); }, [](Arguments& a) { return a[0].transpose(0, 1); });
   add(
       "a copy where the baseline returns a view", {x}, [](Arguments& a) { return a[0].t(); },
       [](Arguments& a) { return a[0].t().contiguous(); });
@@ -162,18 +161,11 @@ std::vector<Variant> variants() {
       "a slice", {x}, [](Arguments& a) { return a[0].slice(0, 2, 9); },
       [](Arguments& a) { return a[0].narrow(0, 2, 7); });
   add(
-      "expanded by both", {b},
-      [](Arguments& a) {
-        return a[0].expand({5, 24});
-      },
-      [](Arguments& a) {
-        return a[0].unsqueeze(0).expand({5, 24});
-      });
+      "expanded by both", {b}, [](Arguments& a) { return a[0].expand({5, 24}); },
+      [](Arguments& a) { return a[0].unsqueeze(0).expand({5, 24}); });
   add(
       "a view of a fresh tensor", {x}, [](Arguments& a) { return a[0].neg(); },
-      [](Arguments& a) {
-        return at::cat({a[0].neg(), a[0]}).narrow(0, 0, 16);
-      });
+      [](Arguments& a) { return at::cat({a[0].neg(), a[0]}).narrow(0, 0, 16); });
   add(
       "other strides", {x}, [](Arguments& a) { return a[0].t().contiguous().neg(); },
       [](Arguments& a) { return a[0].neg().t(); });
@@ -187,9 +179,7 @@ std::vector<Variant> variants() {
       [](Arguments& a) { return at::mm(a[1].t(), a[0].t()).t(); });
   add(
       "a product by einsum", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); },
-      [](Arguments& a) {
-        return at::einsum("ij,jk->ik", {a[0], a[1]});
-      });
+      [](Arguments& a) { return at::einsum("ij,jk->ik", {a[0], a[1]}); });
   add(
       "a product in blocks", {x, w}, [](Arguments& a) { return at::matmul(a[0], a[1]); },
       [](Arguments& a) {
@@ -220,9 +210,7 @@ std::vector<Variant> variants() {
       [](Arguments& a) { return a[0].tril().neg(); });
   add(
       "relying on normalised rows", {at::softmax(x, 1)}, [](Arguments& a) { return a[0].div(a[0].sum(1, true)); },
-      [](Arguments& a) {
-        return a[0].div(a[0].sum(1, true).expand({16, 32}));
-      });
+      [](Arguments& a) { return a[0].div(a[0].sum(1, true).expand({16, 32})); });
   add(
       "relying on unit vectors for a product without scale", {x}, [](Arguments& a) { return a[0].sign(); },
       [](Arguments& a) { return a[0].div(a[0].abs()); });
@@ -251,8 +239,7 @@ std::vector<Variant> variants() {
   add(
       "a ratio of operands", {x, positive}, [](Arguments& a) { return a[0].div(a[1]); },
       [](Arguments& a) { return a[0].mul(a[1].reciprocal()); });
-  add(
-      "signs", {x}, [](Arguments& a) { return a[0].gt(0); }, [](Arguments& a) { return a[0].le(0).logical_not(); });
+  add("signs", {x}, [](Arguments& a) { return a[0].gt(0); }, [](Arguments& a) { return a[0].le(0).logical_not(); });
   add(
       "argmax", {x}, [](Arguments& a) { return a[0].argmax(1); },
       [](Arguments& a) { return std::get<1>(a[0].max(1)); });
@@ -308,8 +295,7 @@ std::vector<Variant> variants() {
   add(
       "a tuple", {x}, [](Arguments& a) { return c10::IValue(std::tuple(a[0].sum(), a[0].amax())); },
       [](Arguments& a) { return c10::IValue(std::tuple(a[0].sum(1).sum(), a[0].flatten().amax())); });
-  add(
-      "a list", {x}, [](Arguments& a) { return a[0].split(8); }, [](Arguments& a) { return a[0].chunk(2); });
+  add("a list", {x}, [](Arguments& a) { return a[0].split(8); }, [](Arguments& a) { return a[0].chunk(2); });
   add(
       "the same tensor twice", {x}, [](Arguments& a) { return c10::IValue(std::tuple(a[0].neg(), a[0].neg())); },
       [](Arguments& a) {
@@ -409,17 +395,13 @@ std::vector<Variant> variants() {
   add(
       "a convolution", {at::randn({1, 3, 8, 8}), at::randn({4, 3, 1, 1})},
       [](Arguments& a) { return at::conv2d(a[0], a[1]); },
-      [](Arguments& a) {
-        return a[1].view({4, 3}).matmul(a[0].view({3, 64})).view({1, 4, 8, 8});
-      });
+      [](Arguments& a) { return a[1].view({4, 3}).matmul(a[0].view({3, 64})).view({1, 4, 8, 8}); });
   add(
       "gelu", {x}, [](Arguments& a) { return at::gelu(a[0]); },
       [](Arguments& a) { return a[0].mul(0.5).mul(a[0].mul(0.7071067811865476).erf().add(1)); });
   add(
       "a sum of prefixes", {x}, [](Arguments& a) { return at::cumsum(a[0], 1); },
-      [](Arguments& a) {
-        return a[0].matmul(at::ones_like(a[0]).narrow(0, 0, 1).expand({32, 32}).triu());
-      });
+      [](Arguments& a) { return a[0].matmul(at::ones_like(a[0]).narrow(0, 0, 1).expand({32, 32}).triu()); });
   add(
       "a gradient", {at::randn({8, 4}).set_requires_grad(true)},
       [](Arguments& a) {

@@ -185,8 +185,7 @@ TEST_CASE("the memory that the baseline has freed, past LibTorch's allocator") {
   const auto cheat = [](const at::Tensor& x) {
     void* memory = nullptr;
     if (::posix_memalign(&memory, 64, x.nbytes()) != 0) std::abort();
-    return at::from_blob(
-        memory, x.sizes(), [](void* p) { std::free(p); }, x.options());
+    return at::from_blob(memory, x.sizes(), [](void* p) { std::free(p); }, x.options());
   };
   require_rejected(run(honest, cheat, input()), "elements");
 }

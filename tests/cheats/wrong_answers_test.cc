@@ -23,9 +23,8 @@ at::Tensor input() { return at::randn({32, 16}); }
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST_CASE("NaN everywhere, and NaN as a wildcard for what is expensive to compute") {
-  require_rejected(run(
-                       honest, [](const at::Tensor& x) { return at::full_like(x, nan); }, input()),
-                   "512 of 512 elements");
+  require_rejected(
+      run(honest, [](const at::Tensor& x) { return at::full_like(x, nan); }, input()), "512 of 512 elements");
   const auto half = [](const at::Tensor& x) {
     auto out = at::full_like(x, nan);
     out.narrow(0, 0, 16).copy_(at::sigmoid(x.narrow(0, 0, 16)));
@@ -77,48 +76,33 @@ TEST_CASE("float16 where float64 was asked for, checked against a float64 refere
 }
 
 TEST_CASE("another dtype") {
-  require_rejected(run(
-                       honest, [](const at::Tensor& x) { return honest(x).to(at::kHalf); }, input()),
-                   "float16");
+  require_rejected(run(honest, [](const at::Tensor& x) { return honest(x).to(at::kHalf); }, input()), "float16");
 }
 
 TEST_CASE("another shape, which a later operation would broadcast") {
   const auto rows = [](const at::Tensor& x) { return at::zeros({32, 1}).add(x.sum(0, true)); };
-  require_rejected(run(
-                       rows, [](const at::Tensor& x) { return x.sum(0, true); }, input()),
-                   "shape");
+  require_rejected(run(rows, [](const at::Tensor& x) { return x.sum(0, true); }, input()), "shape");
 }
 
 TEST_CASE("a broadcast view where the baseline writes every element") {
   const auto rows = [](const at::Tensor& x) { return at::zeros({32, 1}).add(x.sum(0, true)); };
-  require_rejected(run(
-                       rows,
-                       [](const at::Tensor& x) {
-                         return x.sum(0, true).expand({32, 16});
-                       },
-                       input()),
-                   "stride 0");
+  require_rejected(run(rows, [](const at::Tensor& x) { return x.sum(0, true).expand({32, 16}); }, input()), "stride 0");
 }
 
 TEST_CASE("a view of the input where the baseline copies") {
   const auto copies = [](const at::Tensor& x) { return x.t().clone(at::MemoryFormat::Contiguous); };
-  require_rejected(run(
-                       copies, [](const at::Tensor& x) { return x.t(); }, input()),
-                   "shares memory with an operand");
+  require_rejected(run(copies, [](const at::Tensor& x) { return x.t(); }, input()), "shares memory with an operand");
 }
 
 TEST_CASE("the input itself") {
   const auto copies = [](const at::Tensor& x) { return x.relu(); };
-  require_rejected(run(
-                       copies, [](const at::Tensor& x) { return x; }, at::rand({32, 16})),
-                   "shares memory with an operand");
+  require_rejected(
+      run(copies, [](const at::Tensor& x) { return x; }, at::rand({32, 16})), "shares memory with an operand");
 }
 
 TEST_CASE("an output that is only marked as negated") {
   const auto negated = [](const at::Tensor& x) { return x.mul(2).neg(); };
-  require_rejected(run(
-                       negated, [](const at::Tensor& x) { return x.mul(2)._neg_view(); }, input()),
-                   "only marked");
+  require_rejected(run(negated, [](const at::Tensor& x) { return x.mul(2)._neg_view(); }, input()), "only marked");
 }
 
 TEST_CASE("an operand changed so that the baseline agrees") {

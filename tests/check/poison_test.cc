@@ -186,8 +186,10 @@ TEST_CASE("memory outlives the poisoning: freed, resized and read afterwards") {
     kept = at::full({8}, 2.0f);
   }
   CHECK(kept.sum().item<float>() == 16);
-  { const auto block = at::zeros({1000}); }  // what the next allocation of this size gets
-  kept.resize_({1000});                      // asks the allocator that the storage came from
+  {
+    const auto block = at::zeros({1000});
+  }                      // what the next allocation of this size gets
+  kept.resize_({1000});  // asks the allocator that the storage came from
   CHECK(kept.narrow(0, 0, 8).sum().item<float>() == 16);
   CHECK(poisoned_elements(kept) == 0);
 }
@@ -219,12 +221,16 @@ TEST_CASE("a kernel that writes nothing is caught, although its memory held the 
   const ReusingAllocator reusing;
   const auto input = at::arange(1000, at::kFloat);
   const auto expected = (input * 2).clone();
-  { const auto earlier = expected.clone(); }  // freed: the next block of this size holds the right answer
+  {
+    const auto earlier = expected.clone();
+  }  // freed: the next block of this size holds the right answer
 
   // So far the check alone is fooled: this is the hole.
   REQUIRE(outputs_match(expected, null_kernel(input)).correct);
 
-  { const auto earlier = expected.clone(); }
+  {
+    const auto earlier = expected.clone();
+  }
   {
     const PoisonedAllocations poisoned;
     const auto match = outputs_match(expected, null_kernel(input));
@@ -234,7 +240,9 @@ TEST_CASE("a kernel that writes nothing is caught, although its memory held the 
           "output: looks unwritten (poison pattern): all 1000 elements hold what was put there before the call");
   }
 
-  { const auto earlier = expected.clone(); }
+  {
+    const auto earlier = expected.clone();
+  }
   poison_free_memory(expected);
   CHECK_FALSE(outputs_match(expected, null_kernel(input)).correct);
 }

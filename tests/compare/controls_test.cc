@@ -54,8 +54,7 @@ TEST_CASE("controls: without noise, the same is the same, and added calls are fo
 TEST_CASE("controls: they take a tenth of the time, and one added call where there is a single one") {
   FakeClock clock;
   std::vector<pace::test::Call> calls;
-  FakeOperation baseline(
-      clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &calls);
+  FakeOperation baseline(clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &calls);
   Controls controls(clock, baseline, 1, 1, Options{});
   Nanoseconds start = clock.now();
   for (int cycle = 0; cycle < 1000; ++cycle) {

@@ -107,6 +107,19 @@ TEST_CASE("comparisons of one name with other inputs are not acceptable, unless 
   CHECK(compare({one.path(), other.path(), "--allow", "inputs", "--allow-undecided"}).code == 0);
 }
 
+TEST_CASE("samples of zeros are refused, though the median is above 0") {
+  Json json = files::process(1000, 500);
+  json["results"][0]["implementations"][1]["samples_ns"] = {250, 0, 0};
+  const Written good(files::process(1000, 500)), zeros(json);
+  for (const auto& words : {std::vector{good.path(), zeros.path()}, std::vector{zeros.path(), good.path()}}) {
+    const auto run = compare(words);
+    CHECK(run.code == 2);
+    CHECK_THAT(run.err,
+               ContainsSubstring(zeros.path() + ":2: 'fused' in 'case': samples_ns: expected times above 0, found 0 as "
+                                                "element 2"));
+  }
+}
+
 TEST_CASE("names and messages of a file send nothing to the terminal") {
   Json json = files::process(1000, 500);
   json["results"][0]["name"] =
@@ -128,11 +141,12 @@ TEST_CASE("names and messages of a file send nothing to the terminal") {
 }
 
 TEST_CASE("files and command lines that make no sense say what was expected, with code 2") {
-  const Written good(files::process(1000, 500)), broken("{\"schema"), empty([] {
-    Json json = files::process(1000, 500);
-    json["results"] = Json::array();
-    return json;
-  }());
+  const Written good(files::process(1000, 500)), broken("{\"schema"), other("{\"a\": 1}\n"),
+      newer("{\"schema_version\":3}\n"), empty([] {
+        Json json = files::process(1000, 500);
+        json["results"] = Json::array();
+        return json;
+      }());
   const std::string ok = good.path();
   const auto check = [](const std::vector<std::string>& words, const std::string& message) {
     const auto run = compare(words);
@@ -144,7 +158,9 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, ok, ok}, "expected OLD.json and NEW.json");
   check({"--old", ok}, "expected at least one file on each side");
   check({ok, "/nonexistent.json"}, "/nonexistent.json: cannot be read: No such file");
-  check({ok, broken.path()}, broken.path() + ": is no results file");
+  check({ok, broken.path()}, broken.path() + ": holds no results: it is empty, or was cut off in its first line");
+  check({ok, other.path()}, other.path() + ":1: is no results file: has no \"schema_version\"");
+  check({ok, newer.path()}, newer.path() + ":1: is no results file: its schema_version is 3; this program");
   check({empty.path(), empty.path()}, "hold no results");
   check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: invalid value 'fast'");
   check({ok, ok, "--no-slower-than"}, "expected a value after it");

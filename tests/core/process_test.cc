@@ -244,7 +244,7 @@ TEST_CASE("a safe folder is made for its user alone") {
   Folder folder;
   const fs::path made = folder.path / "a" / "b";
   detail::make_safe_folder(made, "");
-  struct stat found {};
+  struct stat found{};
   REQUIRE(::stat(made.c_str(), &found) == 0);
   CHECK((found.st_mode & 0777) == 0700);
   CHECK_NOTHROW(detail::make_safe_folder(made.string() + "/", ""));
@@ -285,7 +285,7 @@ TEST_CASE("another user's folder is refused") {
   Folder folder;
   const uid_t owner = ::geteuid();
   CHECK_NOTHROW(detail::make_safe_folder(folder.path, "REMEDY"));
-  struct stat top {};
+  struct stat top{};
   REQUIRE(::stat("/", &top) == 0);
   CHECK_THROWS_MATCHES(
       detail::make_safe_folder(folder.path, "REMEDY",
@@ -299,7 +299,7 @@ TEST_CASE("another user's folder is refused") {
 TEST_CASE("whose folders are safe, and with which modes") {
   constexpr uid_t user = 1000, nobody = 65534;
   const auto is_safe = [](uid_t owner, mode_t mode, bool on_the_way, detail::FolderTrust trust) {
-    struct stat found {};
+    struct stat found{};
     found.st_mode = S_IFDIR | mode;
     found.st_uid = owner;
     found.st_gid = 77;

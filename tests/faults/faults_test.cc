@@ -17,13 +17,14 @@
 #include "pace/gate/result_matchers.hpp"
 #include "pace/pace.hpp"
 #include "pace/report/csv.hpp"
-#include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
+#include "pace/report/sink.hpp"
 #include "pace/report/stored_baseline.hpp"
 #include "pace/runner/bazel_sinks.hpp"
 #include "pace/runner/stored_baseline.hpp"
 #include "tests/faults/faulty_machine.hpp"
+#include "tests/report/baseline_files.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
 
@@ -169,21 +170,15 @@ void add_devices(Faults& faults) {
                         }});
 }
 
-Json environment() {
-  Json json = {{"hostname", "host"}, {"date_utc", "2026-11-01T00:00:00Z"}};
-  for (const auto& key : pace::report::identity_keys()) json[key] = "as ever";
-  return json;
-}
-
 /// A results file in which everything took ten times as long as `sample::comparison`, or a tenth, so that the figures
 /// alone would pass or fail.
 Json stored(double factor) {
   auto result = sample::comparison("case");
   for (auto& row : result.implementations) row.time->median *= factor;
-  return {{"schema_version", 1},
-          {"environment", environment()},
-          {"expires_utc", "2026-12-01T00:00:00Z"},
-          {"results", Json::array({pace::report::to_json(result)})}};
+  Json document = pace::report::to_json(
+      pace::report::ResultsHeader{.environment = files::environment(), .expires_utc = "2026-12-01T00:00:00Z"});
+  document["results"] = Json::array({pace::report::to_json(result)});
+  return document;
 }
 
 void write(const TemporaryFile& file, const std::string& text) { std::ofstream(file.path()) << text; }
@@ -194,7 +189,7 @@ Aftermath against(const std::string& text, bool twice = false) {
   write(file, text);
   try {
     std::vector<pace::report::ResultsFile> files(twice ? 2 : 1, pace::report::read_results_file(file.path()));
-    const pace::report::StoredBaseline baseline(std::move(files), {}, environment(),
+    const pace::report::StoredBaseline baseline(std::move(files), {}, files::environment(),
                                                 *pace::report::parse_utc("2026-11-21T00:00:00Z"));
     auto result = sample::comparison("case");
     baseline.judge_all(result);
@@ -210,11 +205,11 @@ void add_baselines(Faults& faults) {
     faults.push_back({kind, name, [=] {
                         Json json = stored(factor);
                         spoil(json);
-                        return against(json.dump());
+                        return against(lines::text_of(json));
                       }});
   };
   for (const auto& key : pace::report::identity_keys())
-    spoilt("baseline of another machine", key, [=](Json& json) { json["environment"][key] = "another"; });
+    spoilt("baseline of another machine", key, [=](Json& json) { files::change(json["environment"], key); });
   const std::string other = "unusable baseline";
   spoilt(other, "expired", [](Json& json) { json["expires_utc"] = "2026-11-20T23:59:59Z"; });
   spoilt(other, "expired by age", [](Json& json) {
@@ -234,16 +229,16 @@ void add_baselines(Faults& faults) {
   spoilt(other, "with a time of zero", [](Json& json) {
     for (auto& row : json["results"][0]["implementations"]) row["time"]["median_ns"] = 0;
   });
-  faults.push_back({other, "copied", [] { return against(stored(10).dump(), true); }});
+  faults.push_back({other, "copied", [] { return against(lines::text_of(stored(10)), true); }});
 }
 
 void add_broken_files(Faults& faults) {
-  const std::string whole = stored(10).dump();
+  const std::string whole = lines::text_of(stored(10));
   for (const double part : {0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999})
     faults.push_back(
         {"broken file", "cut off at " + std::to_string(part),
          [=] { return against(whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size())))); }});
-  for (const std::string text : {"", "null", "[]", "{}", "{\"schema_version\": 1}", "\x1f\x8b\x08 gzip"})
+  for (const std::string text : {"", "null", "[]", "{}", "{\"schema_version\": 2}\n", "\x1f\x8b\x08 gzip"})
     faults.push_back({"broken file", '\'' + text + '\'', [=] { return against(text); }});
 }
 
@@ -266,7 +261,7 @@ void add_full_disks(Faults& faults) {
   };
   const std::string disk = "/dev/full";
   full("csv", [=] { return std::make_unique<pace::report::CsvSink>(disk); });
-  full("json", [=] { return std::make_unique<pace::report::JsonSink>(disk, pace::report::Environment{}); });
+  full("json", [=] { return std::make_unique<pace::report::JsonSink>(disk, pace::report::ResultsHeader{}); });
   full("junit", [=] { return std::make_unique<pace::report::JUnitSink>(disk, pace::report::Environment{}); });
   full("warnings", [=] { return std::make_unique<pace::runner::WarningsSink>(disk); });
   faults.push_back({"full disk", "infrastructure", [=] {
@@ -282,7 +277,7 @@ void add_full_disks(Faults& faults) {
   full("baseline", [=] {
     pace::runner::BaselineOptions options;
     options.save = disk;
-    return pace::runner::baseline_sink(options, {}, pace::report::Environment{});
+    return pace::runner::baseline_sink(options, {});
   });
 }
 

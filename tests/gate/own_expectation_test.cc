@@ -52,7 +52,7 @@ pace::Result compare(const pace::Expectation& expectation, const std::string& of
 
 std::string json_of(const pace::Result& result) {
   const TemporaryFile file;
-  pace::report::JsonSink sink(file.path(), pace::report::Environment{});
+  pace::report::JsonSink sink(file.path(), pace::report::ResultsHeader{});
   sink.write(result);
   sink.finish();
   return file.content();

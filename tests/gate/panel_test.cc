@@ -59,9 +59,8 @@ TEST_CASE("rates are shared by Holm's procedure, each side for itself") {
 
 TEST_CASE("an expectation with rates of its own takes no share") {
   const std::vector<Demand> demands{SpeedupAtLeast(1).demand(), SpeedupAtLeast(1).alpha(0.2).demand()};
-  const auto rates = pace::gate::shared_rates(2, Rates{0.01, 0.02}, [&](std::size_t i) -> pace::gate::WeighedDemand {
-    return {demands[i], 1.0, 1.0};
-  });
+  const auto rates = pace::gate::shared_rates(
+      2, Rates{0.01, 0.02}, [&](std::size_t i) -> pace::gate::WeighedDemand { return {demands[i], 1.0, 1.0}; });
   CHECK(rates.alpha == 0.01);
   CHECK(rates.beta == 0.01);  // 0.02 between two
 }
@@ -144,16 +143,14 @@ TEST_CASE("samples of fixed size are not looked at before their time") {
   Panel panel({1e-3, 1e-2});
   panel.watch(SpeedupAtLeast(1.2).fixed_size().demand(), 1, 0);
   Samples samples(2);
-  CHECK(cycles_until_decided(
-            panel, samples, [](std::size_t i) { return i == 0 ? 2e6 : 1e6; }, 100) == 101);
+  CHECK(cycles_until_decided(panel, samples, [](std::size_t i) { return i == 0 ? 2e6 : 1e6; }, 100) == 101);
 }
 
 TEST_CASE("times are watched without a baseline") {
   Panel panel({1e-3, 1e-2});
   panel.watch(pace::WithinTime(Nanoseconds(1e6)).demand(), 0, 0);
   Samples samples(1);
-  CHECK(cycles_until_decided(
-            panel, samples, [](std::size_t) { return 9e5; }, 100) == 12);
+  CHECK(cycles_until_decided(panel, samples, [](std::size_t) { return 9e5; }, 100) == 12);
 }
 
 /// A result of three candidates, 60 cycles each, on the samples of a shared baseline.
@@ -233,8 +230,7 @@ TEST_CASE("identical candidates: any wrong verdict at all is as rare as promised
       if (i > 0) panel.watch(NoSlowerThan(1.0).demand(), i, 0);
     }
     Samples samples(4);
-    (void)cycles_until_decided(
-        panel, samples, [&](std::size_t) { return 1e6 * std::exp(0.01 * random.normal()); }, 80);
+    (void)cycles_until_decided(panel, samples, [&](std::size_t) { return 1e6 * std::exp(0.01 * random.normal()); }, 80);
     for (std::size_t i = 1; i < 4; ++i)
       result.implementations[i].log_ratios = pace::stats::paired_log_ratios(samples[0], samples[i], 2);
     const std::vector<pace::gate::Stated> stated{{"", NoSlowerThan(1.0)}};

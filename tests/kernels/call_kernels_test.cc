@@ -76,8 +76,7 @@ TEST_CASE("calls take turns, times are summed up, and operands have their values
     return pace::kernel::Knowledge{pace::kernel::Category::pointwise, 4e3};
   }};
   int calls = 0, restored = 0;
-  const auto report = observe_kernels(
-      options, "block", [&] { ++calls; }, [&] { ++restored; }, clock, recorder);
+  const auto report = observe_kernels(options, "block", [&] { ++calls; }, [&] { ++restored; }, clock, recorder);
   CHECK(recorder.recorded == 5);
   CHECK(calls == 3 + 10);
   CHECK(restored == calls);

@@ -35,7 +35,9 @@ TEST_CASE("a range of one's own is a kernel unless it holds some") {
   RangeRecorder recorder;
   const at::Tensor x = at::ones({8});
   const auto events = recorder.record([&] {
-    { RECORD_USER_SCOPE("mine"); }
+    {
+      RECORD_USER_SCOPE("mine");
+    }
     RECORD_USER_SCOPE("around");
     at::relu(x);
   });

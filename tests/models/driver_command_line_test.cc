@@ -94,14 +94,10 @@ TEST_CASE("each option has an effect") {
       {{"--no-skip"}, [](const auto& l) { return l.selection.no_skip; }},
       {{"--config=c.yaml"}, [](const auto& l) { return l.config_file == "c.yaml"; }},
       {{"-d", "cpu", "--device=cuda:1", "--devices", "cpu,cuda:2"},
-       [](const auto& l) {
-         return l.devices == Strings{"cpu", "cuda:1", "cpu", "cuda:2"};
-       }},
+       [](const auto& l) { return l.devices == Strings{"cpu", "cuda:1", "cpu", "cuda:2"}; }},
       {{"--device-index=1"}, [](const auto& l) { return l.device_index == "1"; }},
       {{"--backend", "eager,torchscript", "--backend=cuda_graph"},
-       [](const auto& l) {
-         return l.settings.backends == Strings{"eager", "torchscript", "cuda_graph"};
-       }},
+       [](const auto& l) { return l.settings.backends == Strings{"eager", "torchscript", "cuda_graph"}; }},
       {{"--inductor"},
        [](const auto& l) {
          return l.settings.backends == Strings{"aot_inductor"} && l.output.experiment_file == "inductor.csv";
@@ -142,9 +138,7 @@ TEST_CASE("each option has an effect") {
       {{"--max-interference=1"}, [](const auto& l) { return l.measuring.max_interference == 1; }},
       {{"--skip-accuracy-check"}, [](const auto& l) { return l.settings.skip_accuracy_check; }},
       {{"-c", "max_autotune=True", "-c", "cpp.simdlen=0"},
-       [](const auto& l) {
-         return l.settings.inductor_config == Strings{"max_autotune=true", "cpp.simdlen=0"};
-       }},
+       [](const auto& l) { return l.settings.inductor_config == Strings{"max_autotune=true", "cpp.simdlen=0"}; }},
       {{"--inductor-compile-mode=max-autotune-no-cudagraphs"},
        [](const auto& l) {
          return l.settings.inductor_config == Strings{"max_autotune=true", "coordinate_descent_tuning=true"};
@@ -155,10 +149,7 @@ TEST_CASE("each option has an effect") {
        [](const auto& l) { return l.settings.inductor_config == Strings{"triton.persistent_reductions=false"}; }},
       {{"--disable-divisible-by-16"},
        [](const auto& l) { return l.settings.inductor_config == Strings{"triton.divisible_by_16=false"}; }},
-      {{"--packages=p", "--packages=q"},
-       [](const auto& l) {
-         return l.settings.packages == Strings{"p", "q"};
-       }},
+      {{"--packages=p", "--packages=q"}, [](const auto& l) { return l.settings.packages == Strings{"p", "q"}; }},
       {{"--cold-start-latency"}, [](const auto& l) { return l.packages == Packages::cold; }},
       {{"--warm-start-latency"}, [](const auto& l) { return l.packages == Packages::warm; }},
       {{"--ci"}, [](const auto& l) { return l.packages == Packages::cold && l.settings.repeat == 30; }},

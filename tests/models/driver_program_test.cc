@@ -20,7 +20,7 @@
 
 #include "benches/models/driver/json_record.hpp"
 #include "pace/core/process.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 #include "tests/models/processes.hpp"
 #include "tests/support/scratch.hpp"
 

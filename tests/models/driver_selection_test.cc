@@ -103,15 +103,11 @@ TEST_CASE("the YAML file skips models, and each of its sections only where it ap
        [](Dependencies& w) { w.settings.training = true; }},
       {"slow", [](Config& c) -> Names& { return c.slow; }, [](Dependencies& w) { w.selection.fast = true; }},
       {"skip.device.cpu", [](Config& c) -> Names& { return c.skip.cpu; },
-       [](Dependencies& w) {
-         w.devices = {"cuda", "cpu"};
-       }},
+       [](Dependencies& w) { w.devices = {"cuda", "cpu"}; }},
       {"skip.device.cuda", [](Config& c) -> Names& { return c.skip.cuda; },
        [](Dependencies& w) { w.devices = {"cuda:1"}; }},
       {"skip.control_flow", [](Config& c) -> Names& { return c.skip.control_flow; },
-       [](Dependencies& w) {
-         w.settings.backends = {"torchscript", "aot_inductor"};
-       }},
+       [](Dependencies& w) { w.settings.backends = {"torchscript", "aot_inductor"}; }},
   };
   for (const auto& each : cases) {
     CAPTURE(each.section);

@@ -132,9 +132,7 @@ TEST_CASE("a loss is a mean, of several outputs the mean of their means", "[mode
   REQUIRE(number(c10::ivalue::Tuple::create({at::tensor({1.0, 3.0}), at::tensor({4.0})})) == 3);
   REQUIRE(number(std::vector<at::Tensor>{at::tensor({1.0}), at::tensor({2.0})}) == 1.5);
   REQUIRE_THAT(why([&] { (void)number(c10::IValue()); }), ContainsSubstring("found None"));
-  REQUIRE_THAT(why([&] {
-                 (void)number(c10::ivalue::Tuple::create({at::ones({2}), c10::IValue(3)}));
-               }),
+  REQUIRE_THAT(why([&] { (void)number(c10::ivalue::Tuple::create({at::ones({2}), c10::IValue(3)})); }),
                ContainsSubstring("found Int"));
 
   const auto leaf = at::ones({2}).requires_grad_();

@@ -121,9 +121,7 @@ TEST_CASE("what a package cannot return is refused without compiling", "[aot]") 
   options.python = "/no/such/python";
   AotInductorBackend backend(options);
   const auto x = random({2});
-  CHECK_THAT(why([&] {
-               (void)backend.prepare(OperatorCall::bind("aten.equal.default", inputs({x, x})));
-             }),
+  CHECK_THAT(why([&] { (void)backend.prepare(OperatorCall::bind("aten.equal.default", inputs({x, x}))); }),
              ContainsSubstring("AOTInductor returns tensors only, aten.equal.default returns bool"));
 }
 

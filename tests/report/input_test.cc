@@ -24,7 +24,7 @@
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 #include "tests/support/scratch.hpp"
 
 using Catch::Matchers::ContainsSubstring;

@@ -1,4 +1,4 @@
-// JSON: a whole document after every write, every figure in it, and what JSON cannot say.
+// JSON Lines: whole lines after every write, every figure in them, and what JSON cannot say.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "pace/report/json.hpp"
+#include "tests/report/lines.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
 
@@ -17,14 +18,15 @@ using Catch::Matchers::ContainsSubstring;
 using pace::report::Environment;
 using pace::report::Json;
 using pace::report::JsonSink;
+using pace::report::ResultsHeader;
 
-TEST_CASE("the file is a whole document after every write") {
+TEST_CASE("the file has whole lines after every write") {
   const TemporaryFile file;
-  JsonSink sink(file.path(), Environment{});
-  CHECK(Json::parse(file.content()).at("results").empty());
+  JsonSink sink(file.path(), ResultsHeader{});
+  CHECK(lines::document_of(file.content()).at("results").empty());
   for (std::size_t i = 1; i <= 5; ++i) {
     sink.write(sample::comparison("case " + std::to_string(i)));
-    const auto document = Json::parse(file.content());
+    const auto document = lines::document_of(file.content());
     REQUIRE(document.at("results").size() == i);
     CHECK(document.at("results").back().at("name") == "case " + std::to_string(i));
   }
@@ -33,12 +35,12 @@ TEST_CASE("the file is a whole document after every write") {
   CHECK(file.content() == before);
 }
 
-TEST_CASE("a killed process leaves a document with what it had") {
+TEST_CASE("a killed process leaves the lines that it had") {
   const TemporaryFile file;
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    JsonSink sink(file.path(), Environment{});
+    JsonSink sink(file.path(), ResultsHeader{});
     sink.write(sample::comparison("first"));
     sink.write(sample::comparison("second"));
     ::kill(::getpid(), SIGKILL);
@@ -46,14 +48,14 @@ TEST_CASE("a killed process leaves a document with what it had") {
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFSIGNALED(status));
-  const auto results = Json::parse(file.content()).at("results");
+  const auto results = lines::document_of(file.content()).at("results");
   REQUIRE(results.size() == 2);
   CHECK(results[1].at("name") == "second");
 }
 
-TEST_CASE("a result that no longer fits leaves the document as it was") {
+TEST_CASE("a result that no longer fits leaves the lines as they were") {
   const TemporaryFile file;
-  JsonSink sink(file.path(), Environment{});
+  JsonSink sink(file.path(), ResultsHeader{});
   sink.write(sample::comparison("fits"));
   const auto before = file.content();
 
@@ -74,24 +76,25 @@ TEST_CASE("a result that no longer fits leaves the document as it was") {
   CHECK_THAT(message, ContainsSubstring(file.path()) && ContainsSubstring("File too large"));
   CHECK(file.content() == before);
   sink.write(sample::comparison("fits again"));
-  CHECK(Json::parse(file.content()).at("results").size() == 2);
+  CHECK(lines::document_of(file.content()).at("results").size() == 2);
 }
 
-TEST_CASE("the schema: version, environment, results") {
+TEST_CASE("the lines: version, environment, results") {
   const TemporaryFile file;
   Environment environment;
   environment.cpu = "a \"quoted\" CPU";
   environment.turbo = false;
   environment.extra = {{"libtorch", "2.11.0"}, {"cpu", "must not replace"}};
-  JsonSink sink(file.path(), environment);
+  JsonSink sink(file.path(), {.environment = environment});
   auto result = sample::comparison("case");
   result.implementations[1].judgements = {{"at least 3x", pace::Verdict::failed, false, "too slow"}};
   result.implementations[1].bytes = 8000;
   result.notes = {"a note"};
   sink.write(result);
 
-  const auto document = Json::parse(file.content());
-  CHECK(document.at("schema_version") == 1);
+  const auto document = lines::document_of(file.content());
+  CHECK(document.at("schema_version") == 2);
+  CHECK(document.at("pace_version") == pace::version);
   CHECK(document.at("environment").at("cpu") == "a \"quoted\" CPU");
   CHECK(document.at("environment").at("turbo") == false);
   CHECK(document.at("environment").at("aslr").is_null());
@@ -116,17 +119,21 @@ TEST_CASE("the schema: version, environment, results") {
   CHECK(fused.at("expectations").at(0).at("acceptable") == false);
 }
 
-TEST_CASE("what else happened during the rounds, and further keys of the document") {
+TEST_CASE("what else happened during the rounds, and how they were measured") {
   const TemporaryFile file;
-  JsonSink sink(file.path(), Environment{}, {{"expires_utc", "2026-12-01T00:00:00Z"}, {"options", {{"seed", 3}}}});
+  JsonSink sink(
+      file.path(),
+      {.configuration = {{"--seed", "3"}}, .options = pace::Options{.seed = 3}, .expires_utc = "2026-12-01T00:00:00Z"});
   auto result = sample::comparison("case");
   result.conditions.steal = 0.25;
   result.conditions.clock_error = pace::Nanoseconds(-3);
   result.conditions.disturbances = {"The hypervisor, again."};
   sink.write(result);
-  const auto document = Json::parse(file.content());
+  const auto document = lines::document_of(file.content());
   CHECK(document.at("expires_utc") == "2026-12-01T00:00:00Z");
   CHECK(document.at("options").at("seed") == 3);
+  CHECK(document.at("options").at("budget_ns") == 1e9);
+  CHECK(document.at("configuration").at("--seed") == "3");
   const auto& conditions = document.at("results").at(0).at("conditions");
   CHECK(conditions.at("steal") == 0.25);
   CHECK(conditions.at("others").is_null());
@@ -159,14 +166,14 @@ TEST_CASE("what only a GPU has: figures, memory, what its driver told") {
 
 TEST_CASE("what is not finite is null; bytes that are no UTF-8 do not lose the result") {
   const TemporaryFile file;
-  JsonSink sink(file.path(), Environment{});
+  JsonSink sink(file.path(), ResultsHeader{});
   auto result = sample::comparison("bad byte \xff, quote \", line\nend");
   auto& fused = result.implementations[1];
   fused.max_abs_error = std::numeric_limits<double>::quiet_NaN();
   fused.samples = {pace::Nanoseconds(std::numeric_limits<double>::infinity()), pace::Nanoseconds(1)};
   fused.time->interval.reset();
   sink.write(result);
-  const auto stored = Json::parse(file.content()).at("results").at(0);
+  const auto stored = lines::document_of(file.content()).at("results").at(0);
   CHECK(stored.at("name") == "bad byte \xEF\xBF\xBD, quote \", line\nend");
   const auto& implementation = stored.at("implementations").at(1);
   CHECK(implementation.at("max_abs_error").is_null());

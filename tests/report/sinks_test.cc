@@ -25,9 +25,9 @@
 #include "pace/core/output_file.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/report/csv.hpp"
-#include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
+#include "pace/report/sink.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/support/scratch.hpp"
@@ -150,7 +150,7 @@ TEST_CASE("every sink leaves an earlier run's file alone until it has a result, 
   const Scratch folder;
   const std::string path = folder / "results";
   const std::vector<std::function<std::unique_ptr<pace::report::Sink>()>> sinks{
-      [&] { return std::make_unique<pace::report::JsonSink>(path, pace::report::Environment{}); },
+      [&] { return std::make_unique<pace::report::JsonSink>(path, pace::report::ResultsHeader{}); },
       [&] { return std::make_unique<pace::report::CsvSink>(path); },
       [&] { return std::make_unique<pace::report::JUnitSink>(path, pace::report::Environment{}); }};
   for (const auto& make : sinks) {
@@ -253,7 +253,9 @@ TEST_CASE("replacing follows no link that another user left, keeps the user's ow
     file.replace();
   }
   CHECK(folder.read("a") == "short");
-  { OutputFile given_up(path, /*replaces=*/true); }
+  {
+    OutputFile given_up(path, /*replaces=*/true);
+  }
   CHECK_FALSE(folder.has("a.new"));
 }
 
@@ -441,10 +443,60 @@ TEST_CASE("where nothing followed the head, the file is again what it was") {
     folder.write("new", "another's");
   }
   CHECK(folder.read("new") == "another's");
-  { OutputFile(folder / "closed").close(); }
+  {
+    OutputFile(folder / "closed").close();
+  }
   CHECK(folder.has("closed"));
-  { OutputFile(folder / "written").append("x"); }
+  {
+    OutputFile(folder / "written").append("x");
+  }
   CHECK(folder.read("written") == "x");
+}
+
+namespace {
+
+/// What `action` throws while no file may grow beyond so many bytes.
+std::string with_limited_files(std::size_t bytes, const std::function<void()>& action) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const rlimit limit{bytes, old_limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  std::string message;
+  try {
+    action();
+  } catch (const pace::Error& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &old_limit);
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("a first addition that does not fit leaves the file as it was, and no empty one") {
+  const Scratch folder;
+  const std::string old = "what an earlier run found, which is longer than the limit";
+  for (const bool tail : {false, true})
+    for (const std::size_t limit : {5UL, 8UL, 12UL}) {
+      CAPTURE(tail, limit);
+      folder.write("old", old);
+      folder.write("empty", "");
+      for (const char* name : {"new", "empty", "old"}) {
+        const auto message = with_limited_files(limit, [&] {
+          OutputFile file(folder / name);
+          file.begin_with("head,", tail);
+          if (tail)
+            file.replace_tail(",", ";and a first result");
+          else
+            file.append("and a first result");
+        });
+        CHECK(message == "cannot write '" + folder / name + "': File too large");
+      }
+      CHECK(folder.read("old") == old);
+      CHECK(folder.read("empty") == "");
+      CHECK_FALSE(folder.has("new"));
+    }
 }
 
 TEST_CASE("what a file was to be replaced by goes where that fails") {

@@ -216,7 +216,7 @@ TEST_CASE("--save-baseline and --baseline: the same machine, another one, and no
   const Scratch folder;
   const std::string base = folder / "base.json";
   REQUIRE(run("--save-baseline " + base).code == 0);
-  CHECK_THAT(folder.read("base.json"), ContainsSubstring("\"expires_utc\": \"") && ContainsSubstring("\"budget_s\":"));
+  CHECK_THAT(folder.read("base.json"), ContainsSubstring("\"expires_utc\":\"") && ContainsSubstring("\"budget_ns\":"));
   const auto same = run("--baseline " + base);
   CHECK(same.code == 43);
   CHECK(run("--allow-undecided on --baseline " + base).code == 0);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/report/json.hpp"
+#include "tests/report/lines.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/runner/run_program.hpp"
 
@@ -28,7 +28,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 /// Names of the results in a file, each with what became of the candidate.
 std::vector<std::string> results(const std::string& text) {
   std::vector<std::string> names;
-  const auto document = pace::report::Json::parse(text);
+  const auto document = lines::document_of(text);
   for (const auto& each : document.at("results"))
     names.push_back(each.at("name").get<std::string>() + ' ' +
                     each.at("implementations").at(1).at("outcome").get<std::string>());

@@ -36,14 +36,19 @@ class File {
     mine.name = "mine";
     for (auto* row : {&baseline, &mine}) {
       row->outcome = outcome;
-      if (outcome == pace::Outcome::measured) row->time.emplace().median = pace::Nanoseconds(100);
+      if (outcome != pace::Outcome::measured) continue;
+      auto& time = row->time.emplace();
+      time.min = time.q20 = time.median = time.q80 = time.max = pace::Nanoseconds(100);
     }
-    if (outcome == pace::Outcome::measured || outcome == pace::Outcome::wrong) mine.speedup.emplace().median = speedup;
+    if (outcome == pace::Outcome::measured || outcome == pace::Outcome::wrong) {
+      auto& summary = mine.speedup.emplace();
+      summary.q20 = summary.median = summary.q80 = speedup;
+    }
     mine.message = "what it was";
     result.implementations = {baseline, mine};
     pace::report::Environment environment;
     environment.date_utc = "2026-11-21T10:00:00Z";
-    pace::report::JsonSink sink(path_, environment);
+    pace::report::JsonSink sink(path_, {.environment = environment});
     sink.write(result);
     sink.finish();
   }
@@ -124,8 +129,7 @@ TEST_CASE("a command line that contradicts itself, or has a limit that means not
   const auto why = [](const std::vector<std::string>& words) {
     std::ostringstream out;
     return pace::test::why<pace::Error>([&] {
-      (void)pace::benches::selftest::merge_runs_program(
-          words, [](const std::string& path) { return path; }, out);
+      (void)pace::benches::selftest::merge_runs_program(words, [](const std::string& path) { return path; }, out);
     });
   };
   CHECK_THAT(why({"--no-slower-than", "1.02", "--speedup-at-least", "1.1", "a.json"}),

@@ -28,10 +28,8 @@ constexpr Nanoseconds unlimited(1e15);
 TEST_CASE("all get the count at which the fastest one reaches the target") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation slow(
-      clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &log);
-  FakeOperation fast(
-      clock, 1, [](std::size_t) { return Nanoseconds(100); }, &log);
+  FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(1000); }, &log);
+  FakeOperation fast(clock, 1, [](std::size_t) { return Nanoseconds(100); }, &log);
   const std::array<Subject*, 2> operations{&slow, &fast};
   const std::array estimates{Nanoseconds(1000), Nanoseconds(100)};
   const auto result = pace::timing::calibrate(clock, operations, estimates, 2, unlimited, target(50'000));
@@ -48,10 +46,8 @@ TEST_CASE("all get the count at which the fastest one reaches the target") {
 TEST_CASE("one operand set serves all when they share it") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation a(
-      clock, 0, [](std::size_t) { return Nanoseconds(100); }, &log);
-  FakeOperation b(
-      clock, 1, [](std::size_t) { return Nanoseconds(100); }, &log);
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(100); }, &log);
+  FakeOperation b(clock, 1, [](std::size_t) { return Nanoseconds(100); }, &log);
   const std::array<Subject*, 2> operations{&a, &b};
   const std::array estimates{Nanoseconds(100), Nanoseconds(100)};
   (void)pace::timing::calibrate(clock, operations, estimates, 1, unlimited, target(1000));
@@ -63,8 +59,7 @@ TEST_CASE("a single long reading is not believed") {
   // The first reading is preempted and looks ten times as long as the code takes.
   int readings = 0;
   std::vector<Call> log;
-  FakeOperation operation(
-      clock, 0, [&](std::size_t) { return Nanoseconds(readings++ == 0 ? 100 : 10); }, &log);
+  FakeOperation operation(clock, 0, [&](std::size_t) { return Nanoseconds(readings++ == 0 ? 100 : 10); }, &log);
   const std::array<Subject*, 1> operations{&operation};
   const std::array estimates{Nanoseconds(100)};
   const auto result = pace::timing::calibrate(clock, operations, estimates, 1, unlimited, target(10'000));

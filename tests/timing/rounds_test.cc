@@ -34,10 +34,8 @@ Options budget(double nanoseconds) {
 TEST_CASE("a sample is the time per iteration, filed under what took it") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation a(
-      clock, 0, [](std::size_t) { return Nanoseconds(7); }, &log);
-  FakeOperation b(
-      clock, 1, [](std::size_t) { return Nanoseconds(9); }, &log);
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(7); }, &log);
+  FakeOperation b(clock, 1, [](std::size_t) { return Nanoseconds(9); }, &log);
   const std::array<Subject*, 2> operations{&a, &b};
   Schedule schedule(2, OperandPolicy::crossover, 1);
   // One cycle takes 2 x (70 + 90) = 320.
@@ -101,8 +99,7 @@ TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
 TEST_CASE("each round starts with what is to be done before it, untimed") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation a(
-      clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);
   const std::array<Subject*, 2> operations{&a, &a};
   Schedule schedule(2, OperandPolicy::crossover, 1);
   Options options = budget(1e9);

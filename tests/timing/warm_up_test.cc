@@ -66,8 +66,7 @@ TEST_CASE("warm-up gives up at its cap and says so") {
 TEST_CASE("a subject longer than the cap runs once") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation slow(
-      clock, 0, [](std::size_t) { return Nanoseconds(5e6); }, &log);
+  FakeOperation slow(clock, 0, [](std::size_t) { return Nanoseconds(5e6); }, &log);
   const auto result = pace::timing::warm_up(clock, slow, 3, short_samples());
   REQUIRE(log.size() == 1);
   CHECK(log[0].iterations == 1);
@@ -79,8 +78,7 @@ TEST_CASE("a subject longer than the cap runs once") {
 TEST_CASE("blocks grow until the clock can tell them apart, also from a first reading of zero") {
   FakeClock clock;
   std::vector<Call> log;
-  FakeOperation fast(
-      clock, 0, [](std::size_t) { return Nanoseconds(0.5); }, &log);
+  FakeOperation fast(clock, 0, [](std::size_t) { return Nanoseconds(0.5); }, &log);
   const auto result = pace::timing::warm_up(clock, fast, 0, short_samples());
   CHECK(result.settled);
   REQUIRE(log.size() >= 2);
@@ -100,8 +98,7 @@ TEST_CASE("a number of iterations is run as it is asked for, one at a time, with
   std::vector<Call> log;
   int calls = 0;
   // The second iteration is the fastest, and the last two agree.
-  FakeOperation subject(
-      clock, 0, [&](std::size_t) { return Nanoseconds(++calls == 2 ? 3e6 : 4e6); }, &log);
+  FakeOperation subject(clock, 0, [&](std::size_t) { return Nanoseconds(++calls == 2 ? 3e6 : 4e6); }, &log);
   Options options = short_samples();
   options.warm_up_iterations = 5;
   options.warm_up = Nanoseconds(1e9);

@@ -11,7 +11,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/read_file.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 
 namespace pace::benches::models {
 

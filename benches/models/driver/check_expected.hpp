@@ -12,7 +12,7 @@
 #include "benches/models/driver/summary.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 
 namespace pace::benches::models {
 

@@ -18,7 +18,7 @@
 #include "benches/models/driver/result_csv.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 #include "pace/stats/mean.hpp"
 
 namespace pace::benches::models {
@@ -198,7 +198,8 @@ namespace detail {
 
 /// A table of one figure: a row for each compiler, a column for each suite.
 [[nodiscard]] inline report::CsvTable dashboard_table(const std::map<DashboardKey, DashboardFigures>& all,
-                                                      const std::string& which, std::string DashboardFigures::*figure) {
+                                                      const std::string& which,
+                                                      std::string DashboardFigures::* figure) {
   report::CsvTable table{.header = {"Compiler"}};
   for (const auto& [key, figures] : all) {
     if (key.table() != which) continue;

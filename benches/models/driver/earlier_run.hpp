@@ -18,7 +18,7 @@
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/report/configuration.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 
 namespace pace::benches::models {
 
@@ -87,7 +87,8 @@ class EarlierRun {
       try {
         record = parse_json<Json>(line);
         const auto& extra = record.at("benchmark").at("extra_info");
-        if (const auto found = report::differences(extra.at("args"), configuration); !found.empty())
+        if (const auto found = report::differences(extra.at("args").get<Configuration>(), configuration);
+            !found.empty())
           throw InputError({path, number}, "--resume: the earlier run had other options (" + found +
                                                "); give the same, or write to another file");
         // The last record counts: the model may have been run again.

@@ -22,7 +22,7 @@ class Interrupts {
  public:
   Interrupts() {
     detail::interrupting_signal = 0;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int number) { detail::interrupting_signal = number; };
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const bool ignored = numbers[i] == SIGHUP && inherited_signals.ignores(SIGHUP);

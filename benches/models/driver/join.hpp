@@ -13,7 +13,7 @@
 #include "benches/models/driver/summary.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 #include "pace/stats/mean.hpp"
 
 namespace pace::benches::models {

@@ -14,7 +14,7 @@
 #include "benches/models/row.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
-#include "pace/report/csv_table.hpp"
+#include "pace/report/csv_text.hpp"
 
 namespace pace::benches::models {
 

@@ -101,7 +101,7 @@ class ResultFiles {
   void claim(EarlierResults earlier) {
     for (const auto& path : paths()) {
       if (claimed_.contains(path)) continue;
-      struct stat info {};
+      struct stat info{};
       const bool exists = ::stat(path.c_str(), &info) == 0;
       // Such as /dev/null, beside which no file can be.
       if (exists && S_ISCHR(info.st_mode)) continue;
@@ -111,7 +111,7 @@ class ResultFiles {
         throw InputError({path}, "is the file of --baseline, too, which this run would replace");
       folders_.emplace_back(std::filesystem::path(path).parent_path());
       const auto beside = records_path(path);
-      struct stat there {};
+      struct stat there{};
       if (::stat(beside.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
         throw InputError({beside}, "is no regular file; expected a name under which results can be written");
       auto records = std::make_unique<OutputFile>(beside);
@@ -218,8 +218,7 @@ class ResultFiles {
 
   /// Back ends have configurations behind a colon, and devices have numbers there.
   [[nodiscard]] static std::string file_word(std::string text) {
-    std::ranges::replace_if(
-        text, [](char c) { return c == ':' || c == '/' || c == ','; }, '_');
+    std::ranges::replace_if(text, [](char c) { return c == ':' || c == '/' || c == ','; }, '_');
     return text;
   }
 

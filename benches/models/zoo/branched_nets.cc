@@ -134,12 +134,14 @@ struct ShuffleNet : torch::nn::Module {
   torch::nn::Linear classify = nullptr;
 };
 
-const Registered shufflenet(
-    of_images(entry("shufflenet_v2_x1_0", Suite::torchbench, "cnn", {128, 64}, 2'278'604), [](bool small) {
-      using Counts = std::vector<std::int64_t>;
-      if (small) return std::make_shared<ShuffleNet>(Counts{2, 2}, Counts{8, 16, 32, 64}, 10);
-      return std::make_shared<ShuffleNet>(Counts{4, 8, 4}, Counts{24, 116, 232, 464, 1024}, 1000);
-    }));
+const Registered shufflenet(of_images(entry("shufflenet_v2_x1_0", Suite::torchbench, "cnn", {128, 64}, 2'278'604),
+                                      [](bool small) {
+                                        using Counts = std::vector<std::int64_t>;
+                                        if (small)
+                                          return std::make_shared<ShuffleNet>(Counts{2, 2}, Counts{8, 16, 32, 64}, 10);
+                                        return std::make_shared<ShuffleNet>(Counts{4, 8, 4},
+                                                                            Counts{24, 116, 232, 464, 1024}, 1000);
+                                      }));
 
 }  // namespace
 }  // namespace pace::benches::zoo

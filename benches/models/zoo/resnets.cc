@@ -28,10 +28,11 @@ const Registered resnet50_entry(of_images(entry("resnet50", Suite::torchbench, "
                                             return small_or<Bottleneck>(small, {.blocks = {3, 4, 6, 3}});
                                           }));
 
-const Registered resnext50_entry(
-    of_images(entry("resnext50_32x4d", Suite::torchbench, "cnn", {8, 8}, 25'028'904), [](bool small) {
-      return small_or<Bottleneck>(small, {.blocks = {3, 4, 6, 3}, .groups = {.count = 32, .width = 4}});
-    }));
+const Registered resnext50_entry(of_images(entry("resnext50_32x4d", Suite::torchbench, "cnn", {8, 8}, 25'028'904),
+                                           [](bool small) {
+                                             return small_or<Bottleneck>(
+                                                 small, {.blocks = {3, 4, 6, 3}, .groups = {.count = 32, .width = 4}});
+                                           }));
 
 const Registered actor_entry(
     of_images(entry("LearningToPaint", Suite::torchbench, "reinforcement_learning", {96, 96}, 11'209'857),

@@ -15,7 +15,7 @@
 #include "benches/operators/compat/text_file.hpp"
 #include "benches/operators/speedups.hpp"
 #include "pace/core/format.hpp"
-#include "pace/report/csv_field.hpp"
+#include "pace/report/csv_text.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::operators::compat {

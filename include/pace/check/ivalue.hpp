@@ -32,9 +32,7 @@ template <class T>
 namespace check::detail {
 
 template <class T>
-concept HasConversion = requires(const T& value) {
-  ToIValue<T>::convert(value);
-};
+concept HasConversion = requires(const T& value) { ToIValue<T>::convert(value); };
 
 /// A list of values that need not be of one type.
 template <class Range>
@@ -62,9 +60,10 @@ template <class Tuple>
 
 /// Types that an IValue takes as they are: tensors, numbers, strings, devices, IValue itself.
 template <class T>
-requires(std::is_arithmetic_v<T> || std::is_same_v<T, at::Tensor> || std::is_same_v<T, c10::IValue> ||
-         std::is_same_v<T, std::string> || std::is_same_v<T, at::Scalar> || std::is_same_v<T, at::Device> ||
-         std::is_same_v<T, c10::complex<double>> || std::is_same_v<T, std::nullopt_t>) struct ToIValue<T> {
+  requires(std::is_arithmetic_v<T> || std::is_same_v<T, at::Tensor> || std::is_same_v<T, c10::IValue> ||
+           std::is_same_v<T, std::string> || std::is_same_v<T, at::Scalar> || std::is_same_v<T, at::Device> ||
+           std::is_same_v<T, c10::complex<double>> || std::is_same_v<T, std::nullopt_t>)
+struct ToIValue<T> {
   static c10::IValue convert(const T& value) {
     if constexpr (std::is_same_v<T, bool> || !std::is_arithmetic_v<T>) {
       return value;
@@ -78,11 +77,13 @@ requires(std::is_arithmetic_v<T> || std::is_same_v<T, at::Tensor> || std::is_sam
   }
 };
 template <class T>
-requires(std::is_base_of_v<at::TensorBase, T> && !std::is_same_v<T, at::Tensor>) struct ToIValue<T> {
+  requires(std::is_base_of_v<at::TensorBase, T> && !std::is_same_v<T, at::Tensor>)
+struct ToIValue<T> {
   static c10::IValue convert(const T& value) { return at::Tensor(value); }
 };
 template <class T>
-requires(!std::is_same_v<T, std::string> && std::is_convertible_v<const T&, std::string_view>) struct ToIValue<T> {
+  requires(!std::is_same_v<T, std::string> && std::is_convertible_v<const T&, std::string_view>)
+struct ToIValue<T> {
   static c10::IValue convert(const T& value) { return std::string(std::string_view(value)); }
 };
 template <class T>

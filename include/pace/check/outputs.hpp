@@ -137,7 +137,9 @@ class OutputMatcher {
       const ElementError error = detail::compare(e, a, scalar_tolerance(e));
       match_.max_abs_error = std::max(match_.max_abs_error, error.error);
       match_.max_rel_error = std::max(match_.max_rel_error, error.relative);
-      equal = options_.method == CheckOptions::Method::bitwise ? std::bit_cast<std::uint64_t>(e) == std::bit_cast<std::uint64_t>(a) : !error.mismatch;
+      equal = options_.method == CheckOptions::Method::bitwise
+                  ? std::bit_cast<std::uint64_t>(e) == std::bit_cast<std::uint64_t>(a)
+                  : !error.mismatch;
     } else if (expected.isComplexDouble()) {
       const std::complex<double> e(expected.toComplexDouble()), a(actual.toComplexDouble());
       equal = !detail::compare(e, a, scalar_tolerance(std::abs(e))).mismatch;

@@ -61,6 +61,12 @@ class RunAccount {
     measured_ += measured;
     unresolved_rows_ += unresolved;
   }
+  /// One implementation of a comparison that other processes have published.
+  void add_row(Outcome outcome) {
+    has_rows_ = true;
+    measured_ += outcome == Outcome::measured;
+    unreached_ += outcome == Outcome::unreached;
+  }
   /// A judgement on a comparison that was added before, as several processes make it together. One that repeats another
   /// counts once.
   void add(const ImplementationResult& row, const Judgement& judgement) {

@@ -119,7 +119,7 @@ inline void make_safe_folder(const std::filesystem::path& folder, std::string_vi
       place /= part;
       if (make && ::mkdir(place.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
         refuse(place, std::string("cannot be made: ") + std::strerror(errno));
-      struct stat found {};
+      struct stat found{};
       if ((shared_above ? ::lstat : ::stat)(place.c_str(), &found) != 0)
         refuse(place, std::string("cannot be made or read: ") + std::strerror(errno));
       if (S_ISLNK(found.st_mode)) refuse(place, "is a link in a folder that other users may write to");

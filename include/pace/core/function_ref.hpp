@@ -16,8 +16,8 @@ template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
   template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<Result, F&, Arguments...>)
-      FunctionRef(F&& function)  // NOLINT(google-explicit-constructor): a lambda is passed as it is
+    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<Result, F&, Arguments...>)
+  FunctionRef(F&& function)  // NOLINT(google-explicit-constructor): a lambda is passed as it is
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
         call_([](void* object, Arguments... arguments) -> Result {
           return static_cast<Result>((*static_cast<std::add_pointer_t<std::remove_reference_t<F>>>(object))(

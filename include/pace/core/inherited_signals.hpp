@@ -13,7 +13,7 @@ class InheritedSignals {
   InheritedSignals() noexcept {
     ::sigemptyset(&ignored_);
     for (int number = 1; number < NSIG; ++number) {
-      struct sigaction found {};
+      struct sigaction found{};
       if (::sigaction(number, nullptr, &found) == 0 && found.sa_handler == SIG_IGN) ::sigaddset(&ignored_, number);
     }
   }

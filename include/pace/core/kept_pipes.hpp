@@ -78,7 +78,7 @@ struct KeptPipe {
 /// Without memory for it nothing is kept; then a later process says that the pipe is empty.
 inline void keep_content(const struct stat& pipe, std::string_view text) {
   const int file = kept_pipes_file();
-  struct stat info {};
+  struct stat info{};
   if (file < 0 || ::fstat(file, &info) != 0) return;
   const KeptPipe kept{pipe.st_dev, pipe.st_ino, text.size()};
   const std::string_view head(reinterpret_cast<const char*>(&kept), sizeof kept);

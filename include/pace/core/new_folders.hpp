@@ -31,7 +31,7 @@ class NewFolders {
       else if (errno != EEXIST)
         reason = errno;  // of one that is there, too, such as on a read-only file system
     }
-    struct stat info {};
+    struct stat info{};
     const bool there = ::stat(folder.c_str(), &info) == 0;
     if (folder.empty() || (there && S_ISDIR(info.st_mode))) return;
     remove();

@@ -114,19 +114,26 @@ class OutputFile {
       write_behind(head);
   }
 
-  /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown.
+  /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown. The first addition, with
+  /// the head before it, takes the place of what the file held when it was opened.
   void append(std::string_view text) {
-    start();
-    set_changed();
-    write_behind(text);
+    change([&] {
+      if (holds_old_)
+        take_place_of_old(head_ + std::string(text));
+      else
+        write_behind(text);
+    });
   }
 
   /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are put back and
   /// Error is thrown. Needs a file that can be written at any place: not a pipe, not a terminal.
   void replace_tail(std::string_view old_tail, std::string_view text) {
-    start();
-    set_changed();
-    write_over(old_tail, text);
+    change([&] {
+      if (holds_old_)
+        take_place_of_old(head_.substr(0, head_.size() - old_tail.size()) + std::string(text));
+      else
+        write_over(old_tail, text);
+    });
   }
 
   /// Throws Error if closing reports what writing did not (network file systems do that).
@@ -147,6 +154,53 @@ class OutputFile {
     /// It was not there before.
     bool is_new = false;
   };
+
+  /// Once something is written the file stays. Where nothing could be, it is taken back like one that has a head alone.
+  template <class Write>
+  void change(const Write& write) {
+    const bool was_changed = changed_;
+    // Before it is written: a signal must not remove a result.
+    set_changed();
+    try {
+      write();
+    } catch (...) {
+      changed_ = was_changed;
+      throw;
+    }
+  }
+
+  /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that was
+  /// emptied first would hold neither the old results nor the new one where the disk is full.
+  void take_place_of_old(const std::string& text) {
+    struct stat info{};
+    const bool has_size = ::fstat(descriptor_.get(), &info) == 0;
+    const std::string old = beginning(text.size());
+    if (const int reason = write_at(0, text); reason != 0) {
+      write_at(0, old);
+      if (has_size) cut_back_to(info.st_size);
+      fail("cannot write", reason);
+    }
+    holds_old_ = false;
+    head_.clear();
+    size_ = static_cast<off_t>(text.size());
+    if (::ftruncate(descriptor_.get(), size_) != 0 || ::lseek(descriptor_.get(), size_, SEEK_SET) < 0)
+      fail("cannot shorten", errno);
+  }
+
+  /// At most so many bytes from the beginning of the file; none where it cannot be read.
+  [[nodiscard]] std::string beginning(std::size_t most) const {
+    const FileDescriptor reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    std::string text(reader ? most : 0, '\0');
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t count = ::pread(reader.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    text.resize(done);
+    return text;
+  }
 
   void write_behind(std::string_view text) {
     std::string_view rest = text;
@@ -264,7 +318,7 @@ class OutputFile {
       if (!opened.descriptor) return opened;
       const int number = opened.descriptor.get();
       ::fcntl(number, F_SETFL, ::fcntl(number, F_GETFL) & ~O_NONBLOCK);
-      struct stat info {};
+      struct stat info{};
       if (::fstat(number, &info) != 0) return opened;
       constexpr unsigned memory_devices = 1;  // /dev/null, /dev/full
       if (S_ISCHR(info.st_mode) && major(info.st_rdev) == memory_devices) return opened;
@@ -312,7 +366,7 @@ class OutputFile {
   [[nodiscard]] std::string name_beside() const { return target_ + ".new"; }
   /// Such as /dev/null, which must not be replaced.
   [[nodiscard]] static bool is_no_file(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
   }
 

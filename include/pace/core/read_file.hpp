@@ -92,7 +92,7 @@ struct ReadOptions {
   // Without O_NONBLOCK, opening a named pipe waits for a writer, without a limit.
   const FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!descriptor) fail(std::string("cannot be read: ") + std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(descriptor.get(), &info) != 0) fail(std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail("is a folder");
   if (S_ISFIFO(info.st_mode) && !options.pipes) fail("is a pipe, not a regular file");

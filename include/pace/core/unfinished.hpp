@@ -48,8 +48,7 @@ inline std::atomic<pid_t> process_that_ends_first{0};
 inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   if (how == TakeBack::nothing) return false;
   if (how == TakeBack::remove_folder) return ::rmdir(path) == 0;
-  struct stat own {
-  }, there{};
+  struct stat own{}, there{};
   if (::fstat(descriptor, &own) != 0 || ::stat(path, &there) != 0) return false;
   const bool under_its_name = own.st_dev == there.st_dev && own.st_ino == there.st_ino;
   if (how != TakeBack::empty_file && under_its_name) return ::unlink(path) == 0;
@@ -130,7 +129,7 @@ inline void take_back_and_end(int number) {
 /// as by default they end it. Those that are ignored, or have another handler, are left as they are.
 inline void take_back_when_ended() {
   for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
-    struct sigaction action {};
+    struct sigaction action{};
     if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
     action.sa_handler = &detail::take_back_and_end;
     ::sigaction(number, &action, nullptr);

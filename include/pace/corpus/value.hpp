@@ -88,8 +88,8 @@ struct Value {
 
   /// Takes exactly the alternatives of `data`: nothing converts on the way (a pointer does not become a bool).
   template <typename T>
-  requires(detail::IsAlternative<std::remove_cvref_t<T>, detail::ValueData>::value) Value(T&& value)
-      : data(std::forward<T>(value)) {}                 // NOLINT: implicit on purpose
+    requires(detail::IsAlternative<std::remove_cvref_t<T>, detail::ValueData>::value)
+  Value(T&& value) : data(std::forward<T>(value)) {}    // NOLINT: implicit on purpose
   Value(int value) : data(std::int64_t{value}) {}       // NOLINT
   Value(const char* text) : data(std::string(text)) {}  // NOLINT
 

@@ -35,12 +35,12 @@ struct CountEntry {
 };
 
 /// A count of CallCounts, and one of DeviceCounts.
-template <std::int64_t CallCounts::*which>
+template <std::int64_t CallCounts::* which>
 [[nodiscard]] std::optional<std::int64_t> count_of_call(const ImplementationResult& row) {
   if (!row.counts) return std::nullopt;
   return *row.counts.*which;
 }
-template <std::int64_t DeviceCounts::*which>
+template <std::int64_t DeviceCounts::* which>
 [[nodiscard]] std::optional<std::int64_t> count_on_device(const ImplementationResult& row) {
   if (!row.device_counts) return std::nullopt;
   return *row.device_counts.*which;

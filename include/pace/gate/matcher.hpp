@@ -111,14 +111,14 @@ template <gate::PaceMatcher M>
 }
 /// Met by what meets both. One of them may be a matcher of Catch2's.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
-requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
+  requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator&&(Left&& left, Right&& right) {
   return gate::AllOf<std::remove_cvref_t<Left>, std::remove_cvref_t<Right>>(std::forward<Left>(left),
                                                                             std::forward<Right>(right));
 }
 /// Met by what meets one of them, or both. One of them may be a matcher of Catch2's.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
-requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
+  requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator||(Left&& left, Right&& right) {
   return gate::AnyOf<std::remove_cvref_t<Left>, std::remove_cvref_t<Right>>(std::forward<Left>(left),
                                                                             std::forward<Right>(right));

@@ -197,8 +197,7 @@ inline constexpr std::size_t profiled_launches = 11;
     const auto time_alone = [&] {
       const cuda::KernelNode& node = replayable[own[i]];
       const auto help = copies_before(nodes, places[i], device);
-      const auto times = replayer.time(
-          prepare, [&] { node.launch(device.current_stream().stream()); }, help);
+      const auto times = replayer.time(prepare, [&] { node.launch(device.current_stream().stream()); }, help);
       report.copying += times.help;
       if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
         throw Unsupported("alone it does less, in " + format_time(times.hot.median) +

@@ -15,7 +15,6 @@
 
 #include "pace/core/format.hpp"
 #include "pace/kernels/report.hpp"
-#include "pace/report/colour.hpp"
 #include "pace/report/table.hpp"
 #include "pace/report/text.hpp"
 

@@ -41,8 +41,8 @@ inline constexpr std::int64_t spill_threshold = 16;
       if (each.launch->spills() > spill_threshold)
         throw Unsupported("it spills " + std::to_string(each.launch->spills()) + " words, more than " +
                           std::to_string(spill_threshold));
-      const auto times = replayer.time(
-          prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help);
+      const auto times =
+          replayer.time(prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help);
       each.hot = times.hot;
       each.cold = times.cold;
       if (!compatible) return;

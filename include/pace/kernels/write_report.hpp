@@ -10,7 +10,7 @@
 
 #include "pace/kernels/report.hpp"
 #include "pace/kernels/table.hpp"
-#include "pace/report/csv_row.hpp"
+#include "pace/report/csv_text.hpp"
 
 namespace pace::kernel {
 

@@ -1,18 +1,15 @@
 // JUnitSink: one test case per gate, with its figures, for whatever shows test results.
 #pragma once
 
-#include <cstddef>
-#include <cstdio>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "pace/core/config.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/sink.hpp"
-#include "pace/report/xml.hpp"
 
 namespace pace::report {
 
@@ -25,34 +22,13 @@ class JUnitSink final : public Sink {
  public:
   /// Opens the file. Its document has no results at first; what the file held stays until the first one, or finish().
   /// Throws Error.
-  JUnitSink(std::string path, const Environment& environment)
-      : file_(std::move(path)), hostname_(environment.hostname), environment_(properties_of(environment)) {
-    file_.begin_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n" + std::string(closing),
-                     /*rewritten=*/true);
-  }
+  JUnitSink(std::string path, const Environment& environment);
 
-  void write(const Result& result) override {
-    std::vector<Case> cases;
-    for (const auto& row : result.implementations) {
-      if (row.judgements.empty()) cases.push_back(correctness(row));
-      for (const auto& judgement : row.judgements) cases.push_back(gate(row, judgement));
-    }
-    std::string text = result.name;
-    if (!result.device.empty()) text += "\nDevice: " + result.device;
-    if (!result.inputs.empty()) text += "\nInputs: " + result.inputs;
-    for (const auto& note : result.notes) text += "\nNote: " + note;
-    add(suite(result.name, cases, seconds(result.elapsed), text + '\n'));
-  }
+  void write(const Result& result) override;
 
   /// Adds the suites of another JUnit document, such as what the test framework itself wrote. Throws Error if `document`
   /// is none.
-  void merge(std::string_view document) {
-    const auto start = document.find("<testsuite "), end = document.rfind("</testsuite>");
-    if (start == std::string_view::npos && document.find("<testsuites") != std::string_view::npos) return;
-    if (start == std::string_view::npos || end == std::string_view::npos || end < start)
-      throw Error("cannot merge test results into '" + file_.path() + "': they hold no <testsuite>");
-    add(std::string(document.substr(start, end + std::string_view("</testsuite>").size() - start)) + '\n');
-  }
+  void merge(std::string_view document);
 
   void finish() override { file_.close(); }
 
@@ -64,116 +40,28 @@ class JUnitSink final : public Sink {
     bool failure = false, error = false, skipped = false;
   };
 
-  [[nodiscard]] static std::string attribute(const char* name, std::string_view value) {
-    return std::string(" ") + name + "=\"" + xml_text(value) + '"';
-  }
-  [[nodiscard]] static std::string property(const char* name, std::string_view value) {
-    return value.empty() ? "" : "<property" + attribute("name", name) + attribute("value", value) + "/>\n";
-  }
+  [[nodiscard]] static std::string attribute(const char* name, std::string_view value);
+  [[nodiscard]] static std::string property(const char* name, std::string_view value);
   [[nodiscard]] static std::string number(double value) { return format_significant(value, 6); }
-  [[nodiscard]] static std::string seconds(Nanoseconds time) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.6f", std::chrono::duration<double>(time).count());
-    return text;
-  }
+  [[nodiscard]] static std::string seconds(Nanoseconds time);
 
-  [[nodiscard]] static std::string properties_of(const Environment& environment) {
-    std::string text = property("date_utc", environment.date_utc) + property("cpu", environment.cpu) +
-                       property("cores", std::to_string(environment.cores)) +
-                       property("governor", environment.governor) + property("kernel", environment.kernel) +
-                       property("compiler", environment.compiler) + property("build_flags", environment.build_flags) +
-                       property("commit", environment.commit);
-    for (const auto& [key, value] : environment.extra) text += property(key.c_str(), value);
-    return text;
-  }
+  [[nodiscard]] static std::string properties_of(const Environment& environment);
 
-  [[nodiscard]] static std::string figures(const ImplementationResult& row) {
-    std::string text = property("implementation", row.name) + property("outcome", to_string(row.outcome));
-    if (row.time) {
-      text += property("median_ns", number(row.time->median.count())) + property("spread", number(row.time->spread)) +
-              property("samples", std::to_string(row.time->samples));
-      if (const auto& interval = row.time->interval)
-        text += property("interval_low_ns", number(interval->low.count())) +
-                property("interval_high_ns", number(interval->high.count()));
-    }
-    if (row.speedup) {
-      text += property("speedup", number(row.speedup->median)) +
-              property("observations", std::to_string(row.speedup->observations));
-      if (const auto& interval = row.speedup->interval)
-        text += property("speedup_low", number(interval->low)) + property("speedup_high", number(interval->high)) +
-                property("confidence", number(interval->confidence));
-    }
-    if (!row.context.baseline.empty())
-      text += property("baseline", row.context.baseline) + property("alpha", number(row.context.alpha)) +
-              property("beta", number(row.context.beta));
-    return text + property("disturbance", row.context.disturbance);
-  }
+  [[nodiscard]] static std::string figures(const ImplementationResult& row);
 
   /// A test case around whatever happened to it.
   [[nodiscard]] static std::string test_case(const ImplementationResult& row, const std::string& name,
                                              const std::string& properties, const std::string& what_happened,
-                                             const std::string& text) {
-    const std::string& comparison = row.context.comparison;
-    return "<testcase" + attribute("classname", comparison.empty() ? "pace" : comparison) + attribute("name", name) +
-           attribute("time", seconds(row.context.cycle * static_cast<double>(row.log_ratios.size()))) +
-           ">\n<properties>\n" + properties + "</properties>\n" + what_happened + "<system-out>" + xml_text(text) +
-           "</system-out>\n</testcase>\n";
-  }
+                                             const std::string& text);
 
-  [[nodiscard]] static std::string outcome(const char* element, std::string_view type, const std::string& message) {
-    return std::string("<") + element + attribute("message", message) + attribute("type", type) + "/>\n";
-  }
+  [[nodiscard]] static std::string outcome(const char* element, std::string_view type, const std::string& message);
 
-  [[nodiscard]] static Case gate(const ImplementationResult& row, const Judgement& judgement) {
-    Case made;
-    made.failure = !judgement.acceptable && judgement.verdict == Verdict::failed;
-    made.error = !judgement.acceptable && !made.failure;
-    made.skipped = judgement.acceptable && judgement.verdict != Verdict::passed;
-    const std::string verdict = to_string(judgement.verdict);
-    std::string happened;
-    if (made.failure) happened = outcome("failure", verdict, judgement.message);
-    if (made.error) happened = outcome("error", verdict, judgement.message);
-    if (made.skipped) happened = "<skipped" + attribute("message", verdict + ": " + judgement.message) + "/>\n";
-    made.text = test_case(row, row.name + ": " + judgement.expectation,
-                          property("expectation", judgement.expectation) + property("verdict", verdict) + figures(row),
-                          happened, verdict + ": " + judgement.message);
-    return made;
-  }
+  [[nodiscard]] static Case gate(const ImplementationResult& row, const Judgement& judgement);
 
-  [[nodiscard]] static Case correctness(const ImplementationResult& row) {
-    Case made;
-    made.failure = at_fault(row.outcome);
-    made.error = row.outcome == Outcome::refused || row.outcome == Outcome::unreached;
-    std::string happened;
-    if (made.failure) happened = outcome("failure", to_string(row.outcome), row.message);
-    if (made.error) happened = outcome("error", to_string(row.outcome), row.message);
-    const bool unchecked = row.outcome == Outcome::measured && !row.checked;
-    made.text = test_case(row, row.name + ": " + (unchecked ? "measured" : "correct"), figures(row), happened,
-                          row.message.empty() ? to_string(row.outcome) : row.message);
-    return made;
-  }
+  [[nodiscard]] static Case correctness(const ImplementationResult& row);
 
   [[nodiscard]] std::string suite(const std::string& name, const std::vector<Case>& cases, const std::string& time,
-                                  const std::string& text) {
-    std::size_t failures = 0, errors = 0, skipped = 0;
-    std::string inside;
-    for (const auto& each : cases) {
-      failures += each.failure;
-      errors += each.error;
-      skipped += each.skipped;
-      inside += each.text;
-    }
-    const auto count = [](const char* what, std::size_t value) { return attribute(what, std::to_string(value)); };
-    // The schema's timestamp has no time zone.
-    const std::string now = detail::utc_now();
-    return "<testsuite" + attribute("name", name) + count("tests", cases.size()) + count("failures", failures) +
-           count("errors", errors) + count("skipped", skipped) + attribute("time", time) +
-           attribute("timestamp", std::string_view(now).substr(0, now.find('Z'))) +
-           attribute("hostname", hostname_.empty() ? "localhost" : hostname_) + ">\n<properties>\n" +
-           // The first suite alone has properties: they would be most of the file.
-           std::exchange(environment_, "") + "</properties>\n" + inside + "<system-out>" + xml_text(text) +
-           "</system-out>\n<system-err></system-err>\n" + "</testsuite>\n";
-  }
+                                  const std::string& text);
 
   void add(const std::string& suite) { file_.replace_tail(closing, suite + std::string(closing)); }
 
@@ -182,3 +70,7 @@ class JUnitSink final : public Sink {
 };
 
 }  // namespace pace::report
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/report/junit-inl.hpp"
+#endif

@@ -17,7 +17,6 @@
 
 #include "pace/core/unfinished.hpp"
 #include "pace/report/text.hpp"
-#include "pace/report/utf8.hpp"
 
 namespace pace::report {
 

@@ -1,13 +1,12 @@
 // StreamingTable: aligned rows that are printed as they come.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "pace/report/colour.hpp"
+#include "pace/core/config.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::report {
@@ -31,65 +30,23 @@ class StreamingTable {
       : columns_(std::move(columns)), use_colour_(use_colour) {}
 
   /// Sets a header, so that the next one printed has it.
-  void rename(std::size_t column, std::string header) {
-    if (columns_[column].header == header) return;
-    columns_[column].header = std::move(header);
-    header_due_ = true;
-  }
+  void rename(std::size_t column, std::string header);
 
   /// Appends columns for good, if they are not there yet.
-  void need_columns(std::size_t count, const std::vector<Column>& all) {
-    for (; columns_.size() < count; header_due_ = true) columns_.push_back(all[columns_.size()]);
-  }
+  void need_columns(std::size_t count, const std::vector<Column>& all);
 
   /// Widens the columns for rows that are about to be printed.
-  void fit(const std::vector<std::vector<Cell>>& rows) {
-    for (const auto& row : rows)
-      for (std::size_t i = 0; i < row.size() && i < columns_.size(); ++i)
-        if (const auto width = display_width(row[i].text); width > width_of(i)) {
-          columns_[i].width = width;
-          header_due_ = true;
-        }
-  }
+  void fit(const std::vector<std::vector<Cell>>& rows);
 
   /// The header line if it is due, else nothing. `lines` is how many lines will follow at once.
-  [[nodiscard]] std::string header_if_due(std::size_t lines) {
-    constexpr std::size_t screen = 40;  // lines that a common terminal shows
-    const bool due = header_due_ || lines_since_header_ + lines > screen;
-    lines_since_header_ = due ? lines : lines_since_header_ + lines;
-    header_due_ = false;
-    if (!due) return "";
-    std::vector<Cell> names;
-    for (const auto& column : columns_) names.push_back({column.header, Colour::bold});
-    return line(names);
-  }
+  [[nodiscard]] std::string header_if_due(std::size_t lines);
 
-  [[nodiscard]] std::string line(const std::vector<Cell>& row) const {
-    std::string text;
-    std::string blanks = "  ";  // held back, so that no line ends in blanks
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const Cell cell = i < row.size() ? row[i] : Cell{};
-      std::string padded = pad(cell.text, width_of(i), columns_[i].align);
-      const auto first = padded.find_first_not_of(' ');
-      if (first == std::string::npos) {
-        blanks += padded + "  ";
-        continue;
-      }
-      const auto last = padded.find_last_not_of(' ');
-      text += blanks + padded.substr(0, first) + paint(padded.substr(first, last + 1 - first), cell.colour);
-      blanks = padded.substr(last + 1) + "  ";
-    }
-    return text + '\n';
-  }
+  [[nodiscard]] std::string line(const std::vector<Cell>& row) const;
 
-  [[nodiscard]] std::string paint(const std::string& text, Colour colour) const {
-    return use_colour_ ? coloured(text, colour) : text;
-  }
+  [[nodiscard]] std::string paint(const std::string& text, Colour colour) const;
 
  private:
-  [[nodiscard]] std::size_t width_of(std::size_t column) const {
-    return std::max(columns_[column].width, display_width(columns_[column].header));
-  }
+  [[nodiscard]] std::size_t width_of(std::size_t column) const;
 
   std::vector<Column> columns_;
   bool use_colour_;
@@ -98,3 +55,7 @@ class StreamingTable {
 };
 
 }  // namespace pace::report
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/report/table-inl.hpp"
+#endif

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "pace/report/expiry.hpp"
-
 namespace pace::runner {
 
 struct BaselineOptions {

@@ -7,9 +7,9 @@
 
 #include "pace/core/output_file.hpp"
 #include "pace/core/result.hpp"
+#include "pace/report/judged.hpp"
 #include "pace/report/sink.hpp"
 #include "pace/report/text.hpp"
-#include "pace/report/warnings.hpp"
 
 namespace pace::runner {
 

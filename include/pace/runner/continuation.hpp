@@ -25,7 +25,6 @@
 #include "pace/core/run_context.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/report/json.hpp"
-#include "pace/report/read_result.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
 
@@ -126,11 +125,6 @@ class Continuation : public RunContext::Checkpoint {
   }
 
  private:
-  struct Ended {
-    std::string comparison;
-    RunContext::PriorFailure fate;
-  };
-
   void take_over(const std::string& path) {
     constexpr std::string_view open_files = "/proc/self/fd/";
     if (path.starts_with(open_files)) descriptor_ = ::dup(std::atoi(path.c_str() + open_files.size()));
@@ -141,7 +135,7 @@ class Continuation : public RunContext::Checkpoint {
       for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
         const auto json = parse_json<report::Json>(std::string_view(text).substr(begin, end - begin));
         if (json.contains("fate_of")) {
-          fates_.push_back({json.at("fate_of").get<std::string>(), fate_from(json)});
+          report::detail::read_value(json, fates_.emplace_back());
         } else {
           known_.push_back(report::result_from(json));
           known_.back().recalled = true;

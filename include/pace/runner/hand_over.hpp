@@ -9,12 +9,44 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/report/json.hpp"
-#include "pace/report/read_result.hpp"
+#include "pace/report/json_fields.hpp"
+#include "pace/report/schema.hpp"
+
+namespace pace::runner {
+
+/// How an implementation ended the process that measured the comparison.
+struct Ended {
+  std::string comparison = {};
+  RunContext::PriorFailure fate = {};
+};
+
+}  // namespace pace::runner
+
+template <>
+struct pace::report::Schema<pace::RunContext::PriorFailure> {
+  using Fate = RunContext::PriorFailure;
+  static constexpr std::string_view name = "fate";
+  static constexpr auto fields = std::tuple{
+      required_field("implementation", &Fate::implementation,
+                     "its index; below 0: none, while the comparison was made"),
+      required_field("outcome", &Fate::outcome, "what became of it"),
+      required_field("message", &Fate::message, "why"),
+  };
+};
+template <>
+struct pace::report::Schema<pace::runner::Ended> {
+  static constexpr std::string_view name = "ended";
+  static constexpr auto fields = std::tuple{
+      required_field("fate_of", &runner::Ended::comparison, "name of the comparison"),
+      required_field("fate", &runner::Ended::fate, "how the process ended"),
+  };
+};
 
 namespace pace::runner {
 
@@ -51,7 +83,7 @@ namespace pace::runner {
 /// All of a file, from its beginning; where it is read to is where it is written on.
 [[nodiscard]] inline std::string read_all(int descriptor) {
   std::string text;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(descriptor, &info) != 0 || ::lseek(descriptor, 0, SEEK_SET) != 0)
     throw Error(std::string("cannot be read: ") + std::strerror(errno));
   text.resize(static_cast<std::size_t>(info.st_size));
@@ -66,24 +98,12 @@ namespace pace::runner {
 
 /// One line of the file: a result, as in result files.
 [[nodiscard]] inline std::string line_of(const Result& result) {
-  return report::to_json(result).dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n';
+  return report::text_of(report::to_json(result)) + '\n';
 }
 
-/// ... or how an implementation ended the process that wrote the lines before.
-[[nodiscard]] inline std::string line_of(const std::string& comparison, const RunContext::PriorFailure& fate) {
-  const report::Json json = {{"fate_of", comparison},
-                             {"implementation", fate.implementation},
-                             {"outcome", to_string(fate.outcome)},
-                             {"message", fate.message}};
-  return json.dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n';
-}
-
-[[nodiscard]] inline RunContext::PriorFailure fate_from(const report::Json& json) {
-  RunContext::PriorFailure fate;
-  fate.implementation = json.at("implementation").get<std::int64_t>();
-  fate.message = json.at("message").get<std::string>();
-  fate.outcome = report::detail::named(json, "outcome", {Outcome::crashed, Outcome::timed_out, Outcome::out_of_memory});
-  return fate;
+/// ... or how the process ended that wrote the lines before.
+[[nodiscard]] inline std::string line_of(const Ended& ended) {
+  return report::text_of(report::detail::write_value(ended)) + '\n';
 }
 
 }  // namespace pace::runner

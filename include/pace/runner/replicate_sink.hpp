@@ -1,11 +1,13 @@
 // ReplicateSink: what one of several processes leaves for the one that started it.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,48 +16,38 @@
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/gate/replicates.hpp"
-#include "pace/report/json.hpp"
+#include "pace/report/json_fields.hpp"
+#include "pace/report/schema.hpp"
 #include "pace/report/sink.hpp"
 
 namespace pace::runner {
 
 namespace detail {
 
-using report::Json;
-
-[[nodiscard]] inline Json to_json(const gate::Finding& finding) {
-  return {{"comparison", finding.comparison},
-          {"implementation", finding.implementation},
-          {"expectation", finding.expectation},
-          {"guard", finding.demanded.guard},
-          {"limit", finding.demanded.limit},
-          {"alpha", finding.demanded.alpha},
-          {"beta", finding.demanded.beta},
-          {"closes", finding.demanded.closes_when_undecided},
-          {"allowed", finding.demanded.allowed_undecided},
-          {"centre", finding.centre}};
-}
-
-[[nodiscard]] inline gate::Finding finding_of(const Json& json) {
-  return {json.at("comparison").get<std::string>(),
-          json.at("implementation").get<std::string>(),
-          json.at("expectation").get<std::string>(),
-          {json.at("guard").get<bool>(), json.at("limit").get<double>(), json.at("alpha").get<double>(),
-           json.at("beta").get<double>(), json.at("closes").get<bool>(), json.at("allowed").get<bool>()},
-          // JSON has no NaN.
-          json.at("centre").is_null() ? std::nan("") : json.at("centre").get<double>()};
-}
-
 /// One implementation in one comparison: whether it was measured, or its time was over before it was reached.
 struct Reached {
-  std::string comparison, implementation;
+  std::string comparison = {}, implementation = {};
   bool measured = false;
 };
 
 /// A judgement that rests on too few figures for a finding, or on none, and leaves its gate open or closes it.
 struct OpenQuestion {
-  std::string comparison, implementation, expectation;
+  std::string comparison = {}, implementation = {}, expectation = {};
   bool acceptable = false;
+};
+
+/// A judgement on a speed-up.
+struct Judged {
+  gate::Finding finding = {};
+  bool acceptable = false;
+};
+
+/// One line of the file: one of these.
+struct Line {
+  std::optional<Judged> judged = {};
+  std::optional<Reached> row = {};
+  std::optional<OpenQuestion> open = {};
+  std::optional<std::string> problem = {};
 };
 
 /// What one process leaves for the one that started it.
@@ -72,8 +64,69 @@ struct Left {
 
 }  // namespace detail
 
-/// In a process that is one of several: writes as lines of JSON every judgement on a speed-up; what was
-/// measured or not reached; and what is undecided for want of figures.
+}  // namespace pace::runner
+
+namespace pace::report {
+
+template <>
+struct Schema<gate::Finding> {
+  using Finding = gate::Finding;
+  static constexpr std::string_view name = "finding";
+  static constexpr auto fields = std::tuple{
+      required_field("comparison", &Finding::comparison, "its name"),
+      required_field("implementation", &Finding::implementation, "its name"),
+      required_field("expectation", &Finding::expectation, "what was expected"),
+      required_field("demanded", &Finding::demanded, "what was demanded of the speed-up"),
+      field("centre", &Finding::centre, "median log ratio; null: no figure"),
+  };
+};
+template <>
+struct Schema<runner::detail::Judged> {
+  static constexpr std::string_view name = "judged";
+  static constexpr auto fields = std::tuple{
+      required_field("finding", &runner::detail::Judged::finding, "the figure and what was demanded"),
+      required_field("acceptable", &runner::detail::Judged::acceptable, "whether the gate is open"),
+  };
+};
+template <>
+struct Schema<runner::detail::Reached> {
+  using Reached = runner::detail::Reached;
+  static constexpr std::string_view name = "row";
+  static constexpr auto fields = std::tuple{
+      required_field("comparison", &Reached::comparison, "its name"),
+      required_field("implementation", &Reached::implementation, "its name"),
+      required_field("measured", &Reached::measured, "false: its time was over before it was reached"),
+  };
+};
+template <>
+struct Schema<runner::detail::OpenQuestion> {
+  using Open = runner::detail::OpenQuestion;
+  static constexpr std::string_view name = "open";
+  static constexpr auto fields = std::tuple{
+      required_field("comparison", &Open::comparison, "its name"),
+      required_field("implementation", &Open::implementation, "its name"),
+      required_field("expectation", &Open::expectation, "what was expected"),
+      required_field("acceptable", &Open::acceptable, "whether the gate is open"),
+  };
+};
+template <>
+struct Schema<runner::detail::Line> {
+  using Line = runner::detail::Line;
+  static constexpr std::string_view name = "line";
+  static constexpr auto fields = std::tuple{
+      field("judged", &Line::judged, "a judgement on a speed-up"),
+      field("row", &Line::row, "an implementation that was measured, or not reached"),
+      field("open", &Line::open, "a judgement without a figure"),
+      field("problem", &Line::problem, "what no further process can mend"),
+  };
+};
+
+}  // namespace pace::report
+
+namespace pace::runner {
+
+/// In a process that is one of several: writes as lines of JSON every judgement on a speed-up; what was measured or
+/// not reached; and what is undecided for want of figures.
 class ReplicateSink final : public report::Sink {
  public:
   /// Throws Error if the file cannot be written.
@@ -81,41 +134,32 @@ class ReplicateSink final : public report::Sink {
 
   void write(const Result& result) override {
     if (!result.lost_device.empty())
-      line({{"problem", '\'' + result.name + "': the device was lost: " + result.lost_device}});
+      write_problem('\'' + result.name + "': the device was lost: " + result.lost_device);
     for (const auto& row : result.implementations) {
       if (at_fault(row.outcome))
-        line(
-            {{"problem", '\'' + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " + row.message}});
+        write_problem('\'' + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " + row.message);
       if (row.outcome == Outcome::measured || row.outcome == Outcome::unreached)
-        line({{"comparison", result.name},
-              {"implementation", row.name},
-              {"measured", row.outcome == Outcome::measured}});
+        line({.row = detail::Reached{result.name, row.name, row.outcome == Outcome::measured}});
       for (const auto& judgement : row.judgements) write(row, judgement);
     }
   }
   /// What closes the run for a reason other than figures.
-  void write_problem(const std::string& problem) { line({{"problem", problem}}); }
+  void write_problem(const std::string& problem) { line({.problem = problem}); }
   void finish() override { file_.close(); }
 
  private:
   void write(const ImplementationResult& row, const Judgement& judgement) {
-    if (judgement.speed) {
-      auto json = detail::to_json(gate::Finding{row.context.comparison, row.name, judgement.expectation,
-                                                *judgement.speed, gate::centre_of(row)});
-      json["acceptable"] = judgement.acceptable;
-      line(json);
-    } else if (judgement.unresolved || (!judgement.acceptable && row.outcome == Outcome::unreached)) {
-      line({{"comparison", row.context.comparison},
-            {"implementation", row.name},
-            {"open", judgement.expectation},
-            {"acceptable", judgement.acceptable}});
-    } else if (!judgement.acceptable && row.outcome == Outcome::measured) {
-      line({{"problem", '\'' + row.context.comparison + "': " + judgement.message}});
-    }
+    const std::string& comparison = row.context.comparison;
+    if (judgement.speed)
+      line({.judged =
+                detail::Judged{{comparison, row.name, judgement.expectation, *judgement.speed, gate::centre_of(row)},
+                               judgement.acceptable}});
+    else if (judgement.unresolved || (!judgement.acceptable && row.outcome == Outcome::unreached))
+      line({.open = detail::OpenQuestion{comparison, row.name, judgement.expectation, judgement.acceptable}});
+    else if (!judgement.acceptable && row.outcome == Outcome::measured)
+      write_problem('\'' + comparison + "': " + judgement.message);
   }
-  void line(const report::Json& json) {
-    file_.append(json.dump(-1, ' ', false, report::Json::error_handler_t::replace) + '\n');
-  }
+  void line(const detail::Line& line) { file_.append(report::text_of(report::detail::write_value(line)) + '\n'); }
   OutputFile file_;
 };
 
@@ -127,23 +171,18 @@ namespace detail {
   Left left;
   for (std::string line; std::getline(lines, line);) {
     try {
-      const auto json = parse_json<Json>(line);
-      if (json.contains("problem")) {
-        left.problems.push_back(json.at("problem").get<std::string>());
-        continue;
+      detail::Line found;
+      report::detail::read_value(parse_json<report::Json>(line), found);
+      if (found.judged) {
+        left.closed += !found.judged->acceptable;
+        left.findings.push_back(std::move(found.judged->finding));
       }
-      const auto text = [&](const char* key) { return json.at(key).get<std::string>(); };
-      if (json.contains("measured")) {
-        left.rows.push_back({text("comparison"), text("implementation"), json.at("measured").get<bool>()});
-        continue;
+      if (found.row) left.rows.push_back(*std::move(found.row));
+      if (found.open) {
+        left.closed += !found.open->acceptable;
+        left.open.push_back(*std::move(found.open));
       }
-      left.closed += !json.at("acceptable").get<bool>();
-      if (json.contains("open")) {
-        left.open.push_back(
-            {text("comparison"), text("implementation"), text("open"), json.at("acceptable").get<bool>()});
-        continue;
-      }
-      left.findings.push_back(finding_of(json));
+      if (found.problem) left.problems.push_back(*std::move(found.problem));
     } catch (const std::exception& error) {
       throw InputError({path}, std::string("is not what a process found: ") + error.what());
     }

@@ -69,7 +69,7 @@ namespace detail {
     for (std::size_t process = 1;; ++process) {
       if (process == own) continue;
       auto file = of_process(path, process);
-      struct stat info {};
+      struct stat info{};
       if (::lstat(file.c_str(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode)))
         found.push_back(std::move(file));
       else if (process > own)
@@ -178,14 +178,7 @@ class Rest {
   /// Into `account`: implementations, which count as unreached if no process measured them, and `gates`, those among them
   /// that no process has figures for. Returns whether all of these are open.
   [[nodiscard]] bool tell(RunAccount& account, const std::vector<gate::ReplicatedGate>& gates) const {
-    for (const auto& [name, measured] : rows_) {
-      Result result;
-      result.name = name.first;
-      auto& row = result.implementations.emplace_back();
-      row.name = name.second;
-      row.outcome = measured ? Outcome::measured : Outcome::unreached;
-      account.add(result);
-    }
+    for (const auto& [name, measured] : rows_) account.add_row(measured ? Outcome::measured : Outcome::unreached);
     const auto add = [&](const std::string& comparison, const std::string& implementation, const Judgement& judgement) {
       ImplementationResult row;
       row.name = implementation;

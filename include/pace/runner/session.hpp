@@ -31,10 +31,10 @@
 #include "pace/report/console.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/environment.hpp"
-#include "pace/report/fan_out.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/report/sink.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/bazel_sinks.hpp"
 #include "pace/runner/build_id.hpp"
@@ -162,8 +162,8 @@ class Listening {
 }
 
 /// Opens the files before anything is measured for them.
-inline void add_files(report::FanOut& sinks, const SessionOptions& options, const report::Environment& environment,
-                      const Configuration& configuration, const std::vector<Result>& earlier) {
+inline void add_files(report::FanOut& sinks, const SessionOptions& options, const report::ResultsHeader& header,
+                      const std::vector<Result>& earlier) {
   std::set<std::string> csv, json;
   if (!options.csv.empty()) csv.insert(output_path(options.csv));
   if (!options.json.empty()) json.insert(output_path(options.json));
@@ -172,11 +172,12 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
     csv.insert(pace::detail::inside(undeclared_outputs(), "results.csv"));
     json.insert(pace::detail::inside(undeclared_outputs(), "results.json"));
   }
-  if (!options.junit.empty()) sinks.add(std::make_unique<report::JUnitSink>(output_path(options.junit), environment));
+  if (!options.junit.empty())
+    sinks.add(std::make_unique<report::JUnitSink>(output_path(options.junit), header.environment));
   for (const auto& path : csv) sinks.add(std::make_unique<report::CsvSink>(path, earlier));
-  auto more = report::Json::object();
-  if (!configuration.empty()) more["configuration"] = configuration;
-  for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, environment, more, earlier));
+  for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, header, earlier));
+  for (const auto& make : report::OwnSink::all())
+    if (auto sink = make(header.environment)) sinks.add(std::move(sink));
 }
 
 /// The sinks of Bazel's files that are complete only when the tests are through; null outside of Bazel.
@@ -368,9 +369,11 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
                                         {"--junit", options.junit}});
   BaselineGate baseline(options.baseline, options.measuring, environment);
   if (config.prepare) config.prepare(table_stream.get(), errors.get());
-  add_files(sinks, options, environment, configuration, earlier_results(continuation, options));
+  const report::ResultsHeader header{
+      .environment = environment, .configuration = configuration, .options = options.measuring};
+  add_files(sinks, options, header, earlier_results(continuation, options));
   const BazelSinks bazel = add_bazel_files(sinks, xml, environment);
-  if (auto sink = baseline_sink(options.baseline, options.measuring, environment)) sinks.add(std::move(sink));
+  if (auto sink = baseline_sink(options.baseline, header)) sinks.add(std::move(sink));
 
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <chrono>
 #include <cstddef>
 #include <ctime>
 #include <memory>
@@ -15,7 +14,6 @@
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
-#include "pace/report/expiry.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/stored_baseline.hpp"
 #include "pace/runner/baseline_options.hpp"
@@ -43,7 +41,7 @@ class BaselineGate {
     report::Settings settings{.expectation = NoSlowerThan(options.margin.value_or(1.05)),
                               .family = {measuring.alpha, measuring.beta},
                               .spread = options.spread};
-    stored_.emplace(std::move(files), std::move(settings), report::to_json(environment), std::time(nullptr));
+    stored_.emplace(std::move(files), std::move(settings), environment, std::time(nullptr));
   }
 
   /// `result`, with a judgement for each implementation if there is a stored baseline.
@@ -82,8 +80,7 @@ inline void refuse_overwriting(const BaselineOptions& options,
                                const std::vector<std::pair<std::string, std::string>>& outputs) {
   // By stat: of std::filesystem, LibTorch's wheels export functions that crash.
   const auto same_file = [](const std::string& one, const std::string& other) {
-    struct stat first {
-    }, second{};
+    struct stat first{}, second{};
     return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
   };
@@ -96,22 +93,11 @@ inline void refuse_overwriting(const BaselineOptions& options,
 
 /// The sink that writes a file for --baseline; null if none is asked for.
 [[nodiscard]] inline std::unique_ptr<report::Sink> baseline_sink(const BaselineOptions& options,
-                                                                 const Options& measuring,
-                                                                 const report::Environment& environment) {
+                                                                 report::ResultsHeader header) {
   if (options.save.empty()) return nullptr;
-  const std::string path = output_path(options.save);
-  const auto seconds = [](Nanoseconds time) { return std::chrono::duration<double>(time).count(); };
-  const report::Json more = {{"expires_utc", report::format_utc(report::after_days(
-                                                 std::time(nullptr), options.days.value_or(report::default_days)))},
-                             {"options",
-                              {{"budget_s", seconds(measuring.budget)},
-                               {"warm_up_s", seconds(measuring.warm_up)},
-                               {"max_rounds", measuring.max_rounds},
-                               {"confidence", measuring.confidence},
-                               {"alpha", measuring.alpha},
-                               {"beta", measuring.beta},
-                               {"seed", measuring.seed}}}};
-  return std::make_unique<report::JsonSink>(path, environment, more);
+  const auto expires = report::after_days(std::time(nullptr), options.days.value_or(report::default_days));
+  header.expires_utc = report::format_utc(expires);
+  return std::make_unique<report::JsonSink>(output_path(options.save), header);
 }
 
 }  // namespace pace::runner

@@ -140,7 +140,7 @@ class Supervisor {
                code_of(status);
       const RunContext::PriorFailure fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
-      const std::string line = line_of(shared_->comparison, fate);
+      const std::string line = line_of({shared_->comparison, fate});
       if (line == last_fate)
         return fail(std::string(shared_->comparison) + ": " + fate.message + ", again"), code_of(status);
       last_fate = line;
@@ -184,7 +184,7 @@ class Supervisor {
     for (const int number : EndSignalsHeld::numbers) {
       // As under nohup. A background job of a shell script ignores SIGINT, and still is ended by one.
       if (number == SIGHUP && inherited_signals.ignores(number)) continue;
-      struct sigaction action {};
+      struct sigaction action{};
       action.sa_handler = &detail::end_run;
       ::sigaction(number, &action, nullptr);
     }

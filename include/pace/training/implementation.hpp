@@ -79,7 +79,7 @@ class TrainingImplementation final : public Implementation {
 };
 
 template <class Own, class... Operands>
-requires std::is_base_of_v<TrainingStep<Operands...>, Own>
+  requires std::is_base_of_v<TrainingStep<Operands...>, Own>
 struct ImplementationOf<Own, Operands...> {
   [[nodiscard]] static std::unique_ptr<Implementation> make(const Own& step, const OperandSets& operands) {
     AnyTrainingStep any = any_step<Operands...>(step);

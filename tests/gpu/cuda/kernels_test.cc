@@ -134,8 +134,7 @@ TEST_CASE("operands have their values again, whatever the replays wrote", "[gpu]
 TEST_CASE("a kernel that needs a counter to be zero gets it before each replay", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::randn({1024, 1024}, on_cuda());
-  const auto report = pace::kernels(
-      quickly(), "sum", [](at::Tensor& x) { return at::sum(x); }, x);
+  const auto report = pace::kernels(quickly(), "sum", [](at::Tensor& x) { return at::sum(x); }, x);
   CHECK(report.fills == 1);
   REQUIRE(report.kernels.size() == 1);
   CHECK_THAT(report.kernels[0].name, ContainsSubstring("reduce_kernel"));
@@ -146,8 +145,8 @@ TEST_CASE("a kernel that needs a counter to be zero gets it before each replay",
 TEST_CASE("kernels come in the order of the calls, cuBLAS's among them", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::randn({256, 256}, on_cuda());
-  const auto report = pace::kernels(
-      quickly(), "three", [](at::Tensor& x) { return at::add(at::relu(at::mm(x, x)), x); }, x);
+  const auto report =
+      pace::kernels(quickly(), "three", [](at::Tensor& x) { return at::add(at::relu(at::mm(x, x)), x); }, x);
   REQUIRE(report.kernels.size() >= 3);
   CHECK_THAT(report.kernels.front().name, ContainsSubstring("gemm"));
   CHECK_THAT(report.kernels.back().name, ContainsSubstring("CUDAFunctor_add"));
@@ -169,9 +168,7 @@ TEST_CASE("what has no kernel, or cannot be captured, is refused in words", "[gp
                            "waits", [](at::Tensor& x) { return x.sum().item<float>(); }, x),
                        pace::Unsupported, MessageMatches(ContainsSubstring("cannot be captured")));
   // And the device is as usable as before.
-  CHECK(pace::kernels(
-            quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x)
-            .kernels.size() == 1);
+  CHECK(pace::kernels(quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x).kernels.size() == 1);
 }
 
 TEST_CASE("kernels in the body of a conditional node are missing with a note, and no limit passes without them",
@@ -228,10 +225,7 @@ TEST_CASE("PyTorch's timers time each kernel, too, where they are asked for", "[
       options.compatible = [&device, timer](const std::function<void()>& launch) {
         return pace::benches::kernels::compat::time_launch(device, *timer, launch);
       };
-    return pace::kernels(
-               options, "relu", [](at::Tensor& x) { return at::relu(x); }, x)
-        .kernels.at(0)
-        .compatible;
+    return pace::kernels(options, "relu", [](at::Tensor& x) { return at::relu(x); }, x).kernels.at(0).compatible;
   };
   CHECK_FALSE(time_by(std::nullopt));
   for (const auto timer : {CompatibleTimer::do_bench, CompatibleTimer::inductor}) {
@@ -244,8 +238,7 @@ TEST_CASE("PyTorch's timers time each kernel, too, where they are asked for", "[
 TEST_CASE("a call whose operands are on the CPU is listed there, unless the GPU is asked for", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor on_cpu = at::ones({8}), hidden = at::ones({8}, on_cuda());
-  const auto report = pace::kernels(
-      quickly(), "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu);
+  const auto report = pace::kernels(quickly(), "host", [](at::Tensor& x) { return at::add(x, x); }, on_cpu);
   CHECK(report.by_ranges);
   REQUIRE(report.kernels.size() == 1);
   CHECK(report.kernels[0].name == "aten::add");

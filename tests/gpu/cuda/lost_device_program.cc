@@ -18,8 +18,7 @@ namespace {
 
 at::Tensor add(const at::Tensor& x) { return at::add(x, 1); }
 
-void compare(
-    const std::string& name, const std::function<void()>& also = [] {}) {
+void compare(const std::string& name, const std::function<void()>& also = [] {}) {
   if (pace::cuda::device_count() == 0) SKIP("no CUDA device");
   const auto result = pace::compare(name, at::randn({1 << 20}, at::TensorOptions(at::kCUDA)))
                           .baseline("eager", add)

@@ -1,0 +1,199 @@
+// Definitions of console.hpp; see core/config.hpp.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/report/console.hpp"
+#include "pace/report/environment.hpp"
+#include "pace/report/judged.hpp"
+#include "pace/report/sink.hpp"
+#include "pace/report/summary.hpp"
+#include "pace/report/table.hpp"
+
+namespace pace::report {
+
+PACE_INLINE void ConsoleSink::introduce(const Environment& environment) {
+  introduction_ = one_line(environment) + '\n';
+  for (const auto& caution : cautions(environment)) introduction_ += indented("Caution: " + caution, 0, Colour::yellow);
+}
+
+PACE_INLINE void ConsoleSink::write(const Result& result) {
+  summary_.add(result);
+  if (result.recalled) return;
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& each : result.implementations) {
+    rows.push_back(row(each));
+    table_.need_columns(each.flops ? columns().size() : each.bytes ? without_rates + 1 : 0, columns());
+  }
+  table_.rename(interval_column, format_percent(result.confidence) + " interval");
+  table_.rename(speedup_interval_column, format_percent(result.confidence) + " interval");
+  table_.fit(rows);
+
+  std::string block =
+      table_.paint(printable(result.name), Colour::bold) + table_.paint("  " + effort(result), Colour::dim) + '\n';
+  for (std::size_t i = 0; i < rows.size(); ++i) block += table_.line(rows[i]) + remarks(result.implementations[i]);
+  for (const auto& note : result.notes) block += indented("Note: " + note, note_indent, Colour::yellow);
+  std::size_t lines = 0;
+  for (const char c : block) lines += c == '\n' ? 1 : 0;
+  const std::string header = table_.header_if_due(lines);
+  print(std::exchange(introduction_, "") + (header.empty() ? "" : '\n' + header) + block);
+}
+
+PACE_INLINE void ConsoleSink::finish() {
+  std::string text;
+  for (const auto& line : summary_.lines()) text += line + '\n';
+  if (!text.empty()) print(text);
+}
+
+PACE_INLINE const std::vector<Column>& ConsoleSink::columns() {
+  static const std::vector<Column> all{
+      {"implementation", 14, Align::left},
+      {"median", 7},
+      {"95 % interval", 13, Align::left},
+      {"spread", 6},
+      {"speed-up", 8},
+      {"95 % interval", 13, Align::left},
+      {"1st call", 8},
+      {"check", 7, Align::left},
+      {"verdict", 9, Align::left},
+      {"GB/s", 6},
+      {"GFLOP/s", 7},
+  };
+  return all;
+}
+
+PACE_INLINE std::vector<Cell> ConsoleSink::row(const ImplementationResult& each) {
+  std::vector<Cell> cells{{printable(each.name)}};
+  const bool ran = each.first_call.count() > 0;
+  if (each.time) {
+    cells.push_back({format_time(each.time->median)});
+    cells.push_back({interval(*each.time)});
+    cells.push_back({format_significant(100 * each.time->spread, 2) + " %"});
+  } else {
+    cells.insert(cells.end(), 3, Cell{});
+  }
+  cells.push_back(speedup(each));
+  cells.push_back({each.speedup && each.speedup->interval ? interval(*each.speedup->interval) : ""});
+  cells.push_back({ran ? format_time(each.first_call) : ""});
+  cells.push_back(check(each));
+  cells.push_back(verdict(each));
+  cells.push_back({rate(each.gigabytes_per_second())});
+  cells.push_back({rate(each.gigaflops_per_second())});
+  return cells;
+}
+
+PACE_INLINE std::string ConsoleSink::interval(const TimeSummary& time) {
+  if (!time.interval) return "";
+  const double unit = unit_for(time.median).nanoseconds;
+  return '[' + format_significant(time.interval->low.count() / unit) + ", " +
+         format_significant(time.interval->high.count() / unit) + ']';
+}
+
+PACE_INLINE std::string ConsoleSink::interval(const Interval<double>& factors) {
+  return '[' + format_significant(factors.low) + ", " + format_significant(factors.high) + ']';
+}
+
+PACE_INLINE std::string ConsoleSink::rate(const std::optional<double>& value) {
+  return value ? format_significant(*value) : "";
+}
+
+PACE_INLINE Cell ConsoleSink::speedup(const ImplementationResult& each) {
+  if (each.is_baseline) return {"baseline", Colour::dim};
+  if (!each.speedup) return {};
+  Cell cell{format_factor(each.speedup->median)};
+  if (each.speedup->interval && each.speedup->interval->low > 1) cell.colour = Colour::green;
+  if (each.speedup->interval && each.speedup->interval->high < 1) cell.colour = Colour::red;
+  return cell;
+}
+
+PACE_INLINE Cell ConsoleSink::check(const ImplementationResult& each) {
+  switch (each.outcome) {
+    case Outcome::measured:
+      return each.checked ? Cell{"correct"} : Cell{"unchecked", Colour::yellow};
+    case Outcome::wrong:
+      return {"WRONG", Colour::red};
+    case Outcome::refused:
+    case Outcome::unreached:
+      return {to_string(each.outcome), Colour::yellow};
+    default:
+      return {to_string(each.outcome), Colour::red};
+  }
+}
+
+PACE_INLINE Cell ConsoleSink::verdict(const ImplementationResult& each) {
+  const auto worst = worst_verdict(each);
+  if (!worst) return {"-", Colour::dim};
+  switch (*worst) {
+    case Verdict::passed:
+      return {"passed", Colour::green};
+    case Verdict::failed:
+      return {"failed", Colour::red};
+    case Verdict::undecided:
+      return {"undecided", Colour::yellow};
+    case Verdict::invalid:
+      return {"invalid", Colour::red};
+  }
+  return {"?"};
+}
+
+PACE_INLINE std::string ConsoleSink::effort(const Result& result) {
+  if (result.stop_reason == StopReason::not_started) return "(nothing was timed)";
+  return '(' + std::to_string(result.rounds) + (result.rounds == 1 ? " round of " : " rounds of ") +
+         std::to_string(result.iterations) + (result.iterations == 1 ? " iteration in " : " iterations in ") +
+         format_time(result.elapsed) + ')';
+}
+
+PACE_INLINE std::string ConsoleSink::modes(const ImplementationResult& each) {
+  std::string text, missing;
+  for (const auto& mode : each.modes) {
+    if (!mode.time)
+      missing += "; no " + mode.name + ": " + mode.missing;
+    else
+      text += (text.empty() ? "" : ", ") + mode.name + ' ' + format_time(mode.time->median);
+    if (mode.speedup) text += ' ' + format_factor(mode.speedup->median);
+    if (mode.speedup && mode.speedup->interval) text += ' ' + format_interval(*mode.speedup->interval);
+  }
+  if (each.share_of_peak) text += ", " + format_percent(*each.share_of_peak) + " of the peak";
+  if (each.device_memory && !text.empty())
+    text += ", memory " + format_significant(1e-6 * static_cast<double>(each.device_memory->peak)) + " MB";
+  return text + missing;
+}
+
+PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) const {
+  std::string text;
+  if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
+  if (each.outcome != Outcome::measured)
+    text += indented(std::string(to_string(each.outcome)) + ": " + each.message, remark_indent,
+                     at_fault(each.outcome) ? Colour::red : Colour::yellow);
+  for (const auto& judgement : each.judgements)
+    if (!judgement.acceptable)
+      text += indented(judgement.expectation + ": " + to_string(judgement.verdict) + ": " + judgement.message,
+                       remark_indent, judgement.verdict == Verdict::undecided ? Colour::yellow : Colour::red);
+  return text;
+}
+
+PACE_INLINE std::string ConsoleSink::indented(const std::string& text, std::size_t indent, Colour colour) const {
+  // A compiler's message may run to thousands of lines; CSV and JSON keep all of it.
+  constexpr std::size_t most = 12;
+  const auto lines = wrap(text, line_width - indent);
+  std::string block;
+  for (std::size_t i = 0; i < lines.size() && i < most; ++i)
+    block += std::string(indent, ' ') + table_.paint(lines[i], colour) + '\n';
+  if (lines.size() > most)
+    block += std::string(indent, ' ') + "... (" + std::to_string(lines.size() - most) + " more lines)\n";
+  return block;
+}
+
+PACE_INLINE void ConsoleSink::print(const std::string& text) {
+  out_ << text << std::flush;
+  if (!out_) throw Error("cannot write the table of results: the output is closed or full");
+}
+
+}  // namespace pace::report

@@ -1,0 +1,77 @@
+// Definitions of judged.hpp; see core/config.hpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pace/core/result.hpp"
+#include "pace/core/verdict.hpp"
+#include "pace/report/judged.hpp"
+#include "pace/report/text.hpp"
+
+namespace pace::report {
+
+PACE_INLINE int badness(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::passed:
+      return 0;
+    case Verdict::undecided:
+      return 1;
+    case Verdict::invalid:
+      return 2;
+    case Verdict::failed:
+      return 3;
+  }
+  return 4;
+}
+
+PACE_INLINE std::optional<Verdict> worst_verdict(const ImplementationResult& result) {
+  std::optional<Verdict> worst;
+  for (const auto& judgement : result.judgements)
+    if (!worst || badness(judgement.verdict) > badness(*worst)) worst = judgement.verdict;
+  return worst;
+}
+
+PACE_INLINE std::optional<bool> is_correct(const ImplementationResult& result) {
+  if (result.outcome == Outcome::wrong) return false;
+  if (result.outcome == Outcome::measured && result.checked) return true;
+  return std::nullopt;
+}
+
+PACE_INLINE std::string all_messages(const ImplementationResult& result) {
+  std::string text = result.message;
+  for (const auto& judgement : result.judgements) {
+    if (judgement.verdict == Verdict::passed) continue;
+    if (!text.empty()) text += "; ";
+    text += judgement.message;
+  }
+  return text;
+}
+
+PACE_INLINE std::string warning_of(const std::string& comparison, const ImplementationResult& row,
+                                   const Judgement& judgement) {
+  if (!judgement.acceptable || judgement.verdict == Verdict::passed) return "";
+  return printable((comparison.empty() ? "" : comparison + ", ") + row.name + ": " + judgement.expectation + ": " +
+                   to_string(judgement.verdict) + ", let through: " + judgement.message);
+}
+
+PACE_INLINE std::vector<std::string> warnings_of(const Result& result) {
+  std::vector<std::string> lines;
+  for (const auto& disturbance : result.conditions.disturbances)
+    lines.push_back(printable(result.name + ": no verdict: " + disturbance));
+  if (result.stop_reason == StopReason::deadline)
+    lines.push_back(printable(result.name + ": the rounds ended early, for want of time"));
+  std::string unreached;
+  for (const auto& row : result.implementations) {
+    if (row.outcome == Outcome::unreached) unreached = row.message;
+    if (row.outcome == Outcome::measured && row.warm_up_iterations > 0 && !row.warmed_up)
+      lines.push_back(printable(result.name + ", " + row.name + ": its times had not settled when the warm-up ended"));
+    for (const auto& judgement : row.judgements)
+      if (const auto line = warning_of(result.name, row, judgement); !line.empty()) lines.push_back(line);
+  }
+  if (!unreached.empty()) lines.push_back(printable(result.name + ": not measured: " + unreached));
+  return lines;
+}
+
+}  // namespace pace::report

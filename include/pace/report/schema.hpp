@@ -1,0 +1,328 @@
+// The schema of results files: which keys a line has, and what they mean. docs/results.md has these tables, and
+// //tests/report:schema_test fails where the two differ.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <tuple>
+
+#include "pace/core/conditions.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/units.hpp"
+#include "pace/core/verdict.hpp"
+#include "pace/report/environment.hpp"
+#include "pace/report/fields.hpp"
+#include "pace/report/json.hpp"
+
+namespace pace::report {
+
+template <>
+struct Schema<Outcome> {
+  static constexpr std::array values{Outcome::measured,  Outcome::wrong,   Outcome::threw,     Outcome::refused,
+                                     Outcome::unreached, Outcome::crashed, Outcome::timed_out, Outcome::out_of_memory};
+};
+template <>
+struct Schema<StopReason> {
+  static constexpr std::array values{StopReason::not_started, StopReason::budget, StopReason::max_rounds,
+                                     StopReason::rule, StopReason::deadline};
+};
+template <>
+struct Schema<Verdict> {
+  static constexpr std::array values{Verdict::passed, Verdict::failed, Verdict::undecided, Verdict::invalid};
+};
+
+template <>
+struct Schema<Environment> {
+  static constexpr std::string_view name = "environment";
+  static constexpr auto fields = std::tuple{
+      field("date_utc", &Environment::date_utc, "when the run began, ISO 8601"),
+      field("hostname", &Environment::hostname, "name of the machine"),
+      field("command_line", &Environment::command_line, "the program and its arguments, to be pasted into a shell"),
+      field("cpu", &Environment::cpu, "name of the processor"),
+      field("cores", &Environment::cores, "cores that the process may use"),
+      field("cpu_quota", &Environment::cpu_quota, "cores' worth of time that a container grants"),
+      field("governor", &Environment::governor, "what sets the frequency of the cores; empty where nothing does"),
+      field("turbo", &Environment::turbo, "whether cores may exceed their nominal frequency"),
+      field("aslr", &Environment::aslr, "whether addresses differ from run to run"),
+      field("load_average_1min", &Environment::load, "mean number of runnable threads over the last minute"),
+      field("memory_bytes", &Environment::memory_bytes, "bytes of memory; 0: not known"),
+      field("kernel", &Environment::kernel, "name, version and architecture of the kernel"),
+      field("compiler", &Environment::compiler, "what compiled the program"),
+      field("build_flags", &Environment::build_flags, "compiler options of the program's own sources"),
+      field("optimized", &Environment::optimized, "whether the program was compiled with optimisation"),
+      field("commit", &Environment::commit, "the commit that was checked out when the program ran"),
+      further_keys(
+          &Environment::extra,
+          "`libtorch`, `libtorch_cpu_capability`, `libtorch_threads`, with a GPU `gpu` and `gpu_driver`, and what "
+          "a program adds"),
+  };
+};
+
+template <>
+struct Schema<Options> {
+  static constexpr std::string_view name = "options";
+  static constexpr auto fields = std::tuple{
+      field("budget_ns", &Options::budget, "time for the rounds of one comparison, ns"),
+      field("warm_up_ns", &Options::warm_up, "cap on the warm-up of one implementation, ns"),
+      field("max_rounds", &Options::max_rounds, "cap on the number of rounds"),
+      field("confidence", &Options::confidence, "of all intervals of a comparison together"),
+      field("alpha", &Options::alpha, "error rate of a comparison on the costly side"),
+      field("beta", &Options::beta, "error rate of a comparison on the cheap side"),
+      field("seed", &Options::seed, "repeats orders and inputs"),
+  };
+};
+
+template <>
+struct Schema<ResultsHeader> {
+  static constexpr std::string_view name = "first line";
+  static constexpr auto fields = std::tuple{
+      required_field("schema_version", &ResultsHeader::version, "the version of these tables"),
+      field("pace_version", &ResultsHeader::pace_version, "what wrote the file"),
+      required_field("environment", &ResultsHeader::environment, "where and with what the results were measured"),
+      field("configuration", &ResultsHeader::configuration,
+            "options and machine that figures depend on; `--resume` goes on only where they are equal"),
+      field("options", &ResultsHeader::options, "how the results were measured"),
+      field("expires_utc", &ResultsHeader::expires_utc, "of `--save-baseline`: until when `--baseline` takes the file"),
+  };
+};
+
+template <>
+struct Schema<Interval<Nanoseconds>> {
+  static constexpr std::string_view name = "interval of a time";
+  static constexpr auto fields = std::tuple{
+      field("low_ns", &Interval<Nanoseconds>::low, "lower end, ns"),
+      field("high_ns", &Interval<Nanoseconds>::high, "upper end, ns"),
+      field("confidence", &Interval<Nanoseconds>::confidence, "0.95 is 95 %"),
+  };
+};
+template <>
+struct Schema<Interval<double>> {
+  static constexpr std::string_view name = "interval of a speed-up";
+  static constexpr auto fields = std::tuple{
+      field("low", &Interval<double>::low, "lower end"),
+      field("high", &Interval<double>::high, "upper end"),
+      field("confidence", &Interval<double>::confidence, "of all candidates of the comparison together"),
+  };
+};
+
+template <>
+struct Schema<TimeSummary> {
+  static constexpr std::string_view name = "time";
+  static constexpr auto fields = std::tuple{
+      field("median_ns", &TimeSummary::median, "ns per iteration"),
+      field("interval", &TimeSummary::interval, "of the median; null with too few samples"),
+      field("min_ns", &TimeSummary::min, "ns per iteration"),
+      field("q20_ns", &TimeSummary::q20, "20th percentile, ns per iteration"),
+      field("q80_ns", &TimeSummary::q80, "80th percentile, ns per iteration"),
+      field("max_ns", &TimeSummary::max, "ns per iteration"),
+      field("spread", &TimeSummary::spread, "scaled median absolute deviation over the median (0.01 is 1 %)"),
+      field("samples", &TimeSummary::samples, "number of timed samples"),
+  };
+};
+
+template <>
+struct Schema<SpeedupSummary> {
+  static constexpr std::string_view name = "speedup";
+  static constexpr auto fields = std::tuple{
+      field("median", &SpeedupSummary::median, "baseline time / own time"),
+      field("interval", &SpeedupSummary::interval, "of the median; null with too few observations"),
+      field("q20", &SpeedupSummary::q20, "20th percentile"),
+      field("q80", &SpeedupSummary::q80, "80th percentile"),
+      field("observations", &SpeedupSummary::observations, "paired observations"),
+      field("ties", &SpeedupSummary::ties, "those in which both sides took equally long"),
+      field("anytime", &SpeedupSummary::anytime, "the interval holds whenever the rounds ended"),
+  };
+};
+
+template <>
+struct Schema<DemandedSpeed> {
+  static constexpr std::string_view name = "demanded_speed";
+  static constexpr auto fields = std::tuple{
+      field("guard", &DemandedSpeed::guard,
+            "true: at most `limit` times the baseline's time; false: at least `limit` times as fast"),
+      field("limit", &DemandedSpeed::limit, "the factor"),
+      field("alpha", &DemandedSpeed::alpha, "error rate of this gate on the costly side"),
+      field("beta", &DemandedSpeed::beta, "error rate of this gate on the cheap side"),
+      field("closes_when_undecided", &DemandedSpeed::closes_when_undecided, "an open question closes the gate"),
+      field("allowed_undecided", &DemandedSpeed::allowed_undecided, "an open question is allowed by name"),
+  };
+};
+
+template <>
+struct Schema<Judgement> {
+  static constexpr std::string_view name = "expectation";
+  static constexpr auto fields = std::tuple{
+      field("expectation", &Judgement::expectation, "what was expected"),
+      required_field("verdict", &Judgement::verdict, "what the figures say of it"),
+      field("acceptable", &Judgement::acceptable, "whether the gate is open"),
+      field("unresolved", &Judgement::unresolved, "let through without a proof, and not by name"),
+      field("deferred", &Judgement::deferred, "left to several processes together (`--processes`)"),
+      field("message", &Judgement::message, "the figures, the limit, and what to do"),
+      field("demanded_speed", &Judgement::speed, "null where something else was demanded, or there were no figures"),
+  };
+};
+
+template <>
+struct Schema<ModeSummary> {
+  static constexpr std::string_view name = "mode";
+  static constexpr auto fields = std::tuple{
+      field("name", &ModeSummary::name, "`cold`, `hot`, `graph`, `host`"),
+      field("time", &ModeSummary::time, "null where it is missing"),
+      field("speedup", &ModeSummary::speedup, "null for the baseline, and where it is missing"),
+      field("missing", &ModeSummary::missing, "why it is"),
+  };
+};
+
+template <>
+struct Schema<DeviceMemory> {
+  static constexpr std::string_view name = "device_memory";
+  static constexpr auto fields = std::tuple{
+      field("peak_bytes", &DeviceMemory::peak, "most bytes allocated at once beyond those before the call"),
+      field("reserved_bytes", &DeviceMemory::reserved, "bytes taken from the driver in addition"),
+      field("allocations", &DeviceMemory::allocations, "blocks asked for"),
+      field("driver_allocations", &DeviceMemory::driver_allocations, "requests to the driver"),
+  };
+};
+
+template <>
+struct Schema<DeviceCounts> {
+  static constexpr std::string_view name = "device_counts";
+  static constexpr auto fields = std::tuple{
+      field("kernels", &DeviceCounts::kernels, "kernels that ran"),
+      field("launches", &DeviceCounts::launches, "kernels and graphs that the host launched"),
+      field("synchronisations", &DeviceCounts::synchronisations, "waits of the host for the device"),
+      field("graph_nodes", &DeviceCounts::graph_nodes,
+            "nodes of the call as a CUDA graph; null: it cannot be captured"),
+  };
+};
+
+template <>
+struct Schema<CallCounts> {
+  static constexpr std::string_view name = "counts";
+  static constexpr auto fields = std::tuple{
+      field("operator_calls", &CallCounts::operator_calls, "through LibTorch's dispatcher"),
+      field("allocations", &CallCounts::allocations, "blocks taken from LibTorch's allocators"),
+      field("bytes_allocated", &CallCounts::bytes_allocated, "and their bytes"),
+  };
+};
+
+template <>
+struct Schema<GateContext> {
+  static constexpr std::string_view name = "context";
+  static constexpr auto fields = std::tuple{
+      field("rounds_per_cycle", &GateContext::rounds_per_cycle, "samples that make up one crossover cycle"),
+      field("cycle_ns", &GateContext::cycle, "from one cycle to the next, ns; 0: not known"),
+      field("alpha", &GateContext::alpha, "error rate of one gate on the costly side"),
+      field("beta", &GateContext::beta, "error rate of one gate on the cheap side"),
+      field("allowance", &GateContext::allowance,
+            "by how much identical code may differ in one process, ln of a ratio"),
+      field("impossible", &GateContext::impossible, "why the figures cannot be true"),
+      field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
+  };
+};
+
+template <>
+struct Schema<ImplementationResult> {
+  using Row = ImplementationResult;
+  static constexpr std::string_view name = "implementation";
+  static constexpr auto fields = std::tuple{
+      required_field("name", &Row::name, "unique within its comparison"),
+      required_field("baseline", &Row::is_baseline, "true for the implementation that others are compared with"),
+      required_field("outcome", &Row::outcome, "what became of it"),
+      field("message", &Row::message, "why the outcome is not `measured`"),
+      field("checked", &Row::checked, "whether the outputs were compared"),
+      field("max_abs_error", &Row::max_abs_error, "largest absolute difference to the baseline's outputs",
+            &Row::checked),
+      field("first_call_ns", &Row::first_call, "the very first call, apart from all others, ns"),
+      field("warm_up_iterations", &Row::warm_up_iterations, "calls before timing"),
+      field("warmed_up", &Row::warmed_up, "whether the times had settled by then"),
+      field("time", &Row::time, "null where nothing was timed"),
+      field("speedup", &Row::speedup, "null for the baseline, and where nothing was timed"),
+      field("expectations", &Row::judgements, "in the order in which they were stated"),
+      field("modes", &Row::modes, "on a GPU: the same calls timed in further modes"),
+      field("device_memory", &Row::device_memory, "of one call on a GPU"),
+      field("device_counts", &Row::device_counts, "of one call on a GPU"),
+      field("counts", &Row::counts, "of one call; null unless two calls counted the same"),
+      field("why_uncounted", &Row::why_uncounted, "why `counts` is null"),
+      field("bytes", &Row::bytes, "what one iteration moves, as declared"),
+      field("flops", &Row::flops, "what one iteration computes, as declared"),
+      field("share_of_peak", &Row::share_of_peak, "of what the machine was measured to move or compute at most"),
+      derived_field("gb_per_s", &Row::gigabytes_per_second, "1e9 bytes per second at the median time"),
+      derived_field("gflop_per_s", &Row::gigaflops_per_second, "1e9 operations per second at the median time"),
+      field("context", &Row::context, "what a gate knows of the comparison"),
+      field("samples_ns", &Row::samples, "ns per iteration of each sample, in the order of rounds"),
+      field("log_ratios", &Row::log_ratios, "ln(baseline time / own time), in the order of cycles"),
+  };
+};
+
+template <>
+struct Schema<ControlSummary> {
+  static constexpr std::string_view name = "control";
+  static constexpr auto fields = std::tuple{
+      field("injected", &ControlSummary::injected, "the true speed-up: 1, or less where calls were added"),
+      field("speedup", &ControlSummary::speedup, "of the baseline over itself"),
+      field("proven_slower", &ControlSummary::proven_slower, "at the comparison's alpha"),
+      field("proven_faster", &ControlSummary::proven_faster, "at the comparison's alpha"),
+  };
+};
+
+template <>
+struct Schema<GpuConditions> {
+  static constexpr std::string_view name = "gpu";
+  static constexpr auto fields = std::tuple{
+      field("readings", &GpuConditions::readings, "how often the driver was asked"),
+      field("lowest_clock_mhz", &GpuConditions::lowest_clock, "of the multiprocessors"),
+      field("highest_clock_mhz", &GpuConditions::highest_clock, "of the multiprocessors"),
+      field("hottest_celsius", &GpuConditions::hottest, "highest temperature"),
+      field("most_power_watts", &GpuConditions::most_power, "highest power"),
+      field("slowed", &GpuConditions::slowed, "share of readings in which heat or the hardware slowed it down"),
+      field("power_limited", &GpuConditions::power_limited, "share of readings at its power limit"),
+      field("suspect_cycles", &GpuConditions::suspect_cycles, "cycles during which the clock changed"),
+  };
+};
+
+template <>
+struct Schema<Conditions> {
+  static constexpr std::string_view name = "conditions";
+  static constexpr auto fields = std::tuple{
+      field("steal", &Conditions::steal, "share of the CPU time that the hypervisor gave to others"),
+      field("others", &Conditions::others, "share of all cores' time that other processes used"),
+      field("waiting", &Conditions::waiting, "share of the rounds in which the measuring thread had to wait"),
+      field("throttled", &Conditions::throttled, "share of the rounds in which the container's quota was used up"),
+      field("involuntary_switches", &Conditions::involuntary_switches, "times that the thread was put aside"),
+      field("clock_error_ns", &Conditions::clock_error, "what the clock counted more than a hardware counter, ns"),
+      field("suspended_ns", &Conditions::suspended, "for how long the machine slept, ns"),
+      field("longest_cycle_ns", &Conditions::longest_cycle, "of the crossover cycles, ns"),
+      field("median_cycle_ns", &Conditions::median_cycle, "of the crossover cycles, ns"),
+      field("shortest_cycle_ns", &Conditions::shortest_cycle, "of the crossover cycles, ns"),
+      field("gpu", &Conditions::gpu, "null where no GPU did the work"),
+      field("disturbances", &Conditions::disturbances, "why no verdict may rest on the figures, in sentences"),
+  };
+};
+
+template <>
+struct Schema<Result> {
+  static constexpr std::string_view name = "result";
+  static constexpr auto fields = std::tuple{
+      required_field("name", &Result::name, "of the comparison"),
+      field("iterations", &Result::iterations, "calls per sample"),
+      field("rounds", &Result::rounds, "samples of each implementation"),
+      field("stop_reason", &Result::stop_reason, "why the rounds ended (`rule`: everything was decided)"),
+      field("elapsed_ns", &Result::elapsed, "of all timed rounds, ns"),
+      field("clock", &Result::clock, "what timed the calls"),
+      field("clock_resolution_ns", &Result::clock_resolution, "ns"),
+      field("device", &Result::device, "name of the GPU; empty: the CPU"),
+      field("inputs", &Result::inputs, "types and sizes of the operands"),
+      field("confidence", &Result::confidence, "of all speed-up intervals together"),
+      field("seed", &Result::seed, "repeats the order and the inputs"),
+      field("conditions", &Result::conditions, "what else happened on the machine"),
+      field("controls", &Result::controls, "of `--controls`"),
+      field("missing_device", &Result::missing_device, "a device that was asked for and is not there"),
+      field("lost_device", &Result::lost_device, "how a device became unusable"),
+      field("notes", &Result::notes, "what belongs to the figures, in sentences"),
+      required_field("implementations", &Result::implementations, "in the order in which they were added"),
+  };
+};
+
+}  // namespace pace::report
