@@ -66,6 +66,8 @@ struct ModelEntry {
   std::int64_t training_batch = 1, inference_batch = 1;
   /// The parameters of the published size, as its authors or the common implementation count them; none: not published.
   std::optional<std::int64_t> published_parameters = {};
+  /// Whether in training mode two calls with equal inputs give different outputs, by dropout or stochastic depth.
+  bool draws = false;
   std::function<Model(const ModelRequest&)> make;
 };
 
@@ -75,7 +77,8 @@ struct ModelEntry {
   return models;
 }
 
-/// Registers a model of one's own, in one file:
+/// Registers a model, in any source file of a program that has `//benches/models:program` among its deps; those of `zoo/`
+/// do so, and `examples/own_model` is a user's:
 ///
 ///   const pace::benches::models::Registered mine({.name = "mine", .family = "cnn",
 ///       .training_batch = 8, .inference_batch = 8, .make = [](const ModelRequest& request) {

@@ -28,6 +28,8 @@ struct CommandLine {
   std::optional<benches::operators::compat::Generation> compat;
   /// Given, not defaulted.
   std::optional<std::string> suite, op, dtype, device, backends;
+  /// Kept here, since Catch2 keeps views of texts alone.
+  std::string help_of_backends;
   std::optional<std::size_t> max_samples;
   /// Names of all options that were given, such as `--op`.
   std::set<std::string, std::less<>> given;
@@ -149,13 +151,11 @@ inline void require_meaning(const CommandLine& line) {
     detail::refuse_meaningless(line.given, detail::meaningless_for_accuracy, "--accuracy-checking");
   if (line.given.contains("--repeats") && line.given.contains("--max-rounds"))
     refuse("--max-rounds has no meaning with --repeats, which is a number of cycles of rounds; expected one of them");
-  if (line.given.contains("--fuser") && !line.measure_nvfuser && line.backends &&
-      line.backends->find("torchscript") == std::string::npos)
-    refuse("--fuser has no meaning with --backends " + *line.backends + ": none of them is TorchScript");
 }
 
-/// Catch2's parser with the bench's options; `line` must outlive it.
-[[nodiscard]] inline Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser, CommandLine& line) {
+/// Catch2's parser with the bench's options; `line` must outlive it. `known`: the names of all back ends, for the help.
+[[nodiscard]] inline Catch::Clara::Parser with_operator_options(Catch::Clara::Parser parser, CommandLine& line,
+                                                                const std::vector<std::string>& known) {
   using runner::detail::option;
   using Text = const std::string&;
   auto& replay = line.replay;
@@ -207,10 +207,11 @@ inline void require_meaning(const CommandLine& line) {
                    });
   parser |= option("--start-idx", "number", "operators: the first sample of each (defaults to 0)", "a whole number",
                    number(replay.start_idx));
-  parser |= option("--backends", "a,b",
-                   "operators: the baseline, then candidates (defaults to eager,torchscript,aot_inductor; not with "
-                   "--compat)",
-                   "names of back ends", given(line.backends));
+  line.help_of_backends =
+      "operators: the baseline, then candidates (defaults to eager,torchscript,aot_inductor; not with --compat); there "
+      "are ";
+  for (const auto& name : known) line.help_of_backends += (&name == known.data() ? "" : ", ") + name;
+  parser |= option("--backends", "a,b", line.help_of_backends.c_str(), "names of back ends", given(line.backends));
   parser |= option("--inductor-config", "name",
                    "operators: one more back end: halide, autotune, max_autotune, coordinate_descent, simd, "
                    "no_simd, or OPTION=VALUE of Inductor's own; again for another",

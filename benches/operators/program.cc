@@ -321,6 +321,11 @@ void settle_options(pace::runner::SessionOptions& session) {
     pace::runner::refuse_options_for_gpu(session, "operators run there; expected --device cuda beside it");
   auto registry = backends();
   (void)operators::Replay(options, registry);
+  const auto named = operators::split_list(options.backends, "--backends");
+  if (line.given.contains("--fuser") && !line.compat &&
+      std::ranges::none_of(named, [&](const auto& name) { return registry.find(name).uses_fuser(); }))
+    throw pace::InputError(
+        {}, "--fuser has no meaning with --backends " + options.backends + ": none of them is TorchScript");
   // All of a user's suite: that takes a while, and is what the table and --resume are for.
   const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::undeclared_outputs().empty());
   if (line.given.contains("--output-dir") && !whole_suite && !line.compat && !line.profile)
@@ -372,7 +377,7 @@ int main(int argc, char** argv) {
   // The table is the purpose; that no back end is far too slow is decided long before.
   config.options.stop = pace::StopPolicy::budget;
   config.extend_cli = [](Catch::Clara::Parser parser) {
-    return pace::benches::operators::with_operator_options(std::move(parser), line);
+    return pace::benches::operators::with_operator_options(std::move(parser), line, backends().names());
   };
   config.after_parse = settle_options;
   config.configuration = configuration;

@@ -128,19 +128,18 @@ inline void compare_models(ModelDef& model, ModelDef& reference, const CheckOpti
   checker.compare("gradient", detail::gradients_of(reference.step), detail::gradients_of(model.step));
 }
 
-/// Whom `runner` is compared with: nn::LSTM, by cuDNN on a GPU and by LibTorch's own code on a CPU; if that is not of
-/// its kind, the first of it that is no TorchScript. None if there is none.
+/// What `runner` is compared with: of its kind, the runner with the largest rank (see reference_rank), such as nn::LSTM by
+/// cuDNN on a GPU and by LibTorch's own code on a CPU. None if all others are TorchScript.
 [[nodiscard]] inline const Runner* reference_of(const Runner& runner, const c10::Device& device,
                                                 const std::vector<Runner>& all) {
-  const auto has = [](const Runner& each, const char* part) { return each.name.find(part) != std::string::npos; };
-  const char* const library = device.is_cuda() ? "cudnn" : "aten";
-  const Runner* other = nullptr;
-  for (const auto& each : all) {
-    if (runner.compared_with.empty() || each.compared_with != runner.compared_with) continue;
-    if (has(each, library) && !each.draws) return &each;
-    if (other == nullptr && !has(each, "jit") && !(each.needs_cuda && !device.is_cuda())) other = &each;
-  }
-  return other;
+  const auto rank = [&](const Runner& each) {
+    const bool of_its_kind = !runner.compared_with.empty() && each.compared_with == runner.compared_with;
+    return of_its_kind && each.form != Form::scripted ? reference_rank(each, device) : 0;
+  };
+  const Runner* found = nullptr;
+  for (const auto& each : all)
+    if (rank(each) > (found == nullptr ? 0 : rank(*found))) found = &each;
+  return found;
 }
 
 struct CheckLine {

@@ -28,6 +28,8 @@ struct CommandLine {
   bool variable_lstms = false;
   std::string sep = " ";
   JsonFormat print_json = JsonFormat::none;
+  /// Kept here, since Catch2 keeps views of texts alone.
+  std::string help_of_rnns;
   /// None: the lists below.
   std::optional<std::vector<std::string>> rnns, cnns;
   std::vector<std::string> group = {"cnns", "rnns"};
@@ -93,26 +95,27 @@ struct Group {
   return std::ranges::any_of(words, [&](const std::string& word) { return word.substr(0, word.find('=')) == option; });
 }
 
+/// What of the device and of the runners that are asked for decides whether an option has an effect.
+struct Effects {
+  bool on_gpu = false;
+  /// Whether a runner is TorchScript; whether one is compiled.
+  bool scripted = false, compiled = false;
+};
+
 /// Throws InputError for options that would have no effect with the others, on the device and runners that are chosen.
 inline void refuse_without_effect(const CommandLine& line, const std::vector<std::string>& words,
-                                  const std::vector<Group>& groups, bool on_gpu) {
+                                  const std::vector<Group>& groups, const Effects& effects) {
   const auto refuse = [&](const std::string& option, const std::string& why) {
     if (is_given(words, option)) throw InputError({}, option + " has no meaning here: " + why);
   };
-  const auto any_runner = [&](const std::string& part) {
-    return std::ranges::any_of(groups, [&](const Group& group) {
-      return std::ranges::any_of(group.runners, [&](const auto& name) { return name.find(part) != std::string::npos; });
-    });
-  };
   if (line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
-  if (!on_gpu)
+  if (!effects.on_gpu)
     for (const char* const option :
          {"--cuda-pointwise-loop-level", "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
       refuse(option, "runners on the CPU have no kernels of a GPU; expected --device cuda");
-  if (!any_runner("aot_inductor") && line.baseline.value_or("").find("aot_inductor") == std::string::npos)
-    refuse("--packages", "no compiled runner is asked for; expected one such as py_aot_inductor");
+  if (!effects.compiled) refuse("--packages", "no compiled runner is asked for; expected one such as py_aot_inductor");
   // fastrnns' users give these whatever they run.
-  if (!line.compat && !any_runner("jit") && line.baseline.value_or("").find("jit") == std::string::npos)
+  if (!line.compat && !effects.scripted)
     for (const char* const option : {"--fuser", "--executor", "--cuda-pointwise-loop-level",
                                      "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
       refuse(option,
@@ -228,8 +231,9 @@ template <class Line>
 /// The most steps of one runner: their times are kept in memory.
 inline constexpr std::int64_t most_steps = 1'000'000;
 
-/// Catch2's parser with the bench's options; `line` must outlive it.
-[[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line) {
+/// Catch2's parser with the bench's options; `line` must outlive it. `known`: the names of all runners, for the help.
+[[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line,
+                                                           const std::string& known = "") {
   using runner::detail::option;
   using Text = const std::string&;
   const char* const from_0 = "a whole number from 0 to 2147483647";
@@ -256,8 +260,9 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                      format = read.value_or(format);
                      return read.has_value();
                    });
-  parser |= option("--rnns", "a,b", "rnn: runners of recurrent networks, with commas or spaces between them", names,
-                   detail::read_list(line.rnns));
+  line.help_of_rnns = "rnn: runners of recurrent networks, with commas or spaces between them";
+  if (!known.empty()) line.help_of_rnns += "; there are " + known;
+  parser |= option("--rnns", "a,b", line.help_of_rnns.c_str(), names, detail::read_list(line.rnns));
   parser |= option("--cnns", "a,b", "rnn: runners of convolutional networks", names, detail::read_list(line.cnns));
   parser |= option("--group", "rnns,cnns|none", "rnn: what to run (defaults to cnns and rnns)",
                    "rnns, cnns, both or none", [&group = line.group](Text text) {

@@ -26,6 +26,12 @@ struct Planned {
 /// Throws InputError with all names if there is no such runner. `aot_inductor` alone is the plain loop, compiled.
 [[nodiscard]] inline Planned find_planned(const std::string& name) {
   Planned planned{name};
+  // A runner may be registered with such an ending in its own name.
+  const auto registered = std::ranges::find(runners(), name, &Runner::name);
+  if (registered != runners().end()) {
+    planned.runner = &*registered;
+    return planned;
+  }
   std::string rest = name;
   const auto take = [&rest](std::string_view suffix) {
     if (!rest.ends_with(suffix)) return false;
@@ -45,18 +51,14 @@ struct Family {
   std::vector<Planned> candidates = {};
 };
 
-/// Whether a runner's forward is a module of LibTorch's, and no loop of ours.
-[[nodiscard]] inline bool is_module(const std::string& name) {
-  return !name.starts_with("jit") && !name.starts_with("py") && !name.ends_with("_jit") && !name.ends_with("_py");
-}
-
 /// Runners of one kind give equal answers with these sizes. With several layers a runner that drops out between them is
 /// compared only with others that do; where its kind has other runners, it is a kind of its own.
 [[nodiscard]] inline std::string kind_of(const Runner& runner, const Sizes& sizes) {
   const auto draws_nothing = [&](const Runner& other) {
     return other.compared_with == runner.compared_with && !other.draws;
   };
-  const bool alone = runner.draws && sizes.layers > 1 && std::ranges::any_of(runners(), draws_nothing);
+  const bool alone = runner.compared_with.empty() ||
+                     (runner.draws && sizes.layers > 1 && std::ranges::any_of(runners(), draws_nothing));
   return alone ? runner.name : runner.compared_with;
 }
 
@@ -66,9 +68,7 @@ struct Family {
   const c10::Device& device = sizes.device;
   const Runner* found = nullptr;
   const auto rank = [&](const Runner& runner) {
-    if (kind_of(runner, sizes) != kind || (runner.needs_cuda && !device.is_cuda())) return 0;
-    if (runner.needs_cuda) return 4;
-    return is_module(runner.name) ? 3 : runner.name.starts_with("py") ? 2 : 1;
+    return kind_of(runner, sizes) == kind ? reference_rank(runner, device) : 0;
   };
   for (const Runner& runner : runners())
     if (rank(runner) > (found == nullptr ? 0 : rank(*found))) found = &runner;
@@ -111,6 +111,21 @@ inline void check_baseline(const std::string& baseline, const std::vector<std::s
                            "'; expected one of " + others + " among them");
 }
 
+/// What the runners that are asked for are, as far as options need it. Throws what find_planned throws.
+[[nodiscard]] inline Effects effects_of(const std::vector<Group>& groups, const std::optional<std::string>& baseline,
+                                        const c10::Device& device) {
+  Effects effects{.on_gpu = device.is_cuda()};
+  const auto add = [&effects](const std::string& name) {
+    const Planned planned = find_planned(name);
+    effects.scripted |= planned.runner->form == Form::scripted;
+    effects.compiled |= planned.compiled;
+  };
+  for (const Group& group : groups)
+    for (const auto& name : group.runners) add(name);
+  if (baseline) add(*baseline);
+  return effects;
+}
+
 /// Throws InputError where every runner of `groups` is the baseline of its kind, so that --no-slower-than judges none.
 inline void require_candidates(const std::vector<Group>& groups, const std::optional<std::string>& baseline,
                                const Sizes& sizes) {
@@ -132,7 +147,7 @@ inline void check(const Planned& planned, const Sizes& sizes) {
                       " is captured in CUDA graphs, which hold what a GPU does; expected "
                       "cuda, found " +
                       sizes.device.str());
-  if (planned.compiled && planned.runner->name.find("jit") != std::string::npos)
+  if (planned.compiled && planned.runner->form == Form::scripted)
     throw InputError({}, "no runner is called '" + planned.name +
                              "': TorchScript is not compiled a second time; expected "
                              "a plain runner before _aot_inductor, such as py_aot_inductor");

@@ -59,10 +59,10 @@ bool quiet() { return line.print_json != JsonFormat::none; }
 /// float32 keeps seven digits, of which a recurrence of a hundred steps loses some. On a GPU, what fastrnns' own
 /// correctness tool accepts; each tensor as a whole with TF32, of whose three digits sums of thousands of terms leave less
 /// in some elements, and behind layer norms, whose gradients of a long sequence are thousands of times their inputs'.
-pace::check::CheckOptions check_options(const std::string& kind) {
+pace::check::CheckOptions check_options(const pace::benches::rnn::Runner& baseline) {
   pace::check::CheckOptions options;
   const bool on_gpu = sizes.device.is_cuda();
-  if (on_gpu && (at::globalContext().allowTF32CuDNN() || kind.starts_with("layernorm"))) {
+  if (on_gpu && (at::globalContext().allowTF32CuDNN() || baseline.magnifies_rounding)) {
     options.method = pace::check::CheckOptions::Method::cosine;
     options.cosine_threshold = 0.9999;
     return options;
@@ -127,7 +127,9 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
   auto options = pace::benches::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
   // Copies of all operands for each runner would be graphs of all steps for each runner as well.
   if (sizes.device.is_cuda()) options.operands = pace::OperandPolicy::shared;
-  comparison.options(options).check(check_options(family.kind)).baseline(family.baseline.name, baseline.step);
+  comparison.options(options)
+      .check(check_options(*family.baseline.runner))
+      .baseline(family.baseline.name, baseline.step);
   for (const Planned& candidate : family.candidates) {
     try {
       comparison.candidate(candidate.name, maker.make(candidate).step);
@@ -138,10 +140,9 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
           {.name = candidate.name, .reason = pace::detail::current_message(), .outcome = pace::Outcome::threw});
     }
   }
-  // A rectifier that switches for an input near zero changes gradients by as much as they are, whatever the precision:
-  // how far eager's are from float64's is what can be asked of others.
-  if (sizes.device.is_cuda() && family.baseline.runner->group == "resnet" && !family.baseline.compiled) {
-    auto check = check_options(family.kind);
+  // How far eager's gradients are from float64's is what can be asked of others.
+  if (sizes.device.is_cuda() && family.baseline.runner->needs_float64_reference && !family.baseline.compiled) {
+    auto check = check_options(*family.baseline.runner);
     // The most that PyTorch's own rule allows: few switches make few errors, and those large.
     check.error_factor = 10;
     comparison.check(check).float64_reference(maker.make_in_float64(*family.baseline.runner).step);
@@ -295,7 +296,8 @@ void settle_options(pace::runner::SessionOptions& session) {
     pace::benches::rnn::check_baseline(*line.baseline, all, sizes);
   }
   if (line.no_slower_than) pace::benches::rnn::require_candidates(groups, line.baseline, sizes);
-  pace::benches::rnn::refuse_without_effect(line, given, groups, sizes.device.is_cuda());
+  pace::benches::rnn::refuse_without_effect(line, given, groups,
+                                            pace::benches::rnn::effects_of(groups, line.baseline, sizes.device));
   if (!sizes.device.is_cuda())
     pace::runner::refuse_options_for_gpu(session, "runners are on one; expected --device cuda beside it");
   if (quiet()) session.no_table = true;
@@ -321,7 +323,7 @@ int main(int argc, char** argv) {
   // The table is the purpose.
   config.options.stop = pace::StopPolicy::budget;
   config.extend_cli = [](Catch::Clara::Parser parser) {
-    return pace::benches::rnn::with_rnn_options(std::move(parser), line);
+    return pace::benches::rnn::with_rnn_options(std::move(parser), line, pace::benches::rnn::names_of_runners());
   };
   config.after_parse = settle_options;
   return pace::runner::compiled_main(static_cast<int>(words.size()), arguments.data(), config);

@@ -51,8 +51,11 @@ class Tree:
         return any(place in self.files or os.path.isdir(os.path.join(ROOT, place)) for place in places) or any(
             name.endswith("/" + path) for name in self.files)
 
-    def has_target(self, label):
+    def has_target(self, label, workspace=""):
+        """`workspace`: the folder whose targets begin with //; those of @pace// are the tree's."""
         package, _, target = label.split("//", 1)[1].partition(":")
+        if not label.startswith("@"):
+            package = os.path.join(workspace, package).rstrip("/")
         if package.endswith("..."):
             return os.path.isdir(os.path.join(ROOT, package[:-3]))
         build = (package + "/BUILD").lstrip("/")
@@ -76,13 +79,14 @@ def problems_of_link(page, target):
     return None
 
 
-def problems_of_code(tree, code):
+def problems_of_code(tree, page, code):
     """What of a piece of inline code is not in the tree."""
+    workspace = os.path.dirname(page) if page.startswith("examples/") else ""
     for word in code.split():
         word = word.strip("(),;\"'")
         label = re.fullmatch(r"(?:@pace)?//[\w./-]*(?::[\w./-]+)?", word)
         option = re.match(r"--[a-z0-9][\w-]*", word)
-        if label and word != "//..." and not tree.has_target(word):
+        if label and word != "//..." and not tree.has_target(word, workspace):
             yield "no Bazel target " + word
         elif option and "_" not in option[0] and option[0] not in OTHERS_OPTIONS and option[0] not in tree.options:
             yield "no option " + option[0]
@@ -101,7 +105,7 @@ def problems_of_code(tree, code):
 def main():
     tree = Tree()
     found = []
-    for page in sorted(name for name in tree.files if re.fullmatch(r"[A-Z]+\.md|docs/[\w-]+\.md", name)):
+    for page in sorted(name for name in tree.files if re.fullmatch(r"[A-Z]+\.md|docs/[\w-]+\.md|examples/\w+/README\.md", name)):
         fenced = False
         for number, line in enumerate(read(page).splitlines(), 1):
             if line.startswith("```"):
@@ -111,7 +115,7 @@ def main():
             bad = [problems_of_link(page, target) for target in re.findall(r"\]\(([^)\s]+)\)", line)]
             if page not in LINKS_ALONE:
                 for code in re.findall(r"`([^`]+)`", line):
-                    bad.extend(problems_of_code(tree, code))
+                    bad.extend(problems_of_code(tree, page, code))
             found.extend("%s:%d: %s" % (page, number, problem) for problem in bad if problem)
     print("\n".join(found) or "what the documentation names is there")
     return 1 if found else 0

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Holds README.md and docs/*.md to the tree:
+# Holds README.md, docs/*.md and the examples' pages to the tree:
 #  - every line of a ```sh block runs, each in a shell of its own at the top of the tree, once however many pages show it;
 #  - a block ```cpp FILE is that file; a block ```cpp excerpt FILE is a run of its lines, whatever their common indentation;
-#  - the block ```ini .bazelrc is the example workspace's. (readme_workspace.sh builds a workspace of its own.)
+#  - the block ```ini .bazelrc is every example's. (readme_workspace.sh builds a workspace of its own.)
 #
 #   tests/build/readme_commands.sh [LINE...]     leaves out the lines given: those that have been run already
 #   tests/build/readme_commands.sh --snippets    compares the blocks and runs nothing
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
-pages=(README.md docs/*.md)
+pages=(README.md docs/*.md examples/*/README.md)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 problems=()
@@ -61,7 +61,9 @@ while read -r number where kind file; do
   shown=$((shown + 1))
 done <"$scratch/blocks"
 ((shown > 0)) || problems+=("there are no C++ blocks")
-diff <(block 'ini .bazelrc') tests/embedding/.bazelrc || problems+=("the .bazelrc block differs from tests/embedding/.bazelrc")
+for file in examples/*/.bazelrc; do
+  diff <(block 'ini .bazelrc') "$file" || problems+=("the .bazelrc block differs from $file")
+done
 
 ran=0
 if [[ ${1:-} != --snippets ]]; then

@@ -31,11 +31,11 @@ ln -s "$pace" "$scratch/pace"
 block 'python WORKSPACE' >"$mine/WORKSPACE"
 block 'ini .bazelrc' >"$mine/.bazelrc"
 block 'python BUILD' >"$mine/BUILD"
-block 'cpp tests/embedding/layer_norm_test.cc' >"$mine/layer_norm_test.cc"
+block 'cpp examples/first_gate/layer_norm_test.cc' >"$mine/layer_norm_test.cc"
 for file in WORKSPACE .bazelrc BUILD layer_norm_test.cc; do
   [[ -s $mine/$file ]] || { output= problem "no page has a block for $file"; exit 1; }
 done
-cp tests/embedding/my_layer_norm.{hpp,cc} "$mine"
+cp examples/first_gate/my_layer_norm.{hpp,cc} "$mine"
 commit() {
   git -C "$mine" add -A
   git -C "$mine" -c user.name=test -c user.email=test@example.org commit -q --allow-empty -m test

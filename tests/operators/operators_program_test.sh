@@ -56,7 +56,7 @@ says "left out: $work/suite/malformed.txt:3:18:"; says "1 case, 2 implementation
 
 case="unknown back end"
 run --backends eager,warp --inp-file "$work/good.txt"; fails
-says "unknown back end 'warp'; known: eager, torchscript, static_runtime, aot_inductor"
+says "unknown back end 'warp'; known: eager, torchscript, aot_inductor, cuda_graph, "
 
 case="a limit that no back end is held to"
 for backends in eager torchscript; do

@@ -57,15 +57,29 @@ Runner runner(const std::string& name, const std::string& kind, const Faults& fa
   return each;
 }
 
+Runner scripted(const std::string& name, const std::string& kind, const Faults& faults) {
+  Runner each = runner(name, kind, faults);
+  each.form = Form::scripted;
+  return each;
+}
+
+Runner leading(const std::string& name, const std::string& kind, bool needs_cuda) {
+  Runner each = runner(name, kind, {});
+  each.form = Form::module;
+  each.leads = true;
+  each.needs_cuda = needs_cuda;
+  return each;
+}
+
 std::vector<Runner> some_runners() {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   auto broken = runner("broken", "lstm", {});
   broken.make = [](const Sizes&) -> ModelDef { throw std::runtime_error("cannot be made"); };
-  return {runner("cudnn", "lstm", {}),
-          runner("aten", "lstm", {}),
-          runner("jit", "lstm", {}),
-          runner("jit_premul", "lstm", {.output = 0.0009}),
-          runner("vl_aten", "vl_lstm", {}),
+  return {leading("cudnn", "lstm", true),
+          leading("aten", "lstm", false),
+          scripted("jit", "lstm", {}),
+          scripted("jit_premul", "lstm", {.output = 0.0009}),
+          leading("vl_aten", "vl_lstm", false),
           runner("vl_py", "vl_lstm", {}),
           runner("bad_input", "lstm", {.input = 0.5}),
           runner("bad_parameter", "lstm", {.parameter = 0.5}),
@@ -194,10 +208,10 @@ TEST_CASE("without nn::LSTM the reference is one of the kind that is no TorchScr
   auto for_gpus = runner("on_gpus", "x", {});
   for_gpus.needs_cuda = true;
   const std::vector<Runner> all = {for_gpus,
-                                   runner("jit_x", "x", {}),
+                                   scripted("jit_x", "x", {}),
                                    runner("py_x", "x", {}, true),
-                                   runner("jit_y", "y", {}),
-                                   runner("jit_z", "", {}),
+                                   scripted("jit_y", "y", {}),
+                                   scripted("jit_z", "", {}),
                                    runner("z", "", {})};
   REQUIRE(reference_of(all[1], c10::kCPU, all)->name == "py_x");
   REQUIRE(reference_of(all[1], c10::Device("cuda:0"), all)->name == "on_gpus");

@@ -123,40 +123,33 @@ TEST_CASE("an empty list of runners is the default one, and of two lists the las
 }
 
 TEST_CASE("options without effect are refused, those that others give an effect are not") {
-  const auto why = [](const Names& given, bool on_gpu = false) {
+  const auto why = [](const Names& given, const Effects& effects = {}) {
     const auto line = parse(given);
     const auto groups = groups_of(line);
-    return pace::test::why<pace::InputError>([&] { refuse_without_effect(line, given, groups, on_gpu); });
+    return pace::test::why<pace::InputError>([&] { refuse_without_effect(line, given, groups, effects); });
   };
+  const Effects on_gpu{.on_gpu = true}, scripted{.on_gpu = true, .scripted = true}, compiled{.compiled = true};
   const std::string nothing = "nothing was thrown";
   REQUIRE(why({"--group=rnns", "--rnns=py"}) == nothing);
   REQUIRE(why({"--print-json=oss", "--sep=x"}) == "--sep has no meaning here: --print-json prints no table");
   REQUIRE_THAT(why({"--cuda-pointwise-block-size=1"}), StartsWith("--cuda-pointwise-block-size has no meaning here: "));
-  REQUIRE(why({"--cuda-pointwise-block-size=1"}, true) == nothing);
+  REQUIRE(why({"--cuda-pointwise-block-size=1"}, scripted) == nothing);
   REQUIRE_THAT(why({"--packages=a"}), StartsWith("--packages has no meaning here: "));
-  REQUIRE(why({"--packages=a", "--rnns=py_aot_inductor"}) == nothing);
-  REQUIRE(why({"--packages=a", "--baseline-runner=py_aot_inductor"}) == nothing);
+  REQUIRE(why({"--packages=a", "--rnns=py_aot_inductor"}, compiled) == nothing);
   REQUIRE_THAT(why({"--group=rnns", "--images=2"}), StartsWith("--images has no meaning here: "));
   REQUIRE(why({"--images=2"}) == nothing);
   for (const std::string option : {"--fuser=old", "--executor=legacy", "--cuda-pointwise-loop-level=1",
                                    "--cuda-pointwise-block-count=1", "--cuda-pointwise-block-size=1"}) {
     INFO(option);
     const Names py{"--group=rnns", "--rnns=py,aten", option};
-    REQUIRE(why(py, true) ==
+    REQUIRE(why(py, on_gpu) ==
             option.substr(0, option.find('=')) +
                 " has no meaning here: no runner is TorchScript; expected one such as jit beside it, or "
                 "--compat, where it may be given all the same");
-    const auto with = [&](const std::string& more) {
-      Names given = py;
-      given.push_back(more);
-      return why(given, true);
-    };
-    REQUIRE(with("--baseline-runner=jit") == nothing);
-    REQUIRE(with("--compat") == nothing);
-    REQUIRE(with("--rnns=py,jit_premul") == nothing);
-    REQUIRE(with("--variable-lstms") == nothing);
-    REQUIRE(why({"--group=cnns", "--cnns=resnet18_jit", option}, true) == nothing);
-    REQUIRE(why({"--group=cnns", "--cnns=resnet18", option}, true) != nothing);
+    REQUIRE(why(py, scripted) == nothing);
+    REQUIRE(why({"--group=rnns", "--rnns=py,aten", "--compat", option}, on_gpu) == nothing);
+    REQUIRE(why({"--group=cnns", "--cnns=resnet18_jit", option}, scripted) == nothing);
+    REQUIRE(why({"--group=cnns", "--cnns=resnet18", option}, on_gpu) != nothing);
   }
 }
 

@@ -72,6 +72,25 @@ TEST_CASE("a baseline that nothing is compared with is refused") {
   REQUIRE(why("py_aot_inductor", {"aten"}, sizes(1, "cpu")) == "nothing was thrown");
 }
 
+TEST_CASE("what is asked for is TorchScript, or compiled, as its runners are") {
+  const auto effects = [](const Texts& names, const std::optional<std::string>& baseline = {}) {
+    const Effects found = effects_of({{.key = "lstm", .title = "LSTM", .runners = names}}, baseline, c10::kCPU);
+    return std::string(found.on_gpu ? "gpu " : "") + (found.scripted ? "scripted " : "") +
+           (found.compiled ? "compiled" : "");
+  };
+  REQUIRE(effects({"py", "aten", "resnet18"}) == "");
+  REQUIRE(effects({"py"}, "jit") == "scripted ");
+  for (const char* const name : {"jit_premul", "vl_jit", "resnet18_jit"}) REQUIRE(effects({"py", name}) == "scripted ");
+  REQUIRE(effects({"py_aot_inductor"}) == "compiled");
+  REQUIRE(effects({"jit"}, "aot_inductor") == "scripted compiled");
+  REQUIRE(effects_of({}, {}, c10::Device("cuda")).on_gpu);
+}
+
+TEST_CASE("a step in TorchScript is not compiled a second time") {
+  REQUIRE_THAT(pace::test::why<pace::InputError>([] { check(find_planned("vl_jit_aot_inductor"), sizes(1, "cpu")); }),
+               Catch::Matchers::ContainsSubstring("TorchScript is not compiled a second time"));
+}
+
 TEST_CASE("cuDNN's runners need a GPU, but not in fastrnns' own loop") {
   for (const char* const name : {"cudnn", "cudnn_dropout", "vl_cudnn"}) {
     Sizes of = sizes(1, "cpu");

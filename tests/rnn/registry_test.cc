@@ -53,11 +53,39 @@ TEST_CASE("All of fastrnns' runners are there, once") {
     INFO(name);
     REQUIRE(names.count(name) == 1);
   }
-  const std::set<std::string> of_cudnn{"cudnn", "cudnn_dropout", "vl_cudnn", "cudnn_simple"};
+}
+
+TEST_CASE(
+    "A runner that needs a GPU names one of its kind that does not, and each kind has one reference on a device") {
   for (const Runner& runner : runners()) {
     INFO(runner.name);
-    REQUIRE(runner.needs_cuda == of_cudnn.contains(runner.name));
+    REQUIRE(std::set<std::string>{"lstm", "vl_lstm", "resnet"}.contains(runner.group));
+    REQUIRE_FALSE(runner.compared_with.empty());
+    if (runner.needs_cuda) {
+      const Runner& other = find_runner(runner.without_cuda);
+      REQUIRE_FALSE(other.needs_cuda);
+      REQUIRE(other.compared_with == runner.compared_with);
+    }
   }
+  for (const char* device : {"cpu", "cuda"}) {
+    std::map<std::string, std::vector<std::string>> leaders;
+    std::map<std::string, int> largest;
+    for (const Runner& runner : runners()) {
+      const int rank = reference_rank(runner, c10::Device(device));
+      if (rank == 0 || rank < largest[runner.compared_with]) continue;
+      if (rank > largest[runner.compared_with]) leaders[runner.compared_with].clear();
+      largest[runner.compared_with] = rank;
+      leaders[runner.compared_with].push_back(runner.name);
+    }
+    for (const auto& [kind, names] : leaders) {
+      INFO(device << ", kind " << kind);
+      REQUIRE(names.size() == 1);
+    }
+  }
+}
+
+TEST_CASE("Runners are sorted by name, whatever the order in which the linker found them") {
+  for (std::size_t i = 1; i < runners().size(); ++i) REQUIRE(runners()[i - 1].name < runners()[i].name);
 }
 
 TEST_CASE("Equal seeds give all runners of a kind equal inputs and weights, of their own") {

@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
-#include "benches/rnn/creators.hpp"
+#include "benches/rnn/runners.hpp"
 #include "pace/core/error.hpp"
 #include "pace/inputs/record_inputs.hpp"
 #include "tests/rnn/one_step.hpp"
@@ -83,10 +83,10 @@ TEST_CASE("A block is its convolutions plus its input") {
 }
 
 TEST_CASE("The traced network's scores and gradients are the network's, at every step") {
-  const Sizes sizes{.seed = 17};
-  for (const Architecture architecture : {Architecture::resnet18, Architecture::resnet50}) {
-    ModelDef plain = imagenet_cnn(architecture, sizes, false, {.batch = 4, .side = 64});
-    ModelDef traced = imagenet_cnn(architecture, sizes, true, {.batch = 4, .side = 64});
+  const Sizes sizes{.seed = 17, .images = 4, .image_side = 64};
+  for (const std::string name : {"resnet18", "resnet50"}) {
+    ModelDef plain = find_runner(name).make(sizes);
+    ModelDef traced = find_runner(name + "_jit").make(sizes);
     REQUIRE(difference({traced.inputs[0].toTensor()}, {plain.inputs[0].toTensor()}, 0) == "");
     REQUIRE(difference(traced.step.parameters, plain.step.parameters, 0) == "");
     for (int step = 0; step < 3; ++step) {
@@ -107,10 +107,10 @@ TEST_CASE("The traced network's scores and gradients are the network's, at every
 }
 
 TEST_CASE("The images are 32 of 224 by 224 unless asked; none is refused") {
-  REQUIRE(Images().batch == 32);
-  REQUIRE(Images().side == 224);
-  REQUIRE_THROWS_AS(imagenet_cnn(Architecture::resnet18, {}, false, {.batch = 0}), pace::InputError);
-  REQUIRE_THROWS_AS(imagenet_cnn(Architecture::resnet18, {}, false, {.side = -1}), pace::InputError);
+  REQUIRE(Sizes().images == 32);
+  REQUIRE(Sizes().image_side == 224);
+  REQUIRE_THROWS_AS(find_runner("resnet18").make({.images = 0}), pace::InputError);
+  REQUIRE_THROWS_AS(find_runner("resnet18").make({.image_side = -1}), pace::InputError);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ says "check_rnns: jit: "; says "jit has 1 layer"; says "testing jit_multilayer..
 
 case="an unknown runner: nothing is run"
 run "$check_rnns" $small --rnns jit warp; fails
-says "--rnns: there is no runner 'warp'; expected some of cudnn, "
+says "--rnns: there is no runner 'warp'; expected some of aten, "
 [[ $output != *testing* ]] || complain "something was run"
 
 case="two runs, from the shell's folder"

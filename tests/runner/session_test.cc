@@ -171,8 +171,7 @@ TEST_CASE("a sink of the program's own, in a file of its own, gets every result 
   const Scratch folder;
   const std::string file = folder / "medians";
   CHECK(run("--budget 0.01", "OWN_SINK_FILE=" + file).code == 0);
-  CHECK_THAT(folder.read("medians"), ContainsSubstring("first / eager: ") && ContainsSubstring("\nfirst / fused: ") &&
-                                         ContainsSubstring("\nfused: passed\n"));
+  CHECK_THAT(folder.read("medians"), ContainsSubstring("first / eager: ") && ContainsSubstring("\nfirst / fused: "));
   const auto refused = run("", "OWN_SINK_FILE=/nonexistent/medians");
   CHECK(refused.code == 1);
   CHECK_THAT(refused.err, ContainsSubstring("cannot open '/nonexistent/medians'"));

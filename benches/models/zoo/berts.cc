@@ -87,11 +87,12 @@ auto masked(std::int64_t layers, bool bert) {
   };
 }
 
-const Registered bert(of_texts(entry("BertForMaskedLM", Suite::huggingface, "transformer", {16, 16}, 109'514'298),
+const Registered bert(of_texts(entry("BertForMaskedLM", Suite::huggingface, "transformer", {16, 16}, 109'514'298,
+                                     Training::draws),
                                masked(12, true), {30522, 512}, {200, 32}));
 
 const Registered distilbert(of_texts(entry("DistilBertForMaskedLM", Suite::huggingface, "transformer", {128, 128},
-                                           66'985'530),
+                                           66'985'530, Training::draws),
                                      masked(6, false), {30522, 128}, {200, 32}));
 
 }  // namespace

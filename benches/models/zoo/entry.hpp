@@ -24,18 +24,23 @@ using benches::models::ModelSize;
 using benches::models::Registered;
 using benches::models::Suite;
 
+/// Whether in training mode the outputs of equal inputs are equal, or the model drops at random.
+enum class Training { repeatable, draws };
+
 struct BatchSizes {
   std::int64_t training, inference;
 };
 
 [[nodiscard]] inline ModelEntry entry(std::string name, Suite suite, std::string family, BatchSizes batch,
-                                      std::optional<std::int64_t> parameters) {
+                                      std::optional<std::int64_t> parameters,
+                                      Training training = Training::repeatable) {
   return {.name = std::move(name),
           .suite = suite,
           .family = std::move(family),
           .training_batch = batch.training,
           .inference_batch = batch.inference,
           .published_parameters = parameters,
+          .draws = training == Training::draws,
           .make = {}};
 }
 

@@ -69,7 +69,7 @@ struct Gpt2 : torch::nn::Module {
 };
 
 // torchbench trains on texts of 512.
-const Registered gpt2(of_texts(entry("hf_GPT2", Suite::torchbench, "transformer", {4, 4}, 124'439'808),
+const Registered gpt2(of_texts(entry("hf_GPT2", Suite::torchbench, "transformer", {4, 4}, 124'439'808, Training::draws),
                                [](bool small, const TextSizes& text) {
                                  return small ? std::make_shared<Gpt2>(text.vocabulary, text.length, 2, 32, 2)
                                               : std::make_shared<Gpt2>(text.vocabulary, 1024, 12, 768, 12);

@@ -44,7 +44,7 @@ struct LstmLanguageModel : torch::nn::Module {
   torch::nn::Linear score;
 };
 
-const Registered lstm(of_texts(entry("word_language_model", Suite::own, "rnn", {20, 20}, 13'987'678),
+const Registered lstm(of_texts(entry("word_language_model", Suite::own, "rnn", {20, 20}, 13'987'678, Training::draws),
                                [](bool small, const TextSizes& text) {
                                  return std::make_shared<LstmLanguageModel>(text.vocabulary, small ? 32 : 200);
                                },

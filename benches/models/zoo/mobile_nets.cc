@@ -46,7 +46,8 @@ auto making(const InvertedNetOptions& options, Draw draw) {
 
 const auto normal_classifier = [](InvertedNet& network) { normal_linears(network, 0.01); };
 
-const Registered mobilenet_v2(of_images(entry("mobilenet_v2", Suite::torchbench, "cnn", {96, 16}, 3'504'872),
+const Registered mobilenet_v2(of_images(entry("mobilenet_v2", Suite::torchbench, "cnn", {96, 16}, 3'504'872,
+                                              Training::draws),
                                         making({.blocks = blocks_of({{1, 16, 1, 1},
                                                                      {6, 24, 2, 2},
                                                                      {6, 32, 3, 2},
@@ -99,7 +100,8 @@ std::vector<InvertedOptions> v3_blocks() {
   return blocks;
 }
 
-const Registered mobilenet_v3(of_images(entry("mobilenet_v3_large", Suite::torchbench, "cnn", {32, 32}, 5'483'032),
+const Registered mobilenet_v3(of_images(entry("mobilenet_v3_large", Suite::torchbench, "cnn", {32, 32}, 5'483'032,
+                                              Training::draws),
                                         making({.blocks = v3_blocks(),
                                                 .style = {.norm = {.eps = 1e-3, .momentum = 0.01}},
                                                 .first = hardswish,
@@ -108,7 +110,7 @@ const Registered mobilenet_v3(of_images(entry("mobilenet_v3_large", Suite::torch
                                                 .hidden = 1280},
                                                normal_classifier)));
 
-const Registered mnasnet(of_images(entry("mnasnet1_0", Suite::torchbench, "cnn", {32, 16}, 4'383'312),
+const Registered mnasnet(of_images(entry("mnasnet1_0", Suite::torchbench, "cnn", {32, 16}, 4'383'312, Training::draws),
                                    // Running averages that move by 3 in 10,000.
                                    making({.blocks = blocks_of({{1, 16, 1, 1},
                                                                 {3, 24, 3, 2},
@@ -128,7 +130,7 @@ const Registered mnasnet(of_images(entry("mnasnet1_0", Suite::torchbench, "cnn",
                                           })));
 
 const Registered efficientnet(of_images(
-    entry("efficientnet_b0", Suite::own, "cnn", {32, 64}, 5'288'548),
+    entry("efficientnet_b0", Suite::own, "cnn", {32, 64}, 5'288'548, Training::draws),
     making({.blocks = blocks_of({{1, 16, 1, 1},
                                  {6, 24, 2, 2},
                                  {6, 40, 2, 2, 5},

@@ -50,12 +50,14 @@ struct Vgg : torch::nn::Module {
   torch::nn::Linear linear1 = nullptr, linear2 = nullptr, classify = nullptr;
 };
 
-const Registered vgg16(of_images(entry("vgg16", Suite::torchbench, "cnn", {64, 4}, 138'357'544), [](bool small) {
-  using Widths = std::vector<std::int64_t>;
-  if (small) return std::make_shared<Vgg>(Widths{8, 0, 16, 0, 32, 32, 0}, 3, 32, 10);
-  return std::make_shared<Vgg>(Widths{64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}, 7,
-                               4096, 1000);
-}));
+const Registered vgg16(of_images(entry("vgg16", Suite::torchbench, "cnn", {64, 4}, 138'357'544, Training::draws),
+                                 [](bool small) {
+                                   using Widths = std::vector<std::int64_t>;
+                                   if (small) return std::make_shared<Vgg>(Widths{8, 0, 16, 0, 32, 32, 0}, 3, 32, 10);
+                                   return std::make_shared<Vgg>(Widths{64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512,
+                                                                       512, 512, 0, 512, 512, 512, 0},
+                                                                7, 4096, 1000);
+                                 }));
 
 /// 1x1 to few channels, then 1x1 and 3x3 beside each other.
 struct Fire : torch::nn::Module {
@@ -111,7 +113,7 @@ struct SqueezeNet : torch::nn::Module {
 };
 
 const Registered squeezenet(
-    of_images(entry("squeezenet1_1", Suite::torchbench, "cnn", {32, 16}, 1'235'496), [](bool small) {
+    of_images(entry("squeezenet1_1", Suite::torchbench, "cnn", {32, 16}, 1'235'496, Training::draws), [](bool small) {
       if (small) return std::make_shared<SqueezeNet>(std::vector<std::int64_t>{4, 0, 8, 0}, 16, 10);
       return std::make_shared<SqueezeNet>(std::vector<std::int64_t>{16, 16, 0, 32, 32, 0, 48, 48, 64, 64}, 64, 1000);
     }));

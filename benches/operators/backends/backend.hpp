@@ -13,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "benches/aot/package_options.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "pace/core/error.hpp"
 
@@ -48,14 +49,23 @@ class Backend {
   /// How long compiling the call took, if this process did that, in prepare() or prepare_all(). Nothing where nothing
   /// was compiled, or that is not known.
   [[nodiscard]] virtual std::optional<double> compile_seconds(const OperatorCall& /*call*/) { return std::nullopt; }
+  /// Whether TorchScript's fuser has an effect on it, so that `--fuser` means something.
+  [[nodiscard]] virtual bool uses_fuser() const { return false; }
 };
 
-struct BackendOptions;  // default_backends.hpp
+/// What back ends may be made with.
+struct BackendOptions {
+  benches::aot::PackageOptions packages{};
+  /// Each one a back end `aot_inductor[NAME]` more (see find_inductor_config).
+  std::vector<std::string> inductor_configs = {};
+};
 
 /// Back ends by name, in the order in which they were added.
 class BackendRegistry {
  public:
-  /// `eager`, `torchscript`, `aot_inductor`, and a CUDA graph of each. Defined in default_backends.hpp, which the caller includes.
+  /// `eager`, `torchscript`, `aot_inductor`, and a CUDA graph of each; then those that source files register
+  /// (registered.hpp), sorted by name. Throws InputError where two have one name. Defined in default_backends.hpp, which the
+  /// caller includes.
   [[nodiscard]] static BackendRegistry with_defaults(const BackendOptions& options);
 
   /// Throws `InputError` when a back end of that name is there already.

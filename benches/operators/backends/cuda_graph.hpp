@@ -59,6 +59,7 @@ class CudaGraphBackend final : public Backend {
   [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) override {
     return inner_.compile_seconds(call);
   }
+  [[nodiscard]] bool uses_fuser() const override { return inner_.uses_fuser(); }
 
  private:
   std::string name_;

@@ -1,4 +1,4 @@
-// The back ends that come with pace, and those that the program has registered.
+// The back ends that others are compared with or captured of, and those that source files register.
 #pragma once
 
 #include <memory>
@@ -14,22 +14,14 @@
 #include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/backends/refusing.hpp"
 #include "benches/operators/backends/registered.hpp"
-#include "benches/operators/backends/static_runtime.hpp"
 #include "benches/operators/backends/torchscript.hpp"
 
 namespace pace::benches::operators {
-
-struct BackendOptions {
-  benches::aot::PackageOptions packages{};
-  /// Each one a back end `aot_inductor[NAME]` more (see find_inductor_config).
-  std::vector<std::string> inductor_configs = {};
-};
 
 inline BackendRegistry BackendRegistry::with_defaults(const BackendOptions& options) {
   BackendRegistry registry;
   Backend& eager = registry.add(std::make_unique<EagerBackend>());
   Backend& torchscript = registry.add(std::make_unique<TorchScriptBackend>());
-  registry.add(std::make_unique<StaticRuntimeBackend>());
   Backend& aot_inductor = registry.add(std::make_unique<AotInductorBackend>(options.packages));
   for (const auto& name : options.inductor_configs) {
     const benches::aot::InductorConfig config = benches::aot::find_inductor_config(name);
@@ -44,7 +36,7 @@ inline BackendRegistry BackendRegistry::with_defaults(const BackendOptions& opti
   registry.add(std::make_unique<CudaGraphBackend>("cuda_graph", eager));
   registry.add(std::make_unique<CudaGraphBackend>("torchscript_cuda_graph", torchscript));
   registry.add(std::make_unique<CudaGraphBackend>("aot_inductor_cuda_graph", aot_inductor));
-  add_registered(registry);
+  add_registered(registry, options);
   return registry;
 }
 

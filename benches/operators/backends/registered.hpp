@@ -1,6 +1,7 @@
-// Implementations of operators that other source files of a program register.
+// Back ends, and implementations of single operators, that source files of a program register.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,9 +18,11 @@ namespace detail {
 
 using Registration = std::function<void(FunctorBackend&)>;
 
-/// By the back end's name. Filled before main() begins. A type of its own: where a function's type has std::string in
-/// it, GCC and Clang name its static variables differently, and a program of both compilers' objects would have two.
+/// Filled before main() begins. A type of its own: where a function's type has std::string in it, GCC and Clang name its
+/// static variables differently, and a program of both compilers' objects would have two.
 struct Registrations {
+  std::vector<std::function<std::unique_ptr<Backend>(const BackendOptions&)>> backends;
+  /// By the back end's name.
   std::map<std::string, std::vector<Registration>> by_backend;
 };
 
@@ -30,6 +33,18 @@ struct Registrations {
 
 }  // namespace detail
 
+/// Registers a back end, in any source file of a program that has `//benches/operators:program` among its deps:
+///
+///     const RegisteredBackend mine([](const BackendOptions&) { return std::make_unique<MyBackend>(); });
+///
+/// and `--backends eager,NAME` compares it, by the name that it has. `static_runtime.cc` is one of pace's own,
+/// `examples/own_operator/my_backend.cc` a user's.
+struct RegisteredBackend {
+  explicit RegisteredBackend(std::function<std::unique_ptr<Backend>(const BackendOptions&)> make) {
+    detail::registrations().backends.push_back(std::move(make));
+  }
+};
+
 /// Makes `function` the implementation of an operator in the back end of that name, which every registry then has. What
 /// it takes and returns: see FunctorBackend. Returns true, so that it can stand outside of functions.
 template <class F>
@@ -39,8 +54,13 @@ bool register_implementation(const std::string& backend, const std::string& op, 
   return true;
 }
 
-/// Throws InputError where a name is taken.
-inline void add_registered(BackendRegistry& registry) {
+/// Whole back ends sorted by name, since in which order source files register is the linker's choice; then those of single
+/// operators. Throws InputError where a name is taken.
+inline void add_registered(BackendRegistry& registry, const BackendOptions& options) {
+  std::vector<std::unique_ptr<Backend>> whole;
+  for (const auto& make : detail::registrations().backends) whole.push_back(make(options));
+  std::ranges::sort(whole, {}, [](const auto& backend) { return backend->name(); });
+  for (auto& backend : whole) registry.add(std::move(backend));
   for (const auto& [name, functions] : detail::registrations().by_backend) {
     auto backend = std::make_unique<FunctorBackend>(name);
     for (const auto& add : functions) add(*backend);

@@ -144,6 +144,7 @@ class TorchScriptExecutable final : public Executable {
 class TorchScriptBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "torchscript"; }
+  [[nodiscard]] bool uses_fuser() const override { return true; }
 
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     return std::make_unique<TorchScriptExecutable>(to_torchscript(call), call.reshapes_input());

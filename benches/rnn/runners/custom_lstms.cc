@@ -1,3 +1,5 @@
+// The LSTMs of custom_lstms.hpp, with layer norm and with dropout, in C++ and in TorchScript. Inputs [x, then h and c of
+// each layer, [batch, hidden]]; the parameters are the module's, drawn normal.
 #include <cmath>
 #include <memory>
 #include <tuple>
@@ -6,9 +8,9 @@
 
 #include <ATen/core/List.h>
 
-#include "benches/rnn/creators.hpp"
 #include "benches/rnn/custom_lstms.hpp"
 #include "benches/rnn/custom_text.hpp"
+#include "benches/rnn/runners.hpp"
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
@@ -104,6 +106,9 @@ std::shared_ptr<CustomLstm> custom_layernorm_lstm(const CustomLstmOptions& optio
   return std::make_shared<StackedLstm<Whole>>(input, hidden, layers);
 }
 
+namespace {
+
+/// With layer norm; always one layer.
 ModelDef lnlstm(const Sizes& sizes, Form form, bool decompose) {
   Sizes one_layer = sizes;
   one_layer.layers = 1;
@@ -121,6 +126,7 @@ ModelDef lnlstm(const Sizes& sizes, Form form, bool decompose) {
   return std::move(drawn.model);
 }
 
+/// With dropout of 0.4 between layers.
 ModelDef dropoutlstm(const Sizes& sizes, Form form) {
   Drawn drawn = draw(sizes, [&] {
     return custom_lstm({.input = sizes.input, .hidden = sizes.hidden, .layers = sizes.layers, .dropout = true});
@@ -137,5 +143,33 @@ ModelDef dropoutlstm(const Sizes& sizes, Form form) {
   }
   return std::move(drawn.model);
 }
+
+Runner layernorm(std::string name, std::string kind, Form form, bool decompose) {
+  return {.name = std::move(name),
+          .compared_with = std::move(kind),
+          .form = form,
+          .max_layers = 1,
+          .magnifies_rounding = true,
+          .make = [=](const Sizes& sizes) { return lnlstm(sizes, form, decompose); }};
+}
+
+const Registered jit_layernorm(layernorm("jit_layernorm", "layernorm", Form::scripted, false));
+const Registered py_layernorm(layernorm("py_layernorm", "layernorm", Form::plain, false));
+// A kind of its own: without an epsilon, small deviations give other numbers.
+const Registered jit_decomposed(layernorm("jit_layernorm_decom", "layernorm_decom", Form::scripted, true));
+const Registered py_decomposed(layernorm("py_layernorm_decom", "layernorm_decom", Form::plain, true));
+
+Runner dropout(std::string name, Form form) {
+  return {.name = std::move(name),
+          .compared_with = "dropout",
+          .form = form,
+          .draws = true,
+          .make = [=](const Sizes& sizes) { return dropoutlstm(sizes, form); }};
+}
+
+const Registered jit_dropout(dropout("jit_dropout", Form::scripted));
+const Registered py_dropout(dropout("py_dropout", Form::plain));
+
+}  // namespace
 
 }  // namespace pace::benches::rnn

@@ -1,3 +1,4 @@
+// LSTMs over sequences of different lengths. Inputs [list of `sizes.batch` sequences of random lengths, hx, cx].
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -7,10 +8,10 @@
 #include <ATen/ops/pad_sequence.h>
 #include <torch/nn/utils/rnn.h>
 
-#include "benches/rnn/creators.hpp"
 #include "benches/rnn/loops.hpp"
 #include "benches/rnn/loops_text.hpp"
 #include "benches/rnn/nn_lstm.hpp"
+#include "benches/rnn/runners.hpp"
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
@@ -36,11 +37,10 @@ c10::IValue run(const std::vector<at::Tensor>& sequences, const at::Tensor& hx, 
   return tuple(std::move(pass.outputs), tuple(std::move(pass.hy), std::move(pass.cy)));
 }
 
-}  // namespace
-
-ModelDef varlen_pytorch_lstm(const Sizes& sizes, bool cudnn, const Lengths& lengths) {
+/// torch::nn::LSTM over packed sequences; answers padded ones.
+ModelDef varlen_pytorch_lstm(const Sizes& sizes, bool cudnn) {
   namespace packing = torch::nn::utils::rnn;
-  const VarlenData data = draw_varlen(sizes, lengths);
+  const VarlenData data = draw_varlen(sizes);
   torch::nn::LSTM module = nn_lstm(data.rest, sizes);
   ModelDef model;
   model.inputs = {c10::List<at::Tensor>(data.sequences), data.rest.hx, data.rest.cx};
@@ -58,8 +58,9 @@ ModelDef varlen_pytorch_lstm(const Sizes& sizes, bool cudnn, const Lengths& leng
   return model;
 }
 
-ModelDef varlen_lstm(const Sizes& sizes, Form form, const Lengths& lengths) {
-  const VarlenData data = draw_varlen(sizes, lengths);
+/// Sequence after sequence, cell after cell; answers lists. First layer only.
+ModelDef varlen_lstm(const Sizes& sizes, Form form) {
+  const VarlenData data = draw_varlen(sizes);
   const Weights w = data.rest.layer(0);
   ModelDef model;
   model.inputs = {c10::List<at::Tensor>(data.sequences), data.rest.hx, data.rest.cx};
@@ -77,5 +78,33 @@ ModelDef varlen_lstm(const Sizes& sizes, Form form, const Lengths& lengths) {
   add_backward(model.step, sizes.seed, padded_outputs);
   return model;
 }
+
+Runner packed(std::string name, bool cudnn) {
+  return {.name = std::move(name),
+          .group = "vl_lstm",
+          .compared_with = "vl_lstm",
+          .form = Form::module,
+          .leads = true,
+          .needs_cuda = cudnn,
+          .without_cuda = cudnn ? "vl_aten" : "",
+          .make = [=](const Sizes& sizes) { return varlen_pytorch_lstm(sizes, cudnn); }};
+}
+
+const Registered vl_cudnn(packed("vl_cudnn", true));
+const Registered vl_aten(packed("vl_aten", false));
+
+Runner loop(std::string name, Form form) {
+  return {.name = std::move(name),
+          .group = "vl_lstm",
+          .compared_with = "vl_lstm",
+          .form = form,
+          .max_layers = 1,
+          .make = [=](const Sizes& sizes) { return varlen_lstm(sizes, form); }};
+}
+
+const Registered vl_jit(loop("vl_jit", Form::scripted));
+const Registered vl_py(loop("vl_py", Form::plain));
+
+}  // namespace
 
 }  // namespace pace::benches::rnn

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Runs the tests of this workspace that must fail, and checks that they do, as tests (Bazel's exit code 3: built, ran
 # and failed), with messages that say what is wrong and what to do.
+#
+#   must_fail.sh [BAZEL_ARGUMENT...]
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 
-output=$(../../third_party/bazel test --keep_going --test_output=errors //:slowed_test //:wrong_test 2>&1 </dev/null)
+output=$(../../third_party/bazel test --keep_going --test_output=errors "$@" //:slowed_test //:wrong_test 2>&1 </dev/null)
 code=$?
 problems=()
 ((code == 3)) || problems+=("expected Bazel's exit code 3 (a test failed), got $code")

@@ -1,3 +1,4 @@
+// Residual networks on batches of images, whatever --miniBatch says, in training mode; as modules and as TorchScript traces.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -5,7 +6,8 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 
 #include "benches/models/zoo/resnet.hpp"
-#include "benches/rnn/creators.hpp"
+#include "benches/rnn/draw.hpp"
+#include "benches/rnn/runners.hpp"
 #include "benches/rnn/script.hpp"
 #include "benches/rnn/steps.hpp"
 
@@ -29,16 +31,15 @@ Script traced(const std::shared_ptr<ResNet>& net, const c10::IValue& images) {
   return Script(tracing->graph, std::move(state));
 }
 
-}  // namespace
-
-ModelDef imagenet_cnn(Architecture architecture, const Sizes& sizes, bool trace, const Images& images) {
-  if (images.batch < 1 || images.side < 1)
-    throw InputError({}, "images: expected a batch and a side of at least 1, found " + std::to_string(images.batch) +
-                             " and " + std::to_string(images.side));
+/// Inputs [images]; of `sizes`, only images, device and seed play a part. `trace`: as a TorchScript trace.
+ModelDef imagenet_cnn(std::shared_ptr<ResNet> (*make_net)(), const Sizes& sizes, bool trace) {
+  if (sizes.images < 1 || sizes.image_side < 1)
+    throw InputError({}, "images: expected a batch and a side of at least 1, found " + std::to_string(sizes.images) +
+                             " and " + std::to_string(sizes.image_side));
   const SeededScope scope(sizes.seed);
   ModelDef model;
-  model.inputs = {at::randn({images.batch, 3, images.side, images.side}, at::kFloat).to(sizes.device)};
-  const std::shared_ptr<ResNet> net = architecture == Architecture::resnet18 ? zoo::resnet18() : zoo::resnet50();
+  model.inputs = {at::randn({sizes.images, 3, sizes.image_side, sizes.image_side}, at::kFloat).to(sizes.device)};
+  const std::shared_ptr<ResNet> net = make_net();
   net->to(sizes.device);
   model.step.parameters = net->parameters();
   model.buffers = net->buffers();
@@ -50,5 +51,26 @@ ModelDef imagenet_cnn(Architecture architecture, const Sizes& sizes, bool trace,
   add_backward(model.step, sizes.seed, [](const c10::IValue& output) { return output.toTensor(); });
   return model;
 }
+
+Runner resnet(std::string name, std::string kind, std::shared_ptr<ResNet> (*make_net)(), bool trace) {
+  return {.name = std::move(name),
+          .group = "resnet",
+          .compared_with = std::move(kind),
+          .form = trace ? Form::scripted : Form::module,
+          .leads = !trace,
+          .needs_float64_reference = true,
+          .make = [=](const Sizes& sizes) { return imagenet_cnn(make_net, sizes, trace); }};
+}
+
+const Registered resnet18(resnet(
+    "resnet18", "resnet18", [] { return zoo::resnet18(); }, false));
+const Registered resnet18_jit(resnet(
+    "resnet18_jit", "resnet18", [] { return zoo::resnet18(); }, true));
+const Registered resnet50(resnet(
+    "resnet50", "resnet50", [] { return zoo::resnet50(); }, false));
+const Registered resnet50_jit(resnet(
+    "resnet50_jit", "resnet50", [] { return zoo::resnet50(); }, true));
+
+}  // namespace
 
 }  // namespace pace::benches::rnn

@@ -1,6 +1,4 @@
 // Back end `static_runtime`: the call by LibTorch's Static Runtime, which plans memory ahead of the calls.
-#pragma once
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +6,7 @@
 
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/backends/registered.hpp"
 #include "benches/operators/backends/torchscript.hpp"
 #include "pace/core/error.hpp"
 
@@ -19,6 +18,7 @@
 #endif
 
 namespace pace::benches::operators {
+namespace {
 
 #if PACE_HAS_STATIC_RUNTIME
 class StaticRuntimeExecutable final : public Executable {
@@ -59,4 +59,7 @@ class StaticRuntimeBackend final : public Backend {
   }
 };
 
+const RegisteredBackend registered([](const BackendOptions&) { return std::make_unique<StaticRuntimeBackend>(); });
+
+}  // namespace
 }  // namespace pace::benches::operators
