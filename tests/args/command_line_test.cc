@@ -126,6 +126,29 @@ TEST_CASE("lists go on until the next option, or have commas; of two the last on
   refuses({"--runners", "a", "a"}, "--runners: invalid value 'a,a'; expected names, none of them twice");
 }
 
+TEST_CASE("words of one option, each read by itself, add up") {
+  const auto read = [](const Words& words) {
+    Words old, rest;
+    const args::Groups groups{
+        {"Files", {args::Option("--old", "files", args::each(old, "file", "a file name")).as_words()}}};
+    static_cast<void>(args::parse(groups, words, {.words = &rest}));
+    old.insert(old.end(), rest.begin(), rest.end());
+    return old;
+  };
+  CHECK(read({"--old", "a", "b,c", "--old=d", "e"}) == Words{"a", "b,c", "d", "e"});
+  CHECK(read({"x", "--old"}) == Words{"x"});
+}
+
+TEST_CASE("an option that is read once") {
+  double alpha = 0;
+  const args::Groups groups{
+      {"Judging", {args::Option("--alpha", "rate", args::number(alpha, 0.001, 0.5, "", "rate")).once()}}};
+  static_cast<void>(args::parse(groups, {"--alpha", "0.1", "--alpha=0.1"}));
+  CHECK(alpha == 0.1);
+  CHECK_THROWS_MATCHES(args::parse(groups, {"--alpha", "0.1", "--alpha", "0.2"}), pace::InputError,
+                       Message("--alpha: is given twice, as '0.1' and as '0.2'; expected it once"));
+}
+
 TEST_CASE("an optional value is implied") {
   CHECK(Sample({"--print-json"}).json == "oss");
   CHECK(Sample({"--print-json", "--times", "3"}).json == "oss");
@@ -137,11 +160,11 @@ TEST_CASE("what is wrong is said with option, value and what was expected") {
           "--budget: invalid value '1s'; expected a number of seconds from 0.000000001 to 1000000, such as 0.5");
   refuses({"--csv="}, "--csv: invalid value ''; expected a file name");
   refuses({"--csv", ""}, "--csv: invalid value ''; expected a file name");
-  refuses({"--times", "3", "--csv"}, "--csv: expected a file name after it");
+  refuses({"--times", "3", "--csv"}, "--csv: expected a value after it: a file name");
   refuses({"--isolation", "perhaps"}, "--isolation: invalid value 'perhaps'; expected on or off");
   refuses({"--limit", "nan"}, "--limit: invalid value 'nan'; expected a number from 0.001 to 1000000, such as 1.05");
   refuses({"--profile=yes"}, "--profile: takes no value, found 'yes'");
-  refuses({"--bugdet", "1"}, "unknown option --bugdet; did you mean --budget?; --help lists all options");
+  refuses({"--bugdet", "1"}, "unknown option --bugdet; did you mean --budget?");
   refuses({"--quite-another"}, "unknown option --quite-another; --help lists all options");
   refuses({"-z"}, "unknown option -z; --help lists all options");
   refuses({"--ddp"}, "--ddp is refused: each model is run by one process");
@@ -181,6 +204,14 @@ TEST_CASE("help: by group, with values, defaults and units; it comes before anyt
         "--isolation <on|off>", "(default: off)", "--csv <file>", "refused: each model is run"})
     CHECK_THAT(help, ContainsSubstring(text));
   CHECK_THAT(help, !ContainsSubstring("--rows-to") && !ContainsSubstring("print_json"));
+}
+
+TEST_CASE("options of one of several commands") {
+  args::Arguments arguments;
+  arguments.given = {"--b"};
+  CHECK_NOTHROW(args::allow_only(arguments, {"--a", "--b"}, "sum"));
+  CHECK_THROWS_MATCHES(args::allow_only(arguments, {"--a"}, "sum"), pace::InputError,
+                       Message("--b does not go with 'sum'; --help lists what does"));
 }
 
 TEST_CASE("one of several options") {

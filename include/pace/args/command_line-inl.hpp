@@ -79,6 +79,9 @@ inline std::string wrapped(const std::string& text) {
   return lines;
 }
 
+/// The most words of one option. Beyond CLI11's own limit it would read values in brackets as lists.
+inline constexpr int most_words = 10'000;
+
 /// CLI11's description of the options, and which of theirs is which of ours.
 struct Described {
   CLI::App app;
@@ -102,10 +105,10 @@ struct Described {
     const bool is_refused = !option.refusal().empty();
     if (option.arity() == Arity::none) theirs->expected(0, is_refused ? 1 : 0);
     if (option.arity() == Arity::optional) theirs->expected(0, 1)->default_str(option.implied());
+    if (option.arity() == Arity::words) theirs->expected(0, most_words);
     if (option.arity() == Arity::list) {
-      constexpr int most = 10'000;
       // Between two lists of one option stands an empty value.
-      theirs->expected(0, most)->default_str(option.implied())->inject_separator();
+      theirs->expected(0, most_words)->default_str(option.implied())->inject_separator();
     }
     std::string text = joined(option.names(), ", "), meaning = option.help();
     if (!option.value().placeholder.empty()) text += " <" + option.value().placeholder + '>';
@@ -152,8 +155,11 @@ inline void read_value(const Option& option, const std::string& name, const std:
 
 /// What an option was given, as `read` takes it: once for each time.
 inline std::vector<std::string> values_of(const Option& option, const std::vector<std::string>& results) {
-  if (option.arity() != Arity::list) return results;
   std::vector<std::string> last;
+  if (option.arity() == Arity::words)
+    for (const auto& result : results)
+      if (!result.empty()) last.push_back(result);
+  if (option.arity() != Arity::list) return option.arity() == Arity::words ? last : results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].empty() && i > 0 && !results[i - 1].empty() && i + 1 < results.size() && !results[i + 1].empty())
       last.clear();
@@ -239,7 +245,7 @@ PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>
   } catch (const CLI::ParseError& error) {
     for (const auto& [option, theirs] : described.options)
       if (option->arity() == Arity::one && theirs->check_name(last))
-        throw InputError({}, option->name() + ": expected " + option->value().expected + " after it");
+        throw InputError({}, option->name() + ": expected a value after it: " + option->value().expected);
     throw InputError({}, error.what());
   }
   Arguments arguments;
@@ -258,8 +264,8 @@ PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>
       arguments.rest.push_back(word);
     } else if (word.size() > 1 && word.starts_with('-')) {
       const std::string name = word.substr(0, word.find('=')), like = nearest(groups, name);
-      throw InputError({}, "unknown option " + name + (like.empty() ? "" : "; did you mean " + like + '?') +
-                               (grammar.has_help ? "; --help lists all options" : ""));
+      const std::string all = grammar.has_help ? "; --help lists all options" : "";
+      throw InputError({}, "unknown option " + name + (like.empty() ? all : "; did you mean " + like + '?'));
     } else if (grammar.words == nullptr) {
       throw InputError({}, "unexpected argument '" + word + "'; expected options alone");
     } else {
@@ -281,6 +287,10 @@ PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>
       continue;
     }
     values = detail::values_of(*option, results);
+    for (const auto& text : values)
+      if (option->is_once() && text != values.front())
+        throw InputError({}, option->name() + ": is given twice, as '" + values.front() + "' and as '" + text +
+                                 "'; expected it once");
     for (const auto& text : values) detail::read_value(*option, option->name(), text);
   }
   detail::refuse_relations(groups, arguments);
@@ -315,6 +325,13 @@ PACE_INLINE std::string choose_one(const Arguments& arguments, const std::vector
   if (chosen.size() > 1) throw InputError({}, "expected at most one of " + detail::joined(chosen, ", "));
   if (chosen.empty() && one_needed) throw InputError({}, "expected one of " + detail::joined(options, ", "));
   return chosen.empty() ? "" : chosen.front();
+}
+
+PACE_INLINE void allow_only(const Arguments& arguments, const std::vector<std::string>& allowed,
+                            const std::string& command) {
+  for (const auto& name : arguments.given)
+    if (std::ranges::find(allowed, name) == allowed.end())
+      throw InputError({}, name + " does not go with '" + command + "'; --help lists what does");
 }
 
 }  // namespace pace::args

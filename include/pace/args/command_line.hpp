@@ -25,6 +25,7 @@ enum class Arity {
   none,      ///< a flag
   one,       ///< the next word, whatever that is; given again, the option is read again
   optional,  ///< the next word if it is no option, else Option::implied
+  words,     ///< all words up to the next option, each read by itself; given again, they add up
   list,      ///< all words up to the next option, else Option::implied; given again, only the last list counts
 };
 
@@ -49,7 +50,11 @@ class Option {
   [[nodiscard]] Option as_list(std::string implied = "") && {
     return arity_ = Arity::list, implied_ = std::move(implied), std::move(*this);
   }
-  /// One of `others` must be given beside it. `why`: the end of the message instead of `which was not given`.
+  /// Values go on until the next option; `read` gets one after the other.
+  [[nodiscard]] Option as_words() && { return arity_ = Arity::words, std::move(*this); }
+  /// Given again, its value must be the same: one of two would have no effect.
+  [[nodiscard]] Option once() && { return once_ = true, std::move(*this); }
+  /// One of `others` must be given beside it.
   [[nodiscard]] Option needs(std::vector<std::string> others) && {
     return needs_ = std::move(others), std::move(*this);
   }
@@ -76,6 +81,7 @@ class Option {
   [[nodiscard]] const std::vector<std::string>& excluded() const { return excludes_; }
   [[nodiscard]] const std::string& why_excluded() const { return why_; }
   [[nodiscard]] const std::string& variable() const { return variable_; }
+  [[nodiscard]] bool is_once() const { return once_; }
   [[nodiscard]] bool is_hidden() const { return hidden_; }
 
  private:
@@ -85,7 +91,7 @@ class Option {
   Arity arity_ = Arity::none;
   std::string implied_, refusal_, why_, variable_;
   std::vector<std::string> needs_, excludes_;
-  bool hidden_ = false;
+  bool hidden_ = false, once_ = false;
 };
 
 /// Options under one title of the help.
@@ -139,6 +145,10 @@ struct Arguments {
 /// Throws InputError if more than one of `options` is given, and if `one_needed` and none is. Returns the one that is, or an
 /// empty text.
 std::string choose_one(const Arguments& arguments, const std::vector<std::string>& options, bool one_needed = false);
+
+/// Throws InputError if an option is given that is not among `allowed`, those of the command `command` of a program that has
+/// several.
+void allow_only(const Arguments& arguments, const std::vector<std::string>& allowed, const std::string& command);
 
 }  // namespace pace::args
 
