@@ -30,12 +30,6 @@ struct Selection {
   bool fast = false, no_skip = false;
 };
 
-/// A partition that is not there; programs end with upstream's exit code for it.
-class InvalidPartition : public InputError {
- public:
-  using InputError::InputError;
-};
-
 /// Models that are run, by name, and those that would be but for the YAML file, with the sections that say so.
 struct Chosen {
   std::vector<KnownModel> models;
@@ -109,8 +103,9 @@ class AnyOf {
   const auto total = selection.partitions, id = selection.partition;
   // Upstream lets one partition too many pass, which has what is left over.
   if (total < 1 || id < 0 || id > total || (id == total && !compat))
-    throw InvalidPartition({}, "Invalid partition id: expected 0 to " + std::to_string(total - 1) + " of " +
-                                   std::to_string(total) + " partitions, found " + std::to_string(id));
+    throw InputError({}, "--partition-id: invalid value '" + std::to_string(id) + "'; expected 0 to " +
+                             std::to_string(total - 1) + ", since there are " + std::to_string(total) +
+                             " partitions (--total-partitions)");
   const std::size_t each = count / static_cast<std::size_t>(total);
   const std::size_t first = std::min(count, static_cast<std::size_t>(id) * each);
   const std::size_t last = id == total - 1 ? count : std::min(count, first + each);
@@ -169,7 +164,7 @@ class NamesAskedFor {
 }
 
 /// Models are sorted by name and sliced into partitions before filters are applied, so that every partition is the same
-/// whatever is asked for. Throws InvalidPartition, and InputError where one of the filters or exclusions matches no model, where
+/// whatever is asked for. Throws InputError for a partition that is not there, where one of the filters or exclusions matches no model, where
 /// they leave none, and where all that they leave is skipped; a partition may be empty.
 [[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
