@@ -117,10 +117,10 @@ class AnyOf {
 namespace detail {
 
 /// Whether names pass filters and exclusions. Throws InputError for a word of theirs that is about none of the models.
-class NamesAskedFor {
+class SelectedNames {
  public:
   /// `of_suite`: those of `all` that filters choose from; exclusions may name others, too.
-  NamesAskedFor(const Selection& selection, const std::vector<KnownModel>& all, const std::vector<KnownModel>& of_suite)
+  SelectedNames(const Selection& selection, const std::vector<KnownModel>& all, const std::vector<KnownModel>& of_suite)
       : wanted_(selection.filters, "--filter"),
         unwanted_(selection.excluded, "--exclude"),
         unwanted_exactly_(selection.excluded_exactly) {
@@ -158,8 +158,8 @@ class NamesAskedFor {
 [[nodiscard]] inline std::vector<KnownModel> matching_models(const std::vector<KnownModel>& all,
                                                              const Selection& selection) {
   auto models = detail::models_of_suite(all, selection.suite);
-  const detail::NamesAskedFor asked_for(selection, all, models);
-  std::erase_if(models, [&](const KnownModel& model) { return !asked_for.has(model.name); });
+  const detail::SelectedNames selected(selection, all, models);
+  std::erase_if(models, [&](const KnownModel& model) { return !selected.has(model.name); });
   return models;
 }
 
@@ -172,13 +172,13 @@ class NamesAskedFor {
   auto models = detail::models_of_suite(all, selection.suite);
   std::ranges::sort(models, {}, &KnownModel::name);
   const auto [first, last] = detail::slice_of(models.size(), selection, settings.compat);
-  const detail::NamesAskedFor asked_for(selection, all, models);
+  const detail::SelectedNames selected(selection, all, models);
   Chosen chosen;
   std::size_t matches = 0, runs = 0;
   std::string why;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::string& name = models[i].name;
-    if (!asked_for.has(name)) continue;
+    if (!selected.has(name)) continue;
     ++matches;
     const std::string reason =
         selection.no_skip ? "" : detail::reason_to_skip(name, config, selection, settings, devices);

@@ -7,7 +7,6 @@
 
 #include <cctype>
 #include <cstddef>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -41,8 +40,8 @@ inline std::string shown(const Option& option) {
   return option.names().size() == 1 ? option.name() : option.name() + " (" + option.names().front() + ')';
 }
 
-/// A name with the spellings that are taken for it.
-inline std::set<std::string> spellings(const std::string& name, bool camel_case) {
+/// A name with the others that are taken for it.
+inline std::set<std::string> variants(const std::string& name, bool camel_case) {
   std::set<std::string> all{name};
   if (!name.starts_with("--")) return all;
   std::string underscores = name, camel = "--";
@@ -91,7 +90,6 @@ struct Described {
   Described(const Groups& groups, const Grammar& grammar) {
     app.set_help_flag();
     app.allow_extras();
-    app.formatter(std::make_shared<HelpFormatter>());
     for (const auto& group : groups)
       for (const auto& option : group.options) add(option, group.title, grammar.camel_case);
     if (grammar.has_help) help = app.add_option("-h,--help")->expected(0);
@@ -99,7 +97,7 @@ struct Described {
 
   void add(const Option& option, const std::string& title, bool camel_case) {
     std::set<std::string> names;
-    for (const auto& name : option.names()) names.merge(spellings(name, camel_case));
+    for (const auto& name : option.names()) names.merge(variants(name, camel_case));
     auto* const theirs = app.add_option(joined({names.begin(), names.end()}, ","));
     theirs->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     const bool is_refused = !option.refusal().empty();
@@ -299,7 +297,9 @@ PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>
 
 PACE_INLINE std::string help(const Groups& groups) {
   const detail::Described described(groups, {.has_help = false});
-  return described.app.get_formatter()->make_help(&described.app, "", CLI::AppFormatMode::Normal);
+  std::string text = detail::HelpFormatter().make_groups(&described.app, CLI::AppFormatMode::Normal);
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
 }
 
 PACE_INLINE std::vector<std::string> names_of(const Groups& groups) {

@@ -347,8 +347,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (!only_tells(session.configData())) keep_pipes();
   // Before anything that does not survive a fork: threads, a GPU.
   if (measures && !supervised && options.isolation) {
-    Supervisor supervisor(options.call_timeout.value_or(default_call_timeout), memory_limit(), config.now, std::cerr);
-    if (const auto code = supervisor.run()) return *code;
+    const auto call_timeout = options.call_timeout.value_or(default_call_timeout);
+    if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) return *code;
   }
   take_back_when_ended();
   run_context().options = options.measuring;
