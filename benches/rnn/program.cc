@@ -310,7 +310,8 @@ int main(int argc, char** argv) {
   // With --print-json the standard output holds JSON alone: Catch2's own words go to stderr.
   std::vector<std::string> more;
   for (const std::string_view word : words)
-    if (word.starts_with("--print-json") || word.starts_with("--print_json")) more = {"--out", "%stderr"};
+    if (word.starts_with("--print-json") || word.starts_with("--print_json") || word.starts_with("--printJson"))
+      more = {"--out", "%stderr"};
   for (auto& word : more) words.push_back(word.data());
   words.push_back(nullptr);
   pace::runner::SessionConfig config;

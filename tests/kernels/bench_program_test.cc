@@ -419,5 +419,5 @@ TEST_CASE("what cannot be says so, and is the exit code") {
   fakes.cuda = false;
   CHECK(fakes.run({"--cuda-memory-snapshot"}) == 1);
   CHECK(fakes.run({"--help"}) == 0);
-  CHECK_THAT(fakes.printed(), ContainsSubstring("--ncu-kernel-regex <REGEX>"));
+  CHECK_THAT(fakes.printed(), ContainsSubstring("--ncu-kernel-regex <regex>"));
 }
