@@ -34,8 +34,8 @@ def _bazel_repositories():
         _once(native.local_repository, name, path = _DEBIAN_BAZEL + "/" + folder)
 
 def pace_repositories():
-    """Declares @libtorch, @cuda, @catch2, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @clang, @pace_checkout and
-    Bazel's own."""
+    """Declares @libtorch, @cuda, @catch2, @cli11, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @clang,
+    @pace_checkout and Bazel's own."""
     _bazel_repositories()
     _once(checkout_repository, "pace_checkout")
     _once(libtorch_repository, "libtorch")
@@ -48,6 +48,13 @@ def pace_repositories():
         package = "libcatch2-dev (version 3)",
         headers = ["catch2/catch_all.hpp"],
         libraries = ["libCatch2.a", "libCatch2Main.a"],
+    )
+    _once(
+        system_repository,
+        "cli11",
+        overlay = "cli11.BUILD",
+        package = "libcli11-dev",
+        headers = ["CLI/CLI.hpp"],
     )
     _once(
         system_repository,

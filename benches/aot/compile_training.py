@@ -168,7 +168,7 @@ class Capture:
         self.graph.set_codegen(torch.fx.graph.CodeGen())  # flat tensors in, a flat tuple out
         self.fake_mode = placeholders(self.graph)[0].meta["val"].fake_mode
         self._know_constants()
-        self._settle_inputs(len(case["tensors"]))
+        self._resolve_inputs(len(case["tensors"]))
 
     def _know_constants(self):
         """Compiling needs the metadata of constants, too, which the export leaves out."""
@@ -179,7 +179,7 @@ class Capture:
                 constant = attrgetter(node.target)(self.module)
                 node.meta["val"] = self.fake_mode.from_tensor(constant, static_shapes=True)
 
-    def _settle_inputs(self, tensors):
+    def _resolve_inputs(self, tensors):
         """Drops the copies of inputs that nothing was written to."""
         import torch
 

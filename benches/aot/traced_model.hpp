@@ -114,7 +114,7 @@ class TracedModel {
         return c10::ivalue::Tuple::create(std::vector<c10::IValue>(outputs.begin(), outputs.end()));
       };
     }
-    settle_answers(opened.model);
+    complete_answers(opened.model);
     return opened;
   }
 #else
@@ -152,13 +152,13 @@ class TracedModel {
         return setup(output.toTupleRef().elements()[loss]);
       };
     }
-    settle_answers(opened.model);
+    complete_answers(opened.model);
     return opened;
   }
 
  private:
   /// What was returned flat gets the structure that the model gave it.
-  void settle_answers(ModelStep& derived) const {
+  void complete_answers(ModelStep& derived) const {
     derived.step.gradients = model_.step.gradients;
     derived.step.answer = [like = like_, answer = model_.step.answer](const c10::IValue& output) {
       std::size_t next = 0;

@@ -1,17 +1,16 @@
 // The program that compares files of results: its command line, its table, its exit code.
 #pragma once
 
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <functional>
-#include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "benches/compare_results/two_sides.hpp"
+#include "pace/args/command_line.hpp"
 #include "pace/core/format.hpp"
 #include "pace/report/table.hpp"
 #include "pace/report/text.hpp"
@@ -30,19 +29,6 @@ Judges results of two builds or two days that --json or --save-baseline wrote, i
 file is one process; several files a side (of different processes, in a number fixed beforehand) show how much processes
 differ, and from five in all on the verdict rests on that. With fewer it rests on --process-spread.
 
-  --no-slower-than FACTOR    fail what is proven to take more than this times the old time (defaults to 1.02)
-  --speedup-at-least FACTOR  instead: pass only what is proven to be this much faster
-  --by time|speedup          compare times, or speed-ups over the baseline of each file's own run (defaults to time)
-  --process-spread SHARE     standard deviation of times between processes as a share of the time, if you know it: 0.01
-                             is 1 % (0.000001 to 10; where it is not given, a side's own scatter counts from five
-                             processes in all on, and 0.05 with fewer)
-  --undecided-fails          an open question closes the gate (exit code 1)
-  --allow-undecided          exit code 0, not 43, for a guard that is let through undecided
-  --alpha RATE, --beta RATE  wrong verdicts on the costly side and on the cheap side, per comparison (0.001, 0.01)
-  --allow KEY                this may differ: a key of the environment, such as libtorch, compiler or build_flags, or
-                             device, clock or inputs of a comparison
-  --help
-
 Exit code: 0 if all passed, 1 if one is not acceptable, 2 if files cannot be read or compared, 43 if none failed but one
 could not be decided.
 )";
@@ -58,98 +44,75 @@ struct CommandLine {
 /// A file name of the command line as the system finds it.
 using Resolve = std::function<std::string(const std::string&)>;
 
+/// Options whose values are no settings yet.
+struct Limits {
+  std::optional<double> no_slower_than, speedup_at_least;
+  bool undecided_fails = false;
+};
+
+/// The options; `line` and `limits` must outlive them.
+[[nodiscard]] inline args::Groups compare_options(CommandLine& line, Limits& limits) {
+  using args::Option;
+  auto& settings = line.settings;
+  return {
+      {"Files",
+       {Option("--old", "results before, one file a process", args::each(line.then, "file", "a file name")).as_words(),
+        Option("--new", "results now, one file a process", args::each(line.now, "file", "a file name")).as_words(),
+        {"--allow",
+         "this may differ: a key of the environment, such as libtorch, compiler or build_flags, or device, clock or "
+         "inputs of a comparison; again for another",
+         {"key", "",
+          [&settings](const std::string& key) {
+            std::string known;
+            for (const auto* keys : {&report::identity_keys(), &report::measurement_keys()})
+              for (const auto& each : *keys) known += (known.empty() ? "" : ", ") + each;
+            if ((", " + known + ",").find(", " + key + ',') == std::string::npos)
+              throw InputError({}, "--allow: '" + key + "' is no key that is compared; these are: " + known);
+            return settings.allowed.push_back(key), true;
+          },
+          ""}}}},
+      {"Judging",
+       {Option("--no-slower-than", "fail what is proven to take more than this times the old time",
+               args::factor(limits.no_slower_than))
+            .once()
+            .by_default("1.02"),
+        Option("--speedup-at-least", "instead: pass only what is proven to be this much faster",
+               args::factor(limits.speedup_at_least))
+            .once()
+            .excludes({"--no-slower-than"}, "files are compared by one limit; expected one of them"),
+        Option("--by", "compare times, or speed-ups over the baseline of each file's own run",
+               args::choice(settings.by_speedup, {{"time", false}, {"speedup", true}}))
+            .once(),
+        Option(
+            "--process-spread",
+            "standard deviation of times between processes as a share of the time, if you know it: 0.01 is 1 % (where "
+            "it is not given, a side's own scatter counts from five processes in all on, and 0.05 with fewer)",
+            args::number(settings.spread, 1e-6, 10, "0.01", "share"))
+            .once(),
+        Option("--alpha", "wrong verdicts on the costly side, per comparison",
+               args::number(settings.family.alpha, 1e-9, 0.49, "0.001", "rate"))
+            .once(),
+        Option("--beta", "wrong verdicts on the cheap side, per comparison",
+               args::number(settings.family.beta, 1e-9, 0.49, "0.01", "rate"))
+            .once(),
+        {"--undecided-fails", "an open question closes the gate (exit code 1)", args::flag(limits.undecided_fails)},
+        Option("--allow-undecided", "exit code 0, not 43, for a guard that is let through undecided",
+               args::flag(line.allow_undecided))
+            .excludes({"--undecided-fails"}, "they contradict each other")}}};
+}
+
 /// Throws InputError.
 [[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words, const Resolve& resolve) {
   CommandLine line;
-  bool undecided_fails = false;
-  std::vector<std::string>* files = nullptr;
+  Limits limits;
   std::vector<std::string> positional;
-  /// What each option was given, and which of the two limits.
-  std::map<std::string, std::string> values;
-  std::string limit;
   const auto fail = [](const std::string& message) { throw InputError({}, message + "; see --help"); };
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::string word = words[i], given;
-    bool has_given = false;
-    if (const auto equals = word.find('='); word.starts_with("--") && equals != std::string::npos) {
-      given = word.substr(equals + 1);
-      word.resize(equals);
-      has_given = true;
-    }
-    const auto value = [&] {
-      if (!has_given && ++i == words.size()) fail(word + ": expected a value after it");
-      return has_given ? given : words[i];
-    };
-    // One of two values would have no effect.
-    const auto only_value = [&] {
-      const std::string text = value();
-      const auto [before, is_new] = values.emplace(word, text);
-      if (!is_new && before->second != text)
-        fail(word + ": is given twice, as '" + before->second + "' and as '" + text + "'; expected it once");
-      return text;
-    };
-    const auto number = [&](double least, double most, const char* range) {
-      const std::string text = only_value();
-      double read = 0;
-      const auto end = std::from_chars(text.data(), text.data() + text.size(), read);
-      if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(read >= least && read <= most))
-        fail(word + ": invalid value '" + text + "'; expected a number from " + range);
-      return read;
-    };
-    const auto factor = [&] {
-      if (!limit.empty() && limit != word)
-        fail(limit + " and " + word +
-             " do not go together, since files are compared by one limit; expected one of them");
-      limit = word;
-      return number(1e-3, 1e6, "0.001 to 1000000");
-    };
-    if (word == "--old" || word == "--new") {
-      files = word == "--old" ? &line.then : &line.now;
-      if (has_given) files->push_back(resolve(given));
-      continue;
-    }
-    if (!word.starts_with("--")) {
-      (files == nullptr ? positional : *files).push_back(resolve(word));
-      continue;
-    }
-    files = nullptr;
-    const bool is_flag = word == "--help" || word == "--undecided-fails" || word == "--allow-undecided";
-    if (is_flag && has_given) fail(word + ": takes no value, found '" + given + "'");
-    if (word == "--help")
-      line.help = true;
-    else if (word == "--no-slower-than")
-      line.settings.expectation = NoSlowerThan(factor());
-    else if (word == "--speedup-at-least")
-      line.settings.expectation = SpeedupAtLeast(factor());
-    else if (word == "--process-spread")
-      line.settings.spread = number(1e-6, 10, "0.000001 to 10");
-    else if (word == "--alpha")
-      line.settings.family.alpha = number(1e-9, 0.49, "0.000000001 to 0.49");
-    else if (word == "--beta")
-      line.settings.family.beta = number(1e-9, 0.49, "0.000000001 to 0.49");
-    else if (word == "--undecided-fails")
-      undecided_fails = true;
-    else if (word == "--allow-undecided")
-      line.allow_undecided = true;
-    else if (word == "--allow") {
-      const std::string key = value();
-      std::string known;
-      for (const auto* keys : {&report::identity_keys(), &report::measurement_keys()})
-        for (const auto& each : *keys) known += (known.empty() ? "" : ", ") + each;
-      if ((", " + known + ",").find(", " + key + ',') == std::string::npos)
-        fail("--allow: '" + key + "' is no key that is compared; these are: " + known);
-      line.settings.allowed.push_back(key);
-    } else if (word == "--by") {
-      const std::string what = only_value();
-      if (what != "time" && what != "speedup") fail("--by: invalid value '" + what + "'; expected time or speedup");
-      line.settings.by_speedup = what == "speedup";
-    } else {
-      fail("unknown option " + word);
-    }
-  }
-  if (undecided_fails) line.settings.expectation = line.settings.expectation.when_undecided(WhenUndecided::close);
+  line.help = args::parse(compare_options(line, limits), words, {.words = &positional}).help;
   if (line.help) return line;
-  if (undecided_fails && line.allow_undecided) fail("--undecided-fails and --allow-undecided contradict each other");
+  if (limits.no_slower_than) line.settings.expectation = NoSlowerThan(*limits.no_slower_than);
+  if (limits.speedup_at_least) line.settings.expectation = SpeedupAtLeast(*limits.speedup_at_least);
+  if (limits.undecided_fails)
+    line.settings.expectation = line.settings.expectation.when_undecided(WhenUndecided::close);
   if (!positional.empty()) {
     if (positional.size() != 2 || !line.then.empty() || !line.now.empty())
       fail("expected OLD.json and NEW.json, or --old and --new with files after them");
@@ -157,7 +120,15 @@ using Resolve = std::function<std::string(const std::string&)>;
     line.now = {positional[1]};
   }
   if (line.then.empty() || line.now.empty()) fail("expected at least one file on each side");
+  for (auto* const side : {&line.then, &line.now})
+    for (auto& path : *side) path = resolve(path);
   return line;
+}
+
+[[nodiscard]] inline std::string help_of_compare() {
+  CommandLine line;
+  Limits limits;
+  return std::string(compare_usage) + args::help(compare_options(line, limits));
 }
 
 inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour, std::ostream& out) {
@@ -199,7 +170,7 @@ inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour
   try {
     const auto line = detail::parse_command_line(words, resolve);
     if (line.help) {
-      out << compare_usage;
+      out << detail::help_of_compare();
       return all_acceptable;
     }
     std::vector<report::ResultsFile> then, now;

@@ -36,8 +36,8 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
 
 }  // namespace detail
 
-/// What Nsight Compute is asked for.
-[[nodiscard]] inline NcuAsked asked_of_counters() {
+/// What Nsight Compute counts.
+[[nodiscard]] inline NcuOptions ncu_options_of_counters() {
   return {.kernel_regex = "", .metrics = std::string(detail::moved_bytes[0]) + ',' + detail::moved_bytes[1]};
 }
 

@@ -9,12 +9,12 @@
 
 #include <unistd.h>
 
-#include "benches/kernels/asked.hpp"
+#include "benches/kernels/command_line.hpp"
 
 namespace pace::benches::kernels {
 
 /// `program` runs the module of `line` once, and not once more to warm up: --compat has no such call.
-[[nodiscard]] inline std::vector<std::string> once_command(const std::string& program, const KernelsLine& line) {
+[[nodiscard]] inline std::vector<std::string> once_command(const std::string& program, const CommandLine& line) {
   std::vector<std::string> words{program, "--package", line.package};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
@@ -30,7 +30,7 @@ namespace pace::benches::kernels {
 
 /// As wrapper_benchmark calls it, around `command`. `report` is what it writes. Caches are empty before each kernel,
 /// which is Nsight Compute's default.
-[[nodiscard]] inline std::vector<std::string> ncu_command(const NcuAsked& asked, const std::string& report,
+[[nodiscard]] inline std::vector<std::string> ncu_command(const NcuOptions& options, const std::string& report,
                                                           const std::vector<std::string>& command) {
   std::vector<std::string> words{"ncu",      "--target-processes",
                                  "all",      "--replay-mode",
@@ -39,11 +39,11 @@ namespace pace::benches::kernels {
                                  "base",     "--import-source",
                                  "yes",      "--force-overwrite",
                                  "--export", report};
-  if (!asked.kernel_regex.empty()) words.insert(words.end(), {"--kernel-name", "regex:" + asked.kernel_regex});
-  if (asked.metrics.empty())
+  if (!options.kernel_regex.empty()) words.insert(words.end(), {"--kernel-name", "regex:" + options.kernel_regex});
+  if (options.metrics.empty())
     words.insert(words.end(), {"--set", "full"});
   else
-    words.insert(words.end(), {"--metrics", asked.metrics});
+    words.insert(words.end(), {"--metrics", options.metrics});
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

@@ -57,11 +57,11 @@ inline void check_file(const std::string& path) {
   return models;
 }
 
-/// Metadata of a model, and its name: `asked`, or where nothing is asked for the only one, or `model`. `load` throws
+/// Metadata of a model, and its name: `named`, or without a name the only one, or `model`. `load` throws
 /// what LibTorch does. Throws InputError that lists the models that there are.
 template <class Load>
-[[nodiscard]] auto find_model(const std::string& path, const std::string& asked, const Load& load) {
-  const std::string wanted = asked.empty() ? "model" : asked;
+[[nodiscard]] auto find_model(const std::string& path, const std::string& named, const Load& load) {
+  const std::string wanted = named.empty() ? "model" : named;
   std::vector<std::string> models;
   try {
     return std::pair(load(wanted), wanted);
@@ -69,24 +69,24 @@ template <class Load>
     models = models_told(error.what_without_backtrace());
     if (models.empty()) throw InputError({path}, first_line(error));
   }
-  if (asked.empty() && models.size() == 1) return std::pair(load(models.front()), models.front());
+  if (named.empty() && models.size() == 1) return std::pair(load(models.front()), models.front());
   std::string names;
   for (const auto& each : models) names += (names.empty() ? "" : ", ") + each;
   throw InputError({path}, "the package has no model '" + wanted + "'; expected --model with one of " + names);
 }
 
-/// Where a package runs that was compiled for `compiled_for`, on a machine with so many GPUs. `asked`: `cpu`, `cuda`,
+/// Where a package runs that was compiled for `compiled_for`, on a machine with so many GPUs. `named`: `cpu`, `cuda`,
 /// `cuda:1` or nothing. Throws InputError for a package that was compiled for another device, DeviceMissing for a GPU that
 /// is not there.
 [[nodiscard]] inline c10::Device device_of(const std::string& path, const std::string& compiled_for,
-                                           const std::string& asked, int gpus) {
+                                           const std::string& named, int gpus) {
   if (compiled_for != "cpu" && compiled_for != "cuda")
     throw InputError({path}, "the package was compiled for " + compiled_for + "; expected one for cpu or cuda");
-  if (!asked.empty() && asked.substr(0, asked.find(':')) != compiled_for)
-    throw InputError({path}, "the package was compiled for " + compiled_for + "; --device asks for " + asked);
-  c10::Device device(asked.empty() ? compiled_for : asked);
+  if (!named.empty() && named.substr(0, named.find(':')) != compiled_for)
+    throw InputError({path}, "the package was compiled for " + compiled_for + "; --device asks for " + named);
+  c10::Device device(named.empty() ? compiled_for : named);
   if (device.is_cuda() && gpus > 0 && device.index() >= gpus)
-    throw DeviceMissing(path + ": --device asks for " + asked + ", and this machine has " + std::to_string(gpus) +
+    throw DeviceMissing(path + ": --device asks for " + named + ", and this machine has " + std::to_string(gpus) +
                         " GPUs");
   if (device.is_cuda() && gpus == 0)
     throw DeviceMissing(path + ": the package was compiled for a GPU, and there is none here");

@@ -43,7 +43,7 @@
 namespace {
 
 using pace::Nanoseconds;
-using pace::benches::kernels::KernelsLine;
+using pace::benches::kernels::CommandLine;
 using pace::benches::kernels::Package;
 
 std::unique_ptr<Package> package;
@@ -52,7 +52,7 @@ void synchronise() {
   if (package->device().is_cuda()) at::detail::getCUDAHooks().deviceSynchronize(package->device().index());
 }
 
-pace::benches::kernels::OpenPackage open_package(const KernelsLine& line) {
+pace::benches::kernels::OpenPackage open_package(const CommandLine& line) {
   if (line.threads > 0) at::set_num_threads(line.threads);
   package = std::make_unique<Package>(line.package, line.model, line.inputs, line.device);
   pace::benches::kernels::OpenPackage opened;
@@ -64,7 +64,7 @@ pace::benches::kernels::OpenPackage open_package(const KernelsLine& line) {
   return opened;
 }
 
-pace::kernel::KernelReport list(const KernelsLine& line) {
+pace::kernel::KernelReport list(const CommandLine& line) {
   pace::KernelsOptions options;
   options.configurations = line.all_configs;
   if (package->device().is_cuda()) {
@@ -182,7 +182,7 @@ class OwnFolder {
   std::string path_;
 };
 
-void settle(KernelsLine& line, pace::benches::kernels::Dependencies& dependencies, OwnFolder& own) {
+void resolve(CommandLine& line, pace::benches::kernels::Dependencies& dependencies, OwnFolder& own) {
   line.package = pace::user_path(line.package);
   line.csv = line.csv.empty() ? "" : pace::output_path(line.csv);
   line.json = line.json.empty() ? "" : pace::output_path(line.json);
@@ -220,7 +220,7 @@ int main(int argc, char** argv) {
   add_cuda(dependencies);
 #endif
   const int code = pace::benches::kernels::run_program({argv + 1, argv + argc}, dependencies, std::cout, std::cerr,
-                                                       [&](KernelsLine& line) { settle(line, dependencies, own); });
+                                                       [&](CommandLine& line) { resolve(line, dependencies, own); });
   package.reset();
   return output.exit_code(code, "kernels");
 }

@@ -19,7 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/aot/package_facts.hpp"
-#include "benches/kernels/asked.hpp"
+#include "benches/kernels/command_line.hpp"
 #include "benches/kernels/compat/profile_report.hpp"
 #include "benches/kernels/compat_lines.hpp"
 #include "benches/kernels/counted_bytes.hpp"
@@ -50,8 +50,8 @@ struct OpenPackage {
 };
 
 struct Dependencies {
-  std::function<OpenPackage(const KernelsLine&)> open;
-  std::function<kernel::KernelReport(const KernelsLine&)> kernels;
+  std::function<OpenPackage(const CommandLine&)> open;
+  std::function<kernel::KernelReport(const CommandLine&)> kernels;
   /// Runs `body` under the profiler, and writes its trace.
   std::function<Profile(const std::function<void()>& body, const std::string& trace)> profile;
   std::function<Nanoseconds()> now;
@@ -78,7 +78,7 @@ struct FunctionClock {
 
 class Bench {
  public:
-  Bench(const KernelsLine& line, const Dependencies& dependencies, std::ostream& out, std::ostream& log)
+  Bench(const CommandLine& line, const Dependencies& dependencies, std::ostream& out, std::ostream& log)
       : line_(line), dependencies_(dependencies), out_(out), log_(log) {}
 
   int run() {
@@ -162,14 +162,14 @@ class Bench {
   }
 
   /// What is wrong; empty if nothing is.
-  std::string run_once_under_ncu(const NcuAsked& asked, const std::string& report) {
-    return dependencies_.spawn(ncu_command(asked, report, once_command(dependencies_.program, line_)), nullptr);
+  std::string run_once_under_ncu(const NcuOptions& options, const std::string& report) {
+    return dependencies_.spawn(ncu_command(options, report, once_command(dependencies_.program, line_)), nullptr);
   }
 
   /// Whether it went well: what was measured is told in any case.
   bool count_bytes(kernel::KernelReport& report) {
     const std::string path = file("counted_bytes_" + dependencies_.date() + ".ncu-rep");
-    std::string printed, problem = run_once_under_ncu(asked_of_counters(), path);
+    std::string printed, problem = run_once_under_ncu(ncu_options_of_counters(), path);
     if (problem.empty()) problem = dependencies_.spawn(read_counts_command(path), &printed);
     try {
       if (problem.empty()) problem = give_counts(report, read_counts(printed));
@@ -286,7 +286,7 @@ class Bench {
 
   int run_ncu() {
     const std::string path = file("ncu_output_" + dependencies_.date() + ".ncu-rep");
-    const auto problem = run_once_under_ncu(line_.ncu_asked, path);
+    const auto problem = run_once_under_ncu(line_.ncu_options, path);
     if (!problem.empty()) {
       out_ << "NCU profiling failed with error: " << problem << '\n';
       return 1;
@@ -296,7 +296,7 @@ class Bench {
     return 0;
   }
 
-  const KernelsLine& line_;
+  const CommandLine& line_;
   const Dependencies& dependencies_;
   std::ostream &out_, &log_;
   std::unique_ptr<OutputFile> csv_, json_;
@@ -305,28 +305,18 @@ class Bench {
 
 }  // namespace detail
 
-/// `settle` makes paths of what was typed, once all is read. Returns the exit code: 0 if all went well and every limit
+/// `resolve` makes paths of what was typed, once all is read. Returns the exit code: 0 if all went well and every limit
 /// holds, 42 if all went well but for a limit, 1 otherwise, with what is wrong on `log`.
 [[nodiscard]] inline int run_program(const std::vector<std::string>& words, Dependencies& dependencies,
                                      std::ostream& out, std::ostream& log,
-                                     const std::function<void(KernelsLine&)>& settle = {}) {
-  KernelsLine line;
-  const auto options = kernels_options(line);
+                                     const std::function<void(CommandLine&)>& resolve = {}) {
   try {
-    try {
-      parse_options("kernels", words, options);
-    } catch (const InputError& error) {
-      const std::string text = error.what();
-      const bool unknown = text.starts_with("Unrecognised");
-      throw InputError({}, unknown ? text + "; the options are\n" + help_of(options) : text);
-    }
+    CommandLine line = parse_command_line(words);
     if (line.help) {
-      out << "kernels --package FILE.pt2 [OPTIONS]: how long a compiled module takes, and each of its kernels\n"
-          << help_of(options);
+      out << help_of_kernels();
       return 0;
     }
-    check(line);
-    if (settle) settle(line);
+    if (resolve) resolve(line);
     line.name = report::printable(line.name);
     return detail::Bench(line, dependencies, out, log).run();
   } catch (const c10::Error& error) {

@@ -12,9 +12,10 @@
 
 #include "benches/models/driver/check_expected.hpp"
 #include "benches/models/driver/check_limits.hpp"
-#include "benches/models/option.hpp"
+#include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::benches::models {
 
@@ -41,45 +42,32 @@ struct CheckOptions {
   bool has_threshold = false;
 };
 
-[[nodiscard]] inline std::vector<OptionSpec> check_options(CheckOptions& to) {
-  const auto above_zero = [](double& number) {
-    return
-        [&number](const std::string& text) { return read_number(text, number) && number > 0 && std::isfinite(number); };
+[[nodiscard]] inline args::Groups check_options(CheckOptions& to) {
+  using Text = const std::string&;
+  const auto above_zero = [](Text text, double& number) {
+    return args::read_number(text, number) && number > 0 && std::isfinite(number);
   };
-  return {
-      {{"-a", "--actual"}, "file", "results", "a file", into(to.actual)},
-      {{"-e", "--expected"}, "file", "what they should be", "a file", into(to.expected)},
-      {{"-f", "--file"}, "file", "results", "a file", into(to.file)},
-      {{"--flaky"}, "model", "may be better or worse; again for another", "a model", into(to.flaky)},
-      {{"-t", "--threshold"},
-       "number",
-       "least speed-up, or most milliseconds",
-       "a number above 0",
-       [&to, read = above_zero(to.limit.threshold)](const std::string& text) { return to.has_threshold = read(text); }},
-      {{"-s", "--threshold-scale"},
-       "share",
-       "how much of the threshold will do (defaults to 1)",
-       "a number above 0 and at most 1",
-       [&to, read = above_zero(to.limit.scale)](const std::string& text) { return read(text) && to.limit.scale <= 1; }},
-      {{"--metric"},
-       "name",
-       "speedup or abs_latency",
-       "speedup or abs_latency",
-       [&to](const std::string& text) {
-         to.limit.latency = text == "abs_latency";
-         return text == "speedup" || to.limit.latency;
-       }},
-      {{"--fail-on-improvement"}, nullptr, "what is too good fails, too", "", into(to.limit.fail_on_improvement)},
-      {{"--generation"},
-       "2.6|latest",
-       "which one's lines are printed (defaults to latest)",
-       "2.6 or latest",
-       [&to](const std::string& text) {
-         to.limit.generation = text == "2.6" ? benches::models::Generation::v2_6 : benches::models::Generation::latest;
-         return text == "2.6" || text == "latest";
-       }},
-      {{"--new-expected"}, "file", "where what should be expected is written", "a file", into(to.new_expected)},
-  };
+  auto& limit = to.limit;
+  return {{"Files",
+           {{"-a,--actual", "results", args::file(to.actual)},
+            {"-e,--expected", "what they should be", args::file(to.expected)},
+            {"-f,--file", "results", args::file(to.file)},
+            {"--new-expected", "where what should be expected is written", args::file(to.new_expected)}}},
+          {"Limits",
+           {{"--flaky", "may be better or worse; again for another", args::each(to.flaky, "model", "a model")},
+            {"-t,--threshold",
+             "least speed-up, or most milliseconds",
+             {"number", "a number above 0",
+              [&, above_zero](Text text) { return to.has_threshold = above_zero(text, limit.threshold); }, ""}},
+            {"-s,--threshold-scale",
+             "how much of the threshold will do",
+             {"share", "a number above 0 and at most 1",
+              [&, above_zero](Text text) { return above_zero(text, limit.scale) && limit.scale <= 1; }, "1"}},
+            {"--metric", "what the threshold is of",
+             args::choice(limit.latency, {{"speedup", false}, {"abs_latency", true}})},
+            {"--fail-on-improvement", "what is too good fails, too", args::flag(limit.fail_on_improvement)},
+            {"--generation", "which one's lines are printed",
+             args::choice(limit.generation, {{"2.6", Generation::v2_6}, {"latest", Generation::latest}})}}}};
 }
 
 /// Throws InputError for a model that the results do not have.
@@ -92,24 +80,25 @@ inline void require_models(const std::vector<std::string>& models, const report:
 }
 
 [[nodiscard]] inline int run_check(const std::vector<std::string>& arguments, std::ostream& out, const UserPath& path) {
+  CheckOptions to;
+  const auto options = check_options(to);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
-    out << check_usage;
+    out << check_usage << args::help(options);
     return arguments.empty() ? 1 : 0;
   }
   const std::string checker = arguments[0];
-  const std::vector<std::string> given(arguments.begin() + 1, arguments.end());
-  CheckOptions to;
-  const auto options = check_options(to);
-  parse_options("check " + checker, given, options);
+  const auto given = args::parse(options, {arguments.begin() + 1, arguments.end()});
+  if (given.help) {
+    out << check_usage << args::help(options);
+    return 0;
+  }
   const auto file = [&](const std::string& name, const char* option) {
     if (name.empty()) throw InputError({}, "check " + checker + ": expected " + option + " FILE\n" + check_usage);
     return report::read_csv(path(name));
   };
   const auto actual = [&] { return file(to.actual, "--actual"); };
   const auto expected = [&] { return file(to.expected, "--expected"); };
-  const auto only = [&](const std::set<std::string>& allowed) {
-    refuse_others(given, options, allowed, checker, check_usage);
-  };
+  const auto only = [&](const std::vector<std::string>& allowed) { args::allow_only(given, allowed, checker); };
   const std::set<std::string> flaky(to.flaky.begin(), to.flaky.end());
   if (checker == "accuracy" || checker == "graph_breaks") {
     only({"--actual", "--expected", "--flaky"});
@@ -152,7 +141,7 @@ inline void require_models(const std::vector<std::string>& models, const report:
     if (!out.flush()) throw Error("what is printed cannot be written");
     return code;
   } catch (const std::exception& error) {
-    errors << "check: " << error.what() << '\n';
+    errors << "check: " << report::printable_lines(error.what()) << '\n';
     return 1;
   }
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "benches/models/asked.hpp"
+#include "benches/models/command_line.hpp"
 #include "benches/models/driver/child.hpp"
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/driver/known_model.hpp"
@@ -19,6 +19,8 @@ namespace pace::benches::models {
 struct Dependencies {
   std::vector<benches::models::KnownModel> models;
   benches::models::RunModel run;
+  /// Names of all back ends.
+  std::vector<std::string> backends = {"eager", "torchscript", "cuda_graph", "aot_inductor"};
   /// The YAML file where no option names one; empty: none.
   std::string config_file = {};
   /// Devices where no option names one.
@@ -43,8 +45,7 @@ struct Dependencies {
   bool is_test = false;
 };
 
-/// Beside those of harness/exit_code.hpp: 1 is of bad input and of rows that got lost, 255 torchbench's of a partition that
-/// is not there, 128 and more of a signal.
-inline constexpr int exit_bad_input = 1, exit_invalid_partition = 255, exit_signal = 128;
+/// Beside those of core/exit_code.hpp: 1 is of bad input and of rows that got lost, 128 and more of a signal.
+inline constexpr int exit_bad_input = 1, exit_signal = 128;
 
 }  // namespace pace::benches::models

@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
       .run = [](const std::string& model, const models::Settings& settings, const models::Config& config,
                 std::ostream& log) { return models::run_model(find_entry(model), settings, config, log); }};
   dependencies.compile = compile;
+  dependencies.backends.clear();
+  for (const auto& backend : models::model_backends()) dependencies.backends.push_back(backend.name);
   for (const auto& entry : models::registered_models())
     dependencies.models.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
   dependencies.config_file = "benches/models/models.yaml";

@@ -26,6 +26,7 @@
 #include "benches/models/driver/run_here.hpp"
 #include "benches/models/driver/selection.hpp"
 #include "benches/models/driver/summary.hpp"
+#include "benches/models/resolve.hpp"
 #include "benches/models/row.hpp"
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
@@ -33,10 +34,17 @@
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/read_file.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::benches::models {
 
 namespace detail {
+
+[[nodiscard]] inline std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
 
 /// Makes paths that are relative to the shell's folder absolute.
 inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
@@ -56,10 +64,14 @@ inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
   if (line.devices.empty()) line.devices = dependencies.default_devices();
 }
 
-/// What is wrong with paths and devices is found before a model is run. Throws InputError.
-inline void require_usable(const CommandLine& line) {
+/// What is wrong with paths, back ends and devices is found before a model is run. Throws InputError.
+inline void require_usable(const CommandLine& line, const std::vector<std::string>& backends) {
   namespace fs = std::filesystem;
   const auto& settings = line.settings;
+  for (const auto& name : settings.backends)
+    if (std::ranges::find(backends, name) == backends.end())
+      throw InputError({},
+                       "--backend: no back end is called '" + name + "'; expected one of " + joined(backends, ", "));
   std::error_code ignored;
   for (const auto& path : settings.packages)
     if (!fs::is_directory(path, ignored))
@@ -116,7 +128,6 @@ class Run {
   }
 
   [[nodiscard]] int run() {
-    for (const auto& each : line_.notes) note(each);
     if (!line_.only.empty()) (void)find_model(dependencies_.models, line_.only);
     if (!line_.rows_to.empty()) return run_for_driver();
     if (line_.compile_only) return compile();
@@ -338,18 +349,15 @@ inline void list_models(const Dependencies& dependencies, const Selection& selec
     }
     if (!line.device_index.empty()) ::setenv("CUDA_VISIBLE_DEVICES", line.device_index.c_str(), 1);
     detail::resolve_paths(line, dependencies);
-    if (line.rows_to.empty()) detail::require_usable(line);
+    if (line.rows_to.empty()) detail::require_usable(line, dependencies.backends);
     // The process that has started this one says it, if it has one for this model alone.
     const bool for_driver = !line.rows_to.empty();
     const int code = detail::Run(std::move(line), dependencies, program, words, out, errors).run();
     if (for_driver || out.flush()) return code;
     errors << "pace: not all that was printed could be written: the standard output is closed or full\n" << std::flush;
     return code == 0 ? exit_bad_input : code;
-  } catch (const benches::models::InvalidPartition& error) {
-    errors << "pace: " << error.what() << '\n' << std::flush;
-    return exit_invalid_partition;
   } catch (const std::exception& error) {
-    errors << "pace: " << error.what() << '\n' << std::flush;
+    errors << "pace: " << report::printable_lines(error.what()) << '\n' << std::flush;
     return exit_bad_input;
   }
 }

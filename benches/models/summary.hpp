@@ -14,9 +14,10 @@
 #include "benches/models/driver/dashboard_report.hpp"
 #include "benches/models/driver/join.hpp"
 #include "benches/models/driver/summary.hpp"
-#include "benches/models/option.hpp"
 #include "benches/models/suite.hpp"
+#include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::benches::models {
 
@@ -36,39 +37,42 @@ struct SummaryArguments {
   bool compat = false, rows = false, include_slowdowns = false;
 };
 
-[[nodiscard]] inline std::vector<OptionSpec> summary_options(SummaryArguments& to) {
+[[nodiscard]] inline args::Groups summary_options(SummaryArguments& to) {
   const auto mode = [&to](const char* name) {
-    return [&to, name](const std::string&) { return to.modes.emplace_back(name), true; };
+    return args::Value{"", "", [&to, name](const std::string&) { return to.modes.emplace_back(name), true; }, ""};
   };
-  return {
-      {{"--compat"}, nullptr, "as torchbench sums up", "", into(to.compat)},
-      {{"--rows"}, nullptr, "the rows, too", "", into(to.rows)},
-      {{"--field"}, "column", "the column to join", "a column", into(to.field)},
-      {{"--output"}, "file", "where the joined table goes", "a file", into(to.output)},
-      {{"--previous"}, "folder", "an earlier run's files", "a folder", into(to.previous)},
-      {{"--output-dir"}, "folder", "where files go", "a folder", into(to.output_dir)},
-      {{"--include-slowdowns"}, nullptr, "slow-downs count as they are", "", into(to.include_slowdowns)},
-      {{"--suites"}, "suite", "again for another", "a suite", into(to.suites)},
-      {{"--dtypes"}, "type", "again for another", "a type", into(to.dtypes)},
-      {{"--devices"}, "device", "again for another", "a device", into(to.devices)},
-      {{"--compilers"}, "back end", "again for another", "a back end", into(to.compilers)},
-      {{"--training"}, nullptr, "commands for training", "", mode("training")},
-      {{"--inference"}, nullptr, "commands for inference", "", mode("inference")},
-      {{"--extra-args"}, "arguments", "behind each command", "arguments", into(to.extra_args)},
-  };
+  return {{"print",
+           {{"--compat", "as torchbench sums up", args::flag(to.compat)},
+            {"--rows", "the rows, too", args::flag(to.rows)}}},
+          {"join",
+           {{"--field", "the column to join", args::text(to.field, "column", "a column")},
+            {"--output", "where the joined table goes", args::file(to.output)}}},
+          {"dashboard",
+           {{"--previous", "an earlier run's files", args::folder(to.previous)},
+            {"--output-dir", "where files go; of commands: where theirs do", args::folder(to.output_dir)},
+            {"--include-slowdowns", "slow-downs count as they are", args::flag(to.include_slowdowns)}}},
+          {"commands",
+           {{"--suites", "again for another", args::each(to.suites, "suite", "a suite")},
+            {"--dtypes", "again for another", args::each(to.dtypes, "type", "a type")},
+            {"--devices", "again for another", args::each(to.devices, "device", "a device")},
+            {"--compilers", "again for another", args::each(to.compilers, "back end", "a back end")},
+            {"--training", "commands for training", mode("training")},
+            {"--inference", "commands for inference", mode("inference")},
+            {"--extra-args", "behind each command", args::text(to.extra_args, "arguments", "arguments")}}}};
 }
 
 [[nodiscard]] inline int run_summary(const std::vector<std::string>& arguments, std::ostream& out,
                                      const std::function<std::string(const std::string&)>& path) {
+  SummaryArguments to;
+  const auto options = summary_options(to);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
-    out << summary_usage;
+    out << summary_usage << args::help(options);
     return arguments.empty() ? 1 : 0;
   }
   const std::string what = arguments[0];
-  SummaryArguments to;
   std::vector<std::string> names;
   const auto fail = [&](const std::string& message) { throw InputError({}, message + '\n' + summary_usage); };
-  static const std::map<std::string, std::set<std::string>> summaries{
+  static const std::map<std::string, std::vector<std::string>> summaries{
       {"print", {"--compat", "--rows"}},
       {"perf", {}},
       {"join", {"--field", "--output"}},
@@ -78,10 +82,12 @@ struct SummaryArguments {
         "--extra-args"}}};
   const auto allowed = summaries.find(what);
   if (allowed == summaries.end()) fail("there is no summary '" + what + '\'');
-  const std::vector<std::string> given(arguments.begin() + 1, arguments.end());
-  const auto options = summary_options(to);
-  parse_options("summary " + what, given, options, Catch::Clara::Parser() | Catch::Clara::Arg(names, "file"));
-  refuse_others(given, options, allowed->second, what, summary_usage);
+  const auto given = args::parse(options, {arguments.begin() + 1, arguments.end()}, {.words = &names});
+  if (given.help) {
+    out << summary_usage << args::help(options);
+    return 0;
+  }
+  args::allow_only(given, allowed->second, what);
   if (what == "commands") {
     if (!names.empty()) fail("summary commands: expected no file, found '" + names.front() + '\'');
     for (const auto& suite : to.suites) (void)suite_of(suite);
@@ -89,14 +95,14 @@ struct SummaryArguments {
     for (const auto& dtype : to.dtypes)
       if (!dtypes.contains(dtype))
         fail("--dtypes: invalid value '" + dtype + "'; expected as_made, float32, float16, bfloat16 or amp");
-    DashboardCommands asked{.extra_args = to.extra_args};
+    DashboardCommands commands{.extra_args = to.extra_args};
     const auto choose = [](auto& list, const auto& given) {
       if (!given.empty()) list = given;
     };
-    choose(asked.suites, to.suites), choose(asked.dtypes, to.dtypes), choose(asked.devices, to.devices);
-    choose(asked.compilers, to.compilers), choose(asked.modes, to.modes);
-    if (!to.output_dir.empty()) asked.folder = to.output_dir;
-    out << dashboard_commands(asked);
+    choose(commands.suites, to.suites), choose(commands.dtypes, to.dtypes), choose(commands.devices, to.devices);
+    choose(commands.compilers, to.compilers), choose(commands.modes, to.modes);
+    if (!to.output_dir.empty()) commands.folder = to.output_dir;
+    out << dashboard_commands(commands);
     return 0;
   }
   if (names.empty()) fail("summary " + what + ": expected a " + (what == "dashboard" ? "folder" : "file"));
@@ -142,7 +148,7 @@ struct SummaryArguments {
     if (!out.flush()) throw Error("what is printed cannot be written");
     return code;
   } catch (const std::exception& error) {
-    errors << "summary: " << error.what() << '\n';
+    errors << "summary: " << report::printable_lines(error.what()) << '\n';
     return 1;
   }
 }

@@ -14,7 +14,6 @@
 
 #include <unistd.h>
 
-#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_translate_exception.hpp>
@@ -34,8 +33,8 @@
 #include "pace/core/new_folders.hpp"
 #include "pace/inputs/scalar_type.hpp"
 #include "pace/report/text.hpp"
-#include "pace/runner/compiled_main.hpp"
 #include "pace/runner/process_files.hpp"
+#include "pace/runner/session.hpp"
 
 namespace {
 
@@ -47,8 +46,6 @@ pace::benches::operators::CommandLine line;
 bool shipped = false, declared = false;
 /// The categories of the shipped set, if that is replayed.
 std::vector<pace::benches::operators::Category> categories;
-/// What LibTorch chose when the program began, which the session changes; 0: not asked for.
-int threads_of_libtorch = 0;
 /// What the suite is called in names of files and in the summary.
 std::string suite_name;
 /// The file of the table of operators; empty: none is kept.
@@ -240,7 +237,7 @@ fs::path find_suite(const std::string& name) {
 }
 
 /// Which inputs, and what they are called.
-void settle_inputs() {
+void resolve_inputs() {
   auto& options = line.replay;
   options.inp_file = pace::user_path(options.inp_file);
   options.suite_dir = pace::user_path(options.suite_dir);
@@ -274,7 +271,7 @@ void settle_inputs() {
   suite_name = line.suite.value_or((path.has_filename() ? path : path.parent_path()).stem().string());
 }
 
-void settle_backends() {
+void resolve_backends() {
   auto& options = line.replay;
   if (line.backends) options.backends = *line.backends;
   const std::string fused = options.device == "cpu" ? "torchscript" : "torchscript_cuda_graph";
@@ -284,18 +281,17 @@ void settle_backends() {
 }
 
 /// Standard output is the original's alone; results go to the files that were asked for.
-void settle_compat(pace::runner::SessionOptions& session) {
+void resolve_compat(pace::runner::SessionOptions& session) {
   (void)operators::compat::validate(compat_options(), *line.compat);
   session.no_table = true;
-  if (line.given.contains("--threads")) return;
-  session.threads = 0;
-  at::set_num_threads(threads_of_libtorch);
+  if (!line.given.has("--threads")) session.threads = 0;
 }
 
-void settle_options(pace::runner::SessionOptions& session) {
+void resolve_options(pace::runner::SessionOptions& session) {
   auto& options = line.replay;
+  line.given = session.given;
   pace::benches::operators::require_meaning(line);
-  settle_inputs();
+  resolve_inputs();
   // choose_default_set() takes fewer than the original does.
   if (line.compat) options.max_samples = operators::ReplayOptions().max_samples;
   options.max_samples = line.max_samples.value_or(options.max_samples);
@@ -308,27 +304,27 @@ void settle_options(pace::runner::SessionOptions& session) {
                            "--category chooses from the shipped inputs; it does not go with --inp-file, --suite-dir, "
                            "--suite or --op");
   pace::benches::aot::use_fuser(line.fuser);
-  settle_backends();
-  if (line.given.contains("--no-slower-than") && operators::split_list(options.backends, "--backends").size() < 2)
+  resolve_backends();
+  if (line.given.has("--no-slower-than") && operators::split_list(options.backends, "--backends").size() < 2)
     throw pace::InputError({}, "--no-slower-than has nothing to judge: --backends names the baseline alone ('" +
                                    options.backends + "'); expected a candidate beside it, such as " +
                                    options.backends + ",torchscript");
   if (line.profile) options.traces = line.output_dir;
   // Before anything is compiled or measured.
-  if (line.compat) settle_compat(session);
+  if (line.compat) resolve_compat(session);
   (void)operators::parse_dtype(options.dtype);
   if (pace::benches::aot::parse_device(options.device).is_cpu())
     pace::runner::refuse_options_for_gpu(session, "operators run there; expected --device cuda beside it");
   auto registry = backends();
   (void)operators::Replay(options, registry);
   const auto named = operators::split_list(options.backends, "--backends");
-  if (line.given.contains("--fuser") && !line.compat &&
+  if (line.given.has("--fuser") && !line.compat &&
       std::ranges::none_of(named, [&](const auto& name) { return registry.find(name).uses_fuser(); }))
     throw pace::InputError(
         {}, "--fuser has no meaning with --backends " + options.backends + ": none of them is TorchScript");
   // All of a user's suite: that takes a while, and is what the table and --resume are for.
   const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::undeclared_outputs().empty());
-  if (line.given.contains("--output-dir") && !whole_suite && !line.compat && !line.profile)
+  if (line.given.has("--output-dir") && !whole_suite && !line.compat && !line.profile)
     throw pace::InputError(
         {},
         "--output-dir has no meaning here, since nothing is written there; expected all operators of "
@@ -368,21 +364,15 @@ pace::report::Configuration configuration() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::deque<std::string> words;
-  auto arguments = pace::benches::operators::in_one_spelling(argc, argv, words);
-  line.given = pace::benches::operators::option_names(words);
-  if (line.given.contains("--compat")) threads_of_libtorch = at::get_num_threads();
   pace::runner::SessionConfig config;
   config.options.budget = std::chrono::milliseconds(300);
   // The table is the purpose; that no back end is far too slow is decided long before.
   config.options.stop = pace::StopPolicy::budget;
-  config.extend_cli = [](Catch::Clara::Parser parser) {
-    return pace::benches::operators::with_operator_options(std::move(parser), line, backends().names());
-  };
-  config.after_parse = settle_options;
+  config.own_options = pace::benches::operators::operator_options(line, backends().names());
+  config.after_parse = resolve_options;
   config.configuration = configuration;
   config.prepare = [](std::ostream& out, std::ostream& errors) { work = std::make_unique<Work>(out, errors); };
   config.complaint = complaint;
   config.isolated = true;
-  return pace::runner::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
+  return pace::runner::main(argc, argv, config);
 }

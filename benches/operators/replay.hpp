@@ -191,7 +191,7 @@ class Replay {
     }
     if (options_.no_slower_than && !options_.reported.contains(call.name()))
       comparison.expect(NoSlowerThan(*options_.no_slower_than));
-    settle(comparison, benches::operators::result_is_uninitialised(call.name()));
+    configure(comparison, benches::operators::result_is_uninitialised(call.name()));
     return comparison.note(call.signature()).run();
   }
 
@@ -206,7 +206,7 @@ class Replay {
 
   /// `uninitialised`: outputs hold nothing, so they are timed and reported as unchecked.
   template <class Comparison>
-  void settle(Comparison& comparison, bool uninitialised) const {
+  void configure(Comparison& comparison, bool uninitialised) const {
     Options options = run_context().options;
     check::CheckOptions check;
     if (options_.repeats) options.max_rounds = *options_.repeats * backends_.size();

@@ -14,13 +14,6 @@ namespace pace::benches::rnn {
 
 enum class JsonFormat { none, oss, pep };
 
-/// None for a word that is neither `oss` nor `pep`.
-[[nodiscard]] inline std::optional<JsonFormat> parse_json_format(std::string_view word) {
-  if (word == "oss") return JsonFormat::oss;
-  if (word == "pep") return JsonFormat::pep;
-  return std::nullopt;
-}
-
 namespace detail {
 
 /// Calls `use(key, models, means, times)` for each group and then for its backward half.

@@ -1,12 +1,9 @@
 // fastrnns' correctness tool, runners against nn::LSTM: inputs, parameters, outputs, gradients.
 #pragma once
 
-#include <catch2/internal/catch_clara.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -23,10 +20,10 @@
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
-#include "benches/rnn/spelling.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::benches::rnn {
 
@@ -150,32 +147,31 @@ struct CheckLine {
   bool check_grad = true, variable_lstms = false, verbose = false, help = false;
 };
 
+/// The tool's options; `line` must outlive them.
+[[nodiscard]] inline args::Groups check_options(CheckLine& line) {
+  return {
+      detail::size_options(line),
+      {"Checks",
+       {{"--seed", "of inputs, weights and gradients", args::whole_from(line.seed, 0)},
+        args::Option("--rnns", "runners to check", detail::runner_names(line.rnns, "a,b", "jit_premul,jit")).as_list(),
+        args::Option("--check-grad", "compare gradients, too",
+                     {"yes|no", "yes or no",
+                      [&to = line.check_grad](const std::string& text) {
+                        to = text == "yes" || text == "True" || text == "true";
+                        return to || text == "no" || text == "False" || text == "false";
+                      },
+                      "yes"}),
+        {"--variable-lstms", "also vl_py, on sequences of different lengths", args::flag(line.variable_lstms)},
+        {"--verbose", "say by how much everything differs that agrees", args::flag(line.verbose)}}}};
+}
+
 /// Throws InputError.
 [[nodiscard]] inline CheckLine parse_check_line(int argc, char** argv, std::ostream& out) {
-  using Catch::Clara::Opt, runner::detail::option;
-  using Text = const std::string&;
   CheckLine line;
-  auto parser = detail::with_size_options(Catch::Clara::Parser() | Catch::Clara::Help(line.help), line);
-  parser |= option("--seed", "number", "of inputs, weights and gradients (defaults to 17)", "a whole number from 0 on",
-                   [&line](Text text) { return runner::read_number(text, line.seed); });
-  parser |= option("--rnns", "a,b", "runners to check (defaults to jit_premul and jit)",
-                   "names of runners, none of them twice", [&line](Text text) {
-                     const auto names = detail::read_names(text);
-                     line.rnns = names.value_or(line.rnns);
-                     return names.has_value();
-                   });
-  parser |=
-      option("--check-grad", "yes|no", "compare gradients, too (defaults to yes)", "yes or no", [&line](Text text) {
-        line.check_grad = text == "yes" || text == "True" || text == "true";
-        return line.check_grad || text == "no" || text == "False" || text == "false";
-      });
-  parser |= Opt(line.variable_lstms)["--variable-lstms"]("also vl_py, on sequences of different lengths");
-  parser |= Opt(line.verbose)["--verbose"]("tell by how much everything differs that agrees");
-  std::deque<std::string> words;
-  auto arguments = in_one_spelling(argc, argv, words);
-  const auto parsed = parser.parse({static_cast<int>(words.size()), arguments.data()});
-  if (!parsed) throw InputError({}, parsed.errorMessage());
-  if (line.help) out << parser;
+  const auto options = check_options(line);
+  line.help = args::parse(options, {argv + std::min(argc, 1), argv + argc}, {.camel_case = true}).help;
+  if (line.help)
+    out << "bazel run //benches/rnn:check_rnns -- OPTIONS: runners against nn::LSTM\n" << args::help(options);
   return line;
 }
 
@@ -203,25 +199,25 @@ inline void check_runner(const Runner& runner, const std::vector<Runner>& all, c
 
 }  // namespace detail
 
-/// All of the program but main and the choice of a device, which `to_device` makes of what was asked for. Returns the
+/// All of the program but main and the choice of a device, which `to_device` makes of what is named. Returns the
 /// exit code: 0 if all runners agree with their references, else 1 with a message for each that does not.
 template <class ToDevice>
 [[nodiscard]] int check_rnns(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
                              std::ostream& out, std::ostream& err) {
   const auto complain = [&err](const std::string& message) {
-    err << "check_rnns: " << message << std::endl;
+    err << "check_rnns: " << report::printable_lines(message) << std::endl;
     return 1;
   };
   CheckLine line;
   Sizes sizes;
-  std::vector<const Runner*> asked;
+  std::vector<const Runner*> selected;
   try {
     line = parse_check_line(argc, argv, out);
     if (line.help) return 0;
     sizes = {line.seq_length, line.num_layers,        line.input_size, line.hidden_size,
              line.mini_batch, to_device(line.device), line.seed};
-    if (line.variable_lstms) asked.push_back(&find_among(all, "vl_py", "--variable-lstms"));
-    for (const auto& name : line.rnns) asked.push_back(&find_among(all, name, "--rnns"));
+    if (line.variable_lstms) selected.push_back(&find_among(all, "vl_py", "--variable-lstms"));
+    for (const auto& name : line.rnns) selected.push_back(&find_among(all, name, "--rnns"));
   } catch (const Error& error) {
     return complain(error.what());
   }
@@ -229,7 +225,7 @@ template <class ToDevice>
   at::globalContext().setAllowTF32CuDNN(false);
   at::globalContext().setAllowTF32CuBLAS(false);
   int code = 0;
-  for (const Runner* const runner : asked) {
+  for (const Runner* const runner : selected) {
     out << "testing " << runner->name << "..." << std::endl;
     try {
       detail::check_runner(*runner, all, sizes, line, out);

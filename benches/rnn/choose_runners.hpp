@@ -24,16 +24,16 @@ namespace pace::benches::rnn {
   throw InputError({}, option + ": there is no runner '" + report::printable(name) + "'; expected some of " + names);
 }
 
-/// All of `names`. Unless they were `asked` for, the ones that need a GPU are left out where there is none, and
+/// All of `names`. Unless they are listed `by_name`, the ones that need a GPU are left out where there is none, and
 /// named on `err`. Throws InputError for a name that there is not.
 [[nodiscard]] inline std::vector<const Runner*> choose_runners(const std::vector<Runner>& all,
-                                                               const std::vector<std::string>& names, bool asked,
+                                                               const std::vector<std::string>& names, bool by_name,
                                                                const c10::Device& device, const std::string& option,
                                                                std::ostream& err) {
   std::vector<const Runner*> chosen;
   for (const auto& name : names) {
     const Runner& runner = find_among(all, name, option);
-    if (asked || device.is_cuda() || !runner.needs_cuda)
+    if (by_name || device.is_cuda() || !runner.needs_cuda)
       chosen.push_back(&runner);
     else
       err << name << " is left out: it needs a GPU" << std::endl;

@@ -1,8 +1,6 @@
 // The command line of the bench: fastrnns' options in every spelling, and the bench's own.
 #pragma once
 
-#include <catch2/internal/catch_clara.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,7 +10,7 @@
 #include <vector>
 
 #include "benches/rnn/bench_json.hpp"
-#include "benches/rnn/spelling.hpp"
+#include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/python_repr.hpp"
 #include "pace/runner/session_options.hpp"
@@ -28,8 +26,6 @@ struct CommandLine {
   bool variable_lstms = false;
   std::string sep = " ";
   JsonFormat print_json = JsonFormat::none;
-  /// Kept here, since Catch2 keeps views of texts alone.
-  std::string help_of_rnns;
   /// None: the lists below.
   std::optional<std::vector<std::string>> rnns, cnns;
   std::vector<std::string> group = {"cnns", "rnns"};
@@ -69,30 +65,26 @@ struct Group {
   /// In JSON; in `Benchmarking ...s`.
   std::string key, title;
   std::vector<std::string> runners;
-  /// By name, on the command line.
-  bool asked = false;
+  /// Listed by name on the command line.
+  bool by_name = false;
 };
 
-/// In the order in which they run, which is not the one asked for. Throws InputError if there are none.
+/// In the order in which they run, which is not that of the command line. Throws InputError if there are none.
 [[nodiscard]] inline std::vector<Group> groups_of(const CommandLine& line) {
-  const auto asked = [&line](const char* name) { return std::ranges::find(line.group, name) != line.group.end(); };
+  const auto has_group = [&line](const char* name) { return std::ranges::find(line.group, name) != line.group.end(); };
   std::vector<Group> groups;
   if (line.variable_lstms) groups.push_back({"vl_lstm", "variable-length sequence LSTM", variable_length_rnns});
-  if (asked("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns), line.rnns.has_value()});
-  if (asked("cnns")) groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns), line.cnns.has_value()});
+  if (has_group("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns), line.rnns.has_value()});
+  if (has_group("cnns"))
+    groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns), line.cnns.has_value()});
   const auto refuse = [](const std::string& option, const std::string& group) {
     throw InputError(
         {}, option + " has no meaning without the group " + group + "; expected --group " + group + " or both");
   };
-  if (line.rnns && !asked("rnns")) refuse("--rnns", "rnns");
-  if (line.cnns && !asked("cnns")) refuse("--cnns", "cnns");
+  if (line.rnns && !has_group("rnns")) refuse("--rnns", "rnns");
+  if (line.cnns && !has_group("cnns")) refuse("--cnns", "cnns");
   if (groups.empty()) throw InputError({}, "--group: there is nothing to run; expected rnns, cnns or both");
   return groups;
-}
-
-/// Whether an option is among the words of a command line, which in_one_spelling() made.
-[[nodiscard]] inline bool is_given(const std::vector<std::string>& words, const std::string& option) {
-  return std::ranges::any_of(words, [&](const std::string& word) { return word.substr(0, word.find('=')) == option; });
 }
 
 /// What of the device and of the runners that are asked for decides whether an option has an effect.
@@ -103,10 +95,10 @@ struct Effects {
 };
 
 /// Throws InputError for options that would have no effect with the others, on the device and runners that are chosen.
-inline void refuse_without_effect(const CommandLine& line, const std::vector<std::string>& words,
+inline void refuse_without_effect(const CommandLine& line, const args::Arguments& given,
                                   const std::vector<Group>& groups, const Effects& effects) {
   const auto refuse = [&](const std::string& option, const std::string& why) {
-    if (is_given(words, option)) throw InputError({}, option + " has no meaning here: " + why);
+    if (given.has(option)) throw InputError({}, option + " has no meaning here: " + why);
   };
   if (line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
   if (!effects.on_gpu)
@@ -126,21 +118,18 @@ inline void refuse_without_effect(const CommandLine& line, const std::vector<std
     for (const char* const option : {"--images", "--image-side"}) refuse(option, "no convolutional network is run");
 }
 
-/// Throws InputError for words that ask fastrnns' loop for what it does not have: comparisons with a baseline, and whatever
-/// pace's own measuring is told.
-inline void refuse_with_compat(const std::vector<std::string>& words) {
+/// Throws InputError for options that ask fastrnns' loop for what it does not have: comparisons with a baseline, and
+/// everything that steers pace's own measuring.
+inline void refuse_with_compat(const args::Arguments& given) {
   const auto refuse = [&](const std::string& option, const char* why) {
-    if (is_given(words, option)) throw InputError({}, option + " does not go together with --compat: " + why);
+    if (given.has(option)) throw InputError({}, option + " does not go together with --compat: " + why);
   };
   for (const char* const option : {"--baseline-runner", "--no-slower-than"})
     refuse(option, "fastrnns' loop runs one runner after another and compares none");
   runner::SessionOptions session;
-  const auto paces = runner::with_pace_options(Catch::Clara::Parser(), session);
-  for (const auto& column : paces.getHelpColumns()) {
-    const std::string option = column.left.substr(0, column.left.find(' '));
+  for (const auto& option : args::names_of(runner::pace_options(session)))
     if (option != "--threads" && option != "--isolation" && option != "--no-table")
       refuse(option, "fastrnns' loop has its own measuring, whose results are its table and --print-json");
-  }
 }
 
 /// Belongs on stderr before the group of variable-length runners, unless JSON is asked for; empty if it does not apply.
@@ -183,47 +172,31 @@ namespace detail {
 /// The most of one dimension: more than that in several overflows what a tensor can have.
 inline constexpr std::int64_t most_of_a_size = 1'000'000;
 
-/// A whole number, `least` at least and most_of_a_size at most.
-[[nodiscard]] inline auto read_whole(std::int64_t& to, std::int64_t least) {
-  return [&to, least](const std::string& text) { return runner::read_between(text, to, least, most_of_a_size); };
-}
-
-/// The same, `most` at most.
-[[nodiscard]] inline auto read_whole(std::optional<std::int64_t>& to, std::int64_t least, std::int64_t most) {
-  return [&to, least, most](const std::string& text) { return runner::read_between(text, to.emplace(), least, most); };
-}
-
-[[nodiscard]] inline auto read_list(std::optional<std::vector<std::string>>& to) {
-  return [&to](const std::string& text) { return (to = read_names(text)).has_value(); };
-}
-
-[[nodiscard]] inline auto read_one_of(auto& to, std::vector<std::string> words) {
-  return [&to, words = std::move(words)](const std::string& text) {
-    to = text;
-    return std::ranges::find(words, text) != words.end();
-  };
+/// Names of runners, or of groups of them, with commas or spaces between them.
+template <class To>
+[[nodiscard]] args::Value runner_names(To& to, std::string placeholder = "a,b", std::string shown = "") {
+  return {std::move(placeholder), "names of runners, none of them twice",
+          [&to](const std::string& text) {
+            const auto names = args::read_names(text);
+            if (names) to = *names;
+            return names.has_value();
+          },
+          std::move(shown)};
 }
 
 /// The sizes of models, which the tools ask for, too. `Line` has the members of CommandLine.
 template <class Line>
-[[nodiscard]] Catch::Clara::Parser with_size_options(Catch::Clara::Parser parser, Line& line) {
-  using runner::detail::option;
-  const char* const size = "a whole number from 1 to 1000000";
-  parser |= option("--seq-length", "number", "rnn: steps of a sequence (defaults to 100)", size,
-                   read_whole(line.seq_length, 1));
-  parser |= option("--num-layers", "number", "rnn: layers (defaults to 1)", size, read_whole(line.num_layers, 1));
-  parser |= option("--input-size", "number", "rnn: features of an input (defaults to 512)", size,
-                   read_whole(line.input_size, 1));
-  parser |= option("--hidden-size", "number", "rnn: features of a state (defaults to 512)", size,
-                   read_whole(line.hidden_size, 1));
-  parser |= option("--mini-batch", "number", "rnn: sequences in a batch (defaults to 64)", size,
-                   read_whole(line.mini_batch, 1));
-  parser |= option("--device", "device", "rnn: cpu, cuda or cuda:NUMBER (defaults to cuda where there is one)",
-                   "cpu, cuda or cuda:NUMBER", [&device = line.device](const std::string& text) {
-                     device = text;
-                     return !text.empty();
-                   });
-  return parser;
+[[nodiscard]] args::Group size_options(Line& line) {
+  const auto size = [](std::int64_t& to) { return args::whole(to, 1, most_of_a_size); };
+  return {"RNN: sizes",
+          {{"--seq-length", "steps of a sequence", size(line.seq_length)},
+           {"--num-layers", "layers", size(line.num_layers)},
+           {"--input-size", "features of an input", size(line.input_size)},
+           {"--hidden-size", "features of a state", size(line.hidden_size)},
+           {"--mini-batch", "sequences in a batch", size(line.mini_batch)},
+           args::Option("--device", "where they run",
+                        args::text(line.device, "cpu|cuda[:NUMBER]", "cpu, cuda or cuda:NUMBER"))
+               .by_default("cuda where there is one")}};
 }
 
 }  // namespace detail
@@ -231,101 +204,91 @@ template <class Line>
 /// The most steps of one runner: their times are kept in memory.
 inline constexpr std::int64_t most_steps = 1'000'000;
 
-/// Catch2's parser with the bench's options; `line` must outlive it. `known`: the names of all runners, for the help.
-[[nodiscard]] inline Catch::Clara::Parser with_rnn_options(Catch::Clara::Parser parser, CommandLine& line,
-                                                           const std::string& known = "") {
-  using runner::detail::option;
+/// The bench's options; `line` must outlive them. `known`: the names of all runners, for the help.
+[[nodiscard]] inline args::Groups rnn_options(CommandLine& line, const std::string& known = "") {
+  using args::Option;
   using Text = const std::string&;
-  const char* const from_0 = "a whole number from 0 to 2147483647";
-  const char* const names = "names of runners, none of them twice";
-  parser = detail::with_size_options(std::move(parser), line);
-  parser |= option("--warmup", "number",
-                   "rnn: steps of each runner before those of the table, instead of the time that "
-                   "--warm-up gives (with --compat defaults to 10)",
-                   "a whole number from 0 to 1000000", detail::read_whole(line.warmup, 0, most_steps));
-  parser |= option("--nloops", "number",
-                   "rnn: steps of each runner in the table, or a few more so that each runner takes "
-                   "each turn equally often, unless --budget ends them before (defaults to 100 at most, within the "
-                   "budget; with --compat to 100)",
-                   "a whole number from 1 to 1000000", detail::read_whole(line.nloops, 1, most_steps));
-  parser |= Catch::Clara::Opt(line.variable_lstms)["--variable-lstms"](
-      "rnn: also sequences of different lengths, which takes long and ignores --seq-length");
-  parser |= option("--sep", "text", "rnn: between the columns of the table (defaults to a space)", "a text",
-                   [&line](Text text) { return line.sep = text, true; });
-  parser |= option("--print-json", "oss|pep",
-                   "rnn: JSON instead of the table: of means, or of single times; oss if "
-                   "nothing follows",
-                   "oss or pep", [&format = line.print_json](Text text) {
-                     const auto read = parse_json_format(text);
-                     format = read.value_or(format);
-                     return read.has_value();
-                   });
-  line.help_of_rnns = "rnn: runners of recurrent networks, with commas or spaces between them";
-  if (!known.empty()) line.help_of_rnns += "; there are " + known;
-  parser |= option("--rnns", "a,b", line.help_of_rnns.c_str(), names, detail::read_list(line.rnns));
-  parser |= option("--cnns", "a,b", "rnn: runners of convolutional networks", names, detail::read_list(line.cnns));
-  parser |= option("--group", "rnns,cnns|none", "rnn: what to run (defaults to cnns and rnns)",
-                   "rnns, cnns, both or none", [&group = line.group](Text text) {
-                     group.clear();
-                     if (text == "none") return true;
-                     const auto read = detail::read_names(text);
-                     group = read.value_or(group);
-                     const auto known = [](Text each) { return each == "rnns" || each == "cnns"; };
-                     return read && std::ranges::all_of(group, known);
-                   });
-  parser |= option("--fuser", "te|old|none|default", "rnn: TorchScript's fuser (defaults to te)",
-                   "te, old, none or default", detail::read_one_of(line.fuser, {"te", "old", "none", "default"}));
-  parser |= option("--executor", "profiling|simple|legacy|default",
-                   "rnn: TorchScript's executor (defaults to the fuser's)", "profiling, simple, legacy or default",
-                   detail::read_one_of(line.executor, {"profiling", "simple", "legacy", "default"}));
-  const auto whole = [](std::optional<std::int64_t>& to) {
-    return detail::read_whole(to, 0, std::numeric_limits<int>::max());
+  const auto kernel_number = [](std::optional<std::int64_t>& to) {
+    return args::whole(to, 0, std::numeric_limits<int>::max());
   };
-  parser |= option("--cuda-pointwise-loop-level", "number", "rnn: of the fuser's kernels on a GPU; 0: its own", from_0,
-                   whole(line.cuda_pointwise_loop_level));
-  parser |= option("--cuda-pointwise-block-count", "number", "rnn: blocks of such kernels; 0: its own", from_0,
-                   whole(line.cuda_pointwise_block_count));
-  parser |= option("--cuda-pointwise-block-size", "number", "rnn: threads of a block; 0: its own", from_0,
-                   whole(line.cuda_pointwise_block_size));
-  parser |= Catch::Clara::Opt(line.compat)["--compat"](
-      "rnn: fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, "
-      "and "
-      "with JSON no word of runners that fail");
-  // --baseline is the stored one.
-  parser |= option("--baseline-runner", "name",
-                   "rnn: what the others are compared with (defaults to cudnn on a GPU, to aten on a CPU)",
-                   "the name of a runner", [&baseline = line.baseline](Text text) {
-                     baseline = text;
-                     return !text.empty();
-                   });
-  parser |=
-      option("--tf32", "default|on|off",
-             "rnn: products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN "
-             "alone (default)",
-             "default, on or off", detail::read_one_of(line.tf32, {"default", "on", "off"}));
-  parser |= Catch::Clara::Opt(line.inference)["--inference"]("rnn: forwards alone, without gradients");
-  parser |= option("--packages", "directory",
-                   "rnn: packages compiled beforehand, for runners such as py_aot_inductor; again for another",
-                   "a folder's name", [&packages = line.packages](Text text) {
-                     packages.push_back(text);
-                     return !text.empty();
-                   });
-  parser |= option("--log-operator-inputs", "directory",
-                   "rnn: also records the operators of one step of each runner, into files that //benches/operators "
-                   "replays",
-                   "a folder's name", [&directory = line.log_operator_inputs](Text text) {
-                     directory = text;
-                     return !text.empty();
-                   });
-  parser |= option("--images", "number", "rnn: batch of the convolutional networks (defaults to 32)",
-                   "a whole number from 1 to 1000000", detail::read_whole(line.images, 1));
-  parser |= option("--image-side", "number", "rnn: height and width of their images (defaults to 224)",
-                   "a whole number from 32 to 1000000", detail::read_whole(line.image_side, 32));
-  parser |= option("--no-slower-than", "factor",
-                   "rnn: fail a runner that is proven to take more than this times the baseline's time for a step",
-                   runner::a_factor,
-                   [&limit = line.no_slower_than](Text text) { return runner::read_factor(text, limit.emplace()); });
-  return parser;
+  args::Group sizes = detail::size_options(line);
+  for (Option option :
+       {Option("--images", "batch of the convolutional networks", args::whole(line.images, 1, 1'000'000)),
+        Option("--image-side", "height and width of their images", args::whole(line.image_side, 32, 1'000'000))})
+    sizes.options.push_back(std::move(option));
+  return {
+      {"RNN: what runs",
+       {Option("--rnns",
+               "runners of recurrent networks, with commas or spaces between them" +
+                   (known.empty() ? "" : "; there are " + known),
+               detail::runner_names(line.rnns, "a,b", "fastrnns' list"))
+            .as_list(),
+        Option("--cnns", "runners of convolutional networks", detail::runner_names(line.cnns, "a,b", "fastrnns' list"))
+            .as_list(),
+        Option("--group", "what to run",
+               {"rnns,cnns|none", "rnns, cnns, both or none",
+                [&group = line.group](Text text) {
+                  group.clear();
+                  if (text == "none") return true;
+                  const auto read = args::read_names(text);
+                  group = read.value_or(group);
+                  const auto known = [](Text each) { return each == "rnns" || each == "cnns"; };
+                  return read && std::ranges::all_of(group, known);
+                },
+                "cnns and rnns"})
+            .as_list("none"),
+        {"--variable-lstms", "also sequences of different lengths, which takes long and ignores --seq-length",
+         args::flag(line.variable_lstms)},
+        {"--inference", "forwards alone, without gradients", args::flag(line.inference)},
+        {"--packages", "packages compiled beforehand, for runners such as py_aot_inductor; again for another",
+         args::each(line.packages, "folder", "a folder's name")},
+        {"--log-operator-inputs",
+         "also record the operators of one step of each runner, into files that //benches/operators replays",
+         args::folder(line.log_operator_inputs)}}},
+      std::move(sizes),
+      {"RNN: what is measured",
+       {Option(
+            "--warmup",
+            "steps of each runner before those of the table, instead of the time that --warm-up gives (with --compat: "
+            "10)",
+            args::whole(line.warmup, 0, most_steps)),
+        Option("--nloops",
+               "steps of each runner in the table, or a few more so that each runner takes each turn equally often, "
+               "unless --budget ends them before (with --compat: 100)",
+               args::whole(line.nloops, 1, most_steps))
+            .by_default("100 at most, within the budget"),
+        // --baseline is the stored one.
+        Option("--baseline-runner", "what the others are compared with",
+               args::text(line.baseline, "name", "the name of a runner"))
+            .by_default("cudnn on a GPU, aten on a CPU"),
+        {"--no-slower-than", "fail a runner that is proven to take more than this times the baseline's time for a step",
+         args::factor(line.no_slower_than)},
+        {"--compat",
+         "fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, "
+         "and "
+         "with JSON no word of runners that fail",
+         args::flag(line.compat)}}},
+      {"RNN: how it runs",
+       {{"--fuser", "TorchScript's fuser", args::one_of(line.fuser, {"te", "old", "none", "default"})},
+        Option("--executor", "TorchScript's executor",
+               args::one_of(line.executor, {"profiling", "simple", "legacy", "default"}))
+            .by_default("the fuser's"),
+        Option("--cuda-pointwise-loop-level", "of the fuser's kernels on a GPU; 0: its own",
+               kernel_number(line.cuda_pointwise_loop_level)),
+        Option("--cuda-pointwise-block-count", "blocks of such kernels; 0: its own",
+               kernel_number(line.cuda_pointwise_block_count)),
+        Option("--cuda-pointwise-block-size", "threads of a block; 0: its own",
+               kernel_number(line.cuda_pointwise_block_size)),
+        {"--tf32",
+         "products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN alone",
+         args::one_of(line.tf32, {"default", "on", "off"})}}},
+      {"RNN: what is printed",
+       {Option("--sep", "between the columns of the table",
+               {"text", "a text", [&line](Text text) { return line.sep = text, true; }, "a space"}),
+        Option("--print-json", "JSON instead of the table: of means, or of single times; oss if nothing follows",
+               args::choice(line.print_json, {{"oss", JsonFormat::oss}, {"pep", JsonFormat::pep}}))
+            .value_optional("oss")}},
+  };
 }
 
 }  // namespace pace::benches::rnn

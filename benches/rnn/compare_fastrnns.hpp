@@ -1,8 +1,7 @@
 // Two runs of fastrnns side by side: its --print-json oss, or the JSON of pytest-benchmark, as md, csv, table or json.
 #pragma once
 
-#include <catch2/internal/catch_clara.hpp>
-
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -20,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/rnn/python_text.hpp"
+#include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/read_file.hpp"
@@ -198,31 +198,31 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
 /// message on `err`.
 [[nodiscard]] inline int compare_fastrnns(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
                                           const std::function<std::string(const std::string&)>& resolve) {
-  using Catch::Clara::Arg, Catch::Clara::Opt;
-  std::string base, diff, format = "md";
-  bool compat = false, help = false;
-  auto parser = Catch::Clara::Parser() | Catch::Clara::Help(help) |
-                Opt(format, "md|csv|table|json")["--format"]("how the comparison is printed (defaults to md)") |
-                Opt(compat)["--compat"]("fastrnns' milliseconds under a heading that says seconds, as the original") |
-                Arg(base, "base.json")("times of fastrnns --print-json oss, or of pytest-benchmark") |
-                Arg(diff, "diff.json")("times of what is compared with it, in one of the same formats");
-  const std::map<std::string, CompareFormat> formats = {{"md", CompareFormat::markdown},
-                                                        {"csv", CompareFormat::csv},
-                                                        {"table", CompareFormat::table},
-                                                        {"json", CompareFormat::json}};
+  std::vector<std::string> files;
+  CompareFormat format = CompareFormat::markdown;
+  bool compat = false;
+  const args::Groups options{{"Options",
+                              {{"--format", "how the comparison is printed",
+                                args::choice(format, {{"md", CompareFormat::markdown},
+                                                      {"csv", CompareFormat::csv},
+                                                      {"table", CompareFormat::table},
+                                                      {"json", CompareFormat::json}})},
+                               {"--compat", "fastrnns' milliseconds under a heading that says seconds, as the original",
+                                args::flag(compat)}}}};
   try {
-    if (const auto parsed = parser.parse({argc, argv}); !parsed) throw InputError({}, parsed.errorMessage());
-    if (help) {
-      out << parser;
+    if (args::parse(options, {argv + std::min(argc, 1), argv + argc}, {.words = &files}).help) {
+      out << "bazel run //benches/rnn:compare_fastrnns -- base.json diff.json OPTIONS: times of two runs, each of "
+             "fastrnns "
+             "--print-json oss, or of pytest-benchmark\n"
+          << args::help(options);
       return 0;
     }
-    if (!formats.contains(format))
-      throw InputError({}, "--format: invalid value '" + format + "'; expected md, csv, table or json");
-    if (diff.empty()) throw InputError({}, "expected two files: base.json and diff.json");
+    if (files.size() != 2) throw InputError({}, "expected two files: base.json and diff.json");
+    const auto &base = files[0], &diff = files[1];
     const Times before = read_times(resolve(base), compat), after = read_times(resolve(diff), compat);
     const auto pairs = pair_up(before, after);
     if (pairs.empty()) throw InputError({}, base + " and " + diff + " have no times; expected one at least");
-    print_comparison(pairs, formats.at(format), out);
+    print_comparison(pairs, format, out);
     out << std::flush;
     if (!out) throw Error("cannot write the comparison: the output is closed or full");
     return 0;

@@ -1,4 +1,4 @@
-// Where a program runs that was not told.
+// Where a program runs for which no option names a device.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace pace::benches::rnn {
 
-/// What was asked for, else the first GPU if there is one that this program can use, else the CPU. Throws InputError.
-[[nodiscard]] inline c10::Device choose_device(const std::optional<std::string>& asked) {
-  if (asked) return benches::aot::parse_device(*asked);
+/// The device of that name; without one the first GPU if there is one that this program can use, else the CPU. Throws InputError.
+[[nodiscard]] inline c10::Device choose_device(const std::optional<std::string>& name) {
+  if (name) return benches::aot::parse_device(*name);
 #ifdef PACE_CUDA
   if (cuda::device_count() > 0) return benches::aot::parse_device("cuda");
 #endif

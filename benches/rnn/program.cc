@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,9 +31,10 @@
 #include "benches/rnn/train_bench.hpp"
 #include "pace/catch2.hpp"
 #include "pace/compare.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/record.hpp"
-#include "pace/runner/compiled_main.hpp"
+#include "pace/runner/session.hpp"
 #include "pace/training.hpp"
 
 namespace {
@@ -48,8 +49,8 @@ using pace::benches::rnn::Planned;
 using pace::benches::rnn::Sizes;
 
 pace::benches::rnn::CommandLine line;
-/// The words of the command line, without the program's name.
-std::vector<std::string> given;
+/// What the command line held.
+pace::args::Arguments given;
 Sizes sizes;
 std::vector<Group> groups;
 
@@ -256,7 +257,8 @@ void check_folders() {
 }
 
 /// What is asked for, and can be run, before anything is.
-void settle_options(pace::runner::SessionOptions& session) {
+void resolve_options(pace::runner::SessionOptions& session) {
+  given = session.given;
   if (line.compat) pace::benches::rnn::refuse_with_compat(given);
   sizes.device = pace::benches::rnn::choose_device(line.device);
   line.device = line.device.value_or(sizes.device.is_cuda() ? "cuda" : "cpu");
@@ -283,7 +285,7 @@ void settle_options(pace::runner::SessionOptions& session) {
         able.push_back(name);
       } catch (const pace::Unsupported& refusal) {
         // In the default list, what this machine lacks is left out.
-        if (group.asked) throw;
+        if (group.by_name) throw;
         if (!quiet()) std::cerr << "left out: " << refusal.what() << '\n';
       }
     }
@@ -306,25 +308,22 @@ void settle_options(pace::runner::SessionOptions& session) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::deque<std::string> words;
-  auto arguments = pace::benches::rnn::in_one_spelling(argc, argv, words);
-  given.assign(words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), words.end());
+  std::vector<char*> words(argv, argv + argc);
   // With --print-json the standard output holds JSON alone: Catch2's own words go to stderr.
-  const auto is_json = [](const std::string& word) { return word.starts_with("--print-json"); };
-  if (std::ranges::any_of(words, is_json)) {
-    arguments.pop_back();
-    for (const char* word : {"--out", "%stderr"}) arguments.push_back(words.emplace_back(word).data());
-    arguments.push_back(nullptr);
-  }
+  std::vector<std::string> more;
+  for (const std::string_view word : words)
+    if (word.starts_with("--print-json") || word.starts_with("--print_json") || word.starts_with("--printJson"))
+      more = {"--out", "%stderr"};
+  for (auto& word : more) words.push_back(word.data());
+  words.push_back(nullptr);
   pace::runner::SessionConfig config;
   config.options.budget = std::chrono::seconds(10);
   config.options.hard_limit = std::chrono::minutes(2);
   config.options.warm_up = std::chrono::seconds(1);
   // The table is the purpose.
   config.options.stop = pace::StopPolicy::budget;
-  config.extend_cli = [](Catch::Clara::Parser parser) {
-    return pace::benches::rnn::with_rnn_options(std::move(parser), line, pace::benches::rnn::names_of_runners());
-  };
-  config.after_parse = settle_options;
-  return pace::runner::compiled_main(static_cast<int>(words.size()), arguments.data(), config);
+  config.own_options = pace::benches::rnn::rnn_options(line, pace::benches::rnn::names_of_runners());
+  config.camel_case = true;
+  config.after_parse = resolve_options;
+  return pace::runner::main(static_cast<int>(words.size()) - 1, words.data(), config);
 }

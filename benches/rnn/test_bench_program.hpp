@@ -1,10 +1,8 @@
 // All of //benches/rnn:test_bench but main: every runner's halves for 0.1 s each, as pytest-benchmark's JSON.
 #pragma once
 
-#include <catch2/internal/catch_clara.hpp>
-
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -16,10 +14,10 @@
 #include "benches/rnn/choose_runners.hpp"
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/runners.hpp"
-#include "benches/rnn/spelling.hpp"
 #include "benches/rnn/test_bench.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::benches::rnn {
 
@@ -32,44 +30,46 @@ struct TestBenchLine {
   bool help = false;
 };
 
+/// The tool's options; `line` must outlive them.
+[[nodiscard]] inline args::Groups test_bench_options(TestBenchLine& line) {
+  return {detail::size_options(line),
+          {"What runs",
+           {args::Option("--rnns", "runners of recurrent networks",
+                         detail::runner_names(line.rnns, "a,b|none", "the bench's"))
+                .as_list(),
+            args::Option("--cnns", "runners of convolutional networks",
+                         detail::runner_names(line.cnns, "a,b|none", "the bench's"))
+                .as_list(),
+            {"--fuser", "TorchScript's fuser", args::one_of(line.fuser, {"te", "old", "none", "default"})},
+            {"--executor", "TorchScript's executor",
+             args::one_of(line.executor, {"profiling", "simple", "legacy", "default"})}}}};
+}
+
 /// Throws InputError.
 [[nodiscard]] inline TestBenchLine parse_test_bench_line(int argc, char** argv, std::ostream& err) {
-  using runner::detail::option;
-  const char* const names = "names of runners, none of them twice";
   TestBenchLine line;
-  auto parser = detail::with_size_options(Catch::Clara::Parser() | Catch::Clara::Help(line.help), line);
-  parser |= option("--rnns", "a,b|none", "runners of recurrent networks (defaults to the bench's)", names,
-                   detail::read_list(line.rnns));
-  parser |= option("--cnns", "a,b|none", "runners of convolutional networks (defaults to the bench's)", names,
-                   detail::read_list(line.cnns));
-  parser |= option("--fuser", "te|old|none|default", "TorchScript's fuser (defaults to old)",
-                   "te, old, none or default", detail::read_one_of(line.fuser, {"te", "old", "none", "default"}));
-  parser |= option("--executor", "profiling|simple|legacy|default", "TorchScript's executor (defaults to legacy)",
-                   "profiling, simple, legacy or default",
-                   detail::read_one_of(line.executor, {"profiling", "simple", "legacy", "default"}));
-  std::deque<std::string> words;
-  auto arguments = in_one_spelling(argc, argv, words);
-  const auto parsed = parser.parse({static_cast<int>(words.size()), arguments.data()});
-  if (!parsed) throw InputError({}, parsed.errorMessage());
-  if (line.help) err << parser;
+  const auto options = test_bench_options(line);
+  line.help = args::parse(options, {argv + std::min(argc, 1), argv + argc}, {.camel_case = true}).help;
+  if (line.help)
+    err << "bazel run //benches/rnn:test_bench -- OPTIONS: halves of steps for 0.1 s each\n" << args::help(options);
   for (auto* const list : {&line.rnns, &line.cnns})
     if (*list && **list == std::vector<std::string>{"none"}) list->emplace();
   return line;
 }
 
-/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what was asked for, `set_fuser` is given a
+/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what --device names, `set_fuser` is given a
 /// fuser and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code: 0, or
 /// 1 with a message for each runner that failed.
 template <class ToDevice, class SetFuser, class WithTimer>
 [[nodiscard]] int test_bench(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
                              SetFuser&& set_fuser, WithTimer&& with_timer, std::ostream& out, std::ostream& err) {
   const auto complain = [&err](const std::string& message) {
-    err << "test_bench: " << message << std::endl;
+    err << "test_bench: " << report::printable_lines(message) << std::endl;
     return 1;
   };
   TestBenchLine line;
   Sizes sizes;
-  std::vector<const Runner*> asked;
+  std::vector<const Runner*> selected;
   try {
     line = parse_test_bench_line(argc, argv, err);
     if (line.help) return 0;
@@ -77,11 +77,11 @@ template <class ToDevice, class SetFuser, class WithTimer>
              line.hidden_size, line.mini_batch, to_device(line.device)};
     const auto add = [&](const auto& list, const std::vector<std::string>& defaults, const std::string& option) {
       const auto chosen = choose_runners(all, list.value_or(defaults), list.has_value(), sizes.device, option, err);
-      asked.insert(asked.end(), chosen.begin(), chosen.end());
+      selected.insert(selected.end(), chosen.begin(), chosen.end());
     };
     add(line.rnns, default_rnns, "--rnns");
     add(line.cnns, default_cnns, "--cnns");
-    if (asked.empty()) throw InputError({}, "there is nothing to run; expected runners in --rnns, --cnns or both");
+    if (selected.empty()) throw InputError({}, "there is nothing to run; expected runners in --rnns, --cnns or both");
     set_fuser(line.fuser, line.executor);
   } catch (const Error& error) {
     return complain(error.what());
@@ -102,7 +102,7 @@ template <class ToDevice, class SetFuser, class WithTimer>
       if (const auto stats = test_backward(timer, runner.name, model, options)) add(true, *stats);
     });
   };
-  for (const Runner* const runner : asked) {
+  for (const Runner* const runner : selected) {
     try {
       run(*runner);
     } catch (const c10::Error& error) {

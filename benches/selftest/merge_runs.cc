@@ -4,6 +4,7 @@
 #include "benches/selftest/merge_runs.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/report/text.hpp"
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
@@ -11,7 +12,7 @@ int main(int argc, char** argv) {
     const int code = pace::benches::selftest::merge_runs_program({argv + 1, argv + argc}, pace::user_path, std::cout);
     return output.exit_code(code, "merge_runs", 2);
   } catch (const std::exception& error) {
-    std::cerr << "merge_runs: " << error.what() << '\n';
+    std::cerr << "merge_runs: " << pace::report::printable_lines(error.what()) << '\n';
     return 2;
   }
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -10,10 +9,10 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "benches/compare_results/compare_program.hpp"
+#include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/gate/times.hpp"
@@ -73,22 +72,35 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
 }
 
 inline constexpr const char* merge_usage =
-    R"(merge_runs [--no-slower-than FACTOR | --speedup-at-least FACTOR] [--allow-undecided] RESULTS.json...
+    R"(merge_runs RESULTS.json... [options]
 
 Each file is what one process wrote with --json, or left as results.json in its undeclared outputs (--runs_per_test).
 Judges every candidate's speed-up over the baseline of its own run; the process is what is drawn at random, so it is the
-unit. Without an option: --no-slower-than 1.02. Exit code: 0 if every gate is open, 1 if one is closed, 2 on bad input, 43
+unit. Exit code: 0 if every gate is open, 1 if one is closed, 2 on bad input, 43
 if none is closed but a guard is let through undecided (0 with --allow-undecided).
 )";
 
 namespace detail {
 
-[[nodiscard]] inline double factor_of(const std::string& option, const std::string& text) {
-  double factor = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(factor >= 1e-3 && factor <= 1e6))
-    throw Error(option + ": invalid value '" + text + "'; expected a number from 0.001 to 1000000, such as 1.02");
-  return factor;
+struct MergeLine {
+  std::optional<double> no_slower_than, speedup_at_least;
+  bool allow_undecided = false;
+};
+
+/// The options; `line` must outlive them.
+[[nodiscard]] inline args::Groups merge_options(MergeLine& line) {
+  using args::Option;
+  return {{"Judging",
+           {Option("--no-slower-than", "fail what is proven to take more than this times the baseline's time",
+                   args::factor(line.no_slower_than))
+                .once()
+                .by_default("1.02"),
+            Option("--speedup-at-least", "instead: pass only what is proven to be this much faster",
+                   args::factor(line.speedup_at_least))
+                .once()
+                .excludes({"--no-slower-than"}, "it is a second limit; expected one of them"),
+            {"--allow-undecided", "exit code 0, not 43, for a guard that is let through undecided",
+             args::flag(line.allow_undecided)}}}};
 }
 
 }  // namespace detail
@@ -98,31 +110,16 @@ namespace detail {
 [[nodiscard]] inline int merge_runs_program(const std::vector<std::string>& words,
                                             const std::function<std::string(const std::string&)>& resolve,
                                             std::ostream& out) {
-  std::optional<Expectation> expectation;
+  detail::MergeLine line;
+  const auto options = detail::merge_options(line);
   std::vector<std::string> files;
-  bool allow_undecided = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--help") return out << merge_usage, 0;
-    if (word == "--no-slower-than" || word == "--speedup-at-least") {
-      if (++i == words.size()) throw Error(word + ": expected a factor after it");
-      if (expectation)
-        throw Error(word + ": is a second limit; expected one of --no-slower-than and --speedup-at-least, once");
-      const double factor = detail::factor_of(word, words[i]);
-      if (word == "--no-slower-than")
-        expectation = NoSlowerThan(factor);
-      else
-        expectation = SpeedupAtLeast(factor);
-    } else if (word == "--allow-undecided") {
-      allow_undecided = true;
-    } else if (word.starts_with("--")) {
-      throw Error("unknown option " + word + "; see --help");
-    } else {
-      files.push_back(resolve(word));
-    }
-  }
-  if (files.empty()) throw Error("expected files of results; see --help");
-  return merge_runs(files, expectation.value_or(NoSlowerThan(1.02)), out, allow_undecided);
+  if (args::parse(options, words, {.words = &files}).help) return out << merge_usage << args::help(options), 0;
+  if (files.empty()) throw InputError({}, "expected files of results; see --help");
+  for (auto& file : files) file = resolve(file);
+  return merge_runs(files,
+                    line.speedup_at_least ? Expectation(SpeedupAtLeast(*line.speedup_at_least))
+                                          : Expectation(NoSlowerThan(line.no_slower_than.value_or(1.02))),
+                    out, line.allow_undecided);
 }
 
 }  // namespace pace::benches::selftest

@@ -23,15 +23,15 @@ struct MyNet : torch::nn::Module {
   torch::nn::Linear classify;
 };
 
-const Registered mine(
-    {.name = "my_net",
-     .family = "cnn",
-     .training_batch = 8,
-     .inference_batch = 8,
-     .make = [](const ModelRequest& request) {
-       const bool small = request.size == ModelSize::small;
-       const std::int64_t side = small ? 32 : 224;
-       return make_model(std::make_shared<MyNet>(small ? 8 : 64), torch::randn({request.batch_size, 3, side, side}));
-     }});
+const Registered mine({.name = "my_net",
+                       .family = "cnn",
+                       .training_batch = 8,
+                       .inference_batch = 8,
+                       .make = [](const ModelRequest& request) {
+                         const bool small = request.size == ModelSize::small;
+                         const std::int64_t side = small ? 32 : 224;
+                         return make_model(std::make_shared<MyNet>(small ? 8 : 64),
+                                           torch::randn({request.batch_size, 3, side, side}));
+                       }});
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Looks up in the tree what the documentation names: links and their anchors, paths, Bazel targets, options, variables and C++ names.
+Each option that a program describes must be in its section of docs/command-line.md, and each one there must be described.
 
     tests/build/docs_test.py        prints `page:line: what is not there`, a line each, and ends with 1 if there is any
 """
@@ -15,6 +16,16 @@ LINKS_ALONE = {"docs/architecture.md", "CHANGELOG.md"}
 OTHERS_OPTIONS = {"--config", "--jobs", "--list-tests", "--reporter"}
 # PyTorch's programs, after which pace's are made.
 OTHERS_FILES = {"operatorbench.py", "torchbench.py"}
+# Where options are described (see include/pace/args/command_line.hpp), and the section of docs/command-line.md that lists them.
+DESCRIBED = {
+    "Common options": ["include/pace/runner/session_options-inl.hpp"],
+    "operators": ["benches/operators/command_line.hpp"],
+    "rnn": ["benches/rnn/command_line.hpp"],
+    "models": ["benches/models/options.hpp"],
+    "kernels": ["benches/kernels/command_line.hpp"],
+    "compare_results": ["benches/compare_results/compare_program.hpp"],
+    "selftest": ["benches/selftest/main.cc"],
+}
 SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()
 
 
@@ -102,9 +113,33 @@ def problems_of_code(tree, page, code):
                 yield "no name " + word
 
 
+def described_options(source):
+    """The names of options in a C++ file; not those that the help hides."""
+    names = set()
+    for entry in re.findall(r'(?:\{|Option\()\s*"((?:-\w,)?--[a-z][\w,-]*)",((?:(?!(?:\{|Option\()\s*"-).)*)', source, re.S):
+        if ".hidden()" not in entry[1]:
+            names.update(name for name in entry[0].split(",") if name.startswith("--"))
+    return names
+
+
+def problems_of_options(page):
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
+    for title, files in DESCRIBED.items():
+        # What stands before the first function that describes options may be a list of names.
+        described = set()
+        for source in map(read, files):
+            described |= described_options(source[re.search(r"args::Groups? \w+\(", source).start():])
+        rows = [line.split("|")[1] if title != "models" else line for line in sections[title].splitlines() if line.startswith("|")]
+        listed = set(re.findall(r"`(--[a-z][\w-]*)`", "".join(rows)))
+        for name in sorted(described - listed):
+            yield "section '%s' lacks %s, which %s describes" % (title, name, files[0])
+        for name in sorted(listed - described):
+            yield "section '%s' lists %s, which %s does not describe" % (title, name, files[0])
+
+
 def main():
     tree = Tree()
-    found = []
+    found = ["docs/command-line.md: " + problem for problem in problems_of_options(read("docs/command-line.md"))]
     for page in sorted(name for name in tree.files if re.fullmatch(r"[A-Z]+\.md|docs/[\w-]+\.md|examples/\w+/README\.md", name)):
         fenced = False
         for number, line in enumerate(read(page).splitlines(), 1):

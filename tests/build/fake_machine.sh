@@ -36,6 +36,7 @@ new_machine() {
 /usr/bin/zip
 /usr/bin/g++
 /usr/include/catch2/catch_all.hpp
+/usr/include/CLI/CLI.hpp
 /usr/include/nlohmann/json.hpp
 /usr/include/yaml-cpp/yaml.h
 /usr/include/boost/math/distributions.hpp

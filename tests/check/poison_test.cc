@@ -188,7 +188,7 @@ TEST_CASE("memory outlives the poisoning: freed, resized and read afterwards") {
   CHECK(kept.sum().item<float>() == 16);
   {
     const auto block = at::zeros({1000});
-  }                      // what the next allocation of this size gets
+  }  // what the next allocation of this size gets
   kept.resize_({1000});  // asks the allocator that the storage came from
   CHECK(kept.narrow(0, 0, 8).sum().item<float>() == 16);
   CHECK(poisoned_elements(kept) == 0);

@@ -163,13 +163,14 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, newer.path()}, newer.path() + ":1: is no results file: its schema_version is 3; this program");
   check({empty.path(), empty.path()}, "hold no results");
   check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: invalid value 'fast'");
-  check({ok, ok, "--no-slower-than"}, "expected a value after it");
+  check({ok, ok, "--no-slower-than"},
+        "--no-slower-than: expected a value after it: a number from 0.001 to 1000000, such as 1.05");
   check({ok, ok, "--alpha=0.7"}, "expected a number from 0.000000001 to 0.49");
   for (const char* number : {"inf", "nan", "1e-320", "0", "-1"})
     check({ok, ok, "--no-slower-than", number},
           "invalid value '" + std::string(number) + "'; expected a number from 0.001 to 1000000");
   check({ok, ok, "--no-slower-than", "1.1", "--speedup-at-least", "1.2"},
-        "--no-slower-than and --speedup-at-least do not go together, since files are compared by one limit");
+        "--speedup-at-least does not go together with --no-slower-than: files are compared by one limit");
   check({ok, ok, "--no-slower-than", "1.1", "--no-slower-than=1.2"},
         "--no-slower-than: is given twice, as '1.1' and as '1.2'; expected it once");
   check({ok, ok, "--by", "time", "--by", "speedup"}, "--by: is given twice");
@@ -180,5 +181,6 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, ok, "--undecided-fails", "--allow-undecided"}, "contradict each other");
   check({"--old", ok, ok, "--new", ok}, "hold the same process");
   CHECK(compare({"--help"}).code == 0);
-  CHECK_THAT(compare({"--help"}).out, ContainsSubstring("--no-slower-than FACTOR"));
+  CHECK_THAT(compare({"--help"}).out,
+             ContainsSubstring("--no-slower-than <factor>") && ContainsSubstring("(default: 1.02)"));
 }

@@ -1,5 +1,5 @@
 // The options of benches/kernels, and what does not go together.
-#include "benches/kernels/asked.hpp"
+#include "benches/kernels/command_line.hpp"
 #include "benches/kernels/ncu.hpp"
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+using pace::benches::kernels::CommandLine;
 using pace::benches::kernels::Generation;
-using pace::benches::kernels::KernelsLine;
 using pace::benches::kernels::compat::CompatibleTimer;
 
 CATCH_REGISTER_ENUM(Generation, Generation::original, Generation::v2_6, Generation::newest)
@@ -21,33 +21,27 @@ CATCH_REGISTER_ENUM(CompatibleTimer, CompatibleTimer::do_bench, CompatibleTimer:
 
 namespace {
 
-KernelsLine parsed(const std::vector<std::string>& words) {
-  KernelsLine line;
-  const auto options = pace::benches::kernels::kernels_options(line);
-  pace::benches::parse_options("kernels", words, options);
+CommandLine parsed(const std::vector<std::string>& words) {
+  CommandLine line;
+  line.given = pace::args::parse(pace::benches::kernels::kernels_options(line), words);
   return line;
 }
 
-KernelsLine checked(const std::vector<std::string>& words) {
-  auto line = parsed(words);
-  pace::benches::kernels::check(line);
-  return line;
-}
+CommandLine checked(const std::vector<std::string>& words) { return pace::benches::kernels::parse_command_line(words); }
 
 }  // namespace
 
 TEST_CASE("short and long names, with values behind them or behind a sign") {
-  const auto line =
-      parsed({"--package", "m.pt2", "-k", "-p", "--times=3", "--repeat", "4", "--ncu", "--ncu_kernel_regex", "triton.*",
-              "--ncu-metrics=a,b", "--inputs", "(T([4], f32),)", "--device", "cuda:1"});
+  const auto line = parsed({"--package", "m.pt2", "-p", "--times=3", "--repeat", "4", "--ncu", "--ncu_kernel_regex",
+                            "triton.*", "--ncu-metrics=a,b", "--inputs", "(T([4], f32),)", "--device", "cuda:1"});
   CHECK(line.package == "m.pt2");
-  CHECK(line.benchmark_kernels);
+  CHECK(parsed({"-k"}).benchmark_kernels);
   CHECK(line.profile);
   CHECK_FALSE(line.all_configs);
   CHECK(line.times == 3);
   CHECK(line.repeat == 4);
-  CHECK(line.ncu_asked.kernel_regex == "triton.*");
-  CHECK(line.ncu_asked.metrics == "a,b");
+  CHECK(line.ncu_options.kernel_regex == "triton.*");
+  CHECK(line.ncu_options.metrics == "a,b");
   CHECK(line.inputs == "(T([4], f32),)");
   CHECK(line.device == "cuda:1");
   CHECK(parsed({"--benchmark-kernels", "--benchmark-all-configs"}).all_configs);
@@ -90,15 +84,15 @@ TEST_CASE("what does not go together, and what cannot be") {
   refuses({"--ncu-metrics", "a"}, "--ncu-metrics goes together with --ncu");
   refuses({"--ncu-kernel-regex", "a"}, "--ncu-kernel-regex goes together with --ncu");
   refuses({"-k", "--output-directory", "a"},
-          "--output-directory goes together with --profile, --cuda-memory-snapshot, --ncu or "
+          "--output-directory goes together with --profile (-p), --cuda-memory-snapshot, --ncu or "
           "--count-bytes, which was not given");
   refuses({"--kernel", "a"}, "--kernel goes together with --benchmark-kernels");
-  refuses({"--kernels-at-most", "1"}, "a limit of kernels goes together with --benchmark-kernels");
+  refuses({"--kernels-at-most", "1"}, "--kernels-at-most goes together with --benchmark-kernels");
   refuses({"--generation", "2.6"}, "--generation goes together with --compat");
   for (const char* const other : {"--profile", "--cuda-memory-snapshot", "--ncu"})
     refuses({"-k", other}, std::string(other) +
-                               " does not go together with --benchmark-kernels (-k), which lists kernels and "
-                               "does nothing else");
+                               " does not go together with --benchmark-kernels (-k): that lists kernels and does "
+                               "nothing else");
   refuses({"-k", "--times", "3"}, "--times does not go together with");
   refuses({"-k", "--repeat", "3"}, "--repeat does not go together with");
   refuses({"--csv", "k.out", "--json", "./k.out"}, "--csv and --json name the same file, 'k.out'");
@@ -130,8 +124,9 @@ TEST_CASE("Nsight Compute's command line, around one run of this very program") 
         std::vector<std::string>{"ncu", "--target-processes", "all", "--replay-mode", "kernel", "--kernel-name-base",
                                  "function", "--print-units", "base", "--import-source", "yes", "--force-overwrite",
                                  "--export", "/tmp/out.ncu-rep", "--set", "full", "me", "once"});
-  const pace::benches::kernels::NcuAsked asked{.kernel_regex = "triton_poi.*", .metrics = "dram__bytes.sum,sm__cycles"};
-  CHECK(pace::benches::kernels::ncu_command(asked, "r", program) ==
+  const pace::benches::kernels::NcuOptions options{.kernel_regex = "triton_poi.*",
+                                                   .metrics = "dram__bytes.sum,sm__cycles"};
+  CHECK(pace::benches::kernels::ncu_command(options, "r", program) ==
         std::vector<std::string>{"ncu",
                                  "--target-processes",
                                  "all",

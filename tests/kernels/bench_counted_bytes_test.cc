@@ -71,9 +71,9 @@ TEST_CASE("other kernels give nothing") {
   CHECK_FALSE(report.kernels[0].counted_bytes);
 }
 
-TEST_CASE("what is asked of Nsight Compute") {
-  CHECK(pace::benches::kernels::asked_of_counters().kernel_regex == "");
-  CHECK(pace::benches::kernels::asked_of_counters().metrics == "dram__bytes_read.sum,dram__bytes_write.sum");
+TEST_CASE("what Nsight Compute counts") {
+  CHECK(pace::benches::kernels::ncu_options_of_counters().kernel_regex == "");
+  CHECK(pace::benches::kernels::ncu_options_of_counters().metrics == "dram__bytes_read.sum,dram__bytes_write.sum");
   CHECK(pace::benches::kernels::read_counts_command("/tmp/r.ncu-rep") ==
         std::vector<std::string>{"ncu", "--import", "/tmp/r.ncu-rep", "--page", "raw", "--print-units", "base",
                                  "--print-kernel-base", "mangled", "--csv"});

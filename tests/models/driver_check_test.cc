@@ -272,9 +272,9 @@ TEST_CASE("what cannot be checked does not pass") {
   // The first line may name the columns; it is not left out because it is wrong.
   CHECK(compare("noise", "add,instructions,10x0\nadd,instructions,1000\n", "add,instructions,1000,0.1\n").errors ==
         "check: " + (scratch / "a.csv") + ":1: expected name,metric,value\n");
-  is_bad({"csv", "-f", "p.csv", "-t", "1"}, "--threshold does not go with 'csv'\n");
-  is_bad({"csv", "--nonsense"}, "Unrecognised token: --nonsense");
-  is_bad({"csv", "-f"}, "Expected argument following --file");
+  is_bad({"csv", "-f", "p.csv", "-t", "1"}, "--threshold does not go with 'csv'; --help lists what does\n");
+  is_bad({"csv", "--nonsense"}, "unknown option --nonsense; --help lists all options");
+  is_bad({"csv", "-f"}, "--file: expected a value after it: a file name");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // One file of more than 300 lines, most of them tables with a line for each option.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -14,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/models/command_line.hpp"
+#include "benches/models/resolve.hpp"
 
 using pace::benches::models::Mode;
 CATCH_REGISTER_ENUM(Mode, Mode::performance, Mode::accuracy, Mode::tolerance, Mode::batch_invariance,
@@ -23,10 +22,8 @@ CATCH_REGISTER_ENUM(Mode, Mode::performance, Mode::accuracy, Mode::tolerance, Mo
 namespace {
 
 using namespace pace::benches::models;
-using namespace pace::benches::models;
 using Strings = std::vector<std::string>;
 using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::IsEmpty;
 using Catch::Matchers::Message;
 using Catch::Matchers::MessageMatches;
 using Catch::Matchers::StartsWith;
@@ -40,6 +37,16 @@ CommandLine parse(Strings words) {
 CommandLine parse_accuracy(Strings words) {
   words.insert(words.begin(), {"--accuracy", "--inference"});
   return parse_command_line(words);
+}
+
+/// The options that are not refused.
+Strings accepted() {
+  CommandLine line;
+  Strings names;
+  for (const auto& group : model_options(line))
+    for (const auto& option : group.options)
+      if (option.refusal().empty()) names.push_back(option.name());
+  return names;
 }
 
 void refuses(const Strings& words, const std::string& message) {
@@ -204,34 +211,24 @@ TEST_CASE("each option has an effect") {
       {{"--compare-model-outputs-with=s"}, [](const auto& l) { return l.settings.compare_outputs_with == "s"; }},
   };
   const CommandLine nothing = parse({});
-  std::set<std::string> tested{"--performance",
-                               "--accuracy",
-                               "--tolerance",
-                               "--throughput",
-                               "--find-batch-sizes",
-                               "--log-operator-inputs",
-                               "--batch-invariant",
-                               "--training",
-                               "--inference",
-                               "--list",
-                               "--help",
-                               "--filter",
-                               "--exclude",
-                               "--only",
-                               "--iterations-per-run",
-                               "--per-process-memory-fraction",
-                               "--randomize-input",
+  std::set<std::string> tested{"--performance", "--accuracy", "--tolerance", "--throughput", "--find-batch-sizes",
+                               "--log-operator-inputs", "--batch-invariant", "--training", "--inference", "--list",
+                               // What they ask for is so without them.
+                               "--nopython", "--disable-cudagraphs", "--filter", "--exclude", "--only",
+                               "--iterations-per-run", "--per-process-memory-fraction", "--randomize-input",
                                "--grad-scaler"};
-  CommandLine line;
-  Groups groups;
-  const auto options = model_options(line, groups);
+  CommandLine ignored;
+  const auto options = model_options(ignored);
+  const auto take = [&](const Strings& words) {
+    for (const auto& name : pace::args::parse(options, words).given) tested.insert(name);
+  };
   for (const auto& [words, is_so] : cases) {
     CAPTURE(words);
     CHECK(is_so(parse(words)));
     // Fails for an option that does nothing; these two are about what is so without them.
     if (words != Strings{"--export-aot-inductor"} && words != Strings{"--output=o.csv", "--inductor"})
       CHECK_FALSE(is_so(nothing));
-    for (const auto& word : in_one_spelling(words, options)) tested.insert(word.substr(0, word.find('=')));
+    take(words);
   }
   for (const auto& [mode, direction, own_cases] : {std::tuple{"--performance", "--training", in_training},
                                                    std::tuple{"--throughput", "--inference", in_throughput},
@@ -244,13 +241,12 @@ TEST_CASE("each option has an effect") {
       all.insert(all.end(), words.begin(), words.end());
       const CommandLine with = parse_command_line(all);
       CHECK(is_so(with));
-      CHECK_THAT(with.notes, IsEmpty());
-      for (const auto& word : in_one_spelling(words, options)) tested.insert(word.substr(0, word.find('=')));
+      take(words);
     }
   }
-  for (const auto& option : options) {
-    CAPTURE(option.names.back());
-    CHECK(tested.contains(option.names.back()));
+  for (const auto& name : accepted()) {
+    CAPTURE(name);
+    CHECK(tested.contains(name));
   }
   CHECK(parse_command_line({"--amp", "--grad-scaler", "--training", "--performance"}).settings.grad_scaler);
   CHECK(parse_accuracy({"--ci"}).settings.repeat == 2);
@@ -291,14 +287,17 @@ TEST_CASE("what does not go together") {
   bad({"--no-slower-than=2", "--nothing"}, "--no-slower-than has nothing to judge: eager is the baseline");
   CHECK(parse({"--no-slower-than=2", "--backend=eager,torchscript"}).settings.no_slower_than == 2);
   bad({"--output=/o.csv", "--output-directory=d"}, "--output-directory does not go with --output /o.csv");
-  bad({"--disable-output", "--retain-output"}, "--retain-output: expected no --disable-output");
-  bad({"--disable-output", "--dump-raw-metrics"}, "--dump-raw-metrics: expected no --disable-output");
-  bad({"--disable-output", "--output=o.csv"}, "--output: expected no --disable-output");
+  bad({"--disable-output", "--retain-output"}, "--retain-output has no meaning here; expected no --disable-output");
+  bad({"--disable-output", "--dump-raw-metrics"},
+      "--dump-raw-metrics has no meaning here; expected no --disable-output");
+  bad({"--disable-output", "--output=o.csv"}, "--output has no meaning here; expected no --disable-output");
   CHECK(parse({"--disable-output", "--output=o.csv", "--export-profiler-trace"}).output.disabled);
-  bad({"--nnc", "--fuser=none", "--backend=torchscript"}, "--nnc: expected no --fuser beside it");
-  bad({"--compile-only", "--repeat=3"}, "--repeat: expected no --compile-only, which runs no model");
-  bad({"--compile-to=d", "--batch-size-file=f"}, "--batch-size-file: expected no --compile-only");
-  refuses({"--log-operator-inputs", "--inference", "--output=d/o", "--resume"}, "--resume: expected another mode than");
+  bad({"--nnc", "--fuser=none", "--backend=torchscript"}, "--nnc has no meaning here; expected no --fuser beside it");
+  bad({"--compile-only", "--repeat=3"},
+      "--repeat has no meaning here; expected no --compile-only, which runs no model");
+  bad({"--compile-to=d", "--batch-size-file=f"}, "--batch-size-file has no meaning here; expected no --compile-only");
+  refuses({"--log-operator-inputs", "--inference", "--output=d/o", "--resume"},
+          "--resume has no meaning here; expected another mode than");
   refuses({"--list", "--resume"}, "--resume: expected no --list");
   CHECK(parse_command_line({"--list", "-k", "x", "--suite=timm"}).selection.suite == Suite::timm);
   bad({"--rows-to=r"}, "--rows-to: expected --only beside it");
@@ -315,40 +314,50 @@ TEST_CASE("what does not go together") {
           "--compile-only: expected --backend aot_inductor");
 }
 
-TEST_CASE("options that act in other runs only are refused, or noted where torchbench ignores them, too") {
+TEST_CASE("options that act in other runs only are refused") {
   const auto in = [](Strings words, const std::string& message) { refuses(words, message); };
   in({"--performance", "--inference", "--collect-outputs"},
-     "--collect-outputs: expected --performance and --compat, for pace's");
-  in({"--accuracy", "--inference", "--collect-outputs"}, "--collect-outputs: expected --performance and --compat");
-  in({"--performance", "--inference", "--optimizer-on-cpu"}, "--optimizer-on-cpu: expected --training with");
-  in({"--tolerance", "--training", "--optimizer-on-cpu"}, "--optimizer-on-cpu: expected --training with");
-  in({"--performance", "--inference", "--callers=2"}, "--callers: expected --throughput");
-  in({"--performance", "--inference", "--generation=2.6"}, "--generation: expected --accuracy");
-  in({"--performance", "--inference", "--save-model-outputs-to=f"}, "--save-model-outputs-to: expected --accuracy");
-  in({"--performance", "--inference", "--alpha=0.1"}, "--alpha: expected --no-slower-than");
+     "--collect-outputs has no meaning here; expected --performance and --compat, for pace's");
+  in({"--accuracy", "--inference", "--collect-outputs"},
+     "--collect-outputs has no meaning here; expected --performance and --compat");
+  in({"--performance", "--inference", "--optimizer-on-cpu"},
+     "--optimizer-on-cpu has no meaning here; expected --training with");
+  in({"--tolerance", "--training", "--optimizer-on-cpu"},
+     "--optimizer-on-cpu has no meaning here; expected --training with");
+  in({"--performance", "--inference", "--callers=2"}, "--callers has no meaning here; expected --throughput");
+  in({"--performance", "--inference", "--generation=2.6"}, "--generation has no meaning here; expected --accuracy");
+  in({"--performance", "--inference", "--save-model-outputs-to=f"},
+     "--save-model-outputs-to has no meaning here; expected --accuracy");
+  in({"--performance", "--inference", "--alpha=0.1"}, "--alpha has no meaning here; expected --no-slower-than");
   in({"--accuracy", "--inference", "--max-interference=1"},
-     "--max-interference: expected --performance without --compat");
-  in({"--performance", "--inference", "--compat", "--confidence=0.9"}, "--confidence: expected --performance without");
+     "--max-interference has no meaning here; expected --performance without --compat");
+  in({"--performance", "--inference", "--compat", "--confidence=0.9"},
+     "--confidence has no meaning here; expected --performance without");
   in({"--accuracy", "--inference", "--warm-up-iterations=1"},
-     "--warm-up-iterations: expected --performance or --throughput");
+     "--warm-up-iterations has no meaning here; expected --performance or --throughput");
   in({"--performance", "--inference", "--backend=torchscript", "--packages=p"},
-     "--packages: expected --backend aot_inductor");
-  in({"--performance", "--inference", "--fuser=nnc"}, "--fuser: expected --backend torchscript");
-  in({"--performance", "--inference", "--only=m", "--resume"}, "--resume: expected no --only");
-  const auto notes = [](const Strings& words) { return parse_command_line(words).notes; };
-  CHECK(notes({"--accuracy", "--inference", "--print_memory", "--baseline=b"}) ==
-        Strings{"--baseline has no effect here; expected --performance",
-                "--print-memory has no effect here; expected --performance"});
-  CHECK(notes({"--performance", "--inference", "--iterations=3"}) ==
-        Strings{"--iterations has no effect here; expected --accuracy"});
-  CHECK(notes({"--performance", "--inference", "--use-eval-mode"}).size() == 1);
-  CHECK(notes({"--accuracy", "--inference", "--deterministic", "--dashboard"}).size() == 2);
-  CHECK(notes({"--performance", "--inference", "--backend=eager", "-c", "a=1", "--dynamic-batch-only"}).size() == 2);
-  CHECK(notes({"--performance", "--inference", "--only=m", "--timeout=3", "-k", "x"}).size() == 2);
-  CHECK(notes({"--find-batch-sizes", "--inference", "--backend=torchscript"}).size() == 1);
-  CHECK(notes({"--performance", "--inference", "--amp-dtype=float16"}).size() == 1);
+     "--packages has no meaning here; expected --backend aot_inductor");
+  in({"--performance", "--inference", "--fuser=nnc"}, "--fuser has no meaning here; expected --backend torchscript");
+  in({"--performance", "--inference", "--only=m", "--resume"}, "--resume has no meaning here; expected no --only");
+  const auto here = [](const std::string& option, const Strings& words, const std::string& expected) {
+    refuses(words, option + " has no meaning here; expected " + expected);
+  };
+  here("--print-memory", {"--accuracy", "--inference", "--print_memory"}, "--performance");
+  here("--baseline", {"--accuracy", "--inference", "--baseline=b"}, "--performance");
+  here("--iterations", {"--performance", "--inference", "--iterations=3"}, "--accuracy");
+  here("--use-eval-mode", {"--performance", "--inference", "--use-eval-mode"}, "--training");
+  here("--deterministic", {"--accuracy", "--inference", "--deterministic"}, "another mode");
+  here("--dashboard", {"--accuracy", "--inference", "--dashboard"}, "--performance");
+  here("--inductor-config", {"--performance", "--inference", "--backend=eager", "-c", "a=1"}, "--backend aot_inductor");
+  here("--dynamic-batch-only", {"--performance", "--inference", "--backend=eager", "--dynamic-batch-only"},
+       "--backend aot_inductor or torchscript");
+  here("--timeout", {"--performance", "--inference", "--only=m", "--timeout=3"}, "no --only");
+  here("--filter", {"--performance", "--inference", "--only=m", "-k", "x"}, "no --only");
+  here("--backend", {"--find-batch-sizes", "--inference", "--backend=torchscript"}, "another mode");
+  here("--amp-dtype", {"--performance", "--inference", "--amp-dtype=float16"}, "--amp");
   // A process that runs one model for another gets that one's words, and has said all this before.
-  CHECK_THAT(notes({"--performance", "--inference", "--only=m", "--rows-to=r", "--resume", "--timeout=3"}), IsEmpty());
+  CHECK(parse_command_line({"--performance", "--inference", "--only=m", "--rows-to=r", "--resume", "--timeout=3"})
+            .resume);
 }
 
 TEST_CASE("values that will not do") {
@@ -386,39 +395,37 @@ TEST_CASE("values that will not do") {
   bad("--timeout=inf", "--timeout: invalid value 'inf'");
   bad("--per-process-memory-fraction=1.5", "--per-process-memory-fraction: invalid value '1.5'");
   bad("--only=path:/a/b.py,class:C", "--only=path:... loads Python");
-  bad("--frobnicate", "Unrecognised token: --frobnicate");
-  bad("stray", "Unrecognised token: stray");
+  bad("--frobnicate", "unknown option --frobnicate; --help lists all options");
+  bad("--performence", "unknown option --performence; did you mean --performance?");
+  bad("stray", "unexpected argument 'stray'");
 }
 
-TEST_CASE("torchbench's other options are refused with a reason, or said to be needless") {
-  for (const auto& [name, reason] : refused_options()) {
-    CAPTURE(name);
-    refuses({"--performance", "--inference", std::string(name)}, std::string(name) + " is refused: " + reason);
-    refuses({"--performance", "--inference", std::string(name) + "=1"}, std::string(name) + " is refused: ");
-  }
-  refuses({"--optimize_ddp_mode", "x"}, "--optimize-ddp-mode is refused: ");
-  for (const auto& [name, what] : needless_options()) {
-    const auto line = parse({std::string(name)});
-    CHECK(line.notes == Strings{std::string(name) + " has no effect: " + what});
-  }
-  // None is in two lists.
+TEST_CASE("torchbench's other options are refused with a reason") {
   CommandLine line;
-  Groups groups;
-  for (const auto& option : model_options(line, groups))
-    for (const char* name : option.names) {
-      CAPTURE(name);
-      CHECK_FALSE(refused_options().contains(name));
-      CHECK_FALSE(needless_options().contains(name));
+  std::size_t refused = 0;
+  for (const auto& group : model_options(line))
+    for (const auto& option : group.options) {
+      if (option.refusal().empty()) continue;
+      ++refused;
+      CAPTURE(option.name());
+      refuses({"--performance", "--inference", option.name()}, option.name() + " is refused: " + option.refusal());
+      refuses({"--performance", "--inference", option.name() + "=1"}, option.name() + " is refused: ");
     }
+  CHECK(refused > 50);
+  refuses({"--optimize_ddp_mode", "x"}, "--optimize-ddp-mode is refused: ");
 }
 
-TEST_CASE("every option of torchbench's is accepted, refused or said to be needless") {
+TEST_CASE("options that ask for what is always so are accepted, unless another asks for the contrary") {
+  CHECK(parse({"--nopython", "--disable-cudagraphs"}).settings.backends == Strings{"aot_inductor"});
+  refuses({"--performance", "--inference", "--disable-cudagraphs", "--backend=cuda_graph"},
+          "--disable-cudagraphs does not go with --backend cuda_graph");
+}
+
+TEST_CASE("every option of torchbench's is accepted or refused") {
   CommandLine line;
-  Groups groups;
   std::set<std::string> known;
-  for (const auto& option : model_options(line, groups)) known.insert(option.names.begin(), option.names.end());
-  for (const auto& [name, reason] : refused_options()) known.insert(std::string(name));
-  for (const auto& [name, what] : needless_options()) known.insert(std::string(name));
+  for (const auto& group : model_options(line))
+    for (const auto& option : group.options) known.insert(option.names().begin(), option.names().end());
   for (const char* name : {"--accuracy",
                            "--amp",
                            "--amp-dtype",
@@ -555,19 +562,24 @@ TEST_CASE("every option of torchbench's is accepted, refused or said to be needl
 TEST_CASE("help names every option") {
   const std::string help = help_of_models();
   CommandLine line;
-  Groups groups;
-  for (const auto& option : model_options(line, groups))
-    for (const char* name : option.names) CHECK_THAT(help, ContainsSubstring(name));
-  CHECK_THAT(help, ContainsSubstring("--ddp: each model is run by one process on one device"));
+  for (const auto& group : model_options(line))
+    for (const auto& option : group.options)
+      for (const auto& name : option.names())
+        if (!option.is_hidden()) CHECK_THAT(help, ContainsSubstring(name));
+  CHECK_THAT(help, ContainsSubstring("refused: each model is run by one process on one device"));
+  CHECK_THAT(help, ContainsSubstring("-n, --repeat <number>") && ContainsSubstring("(default: 30)"));
   CHECK(parse_command_line({"--help"}).help);
   CHECK(parse_command_line({"-h"}).help);
 }
 
 TEST_CASE("a configuration is what results depend on") {
   const auto of = [](const Strings& words) { return parse(words).configuration; };
-  CHECK(of({"-n", "5", "--amp", "-k", "x", "--output=o", "--backend=a", "--backend", "b"}) ==
-        Configuration{
-            {"--performance", ""}, {"--inference", ""}, {"--repeat", "5"}, {"--amp", ""}, {"--backend", "a,b"}});
+  CHECK(of({"-n", "5", "--amp", "-k", "x", "--output=o", "--backend=eager", "--backend", "torchscript"}) ==
+        Configuration{{"--performance", ""},
+                      {"--inference", ""},
+                      {"--repeat", "5"},
+                      {"--amp", ""},
+                      {"--backend", "eager,torchscript"}});
   CHECK(of({"--progress", "--partition-id=0", "--resume"}) == of({}));
   // What a row came to depends on these, too.
   for (const char* word : {"--timeout=3", "--memory-limit=4", "--baseline=b"}) CHECK(of({word}) != of({}));

@@ -600,9 +600,13 @@ TEST_CASE("paths that cannot be what they should be are found before a model is 
 
 TEST_CASE("bad input ends the run, with what is wrong") {
   Bench bench;
-  CHECK(bench.performance({"--total-partitions=2", "--partition-id=2"}) == 255);
+  CHECK(bench.performance({"--total-partitions=2", "--partition-id=2"}) == 1);
   CHECK_THAT(bench.printed,
-             ContainsSubstring("pace: Invalid partition id: expected 0 to 1 of 2 partitions, found 2\n"));
+             ContainsSubstring("pace: --partition-id: invalid value '2'; expected 0 to 1, since there are 2 "
+                               "partitions (--total-partitions)\n"));
+  CHECK(bench.performance({"-k", "good", "--backend=eager,teapot"}) == 1);
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: --backend: no back end is called 'teapot'; expected one of eager, "
+                                              "torchscript, cuda_graph, aot_inductor\n"));
   CHECK(bench.performance({"-k", "zebra"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --filter: no model matches 'zebra'; there are better, crashes, "));
   CHECK(bench.performance({"-k", "good|makes_no_sense|throws"}) == 1);
@@ -632,7 +636,6 @@ TEST_CASE("what the YAML file says is heeded and told") {
   CHECK_THAT(bench.printed, ContainsSubstring("m.yaml:2: section 'skip.all': no model is called 'zebra'\n"));
   CHECK_THAT(bench.printed, ContainsSubstring("pace: 1 model is skipped by " + (bench.scratch / "m.yaml") +
                                               "; --verbose lists them, --no-skip runs them\n"));
-  CHECK_THAT(bench.printed, ContainsSubstring("pace: --nopython has no effect: "));
   CHECK(bench.csv() == header + "cpu,good" + good_figures);
   CHECK(bench.performance({"-k", "good|better", config, "--verbose"}) == 0);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: better is skipped by skip.all\n"));

@@ -81,15 +81,16 @@ TEST_CASE("a partition that is not there") {
   dependencies.selection.partitions = 2;
   for (const int id : {-1, 2, 3}) {
     dependencies.selection.partition = id;
-    CHECK_THROWS_MATCHES(dependencies.choose(), InvalidPartition,
-                         Message("Invalid partition id: expected 0 to 1 of 2 partitions, found " + std::to_string(id)));
+    CHECK_THROWS_MATCHES(dependencies.choose(), pace::InputError,
+                         Message("--partition-id: invalid value '" + std::to_string(id) +
+                                 "'; expected 0 to 1, since there are 2 partitions (--total-partitions)"));
   }
   // Upstream's first one too many has what no other slice of equal size has.
   dependencies.settings.compat = true;
   dependencies.selection.partition = 2;
   CHECK(dependencies.names() == Strings{"vgg16"});
   dependencies.selection.partition = 3;
-  CHECK_THROWS_AS(dependencies.choose(), InvalidPartition);
+  CHECK_THROWS_AS(dependencies.choose(), pace::InputError);
 }
 
 TEST_CASE("the YAML file skips models, and each of its sections only where it applies") {

@@ -82,14 +82,14 @@ TEST_CASE("what cannot be summed up") {
   is_bad({"join", "a.csv", "o/a.csv", "--field=speedup"}, (dependencies.scratch / "o/a.csv") +
                                                               ": its columns would be named like those of " +
                                                               (dependencies.scratch / "a.csv"));
-  is_bad({"print", "a.csv", "--field=speedup"}, "--field does not go with 'print'\nsummary print");
-  is_bad({"perf", "a.csv", "--compat"}, "--compat does not go with 'perf'\n");
-  is_bad({"join", "a.csv", "--field=speedup", "--rows"}, "--rows does not go with 'join'\n");
-  is_bad({"dashboard", ".", "--suites=timm"}, "--suites does not go with 'dashboard'\n");
+  is_bad({"print", "a.csv", "--field=speedup"}, "--field does not go with 'print'; --help lists what does\n");
+  is_bad({"perf", "a.csv", "--compat"}, "--compat does not go with 'perf'");
+  is_bad({"join", "a.csv", "--field=speedup", "--rows"}, "--rows does not go with 'join'");
+  is_bad({"dashboard", ".", "--suites=timm"}, "--suites does not go with 'dashboard'");
   is_bad({"commands", "a.csv"}, "summary commands: expected no file, found 'a.csv'\n");
   is_bad({"commands", "--suites=tim"}, "no suite is called 'tim'");
   is_bad({"commands", "--dtypes=float8"}, "--dtypes: invalid value 'float8'; expected as_made");
-  is_bad({"commands", "--previous=x"}, "--previous does not go with 'commands'\n");
+  is_bad({"commands", "--previous=x"}, "--previous does not go with 'commands'");
   is_bad({"join", "a.csv"}, "summary join: expected --field COLUMN\n");
   is_bad({"join", "a.csv", "--field", "x"}, (dependencies.scratch / "a.csv") + ": expected a column 'x'");
 }

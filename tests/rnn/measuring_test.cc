@@ -23,7 +23,9 @@ pace::Options base() {
 }
 
 pace::Options measuring(const CommandLine& line, const std::vector<std::string>& words, std::size_t candidates = 2) {
-  auto options = measuring_of(line, words, base(), candidates);
+  pace::args::Arguments given;
+  for (const auto& word : words) given.given.push_back(word.substr(0, word.find('=')));
+  auto options = measuring_of(line, given, base(), candidates);
   pace::validate(options);
   return options;
 }

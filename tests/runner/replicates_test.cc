@@ -15,7 +15,11 @@
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/core/process.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/runner/process_files.hpp"
+#include "pace/runner/replicate_sink.hpp"
 
 namespace {
 

@@ -1,5 +1,6 @@
 // What --resume takes from an earlier run's file, whole or cut off.
 #include "pace/runner/resume.hpp"
+#include "pace/core/read_file.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>

@@ -439,9 +439,8 @@ int main(int argc, char** argv) {
   config.now = now_while_watched;
   config.options.budget = pace::Nanoseconds(7e9);
   config.environment["sample"] = "yes";
-  config.extend_cli = [](Catch::Clara::Parser parser) {
-    return parser | Catch::Clara::Opt(extra_option, "word")["--extra"]("the program's own option");
-  };
+  config.own_options = {
+      {"Sample", {{"--extra", "the program's own option", pace::args::text(extra_option, "word", "a word")}}}};
   config.after_parse = [](pace::runner::SessionOptions&) {
     if (extra_option == "bad") throw pace::InputError({}, "--extra: 'bad' was given, another word was expected");
   };
@@ -449,7 +448,7 @@ int main(int argc, char** argv) {
     if (extra_option == "unusable") throw pace::InputError({}, "no such inputs");
   };
   config.complaint = [] { return extra_option == "incomplete" ? "a line was left out" : ""; };
-  config.configuration = [] { return pace::runner::Configuration{{"--extra", extra_option}}; };
+  config.configuration = [] { return pace::report::Configuration{{"--extra", extra_option}}; };
   const int code = pace::runner::main(argc, argv, config);
   std::cerr.rdbuf(own_errors);
   return code;

@@ -55,7 +55,7 @@ TEST_CASE("help lists Catch2's options, pace's and the program's") {
                              "--seed", "--confidence", "--max-rounds", "--operands", "--alpha", "--beta", "--stop",
                              "--threads", "--warm-up", "--no-table", "--extra"})
     CHECK_THAT(program.out, ContainsSubstring(option));
-  CHECK_THAT(program.out, ContainsSubstring("(defaults to 7.00)"));  // the program's own default
+  CHECK_THAT(program.out, ContainsSubstring("(default: 7 s)"));  // the program's own default
 }
 
 TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
@@ -121,8 +121,10 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--threads two", "--threads: invalid value 'two'; expected a whole number from 0 to "},
       {"--threads 100000", "--threads: invalid value '100000'; expected a whole number from 0 to "},
       {"--extra unusable", "no such inputs"},
-      {"--csv", "Expected argument following --csv"},
+      {"--csv", "--csv: expected a value after it: a file name"},
       {"--colour", "Unrecognised token: --colour"},
+      {"--bugdet 1", "--bugdet: did you mean --budget?"},
+      {"--no-table=yes", "--no-table: takes no value, found 'yes'"},
       {"--extra bad", "another word was expected"},
       {"--csv /nonexistent/a.csv", "cannot open '/nonexistent/a.csv': No such file or directory"},
       {"--json /dev/full", "cannot write '/dev/full': No space left on device"},
@@ -130,7 +132,7 @@ TEST_CASE("a bad command line ends with a message before any test") {
   CAPTURE(arguments);
   // A machine may have a GPU.
   const auto program = run(arguments, "CUDA_VISIBLE_DEVICES=");
-  CHECK(program.code != 0);
+  CHECK(program.code == 1);
   CHECK_THAT(program.err, ContainsSubstring(message));
   CHECK_THAT(program.out, !ContainsSubstring("passed"));
 }

@@ -18,6 +18,7 @@ bazel_packages=(
 library_packages=(
   g++:/usr/bin/g++
   libcatch2-dev:/usr/include/catch2/catch_all.hpp
+  libcli11-dev:/usr/include/CLI/CLI.hpp
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp
   libyaml-cpp-dev:/usr/include/yaml-cpp/yaml.h
   libboost-math-dev:/usr/include/boost/math/distributions.hpp

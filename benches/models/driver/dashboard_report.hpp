@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -132,21 +133,22 @@ struct DashboardCommands {
   std::string folder = "benchmark_logs", extra_args = {};
 };
 
-[[nodiscard]] inline std::string dashboard_commands(const DashboardCommands& asked) {
+[[nodiscard]] inline std::string dashboard_commands(const DashboardCommands& commands) {
   std::ostringstream lines;
   for (const char* testing : {"performance", "accuracy"})
-    for (const auto& suite : asked.suites)
-      for (const auto& device : asked.devices)
-        for (const auto& mode : asked.modes)
-          for (const auto& dtype : asked.dtypes)
-            for (const auto& compiler : asked.compilers) {
+    for (const auto& suite : commands.suites)
+      for (const auto& device : commands.devices)
+        for (const auto& mode : commands.modes)
+          for (const auto& dtype : commands.dtypes)
+            for (const auto& compiler : commands.compilers) {
               const std::string name =
                   compiler + '_' + suite + '_' + dtype + '_' + mode + '_' + device + '_' + testing + ".csv";
               lines << "bazel run //benches/models -- --" << testing << " --suite " << suite << " --" << mode
                     << (dtype == "as_made" ? "" : " --" + dtype) << " --device " << device << " --backend " << compiler
-                    << " --dashboard" << (compiler == "aot_inductor" ? " --cold-start-latency" : "") << " --output "
-                    << (std::filesystem::path(asked.folder) / name).string()
-                    << (asked.extra_args.empty() ? "" : " " + asked.extra_args) << '\n';
+                    << (std::string_view(testing) == "performance" ? " --dashboard" : "")
+                    << (compiler == "aot_inductor" ? " --cold-start-latency" : "") << " --output "
+                    << (std::filesystem::path(commands.folder) / name).string()
+                    << (commands.extra_args.empty() ? "" : " " + commands.extra_args) << '\n';
             }
   return lines.str();
 }

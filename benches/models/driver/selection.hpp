@@ -30,12 +30,6 @@ struct Selection {
   bool fast = false, no_skip = false;
 };
 
-/// A partition that is not there; programs end with upstream's exit code for it.
-class InvalidPartition : public InputError {
- public:
-  using InputError::InputError;
-};
-
 /// Models that are run, by name, and those that would be but for the YAML file, with the sections that say so.
 struct Chosen {
   std::vector<KnownModel> models;
@@ -109,8 +103,9 @@ class AnyOf {
   const auto total = selection.partitions, id = selection.partition;
   // Upstream lets one partition too many pass, which has what is left over.
   if (total < 1 || id < 0 || id > total || (id == total && !compat))
-    throw InvalidPartition({}, "Invalid partition id: expected 0 to " + std::to_string(total - 1) + " of " +
-                                   std::to_string(total) + " partitions, found " + std::to_string(id));
+    throw InputError({}, "--partition-id: invalid value '" + std::to_string(id) + "'; expected 0 to " +
+                             std::to_string(total - 1) + ", since there are " + std::to_string(total) +
+                             " partitions (--total-partitions)");
   const std::size_t each = count / static_cast<std::size_t>(total);
   const std::size_t first = std::min(count, static_cast<std::size_t>(id) * each);
   const std::size_t last = id == total - 1 ? count : std::min(count, first + each);
@@ -122,10 +117,10 @@ class AnyOf {
 namespace detail {
 
 /// Whether names pass filters and exclusions. Throws InputError for a word of theirs that is about none of the models.
-class NamesAskedFor {
+class SelectedNames {
  public:
   /// `of_suite`: those of `all` that filters choose from; exclusions may name others, too.
-  NamesAskedFor(const Selection& selection, const std::vector<KnownModel>& all, const std::vector<KnownModel>& of_suite)
+  SelectedNames(const Selection& selection, const std::vector<KnownModel>& all, const std::vector<KnownModel>& of_suite)
       : wanted_(selection.filters, "--filter"),
         unwanted_(selection.excluded, "--exclude"),
         unwanted_exactly_(selection.excluded_exactly) {
@@ -163,13 +158,13 @@ class NamesAskedFor {
 [[nodiscard]] inline std::vector<KnownModel> matching_models(const std::vector<KnownModel>& all,
                                                              const Selection& selection) {
   auto models = detail::models_of_suite(all, selection.suite);
-  const detail::NamesAskedFor asked_for(selection, all, models);
-  std::erase_if(models, [&](const KnownModel& model) { return !asked_for.has(model.name); });
+  const detail::SelectedNames selected(selection, all, models);
+  std::erase_if(models, [&](const KnownModel& model) { return !selected.has(model.name); });
   return models;
 }
 
 /// Models are sorted by name and sliced into partitions before filters are applied, so that every partition is the same
-/// whatever is asked for. Throws InvalidPartition, and InputError where one of the filters or exclusions matches no model, where
+/// whatever is asked for. Throws InputError for a partition that is not there, where one of the filters or exclusions matches no model, where
 /// they leave none, and where all that they leave is skipped; a partition may be empty.
 [[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
@@ -177,13 +172,13 @@ class NamesAskedFor {
   auto models = detail::models_of_suite(all, selection.suite);
   std::ranges::sort(models, {}, &KnownModel::name);
   const auto [first, last] = detail::slice_of(models.size(), selection, settings.compat);
-  const detail::NamesAskedFor asked_for(selection, all, models);
+  const detail::SelectedNames selected(selection, all, models);
   Chosen chosen;
   std::size_t matches = 0, runs = 0;
   std::string why;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::string& name = models[i].name;
-    if (!asked_for.has(name)) continue;
+    if (!selected.has(name)) continue;
     ++matches;
     const std::string reason =
         selection.no_skip ? "" : detail::reason_to_skip(name, config, selection, settings, devices);

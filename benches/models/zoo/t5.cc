@@ -161,12 +161,13 @@ struct T5 : torch::nn::Module {
   double scale;
 };
 
-const Registered t5(of_texts<2>(
-    entry("T5Small", Suite::huggingface, "transformer", {4, 4}, 60'506'624, Training::draws),
-    [](bool small, const TextSizes& text) {
-      return std::make_shared<T5>(text.vocabulary, small ? Sizes{32, 16, 2, 64, 2} : Sizes{512, 64, 8, 2048, 6});
-    },
-    {32128, 1024}, {200, 24}));
+const Registered t5(of_texts<2>(entry("T5Small", Suite::huggingface, "transformer", {4, 4}, 60'506'624,
+                                      Training::draws),
+                                [](bool small, const TextSizes& text) {
+                                  return std::make_shared<T5>(
+                                      text.vocabulary, small ? Sizes{32, 16, 2, 64, 2} : Sizes{512, 64, 8, 2048, 6});
+                                },
+                                {32128, 1024}, {200, 24}));
 
 }  // namespace
 }  // namespace pace::benches::zoo

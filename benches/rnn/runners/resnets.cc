@@ -62,14 +62,10 @@ Runner resnet(std::string name, std::string kind, std::shared_ptr<ResNet> (*make
           .make = [=](const Sizes& sizes) { return imagenet_cnn(make_net, sizes, trace); }};
 }
 
-const Registered resnet18(resnet(
-    "resnet18", "resnet18", [] { return zoo::resnet18(); }, false));
-const Registered resnet18_jit(resnet(
-    "resnet18_jit", "resnet18", [] { return zoo::resnet18(); }, true));
-const Registered resnet50(resnet(
-    "resnet50", "resnet50", [] { return zoo::resnet50(); }, false));
-const Registered resnet50_jit(resnet(
-    "resnet50_jit", "resnet50", [] { return zoo::resnet50(); }, true));
+const Registered resnet18(resnet("resnet18", "resnet18", [] { return zoo::resnet18(); }, false));
+const Registered resnet18_jit(resnet("resnet18_jit", "resnet18", [] { return zoo::resnet18(); }, true));
+const Registered resnet50(resnet("resnet50", "resnet50", [] { return zoo::resnet50(); }, false));
+const Registered resnet50_jit(resnet("resnet50_jit", "resnet50", [] { return zoo::resnet50(); }, true));
 
 }  // namespace
 

@@ -1,4 +1,4 @@
 // The main function that pace_test and pace_binary link.
-#include "pace/runner/compiled_main.hpp"
+#include "pace/runner/session.hpp"
 
-int main(int argc, char** argv) { return pace::runner::compiled_main(argc, argv); }
+int main(int argc, char** argv) { return pace::runner::main(argc, argv); }

@@ -2,45 +2,27 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <map>
-#include <memory>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "pace/core/bazel.hpp"
+#include "pace/core/config.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
 #include "pace/core/file_descriptor.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/process.hpp"
-#include "pace/core/random.hpp"
-#include "pace/core/read_file.hpp"
 #include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/unfinished.hpp"
+#include "pace/core/units.hpp"
 #include "pace/gate/replicates.hpp"
-#include "pace/report/replicates.hpp"
-#include "pace/report/text.hpp"
-#include "pace/runner/process_files.hpp"
 #include "pace/runner/replicate_sink.hpp"
-#include "pace/runner/this_program.hpp"
-#include "pace/timing/wall.hpp"
 
 namespace pace::runner {
 
@@ -61,80 +43,14 @@ struct ReplicateFiles {
 
 namespace detail {
 
-/// The files that are there of processes other than `own`: with lower numbers, and with higher ones up to the first that
-/// is not there. Not such of other programs, which need not begin with it.
-[[nodiscard]] inline std::vector<std::string> files_of_others(const ReplicateFiles& files, std::size_t own) {
-  std::vector<std::string> found;
-  for (const auto& path : files.all()) {
-    for (std::size_t process = 1;; ++process) {
-      if (process == own) continue;
-      auto file = of_process(path, process);
-      struct stat info{};
-      if (::lstat(file.c_str(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode)))
-        found.push_back(std::move(file));
-      else if (process > own)
-        break;
-    }
-  }
-  return found;
-}
-
-/// Removes what an earlier run left under the numbers of processes other than `process`, the first one of this run that
-/// has written its files: it would be taken for this run's. Throws Error if it stays.
-inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t process, std::ostream& out) {
-  for (const auto& file : files_of_others(files, process)) {
-    if (::unlink(file.c_str()) != 0)
-      throw Error("--processes: cannot remove '" + file + "', which an earlier run has left: " + std::strerror(errno));
-    out << "removed " << report::printable(file) << ", which an earlier run has left\n";
-  }
-}
-
-/// Changes when one of the files of that process is written.
-[[nodiscard]] inline std::string state_of_files(const ReplicateFiles& files, std::size_t process) {
-  std::string state;
-  for (const auto& path : files.all())
-    if (struct stat info{}; ::stat(of_process(path, process).c_str(), &info) == 0)
-      state += std::to_string(info.st_ino) + ' ' + std::to_string(info.st_size) + ' ' +
-               std::to_string(info.st_mtim.tv_sec) + '.' + std::to_string(info.st_mtim.tv_nsec) + ' ';
-  return state;
-}
-
 /// The command line of one of several processes: the seed, what is left of the time, and files of its own in the place of
 /// those in `words`.
-[[nodiscard]] inline std::vector<std::string> words_for_replicate(std::vector<std::string> words,
-                                                                  const ReplicateFiles& files, std::size_t process,
-                                                                  std::uint64_t seed, Nanoseconds left) {
-  words.insert(words.end(), {"--processes", "1", "--seed", std::to_string(seed), "--allow-undecided", "on",
-                             "--allow-unmeasured", "off"});
-  // Seconds are read as a plain number.
-  if (std::isfinite(left.count()))
-    words.insert(words.end(),
-                 {"--time-limit", format_fixed(std::max(std::chrono::duration<double>(left).count(), 0.001), 3)});
-  for (const auto& [option, path] :
-       {std::pair{"--csv", &files.csv}, {"--json", &files.json}, {"--junit", &files.junit}})
-    if (!path->empty()) words.insert(words.end(), {option, of_process(*path, process)});
-  return words;
-}
+[[nodiscard]] std::vector<std::string> words_for_replicate(std::vector<std::string> words, const ReplicateFiles& files,
+                                                           std::size_t process, std::uint64_t seed, Nanoseconds left);
 
 /// The environment of a process that shall write none of the files that Bazel expects of its parent. The folder of undeclared
 /// outputs is that of relative paths for both.
-[[nodiscard]] inline std::vector<std::string> environment_for_replicates(const std::string& file, std::size_t process) {
-  std::vector<std::string> kept;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view entry(*each);
-    bool drop = false;
-    for (const std::string name : {replicate_variable, replicate_number_variable})
-      drop = drop || entry.starts_with(name + '=');
-    for (const std::string_view name :
-         {"XML_OUTPUT_FILE=", "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR=", "TEST_PREMATURE_EXIT_FILE=",
-          "TEST_WARNINGS_OUTPUT_FILE=", "TEST_INFRASTRUCTURE_FAILURE_FILE=", "TEST_TIMEOUT="})
-      drop = drop || entry.starts_with(name);
-    if (!drop) kept.emplace_back(entry);
-  }
-  kept.push_back(std::string(replicate_variable) + '=' + file);
-  kept.push_back(std::string(replicate_number_variable) + '=' + std::to_string(process));
-  return kept;
-}
+[[nodiscard]] std::vector<std::string> environment_for_replicates(const std::string& file, std::size_t process);
 
 /// A file without a name, which is gone when the last process that has it open has ended, however that ends.
 class UnnamedFile {
@@ -150,19 +66,6 @@ class UnnamedFile {
  private:
   FileDescriptor descriptor_;
 };
-
-/// Runs this program's file with `words` after its name; everything that it prints goes to `output`. It ends with this
-/// process at the latest. Returns the exit code, or 128 and the signal. Throws Error if it cannot be started.
-[[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
-                                  const UnnamedFile& output) {
-  words.insert(words.begin(), this_program());
-  const pid_t child = pace::detail::spawn(
-      {.arguments = std::move(words), .environment = std::move(environment), .output = output.descriptor()});
-  pace::detail::process_that_ends_first = child;
-  const auto status = pace::detail::wait_for(child);
-  pace::detail::process_that_ends_first = 0;
-  return status.signal != 0 ? 128 + status.signal : status.code;
-}
 
 /// What all processes left that is no finding on a speed-up.
 class Rest {
@@ -219,76 +122,12 @@ class Rest {
 /// by no process, and `allow_undecided` is not set; exit_error if a process ended in any other way. A process that measures
 /// nothing ends the run with exit_unmeasured; if `allow_unmeasured` is set it does not, and where all of them are such the
 /// code is that of one of them: 0 unless something was not reached. Throws Error if something else writes to one of the files.
-[[nodiscard]] inline int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files,
-                                        std::size_t most, std::uint64_t seed, bool allow_undecided,
-                                        bool allow_unmeasured, std::ostream& out, std::ostream& err) {
-  SplitMix64 seeds(seed);
-  gate::Replicates replicates;
-  timing::WallClock clock;
-  detail::Rest rest;
-  // Under the names that were given lie locks: another run, or another option, with such a name is refused.
-  std::vector<std::unique_ptr<OutputFile>> locks;
-  for (const auto& path : files.all()) locks.push_back(std::make_unique<OutputFile>(path));
-  bool has_written = false;
-  const auto& deadline = run_context().deadline;
-  Nanoseconds longest{};
-  for (std::size_t process = 1; process <= most && !replicates.decided(); ++process) {
-    const Nanoseconds start = clock.now();
-    // The first one runs even if no time is left, so that what it does not reach is known by name.
-    if (process > 1 && deadline && start + longest > deadline->time) {
-      out << "no further process: " << deadline->reason << '\n';
-      break;
-    }
-    const detail::UnnamedFile found, output;
-    const Nanoseconds left_over =
-        deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
-    auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
-    const auto before = detail::state_of_files(files, process);
-    const int code =
-        detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path(), process), output);
-    // Not before: a start that fails, and a process that measures nothing, leave what is there.
-    if (!has_written && detail::state_of_files(files, process) != before) {
-      has_written = true;
-      detail::remove_files_of_earlier_run(files, process, out);
-    }
-    const auto complain = [&](const std::string& what) {
-      err << "pace: process " << process << ' ' << what << ". What it printed:\n"
-          << read_file(output.path(), "what it printed") << std::flush;
-      return code == exit_failed || code == exit_unmeasured ? code : exit_error;
-    };
-    if (code == exit_unmeasured && allow_unmeasured) {
-      rest.add(detail::read_left(found.path()));
-      out << "process " << process << " of at most " << most << " measured nothing\n" << std::flush;
-      continue;
-    }
-    if (code != 0 && code != exit_failed) return complain("ended with exit code " + std::to_string(code));
-    const auto left = detail::read_left(found.path());
-    if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
-    if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
-    const bool reached_all =
-        std::all_of(left.rows.begin(), left.rows.end(), [](const auto& row) { return row.measured; });
-    // What was not reached, or left undecided, might have been a judgement.
-    if (left.findings.empty() && left.open.empty() && reached_all)
-      return complain("judged no speed-up, so there is nothing to replicate");
-    rest.add(left);
-    replicates.add_process(left.findings);
-    longest = std::max(longest, clock.now() - start);
-    out << "process " << process << " of at most " << most << '\n' << std::flush;
-  }
-  RunAccount account;
-  const bool rest_is_open = rest.tell(account, replicates.gates());
-  if (account.empty() && replicates.gates().empty())
-    return exit_without_figures("no process could measure anything; nothing was measured", allow_unmeasured, err);
-  if (!replicates.gates().empty()) {
-    report::print(replicates, out);
-    out << std::flush;
-    if (!replicates.acceptable()) return exit_failed;
-  }
-  if (!rest_is_open) {
-    err << "pace: a claim was not measured by any process, so that it is not proven\n" << std::flush;
-    return exit_failed;
-  }
-  return account.exit_code(0, allow_undecided, allow_unmeasured, err);
-}
+[[nodiscard]] int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
+                                 std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
+                                 std::ostream& err);
 
 }  // namespace pace::runner
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/runner/replicates-inl.hpp"
+#endif

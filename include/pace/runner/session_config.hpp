@@ -1,13 +1,12 @@
 // What a measuring program may add to the common main function.
 #pragma once
 
-#include <catch2/internal/catch_clara.hpp>
-
 #include <functional>
 #include <map>
 #include <ostream>
 #include <string>
 
+#include "pace/args/command_line.hpp"
 #include "pace/core/options.hpp"
 #include "pace/report/configuration.hpp"
 #include "pace/runner/session_options.hpp"
@@ -19,9 +18,10 @@ namespace pace::runner {
 struct SessionConfig {
   /// Defaults of every comparison; the command line goes over them.
   Options options;
-  /// Takes Catch2's parser with pace's options and returns it with more. Catch2 keeps no copies of names and
-  /// descriptions: give it literals.
-  std::function<Catch::Clara::Parser(Catch::Clara::Parser)> extend_cli;
+  /// The program's own options, which stand before pace's in the help.
+  args::Groups own_options = {};
+  /// Options may be written as `--seqLength`, too.
+  bool camel_case = false;
   /// Runs between the parsing and the tests, and may complete the options. An Error that it throws ends the program with
   /// its message.
   std::function<void(SessionOptions&)> after_parse;

@@ -1,290 +1,32 @@
-// Supervisor: a process that does nothing but start the one that measures, and start it anew when that dies.
+// A process that does nothing but start the one that measures, and start it anew when that dies.
 #pragma once
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
-#include <new>
 #include <optional>
 #include <ostream>
-#include <string>
-#include <utility>
 
-#include "pace/core/activity.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/inherited_signals.hpp"
-#include "pace/core/memory.hpp"
-#include "pace/core/orphans.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/runner/continuation.hpp"
-#include "pace/runner/hand_over.hpp"
-#include "pace/runner/time_limit.hpp"
+#include "pace/core/config.hpp"
+#include "pace/core/units.hpp"
 
 namespace pace::runner {
 
-/// The memory in which the watched process says what it does: a file that it maps, by its number.
-inline constexpr const char* activity_variable = "PACE_ACTIVITY_FILE";
-
-namespace detail {
-
-/// Exit codes of a shell, which people and scripts know.
-inline constexpr int signal_exit = 128;
-
-[[nodiscard]] inline Activity* map_activity(int file) {
-  void* memory = ::mmap(nullptr, sizeof(Activity), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<Activity*>(memory);
-}
-
-/// `signal 11 (Segmentation fault)`.
-[[nodiscard]] inline std::string name_of_signal(int number) {
-  return "signal " + std::to_string(number) + " (" + ::strsignal(number) + ')';
-}
-
-/// Whether a signal comes from outside of the process, or from writing its output: measuring again would end as the last
-/// time.
-[[nodiscard]] inline bool ends_the_run(int number) {
-  for (const int each : {SIGPIPE, SIGXFSZ, SIGXCPU, SIGHUP, SIGINT, SIGQUIT, SIGTERM})
-    if (number == each) return true;
-  return false;
-}
-
-/// The signal that came to end the run; 0: none has.
-inline volatile sig_atomic_t end_wanted = 0;
-inline volatile sig_atomic_t watched_process = 0;
-
-/// The supervisor's handler hands the signal on: Ctrl-C is meant for all processes, and a signal to one of them for the
-/// run.
-inline void end_run(int number) {
-  end_wanted = number;
-  if (watched_process > 0) ::kill(static_cast<pid_t>(watched_process), number);
-}
-
-}  // namespace detail
-
 /// Whether this process is watched already; then what it does is reported to the process that watches it.
-[[nodiscard]] inline bool is_supervised() {
-  if (!names_this_process(supervised_variable)) return false;
-  if (Activity* shared = detail::map_activity(std::atoi(environment_variable(activity_variable).c_str())))
-    activity() = shared;
-  return true;
-}
+[[nodiscard]] bool is_supervised();
 
 /// How long the run has lasted: this process, or the one that watches it.
-[[nodiscard]] inline Nanoseconds run_age() {
-  if (!names_this_process(supervised_variable)) return process_age();
-  return process_age("", std::to_string(::getppid()));
-}
+[[nodiscard]] Nanoseconds run_age();
 
-class Supervisor {
- public:
-  /// A comparison that begins no call for `call_timeout`, by `now`, has hung. `memory_limit`: bytes of memory that the watched
-  /// process may use, so that its allocations fail rather than the machine; none: as much as the system gives it.
-  Supervisor(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit, std::function<Nanoseconds()> now,
-             std::ostream& errors)
-      : call_timeout_(call_timeout), memory_limit_(memory_limit), now_(std::move(now)), errors_(errors) {}
-  Supervisor(const Supervisor&) = delete;
-
-  /// Starts the process that measures, by fork, so before anything has started a thread or touched a GPU. In that
-  /// process it returns nothing; in this one the exit code, once there is nothing left to do. Without a place to hand
-  /// over what was found nothing is supervised, which it says.
-  [[nodiscard]] std::optional<int> run() {
-    std::string trouble;
-    if (!prepare(trouble)) {
-      errors_ << "pace: an implementation that crashes will end the run: " << trouble << '\n' << std::flush;
-      return std::nullopt;
-    }
-    const Orphans orphans;
-    std::string last_fate;
-    for (;;) {
-      shared_->comparison[0] = '\0';
-      shared_->implementation = -1;
-      shared_->watched = shared_->finished = false;
-      std::fflush(nullptr);
-      // From here until the handler knows the process, and until the process has no handler, a signal waits.
-      const EndSignalsHeld held;
-      if (detail::end_wanted != 0) return interrupted();
-      const pid_t child = ::fork();
-      if (child == 0) return be_watched(), std::nullopt;
-      if (child < 0) return fail(std::string("cannot start a process: ") + std::strerror(errno));
-      detail::watched_process = child;
-      held.release();
-      const int status = wait_for(child);
-      detail::watched_process = 0;
-      // What it was compiling with, say. It would take part of the machine from what is measured next, and a copy of the
-      // process holds the locks on the result files.
-      orphans.end_all();
-      if (detail::end_wanted != 0) return interrupted();
-      const bool at_work = shared_->comparison[0] != '\0';
-      if (WIFEXITED(status) && !at_work) {
-        if (WEXITSTATUS(status) != 0 || shared_->finished) return WEXITSTATUS(status);
-        return fail("the process ended with exit code 0 outside of any comparison, before its tests were through");
-      }
-      if (WIFSIGNALED(status) && detail::ends_the_run(WTERMSIG(status)))
-        return fail("the process was killed by " + detail::name_of_signal(WTERMSIG(status)) +
-                    ", which no implementation is blamed for; what was measured so far is in the result files"),
-               code_of(status);
-      const RunContext::PriorFailure fate = fate_of(status);
-      if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
-      const std::string line = line_of({shared_->comparison, fate});
-      if (line == last_fate)
-        return fail(std::string(shared_->comparison) + ": " + fate.message + ", again"), code_of(status);
-      last_fate = line;
-      if (trouble = keep(line); !trouble.empty()) return fail(trouble), code_of(status);
-      errors_ << "pace: " << shared_->comparison << ": " << to_string(fate.outcome) << ": " << fate.message
-              << "; a fresh process goes on\n"
-              << std::flush;
-    }
-  }
-
- private:
-  /// Those that end the run wait while it lives, until release() at most.
-  class EndSignalsHeld {
-   public:
-    EndSignalsHeld() {
-      sigset_t all;
-      ::sigemptyset(&all);
-      for (const int number : numbers) ::sigaddset(&all, number);
-      ::sigprocmask(SIG_BLOCK, &all, &before_);
-    }
-    EndSignalsHeld(const EndSignalsHeld&) = delete;
-    ~EndSignalsHeld() { release(); }
-    void release() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-    static constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-
-   private:
-    sigset_t before_;
-  };
-
-  [[nodiscard]] bool prepare(std::string& trouble) {
-    file_ = open_unnamed_file(trouble);
-    if (file_ < 0) return false;
-    memory_ = ::memfd_create("pace-activity", 0);
-    if (memory_ < 0 || ::ftruncate(memory_, sizeof(Activity)) != 0 ||
-        (shared_ = detail::map_activity(memory_)) == nullptr) {
-      trouble = std::string("no shared memory: ") + std::strerror(errno);
-      return false;
-    }
-    new (shared_) Activity();
-    for (const int number : EndSignalsHeld::numbers) {
-      // As under nohup. A background job of a shell script ignores SIGINT, and still is ended by one.
-      if (number == SIGHUP && inherited_signals.ignores(number)) continue;
-      struct sigaction action{};
-      action.sa_handler = &detail::end_run;
-      ::sigaction(number, &action, nullptr);
-    }
-    return true;
-  }
-
-  void be_watched() const {
-    for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
-    inherited_signals.restore(SIGHUP);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    activity() = shared_;
-    const std::string own = std::to_string(::getpid());
-    ::setenv(supervised_variable, own.c_str(), 1);
-    ::setenv(continuing_variable, own.c_str(), 1);
-    ::setenv(activity_variable, std::to_string(memory_).c_str(), 1);
-    ::setenv(continuation_variable, ("/proc/self/fd/" + std::to_string(file_)).c_str(), 1);
-    if (!memory_limit_) return;
-    rlimit limit{};
-    // The limit is on data: reservations that are never touched do not count.
-    if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
-    limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(*memory_limit_));
-    ::setrlimit(RLIMIT_DATA, &limit);
-  }
-
-  /// Its status, once it has ended, of itself or because it hung.
-  [[nodiscard]] int wait_for(pid_t child) {
-    hung_ = false;
-    const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-    std::uint64_t beats = shared_->beats;
-    auto since = now_();
-    int status = 0;
-    for (;;) {
-      const pid_t ended = ::waitpid(child, &status, WNOHANG);
-      if (ended == child || (ended < 0 && errno != EINTR)) break;
-      const std::uint64_t found = __atomic_load_n(&shared_->beats, __ATOMIC_RELAXED);
-      if (found != std::exchange(beats, found) || !__atomic_load_n(&shared_->watched, __ATOMIC_RELAXED)) since = now_();
-      if (now_() - since > call_timeout_ && !std::exchange(hung_, true)) ::kill(child, SIGKILL);
-      // It wakes once a second, so as not to disturb what is timed.
-      pollfd waiting{handle, POLLIN, 0};
-      ::poll(&waiting, handle >= 0 ? 1 : 0, 1000);
-    }
-    if (handle >= 0) ::close(handle);
-    return status;
-  }
-
-  [[nodiscard]] RunContext::PriorFailure fate_of(int status) const {
-    RunContext::PriorFailure fate;
-    fate.implementation = shared_->implementation;
-    if (hung_) {
-      fate.outcome = Outcome::timed_out;
-      fate.message = "no call began or ended for " + format_time(call_timeout_) + ", so the process was ended";
-    } else if (WIFEXITED(status)) {
-      fate.message = "it ended the process with exit code " + std::to_string(WEXITSTATUS(status));
-    } else {
-      const int number = WTERMSIG(status);
-      fate.message = "the process was killed by " + detail::name_of_signal(number);
-      // No other process sends this one unasked.
-      if (number == SIGKILL) {
-        fate.outcome = Outcome::out_of_memory;
-        fate.message += ", as the system does when memory runs out";
-      }
-    }
-    return fate;
-  }
-
-  /// A line that the process was writing when it died goes.
-  [[nodiscard]] std::string keep(const std::string& line) const {
-    try {
-      const std::string text = read_all(file_);
-      const auto whole = static_cast<off_t>(text.rfind('\n') + 1);  // 0 if there is none
-      if (::ftruncate(file_, whole) != 0 || ::lseek(file_, whole, SEEK_SET) < 0)
-        return std::string("cannot cut what was found: ") + std::strerror(errno);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return append_all(file_, line);
-  }
-
-  [[nodiscard]] int interrupted() const {
-    errors_ << "\npace: interrupted; what was measured so far is in the result files\n" << std::flush;
-    return detail::signal_exit + detail::end_wanted;
-  }
-
-  int fail(const std::string& what) const {
-    errors_ << "pace: " << what << '\n' << std::flush;
-    return 1;
-  }
-
-  [[nodiscard]] static int code_of(int status) {
-    if (WIFSIGNALED(status)) return detail::signal_exit + WTERMSIG(status);
-    return WEXITSTATUS(status) == 0 ? 1 : WEXITSTATUS(status);
-  }
-
-  Nanoseconds call_timeout_;
-  std::optional<std::int64_t> memory_limit_;
-  std::function<Nanoseconds()> now_;
-  std::ostream& errors_;
-  int file_ = -1, memory_ = -1;
-  Activity* shared_ = nullptr;
-  bool hung_ = false;
-};
+/// Starts the process that measures, by fork, so before anything has started a thread or touched a GPU. In that
+/// process it returns nothing; in this one the exit code, once there is nothing left to do. Without a place to hand
+/// over what was found nothing is supervised, which it says.
+/// A comparison that begins no call for `call_timeout`, by `now`, has hung. `memory_limit`: bytes of memory that the watched
+/// process may use, so that its allocations fail rather than the machine; none: as much as the system gives it.
+[[nodiscard]] std::optional<int> supervise(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit,
+                                           std::function<Nanoseconds()> now, std::ostream& errors);
 
 }  // namespace pace::runner
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/runner/supervisor-inl.hpp"
+#endif

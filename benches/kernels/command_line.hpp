@@ -1,0 +1,188 @@
+// The command line of the kernels' bench: the options of wrapper_benchmark in all its generations, and pace's own.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benches/kernels/compat/timer.hpp"
+#include "benches/kernels/name_filter.hpp"
+#include "pace/args/command_line.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/most_threads.hpp"
+
+namespace pace::benches::kernels {
+
+/// PyTorch's program in its first form, in that of PyTorch 2.6, and in today's.
+enum class Generation { original, v2_6, newest };
+
+/// What Nsight Compute counts.
+struct NcuOptions {
+  /// Kernels of these names alone; empty: all.
+  std::string kernel_regex;
+  /// Names with commas between them; empty: the full set.
+  std::string metrics;
+};
+
+struct CommandLine {
+  std::string package, model, inputs, device, name, filter;
+  bool benchmark_kernels = false, all_configs = false, count_bytes = false, profile = false, memory_snapshot = false;
+  bool ncu = false, compat = false, help = false;
+  NcuOptions ncu_options;
+  int times = 10, repeat = 10;
+  std::optional<Generation> generation;
+  /// 0: LibTorch's own number.
+  int threads = 0;
+  std::string csv, json;
+  /// Where traces, snapshots and reports of Nsight Compute go; empty: a new folder for temporary files.
+  std::string output_directory;
+  /// Gates.
+  std::optional<std::int64_t> kernels_at_most, spills_at_most, registers_at_most;
+  std::optional<double> bandwidth_at_least;
+  args::Arguments given;
+
+  [[nodiscard]] Generation as_of() const { return generation.value_or(Generation::newest); }
+  [[nodiscard]] bool gated() const {
+    return kernels_at_most || spills_at_most || registers_at_most || bandwidth_at_least;
+  }
+};
+
+/// What the options are given goes into `line`, which must outlive what it returns.
+[[nodiscard]] inline args::Groups kernels_options(CommandLine& line) {
+  using args::Option;
+  using Text = const std::string&;
+  const std::vector<std::string> listing{"--benchmark-kernels"}, ncu{"--ncu"};
+  const std::string lists_alone = "that lists kernels and does nothing else";
+  return {
+      {"What is measured",
+       {{"--package", "the compiled module: a package of AOTInductor",
+         args::text(line.package, "FILE.pt2", "a file name")},
+        Option("--model", "which model of the package", args::text(line.model, "name", "a name"))
+            .by_default("the only one, or `model`"),
+        {"--inputs", "its operands, such as \"(T([4, 8], f32),)\", where none are kept beside the package",
+         args::text(line.inputs, "tuple", "a tuple of tensors")},
+        {"--device",
+         "where it must run",
+         {"cpu|cuda[:N]", "cpu, cuda or cuda:NUMBER",
+          [&to = line.device](Text text) { return std::regex_match(to = text, std::regex("cpu|cuda(:[0-9]{1,3})?")); },
+          "where it was compiled for"}},
+        Option("--threads", "of LibTorch on the CPU", args::whole(line.threads, 1, most_threads(), expected_threads(1)))
+            .by_default("LibTorch's own number"),
+        Option("--times", "calls of one reading of the clock", args::whole(line.times, 1, 1'000'000))
+            .excludes(listing, lists_alone),
+        Option("--repeat", "readings", args::whole(line.repeat, 1, 1'000'000)).excludes(listing, lists_alone)}},
+      {"Every kernel",
+       {{"-k,--benchmark-kernels", "list every kernel with its time, and do nothing else",
+         args::flag(line.benchmark_kernels)},
+        Option("-c,--benchmark-all-configs", "time every configuration of each kernel", args::flag(line.all_configs))
+            .needs(listing),
+        Option("--count-bytes", "what memory moves for each kernel, by the GPU's counters (Nsight Compute)",
+               args::flag(line.count_bytes))
+            .needs(listing),
+        Option("--kernel", "show kernels whose names match",
+               {"regex",
+                "a regular expression of at most 256 characters that repeats nothing more than 50 times, without "
+                "back-references",
+                [&to = line.filter](Text text) { return NameFilter::parse(to = text).has_value(); }, ""})
+            .needs(listing),
+        Option("--kernels-at-most", "fail if there are more", args::whole_from(line.kernels_at_most, 0)).needs(listing),
+        Option("--spills-at-most", "fail if a thread of a GPU's kernel spills more words",
+               args::whole_from(line.spills_at_most, 0))
+            .needs(listing),
+        Option("--registers-at-most", "fail if a thread of a GPU's kernel has more",
+               args::whole_from(line.registers_at_most, 0))
+            .needs(listing),
+        Option("--bandwidth-at-least",
+               "fail if a kernel whose bytes are known moves them slower than this share of the memory's measured peak",
+               args::number(line.bandwidth_at_least, 1e-3, 1, "", "share"))
+            .needs(listing)}},
+      {"The whole module",
+       {Option("-p,--profile", "a trace, a table of operators, the time by kinds of kernels", args::flag(line.profile))
+            .excludes(listing, lists_alone),
+        Option("--cuda-memory-snapshot", "what memory the module takes on a GPU", args::flag(line.memory_snapshot))
+            .excludes(listing, lists_alone),
+        Option("--ncu", "run the module once under Nsight Compute", args::flag(line.ncu))
+            .excludes(listing, lists_alone),
+        Option("--ncu-kernel-regex", "kernels of these names alone",
+               args::text(line.ncu_options.kernel_regex, "regex", "a regular expression"))
+            .needs(ncu),
+        Option("--ncu-metrics", "these metrics",
+               args::text(line.ncu_options.metrics, "a,b", "names with commas between them"))
+            .needs(ncu)
+            .by_default("the full set")}},
+      {"Results",
+       {Option("--benchmark-name", "in what is printed", args::text(line.name, "name", "a name"))
+            .by_default("the package's name"),
+        {"--csv", "results for machines", args::file(line.csv)},
+        {"--json", "results for machines", args::file(line.json)},
+        Option("--output-directory", "for traces, snapshots and Nsight Compute's reports",
+               args::folder(line.output_directory))
+            .needs({"--profile", "--cuda-memory-snapshot", "--ncu", "--count-bytes"})
+            .by_default("a new folder beside other temporary files"),
+        {"--compat", "print what PyTorch's wrapper_benchmark prints", args::flag(line.compat)},
+        Option(
+            "--generation", "as that of its forms",
+            args::choice(line.generation,
+                         {{"original", Generation::original}, {"2.6", Generation::v2_6}, {"new", Generation::newest}}))
+            .needs({"--compat"})
+            .by_default("new")}},
+  };
+}
+
+namespace detail {
+
+/// In which of its forms PyTorch's program has an option; none: it is pace's own.
+[[nodiscard]] inline std::optional<Generation> since(std::string_view option) {
+  if (option == "--cuda-memory-snapshot" || option == "--ncu") return Generation::v2_6;
+  if (option == "--ncu-kernel-regex" || option == "--ncu-metrics" || option == "--times" || option == "--repeat")
+    return Generation::newest;
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+/// With which of PyTorch's timers each kernel is timed; none: with pace's clocks alone.
+[[nodiscard]] inline std::optional<compat::CompatibleTimer> timer_of(const CommandLine& line) {
+  if (!line.compat) return std::nullopt;
+  return line.as_of() == Generation::newest ? compat::CompatibleTimer::inductor : compat::CompatibleTimer::do_bench;
+}
+
+/// Throws InputError for what does not go together beside what the options say themselves.
+inline void check(const CommandLine& line) {
+  const auto fail = [](const std::string& text) { throw InputError({}, text); };
+  if (line.package.empty()) fail("expected --package FILE.pt2; --help lists all options");
+  const auto place = [](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+  };
+  if (!line.csv.empty() && !line.json.empty() && place(line.csv) == place(line.json))
+    fail("--csv and --json name the same file, '" + line.csv + "'");
+  constexpr std::array<const char*, 3> names{"the original form", "PyTorch 2.6", "today's form"};
+  for (const auto& option : line.given.given)
+    if (const auto since = detail::since(option); since && line.as_of() < *since)
+      fail(option + " is not an option of " + names[static_cast<std::size_t>(line.as_of())] +
+           "; expected --generation " + (*since == Generation::v2_6 ? "2.6 or new" : "new"));
+}
+
+/// `words`: without the program's name. Throws InputError for what cannot be.
+[[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words) {
+  CommandLine line;
+  line.given = args::parse(kernels_options(line), words);
+  line.help = line.given.help;
+  if (!line.help) check(line);
+  return line;
+}
+
+[[nodiscard]] inline std::string help_of_kernels() {
+  CommandLine line;
+  return "bazel run //benches/kernels -- --package FILE.pt2 OPTIONS: how long a compiled module takes, and each of its "
+         "kernels\n" +
+         args::help(kernels_options(line));
+}
+
+}  // namespace pace::benches::kernels

@@ -1,0 +1,345 @@
+// The options of the models' bench: torchbench's, and pace's own. Each is one entry here.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benches/models/command_line.hpp"
+#include "benches/models/suite.hpp"
+#include "pace/args/command_line.hpp"
+#include "pace/core/most_threads.hpp"
+
+namespace pace::benches::models {
+
+namespace detail {
+
+/// Parts between commas, added to `to`; `good` says whether a part is one of those expected.
+[[nodiscard]] inline args::Value comma_list(std::vector<std::string>& to, std::string placeholder, std::string expected,
+                                            std::function<bool(const std::string&)> good = {}) {
+  return {std::move(placeholder), std::move(expected),
+          [&to, good = std::move(good)](const std::string& text) {
+            for (std::size_t begin = 0; begin <= text.size();) {
+              const std::size_t end = std::min(text.find(',', begin), text.size());
+              to.push_back(text.substr(begin, end - begin));
+              if (to.back().empty() || (good && !good(to.back()))) return false;
+              begin = end + 1;
+            }
+            return true;
+          },
+          ""};
+}
+
+/// A finite number that `good` accepts, into a double or an optional one.
+template <class To, class Good>
+[[nodiscard]] args::Value real(To& to, std::string placeholder, std::string expected, Good good) {
+  return {std::move(placeholder), std::move(expected),
+          [&to, good](const std::string& text) {
+            double& number = args::detail::Target<To>::of(to);
+            return args::read_number(text, number) && std::isfinite(number) && good(number);
+          },
+          args::detail::number_now(to)};
+}
+
+[[nodiscard]] inline bool is_mode_of_inductor(const std::string& mode, std::vector<std::string>& config) {
+  if (mode == "max-autotune-no-cudagraphs")
+    config.insert(config.end(), {"max_autotune=true", "coordinate_descent_tuning=true"});
+  return mode == "default" || mode == "max-autotune-no-cudagraphs";
+}
+
+/// `key=value` with Python's words as JSON has them.
+[[nodiscard]] inline bool is_inductor_option(const std::string& text, std::vector<std::string>& config) {
+  const std::size_t sign = text.find('=');
+  if (sign == 0 || sign == std::string::npos || sign + 1 == text.size()) return false;
+  std::string value = text.substr(sign + 1);
+  if (value == "True" || value == "False") value = value == "True" ? "true" : "false";
+  if (value == "None") value = "null";
+  config.push_back(text.substr(0, sign + 1) + value);
+  return true;
+}
+
+inline constexpr const char* why_no_freezing =
+    "parameters are inputs of packages, so that there are no constants to fold";
+
+/// torchbench's options that have no meaning here, each with the reason.
+[[nodiscard]] inline std::vector<args::Option> refused_options() {
+  constexpr const char* dynamo = "there is no Dynamo here: a model is one C++ module, traced as a whole";
+  constexpr const char* distributed = "each model is run by one process on one device";
+  constexpr const char* quantised = "no back end here quantises";
+  constexpr const char* xla = "there is no XLA back end";
+  constexpr const char* onnx = "there is no ONNX back end";
+  constexpr const char* shapes = "only the batch may vary: --dynamic-batch-only";
+  constexpr const char* unused = "torchbench reads it and does nothing with it, either";
+  std::vector<args::Option> refused;
+  for (const auto& [name, why] : std::vector<std::pair<const char*, const char*>>{
+           {"--prims-nvfuser", "this LibTorch has no nvFuser"},
+           {"--nvfuser", "this LibTorch has no nvFuser; --nnc, or --fuser, chooses TorchScript's"},
+           {"--multiprocess", distributed},
+           {"--ddp", distributed},
+           {"--fsdp", distributed},
+           {"--optimize-ddp-mode", distributed},
+           {"--distributed-master-port", distributed},
+           {"--dynamic-shapes", shapes},
+           {"--unbacked-batch-only", shapes},
+           {"--compare-backed-unbacked", shapes},
+           {"--specialize-int", dynamo},
+           {"--propagate-real-tensors", dynamo},
+           {"--generate-aot-autograd-stats", dynamo},
+           {"--suppress-errors", "what goes wrong is a row of its own, and is reported"},
+           {"--part", "no model here has parts"},
+           {"--profile-details", "traces have shapes, but no stacks of C++"},
+           {"--export-perfdoctor", "that is a tool inside Meta"},
+           {"--diff-branch", "run each branch with --output, and compare by --baseline"},
+           {"--explain", dynamo},
+           {"--stats", dynamo},
+           {"--timing", dynamo},
+           {"--print-graph-breaks", dynamo},
+           {"--log-graph-breaks", dynamo},
+           {"--trace-on-xla", xla},
+           {"--xla-tolerance", xla},
+           {"--xla", xla},
+           {"--freezing", why_no_freezing},
+           {"--enable-activation-checkpointing", "the models here keep their activations"},
+           {"--no-translation-validation", dynamo},
+           {"--minify", dynamo},
+           {"--compiled-autograd", "the training step is compiled with its backward as one package"},
+           {"--profile-dynamo-cache-lookup", dynamo},
+           {"--caching-precompile", "packages are always kept; --packages names those that were compiled before"},
+           {"--coverage", dynamo},
+           {"--overhead", dynamo},
+           {"--speedup-dynamo-ts", "there is no Dynamo here; --backend torchscript is the same module traced"},
+           {"--speedup-fx2trt", "there is no TensorRT back end"},
+           {"--speedup-fx2trt-fp16", "there is no TensorRT back end"},
+           {"--print-fx", dynamo},
+           {"--print-aten-ops", "--log-operator-inputs records them with their inputs"},
+           {"--optimus", "these passes are of Inductor's FX graphs inside Python"},
+           {"--quantization", quantised},
+           {"--export", "exporting alone runs nothing; --export-aot-inductor compiles what was exported"},
+           {"--aot-precompile", "--export-aot-inductor is the compiled form here"},
+           {"--export-nativert", "LibTorch 2.11 gives C++ no NativeRT to run"},
+           {"--torchscript-onnx", onnx},
+           {"--dynamo-onnx", onnx},
+           {"--dynamo-onnx-aot-inline", onnx},
+           {"--dynamo-onnx-aot-optimize", onnx},
+           {"--torch-onnx-patch", onnx},
+           {"--log-conv-args", "--log-operator-inputs records convolutions, too"},
+           {"--recompile-profiler", dynamo},
+           {"--cpp-wrapper", "packages of AOTInductor are C++ always"},
+           {"--skip-fp64-check", unused},
+           {"--inductor-settings", unused}})
+    refused.push_back(args::Option::refused(name, why));
+  return refused;
+}
+
+}  // namespace detail
+
+/// What the options are given goes into `line`, which must outlive what it returns. Those that set nothing themselves are
+/// put together by resolve().
+[[nodiscard]] inline args::Groups model_options(CommandLine& line) {
+  using args::Option;
+  using Text = const std::string&;
+  auto& settings = line.settings;
+  auto& selection = line.selection;
+  auto& output = line.output;
+  const args::Value sets_nothing{};
+  const auto config = [&settings](const char* option) {
+    return args::Value{"", "",
+                       [&settings, option](Text) { return settings.inductor_config.emplace_back(option), true; }, ""};
+  };
+  const auto below = [](double& to, double limit, std::string placeholder) {
+    return detail::real(to, std::move(placeholder), "a number between 0 and " + args::detail::shortest(limit),
+                        [limit](double number) { return number > 0 && number < limit; });
+  };
+  const auto at_most_1 = [](double& to) {
+    return detail::real(to, "share", "a number above 0 and at most 1",
+                        [](double number) { return number > 0 && number <= 1; });
+  };
+  const auto threads = [](auto& to) { return args::whole(to, 1, most_threads(), expected_threads(1)); };
+  return {
+      {"What to do",
+       {{"--performance", "time models against eager", sets_nothing},
+        {"--accuracy", "check results against eager and a float64 reference", sets_nothing},
+        {"--tolerance", "relative errors against eager on a CPU", sets_nothing},
+        {"--throughput", "pace: several threads that call one model", sets_nothing},
+        {"--find-batch-sizes", "the largest batch that runs, for --batch-size-file", sets_nothing},
+        {"--log-operator-inputs", "record operators and their inputs where --output is, for //benches/operators",
+         sets_nothing},
+        {"--batch-invariant", "with --accuracy: whether a smaller batch gives the same bits", sets_nothing},
+        {"--training", "forward, loss, backward and, on a GPU, the optimiser's step", sets_nothing},
+        {"--inference", "forward alone", sets_nothing},
+        {"--compile-only", "pace: compile the packages of all these models side by side, and run none",
+         args::flag(line.compile_only)},
+        {"--compile-to", "pace: compile them, into a folder for --packages", args::folder(line.compile_to)},
+        {"--list", "pace: the models, their suites and families", args::flag(line.list)}}},
+      {"Which models",
+       {{"-k,--filter", "models with this in their names; again for others",
+         args::each(selection.filters, "regex", "a regular expression")},
+        {"-x,--exclude", "no models with this in their names; again for others",
+         args::each(selection.excluded, "regex", "a regular expression")},
+        {"--exclude-exact",
+         "not this one; again for another",
+         {"model", "a model", [&](Text text) { return selection.excluded_exactly.insert(text), !text.empty(); }, ""}},
+        {"--suite",
+         "pace: models of one suite; own: of none of them",
+         {"torchbench|huggingface|timm|own|all", "torchbench, huggingface, timm, own or all",
+          [&](Text text) {
+            selection.suite = text == "all" ? std::nullopt : std::optional(suite_of(text));
+            return true;
+          },
+          "all"}},
+        {"--only", "this one, in this process", args::text(line.only, "model", "a model")},
+        {"--total-partitions", "so many slices of all models", args::whole_from(selection.partitions, 1)},
+        {"--partition-id", "which of them, from 0 on",
+         args::whole(selection.partition, std::numeric_limits<std::int64_t>::min(),
+                     std::numeric_limits<std::int64_t>::max(), "a whole number")},
+        {"-f,--fast", "no slow models", args::flag(selection.fast)},
+        {"--no-skip", "those that the YAML file skips, too", args::flag(selection.no_skip)},
+        Option("--config", "pace: a YAML file with what models get", args::file(line.config_file))
+            .by_default("benches/models/models.yaml")}},
+      {"On what, and how",
+       {Option("-d,--device,--devices", "where they run; again, or with commas, for another",
+               detail::comma_list(line.devices, "cpu|cuda[:N]", "cpu, cuda or cuda:N",
+                                  [](Text each) {
+                                    static const std::regex device("cpu|cuda(:[0-9]{1,3})?");
+                                    return std::regex_match(each, device);
+                                  }))
+            .by_default("a GPU if there is one"),
+        {"--device-index",
+         "CUDA_VISIBLE_DEVICES",
+         {"number", "a number, or several with commas",
+          [&](Text text) {
+            static const std::regex indices(
+                "([0-9]{1,3}|(GPU|MIG)-[-0-9a-fA-F/]{1,80})(,([0-9]{1,3}|(GPU|MIG)-[-0-9a-fA-F/]{1,80}))*");
+            return std::regex_match(line.device_index = text, indices);
+          },
+          ""}},
+        Option("--backend", "eager, torchscript, cuda_graph, aot_inductor; again, or with commas, for another",
+               {"a,b", "back ends",
+                [&settings, first = true](Text text) mutable {
+                  if (std::exchange(first, false)) settings.backends.clear();
+                  return detail::comma_list(settings.backends, "", "").read(text);
+                },
+                "aot_inductor"}),
+        {"--inductor", "--backend aot_inductor, into inductor.csv", sets_nothing},
+        {"--export-aot-inductor", "--backend aot_inductor", sets_nothing},
+        {"--torchscript-jit-trace", "--backend torchscript, into torchscript_jit_trace.csv", sets_nothing},
+        {"--nothing", "eager against itself, into nothing.csv", sets_nothing},
+        {"--small", "pace: smaller models, for a CPU", args::flag(settings.small)},
+        {"--batch-size", "of every model", args::whole_from(settings.batch_size, 1)},
+        {"--batch-size-file", "lines of name,size", args::file(line.batch_size_file)},
+        {"--float32", "model and inputs in this type", sets_nothing},
+        {"--float16", "model and inputs in this type", sets_nothing},
+        {"--bfloat16", "model and inputs in this type", sets_nothing},
+        {"--amp", "forward and loss in autocast", sets_nothing},
+        {"--amp-dtype", "the type that --amp computes in", args::one_of(settings.amp_dtype, {"bfloat16", "float16"})},
+        {"--grad-scaler", "pace: a real one, where torchbench has none", args::flag(settings.grad_scaler)},
+        {"--optimizer-on-cpu", "pace: an optimiser in training steps on a CPU, too",
+         args::flag(settings.optimizer_on_cpu)},
+        {"--use-eval-mode",
+         "eval mode in training, too",
+         {"", "", [&](Text) { return settings.use_eval_mode = true, true; }, ""}},
+        {"--channels-last", "images in channels-last memory format", args::flag(settings.channels_last)},
+        {"--dynamic-batch-only", "compile for any batch", args::flag(settings.dynamic_batch)},
+        {"-t,--threads", "threads of one operator", threads(settings.threads)},
+        {"--seed", "pace: of models and inputs", args::whole_from(settings.seed, 0)},
+        {"--nopython", "a model is compiled as a whole, without graph breaks; that is always so here", sets_nothing},
+        Option("--disable-cudagraphs", "packages run without CUDA graphs; that is always so here", sets_nothing)}},
+      {"Performance",
+       {{"-n,--repeat", "timings of each", args::whole_from(settings.repeat, 1)},
+        {"--iterations-per-run", "iterations of a timing", args::whole_from(settings.iterations_per_run, 1)},
+        {"--warm-up-iterations", "pace: before the first timing", args::whole_from(settings.warm_up_iterations, 1)},
+        {"--randomize-input", "new values for each timing", args::flag(settings.randomize_input)},
+        {"--use-warm-peak-memory", "peak memory of an iteration after the warm-up",
+         args::flag(settings.warm_peak_memory)},
+        {"--collect-outputs", "with --compat: keep outputs while timing", args::flag(settings.collect_outputs)},
+        {"--deterministic", "deterministic algorithms in performance runs, too", args::flag(settings.deterministic)},
+        {"--no-slower-than", "pace: fail a model that is proven to take more than this times eager's time",
+         detail::real(settings.no_slower_than, "factor", "a number above 0, such as 1.1",
+                      [](double factor) { return factor > 0; })},
+        {"--confidence", "pace: of the intervals of speed-ups", below(line.measuring.confidence, 1, "share")},
+        {"--alpha", "pace: how often a gate may fail a model that is fast enough",
+         below(line.measuring.alpha, 0.5, "rate")},
+        {"--beta", "pace: how often it may pass one that is not", below(line.measuring.beta, 0.5, "rate")},
+        {"--max-interference", "pace: no verdict if other work takes more than this of the machine; 1: always one",
+         at_most_1(line.measuring.max_interference)},
+        {"--callers", "pace: threads of --throughput", threads(settings.callers)}}},
+      {"Accuracy",
+       {{"--iterations", "iterations of a run", args::whole_from(settings.iterations, 1)},
+        {"--cosine", "compare by cosine similarity", args::flag(settings.cosine)},
+        {"--skip-accuracy-check", "what differs is pass_due_to_skip", args::flag(settings.skip_accuracy_check)},
+        {"--force-max-multiplier", "pace: as lenient as it gets", args::flag(settings.force_max_multiplier)},
+        {"--generation", "pace: whose rules results are compared by",
+         args::choice(settings.generation, {{"2.6", Generation::v2_6}, {"latest", Generation::latest}})},
+        {"--save-model-outputs-to", "outputs, for another run", args::folder(settings.save_outputs_to)},
+        {"--compare-model-outputs-with", "bit by bit", args::folder(settings.compare_outputs_with)}}},
+      {"Compiling",
+       {{"-c,--inductor-config",
+         "of Inductor's configuration; again for another",
+         {"key=value", "key=value",
+          [&](Text text) { return detail::is_inductor_option(text, settings.inductor_config); }, ""}},
+        {"--inductor-compile-mode",
+         "Inductor's mode",
+         {"default|max-autotune-no-cudagraphs",
+          "default or max-autotune-no-cudagraphs (CUDA graphs are --backend cuda_graph)",
+          [&](Text text) { return detail::is_mode_of_inductor(text, settings.inductor_config); }, "default"}},
+        {"--disable-split-reductions", "of Inductor", config("split_reductions=false")},
+        {"--disable-persistent-reductions", "of Inductor", config("triton.persistent_reductions=false")},
+        {"--disable-divisible-by-16", "of Inductor", config("triton.divisible_by_16=false")},
+        {"--packages", "pace: packages compiled beforehand; again for another",
+         args::each(settings.packages, "folder", "a folder's name")},
+        {"--cold-start-latency", "compile anew for each model", sets_nothing},
+        {"--warm-start-latency", "each model twice: the second run finds what the first has compiled", sets_nothing},
+        {"--nnc", "TorchScript's fuser: NNC", sets_nothing},
+        {"--fuser", "pace: TorchScript's fuser", args::one_of(line.fuser, {"default", "none", "nnc"})}}},
+      {"Files",
+       {Option("--output", "CSV of all back ends", args::file(output.file))
+            .by_default("one each: speedup_X.csv, accuracy_X.csv, ..."),
+        Option("--output-directory", "where files go", args::folder(output.directory)).by_default("the current folder"),
+        {"--disable-output", "no files", args::flag(output.disabled)},
+        {"--retain-output", "add to files that are there", args::flag(line.retain)},
+        {"--resume", "pace: go on from the files of an interrupted run with the same options", args::flag(line.resume)},
+        {"--baseline", "an older CSV to compare with", args::file(output.baseline)},
+        {"--tag", "a column of its own", args::text(output.tag, "text", "a text")},
+        {"--dump-raw-metrics", "all timings, as .npy", args::flag(output.raw_timings)},
+        {"--export-profiler-trace", "a Chrome trace of a run apart", sets_nothing},
+        Option("--profiler-trace-name", "where traces go", args::folder(line.trace_name))
+            .by_default("traces, where the results are"),
+        {"--snapshot-memory", "the allocator's history on a GPU, in FILE_memory beside FILE.csv", sets_nothing},
+        {"--print-memory", "peaks of memory behind each model", args::flag(line.print_memory)},
+        {"--print-compilation-time", "behind each model", args::flag(line.print_compilation_time)},
+        {"--print-dataframe-summary", "all rows before the summary", args::flag(line.print_rows)}}},
+      {"The run as a whole",
+       {Option(
+            "--timeout", "of a model's process",
+            detail::real(line.timeout, "seconds", "a number of seconds above 0", [](double time) { return time > 0; }))
+            .by_default("2000 s"),
+        Option("--memory-limit", "pace: of a model's process; 0: none",
+               detail::real(line.memory_limit, "GB", "a number from 0 to 1000000",
+                            [](double size) { return size >= 0 && size <= 1e6; }))
+            .by_default("what is free, where no GPU is used"),
+        {"--per-process-memory-fraction", "of a GPU's memory", at_most_1(settings.memory_fraction)},
+        {"--progress", "which model of how many", args::flag(line.progress)},
+        {"--ci", "as in torchbench's CI: packages anew; in accuracy runs at most 2 repeats", args::flag(line.ci)},
+        {"--dashboard", "as for its dashboard: warm peak memory in performance runs", args::flag(line.dashboard)},
+        {"-v,--verbose", "which models are skipped, and why", sets_nothing},
+        {"-q,--quiet", "no notes", sets_nothing},
+        {"--compat", "as torchbench does it, flaws included", args::flag(settings.compat)},
+        {"--gate", "pace: exit code 42 if any row failed (always so in accuracy runs, with --no-slower-than, in tests)",
+         args::flag(line.gate)},
+        {"--allow-undecided", "pace: exit code 0, not 43, if guards were let through of which nothing could be proven",
+         args::on_or_off(line.allow_undecided)},
+        {"--allow-unmeasured", "pace: exit code 0, not 4, if no model could be run here",
+         args::on_or_off(line.allow_unmeasured)},
+        Option("--rows-to", "of the process of one model: hand its rows over there", args::file(line.rows_to))
+            .hidden()}},
+      {"torchbench's options without a meaning here", detail::refused_options()},
+  };
+}
+
+}  // namespace pace::benches::models

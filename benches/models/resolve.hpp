@@ -1,0 +1,372 @@
+// What the options of the models' bench come to together, and which of them do not go together.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benches/models/command_line.hpp"
+#include "benches/models/driver/names.hpp"
+#include "benches/models/options.hpp"
+#include "pace/args/command_line.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::benches::models {
+
+namespace detail {
+
+[[noreturn]] inline void refuse(const std::string& message) { throw InputError({}, message); }
+
+inline void resolve_mode(CommandLine& line, const args::Arguments& arguments) {
+  auto& settings = line.settings;
+  const std::vector<std::string> modes{"--performance", "--accuracy", "--tolerance", "--throughput"};
+  const std::string own = args::choose_one(arguments, {"--find-batch-sizes", "--log-operator-inputs"});
+  const std::string mode = args::choose_one(arguments, modes, /*one_needed=*/own.empty());
+  settings.training = args::choose_one(arguments, {"--training", "--inference"}, true) == "--training";
+  settings.mode = mode == "--accuracy"     ? Mode::accuracy
+                  : mode == "--tolerance"  ? Mode::tolerance
+                  : mode == "--throughput" ? Mode::throughput
+                                           : Mode::performance;
+  if (arguments.has("--batch-invariant") && mode != "--accuracy")
+    refuse("--batch-invariant: expected --accuracy beside it");
+  if (arguments.has("--batch-invariant")) settings.mode = Mode::batch_invariance;
+  if (own == "--find-batch-sizes") settings.mode = Mode::find_batch_size;
+  if (own == "--log-operator-inputs") settings.mode = Mode::operator_inputs;
+  if (settings.no_slower_than && settings.mode != Mode::performance)
+    refuse("--no-slower-than: expected --performance beside it");
+  if (settings.compat && settings.no_slower_than)
+    refuse("--no-slower-than does not go with --compat, which proves nothing");
+}
+
+/// Throws InputError for a limit that no back end is held to, since eager is the baseline.
+inline void require_candidates(const Settings& settings) {
+  const auto is_candidate = [](const std::string& backend) { return backend != "eager"; };
+  if (settings.no_slower_than && std::ranges::none_of(settings.backends, is_candidate))
+    refuse("--no-slower-than has nothing to judge: eager is the baseline; expected another --backend beside it");
+}
+
+inline void resolve_precision(CommandLine& line, const args::Arguments& arguments) {
+  const std::string given = args::choose_one(arguments, {"--float32", "--float16", "--bfloat16", "--amp"});
+  line.settings.precision = given == "--float32"    ? Precision::float32
+                            : given == "--float16"  ? Precision::float16
+                            : given == "--bfloat16" ? Precision::bfloat16
+                            : given == "--amp"      ? Precision::amp
+                                                    : Precision::as_made;
+  if (line.settings.grad_scaler && (given != "--amp" || !line.settings.training))
+    refuse("--grad-scaler: expected --amp and --training beside it");
+}
+
+inline void resolve_backends(CommandLine& line, const args::Arguments& arguments) {
+  const std::string experiment =
+      args::choose_one(arguments, {"--inductor", "--export-aot-inductor", "--torchscript-jit-trace", "--nothing"});
+  if (!experiment.empty() && arguments.has("--backend"))
+    refuse("expected at most one of " + experiment + ", --backend");
+  auto& backends = line.settings.backends;
+  if (experiment == "--torchscript-jit-trace")
+    backends = {"torchscript"};
+  else if (experiment == "--nothing")
+    backends = {"eager"};
+  else if (!experiment.empty())
+    backends = {"aot_inductor"};
+  if (experiment == "--inductor") line.output.experiment_file = "inductor.csv";
+  if (experiment == "--torchscript-jit-trace") line.output.experiment_file = "torchscript_jit_trace.csv";
+  if (experiment == "--nothing") line.output.experiment_file = "nothing.csv";
+  if (arguments.has("--disable-cudagraphs") && std::ranges::find(backends, "cuda_graph") != backends.end())
+    refuse("--disable-cudagraphs does not go with --backend cuda_graph");
+}
+
+inline void resolve_compiling(CommandLine& line, const args::Arguments& arguments) {
+  auto& settings = line.settings;
+  const std::string latency = args::choose_one(arguments, {"--cold-start-latency", "--warm-start-latency"});
+  if (!latency.empty() || line.ci) line.packages = Packages::cold;
+  if (latency == "--warm-start-latency") line.packages = Packages::warm;
+  if (!latency.empty() && !settings.packages.empty())
+    refuse(latency + " does not go with --packages: those are compiled already");
+  if (arguments.has("--nnc")) line.fuser = "nnc";
+  for (const auto& option : settings.inductor_config)
+    if (option.starts_with("freezing")) refuse("--inductor-config: '" + option + "' is refused: " + why_no_freezing);
+}
+
+inline void resolve_files(CommandLine& line, const args::Arguments& arguments) {
+  auto& output = line.output;
+  if (line.resume && output.disabled) refuse("--resume does not go with --disable-output");
+  static_cast<void>(args::choose_one(arguments, {"--resume", "--retain-output"}));
+  if (!output.directory.empty() && std::filesystem::path(output.file).is_absolute())
+    refuse("--output-directory does not go with --output " + output.file + ", which is no relative path");
+  if (!output.file.empty() && !output.directory.empty())
+    output.file = (std::filesystem::path(output.directory) / output.file).string();
+  if (!output.file.empty()) output.experiment_file.clear();
+  const auto folder =
+      output.file.empty() ? std::filesystem::path(output.directory) : std::filesystem::path(output.file).parent_path();
+  auto& settings = line.settings;
+  if (settings.mode == Mode::operator_inputs) {
+    if (output.file.empty() && output.directory.empty())
+      refuse("--log-operator-inputs: expected --output or --output-directory, which say where to");
+    settings.log_operator_inputs = folder.empty() ? "." : folder.string();
+  }
+  const bool trace = arguments.has("--export-profiler-trace"), snapshots = arguments.has("--snapshot-memory");
+  if (!trace && !line.trace_name.empty()) refuse("--profiler-trace-name: expected --export-profiler-trace beside it");
+  if (trace) settings.profiler_trace = line.trace_name.empty() ? (folder / "traces").string() : line.trace_name;
+  if (snapshots)
+    settings.memory_snapshot =
+        output.file.empty() ? (folder / "memory").string() : ResultFiles::stem_of(output.file) + "_memory";
+  // Either is written only by the run that times.
+  if ((trace || snapshots) && settings.mode != Mode::performance)
+    refuse(std::string(trace ? "--export-profiler-trace" : "--snapshot-memory") + ": expected --performance beside it");
+}
+
+/// Options that have an effect in some runs only.
+struct Effect {
+  std::vector<const char*> options;
+  bool has_effect;
+  /// What the command line would have to hold for them to have one.
+  const char* expected;
+};
+
+[[nodiscard]] inline std::vector<Effect> effects_in(const CommandLine& line, const args::Arguments& arguments) {
+  const auto& settings = line.settings;
+  const auto is = [&](Mode mode) { return settings.mode == mode; };
+  const auto has = [&](std::string_view backend) {
+    return std::ranges::find(settings.backends, backend) != settings.backends.end();
+  };
+  const bool performance = is(Mode::performance), accuracy = is(Mode::accuracy), throughput = is(Mode::throughput);
+  const bool one_here = !line.only.empty() && line.packages == Packages::kept && !line.compile_only;
+  const bool kept_files = !is(Mode::operator_inputs);
+  const bool batch = accuracy || is(Mode::batch_invariance);
+  const bool eager_alone = is(Mode::find_batch_size) || is(Mode::operator_inputs);
+  return {
+      {{"--iterations-per-run", "--randomize-input", "--use-warm-peak-memory", "--dump-raw-metrics", "--baseline",
+        "--print-memory", "--print-compilation-time"},
+       performance,
+
+       "--performance"},
+      {{"--repeat"}, performance || throughput, "--performance or --throughput"},
+      {{"--iterations", "--cosine"}, accuracy, "--accuracy"},
+      {{"--skip-accuracy-check"},
+       accuracy || (performance && !settings.compat),
+
+       "--accuracy, or --performance without --compat"},
+      {{"--use-eval-mode"}, settings.training, "--training"},
+      {{"--amp-dtype"}, settings.precision == Precision::amp, "--amp"},
+      {{"--inductor-config", "--inductor-compile-mode", "--disable-split-reductions", "--disable-persistent-reductions",
+        "--disable-divisible-by-16", "--cold-start-latency", "--warm-start-latency"},
+       has("aot_inductor") && !eager_alone,
+
+       "--backend aot_inductor"},
+      {{"--dynamic-batch-only"},
+       (has("aot_inductor") || has("torchscript")) && !eager_alone,
+
+       "--backend aot_inductor or torchscript"},
+      {{"--nnc"}, has("torchscript") && !eager_alone, "--backend torchscript"},
+      {{"--filter", "--exclude", "--exclude-exact", "--suite", "--total-partitions", "--partition-id", "--fast",
+        "--no-skip"},
+       line.only.empty(),
+
+       "no --only"},
+      {{"--timeout", "--memory-limit", "--progress", "--print-dataframe-summary"},
+       !one_here,
+
+       "no --only, which runs its model in the program's own process"},
+      {{"--backend"}, !eager_alone, "another mode, for this one runs eager alone"},
+      {{"--deterministic"}, !batch, "another mode, for this one is deterministic always"},
+      {{"--dashboard"}, performance, "--performance"},
+      {{"--retain-output", "--resume", "--disable-output"},
+       kept_files,
+
+       "another mode than --log-operator-inputs, which writes no results"},
+      {{"--retain-output", "--dump-raw-metrics"}, !line.output.disabled, "no --disable-output"},
+      {{"--output", "--output-directory"},
+       !line.output.disabled || !settings.profiler_trace.empty() || !settings.memory_snapshot.empty(),
+
+       "no --disable-output, which writes no file there"},
+      {{"--nnc"}, !arguments.has("--fuser"), "no --fuser beside it"},
+      {{"--batch-size-file"},
+       !line.compile_only,
+
+       "no --compile-only, which compiles all models for the same --batch-size or for their own"},
+      {{"--repeat",
+        "--iterations-per-run",
+        "--warm-up-iterations",
+        "--randomize-input",
+        "--use-warm-peak-memory",
+        "--collect-outputs",
+        "--no-slower-than",
+        "--confidence",
+        "--alpha",
+        "--beta",
+        "--max-interference",
+        "--callers",
+        "--iterations",
+        "--cosine",
+        "--skip-accuracy-check",
+        "--force-max-multiplier",
+        "--generation",
+        "--save-model-outputs-to",
+        "--compare-model-outputs-with",
+        "--cold-start-latency",
+        "--warm-start-latency",
+        "--packages",
+        "--nnc",
+        "--fuser",
+        "--output",
+        "--output-directory",
+        "--disable-output",
+        "--retain-output",
+        "--resume",
+        "--baseline",
+        "--tag",
+        "--dump-raw-metrics",
+        "--export-profiler-trace",
+        "--profiler-trace-name",
+        "--snapshot-memory",
+        "--print-memory",
+        "--print-compilation-time",
+        "--print-dataframe-summary",
+        "--timeout",
+        "--memory-limit",
+        "--per-process-memory-fraction",
+        "--progress",
+        "--gate",
+        "--allow-undecided",
+        "--allow-unmeasured"},
+       !line.compile_only,
+
+       "no --compile-only, which runs no model"},
+      {{"--resume"}, !one_here, "no --only, which adds a row to the file"},
+      {{"--warm-up-iterations"}, performance || throughput, "--performance or --throughput"},
+      {{"--confidence", "--max-interference"},
+       performance && !settings.compat,
+
+       "--performance without --compat"},
+      {{"--alpha", "--beta"},
+       settings.no_slower_than.has_value(),
+
+       "--no-slower-than, whose error rates they are"},
+      {{"--collect-outputs"},
+       performance && settings.compat,
+
+       "--performance and --compat, for pace's own timing keeps the last output of each back end and copies none"},
+      {{"--optimizer-on-cpu"},
+       settings.training && (performance || accuracy),
+
+       "--training with --performance or --accuracy"},
+      {{"--callers"}, throughput, "--throughput"},
+      {{"--force-max-multiplier", "--generation", "--save-model-outputs-to", "--compare-model-outputs-with"},
+       accuracy,
+
+       "--accuracy"},
+      {{"--packages"}, has("aot_inductor") && !eager_alone, "--backend aot_inductor"},
+      {{"--fuser"}, has("torchscript") && !eager_alone, "--backend torchscript"},
+  };
+}
+
+/// Throws InputError for an option that has no effect in this run.
+inline void refuse_without_effect(const CommandLine& line, const args::Arguments& arguments) {
+  // The process of one model has the words of the run that started it.
+  if (!line.rows_to.empty()) return;
+  for (const auto& effect : effects_in(line, arguments))
+    for (const char* const option : effect.options)
+      if (!effect.has_effect && arguments.has(option))
+        refuse(std::string(option) + " has no meaning here; expected " + effect.expected);
+}
+
+/// Options by name with their values, without those that choose models, say where results go or how they are shown.
+[[nodiscard]] inline Configuration configuration_of(const args::Arguments& arguments) {
+  static constexpr std::array<std::string_view, 25> left_out{"--filter",
+                                                             "--exclude",
+                                                             "--exclude-exact",
+                                                             "--suite",
+                                                             "--only",
+                                                             "--total-partitions",
+                                                             "--partition-id",
+                                                             "--fast",
+                                                             "--no-skip",
+                                                             "--output",
+                                                             "--output-directory",
+                                                             "--disable-output",
+                                                             "--retain-output",
+                                                             "--resume",
+                                                             "--dump-raw-metrics",
+                                                             "--print-memory",
+                                                             "--print-compilation-time",
+                                                             "--print-dataframe-summary",
+                                                             "--progress",
+                                                             "--verbose",
+                                                             "--quiet",
+                                                             "--gate",
+                                                             "--allow-undecided",
+                                                             "--allow-unmeasured",
+                                                             "--rows-to"};
+  Configuration configuration;
+  for (const auto& [name, values] : arguments.values) {
+    if (std::ranges::find(left_out, name) != left_out.end()) continue;
+    std::string all;
+    for (const auto& value : values) all += (&value == values.data() ? "" : ",") + value;
+    configuration[name] = all;
+  }
+  return configuration;
+}
+
+/// Throws InputError for options beside --list that are not about which models there are.
+inline void refuse_beside_list(const args::Arguments& arguments) {
+  static constexpr std::array<std::string_view, 5> heeded{"--list", "--filter", "--exclude", "--exclude-exact",
+                                                          "--suite"};
+  for (const auto& name : arguments.given)
+    if (std::ranges::find(heeded, name) == heeded.end())
+      refuse(
+          name +
+          ": expected no --list, which runs nothing and lists the models of --filter, --exclude, --exclude-exact and "
+          "--suite");
+}
+
+}  // namespace detail
+
+/// Puts together what was given, and throws InputError for what does not go together.
+inline void resolve(CommandLine& line, const args::Arguments& arguments) {
+  auto& settings = line.settings;
+  detail::resolve_mode(line, arguments);
+  detail::resolve_precision(line, arguments);
+  detail::resolve_backends(line, arguments);
+  detail::require_candidates(settings);
+  detail::resolve_compiling(line, arguments);
+  detail::resolve_files(line, arguments);
+  const std::string loudness = args::choose_one(arguments, {"--verbose", "--quiet"});
+  line.verbose = loudness == "--verbose";
+  line.quiet = loudness == "--quiet";
+  line.compile_only = line.compile_only || !line.compile_to.empty();
+  if (line.compile_only && std::ranges::find(settings.backends, "aot_inductor") == settings.backends.end())
+    detail::refuse("--compile-only: expected --backend aot_inductor among others, for others have no packages");
+  static_cast<void>(args::choose_one(arguments, {"--batch-size", "--batch-size-file"}));
+  if (!line.rows_to.empty() && line.only.empty()) detail::refuse("--rows-to: expected --only beside it");
+  if (line.only.starts_with("path:"))
+    detail::refuse("--only=path:... loads Python; a model of one's own is a C++ file with a Registered in it");
+  if (line.ci && has_statuses(settings.mode)) settings.repeat = std::min<std::int64_t>(settings.repeat, 2);
+  if (line.dashboard && settings.mode == Mode::performance) settings.warm_peak_memory = true;
+  detail::refuse_without_effect(line, arguments);
+  line.configuration = detail::configuration_of(arguments);
+}
+
+/// `words`: without the program's name. Throws InputError for what cannot be.
+[[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words) {
+  CommandLine line;
+  const auto arguments = args::parse(model_options(line), words);
+  line.help = arguments.help;
+  if (line.help) return line;
+  if (line.list)
+    detail::refuse_beside_list(arguments);
+  else
+    resolve(line, arguments);
+  return line;
+}
+
+[[nodiscard]] inline std::string help_of_models() {
+  CommandLine line;
+  return "bazel run //benches/models -- MODE DIRECTION OPTIONS: whole models, as PyTorch's torchbench.py runs them\n" +
+         args::help(model_options(line));
+}
+
+}  // namespace pace::benches::models

@@ -1,0 +1,337 @@
+// Command lines by CLI11.
+#pragma once
+
+#include "pace/args/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cctype>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "pace/core/bazel.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::args {
+
+namespace detail {
+
+inline std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+inline std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+/// `--benchmark-kernels (-k)`.
+inline std::string shown(const Option& option) {
+  return option.names().size() == 1 ? option.name() : option.name() + " (" + option.names().front() + ')';
+}
+
+/// A name with the others that are taken for it.
+inline std::set<std::string> variants(const std::string& name, bool camel_case) {
+  std::set<std::string> all{name};
+  if (!name.starts_with("--")) return all;
+  std::string underscores = name, camel = "--";
+  std::replace(underscores.begin() + 2, underscores.end(), '-', '_');
+  bool upper = false;
+  for (const char letter : name.substr(2)) {
+    if (letter != '-') camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
+    upper = letter == '-';
+  }
+  all.insert(underscores);
+  if (camel_case) all.insert(camel);
+  return all;
+}
+
+/// Shows an option as pace names it, with its value as `<seconds>`.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(36); }
+  std::string make_option_name(const CLI::Option* option, bool) const override { return option->get_option_text(); }
+  std::string make_option_opts(const CLI::Option*) const override { return ""; }
+};
+
+/// Lines of at most 84 columns, broken at blanks.
+inline std::string wrapped(const std::string& text) {
+  constexpr std::size_t width = 84;
+  std::string lines;
+  std::size_t column = 0;
+  for (const auto& word : split(text, ' ')) {
+    if (column > 0 && column + 1 + word.size() > width) lines += '\n', column = 0;
+    if (column > 0) lines += ' ', ++column;
+    lines += word;
+    column += word.size();
+  }
+  return lines;
+}
+
+/// The most words of one option. Beyond CLI11's own limit it would read values in brackets as lists.
+inline constexpr int most_words = 10'000;
+
+/// CLI11's description of the options, and which of theirs is which of ours.
+struct Described {
+  CLI::App app;
+  std::vector<std::pair<const Option*, CLI::Option*>> options;
+  CLI::Option* help = nullptr;
+
+  Described(const Groups& groups, const Grammar& grammar) {
+    app.set_help_flag();
+    app.allow_extras();
+    for (const auto& group : groups)
+      for (const auto& option : group.options) add(option, group.title, grammar.camel_case);
+    if (grammar.has_help) help = app.add_option("-h,--help")->expected(0);
+  }
+
+  void add(const Option& option, const std::string& title, bool camel_case) {
+    std::set<std::string> names;
+    for (const auto& name : option.names()) names.merge(variants(name, camel_case));
+    auto* const theirs = app.add_option(joined({names.begin(), names.end()}, ","));
+    theirs->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    const bool is_refused = !option.refusal().empty();
+    if (option.arity() == Arity::none) theirs->expected(0, is_refused ? 1 : 0);
+    if (option.arity() == Arity::optional) theirs->expected(0, 1)->default_str(option.implied());
+    if (option.arity() == Arity::words) theirs->expected(0, most_words);
+    if (option.arity() == Arity::list) {
+      // Between two lists of one option stands an empty value.
+      theirs->expected(0, most_words)->default_str(option.implied())->inject_separator();
+    }
+    std::string text = joined(option.names(), ", "), meaning = option.help();
+    if (!option.value().placeholder.empty()) text += " <" + option.value().placeholder + '>';
+    if (!option.value().shown_default.empty()) meaning += " (default: " + option.value().shown_default + ')';
+    if (is_refused) meaning = "refused: " + option.refusal();
+    theirs->option_text(text)->description(wrapped(meaning))->group(option.is_hidden() ? "" : title);
+    options.emplace_back(&option, theirs);
+  }
+
+  [[nodiscard]] bool is_list(const std::string& name) const {
+    return std::ranges::any_of(
+        options, [&](const auto& each) { return each.first->arity() == Arity::list && each.second->check_name(name); });
+  }
+  [[nodiscard]] CLI::Option* find(const std::string& name) { return app.get_option_no_throw(name); }
+};
+
+/// Words as CLI11 reads them: an empty value behind `=` is a word of its own; a short option's value may stand behind `=`,
+/// and a long one's behind `:`, as in Catch2's options.
+inline std::vector<std::string> words_for_cli11(const std::vector<std::string>& words, Described& described) {
+  std::vector<std::string> all;
+  for (const auto& word : words) {
+    const bool is_long = word.starts_with("--");
+    const std::size_t sign = is_long                 ? word.find_first_of("=:")
+                             : word.starts_with('-') ? word.find('=')
+                                                     : std::string::npos;
+    if (sign == std::string::npos || (!is_long && sign != 2) || described.find(word.substr(0, sign)) == nullptr) {
+      all.push_back(word);
+    } else if (is_long && sign + 1 < word.size()) {
+      all.push_back(word.substr(0, sign) + '=' + word.substr(sign + 1));
+      // A list is whole then; CLI11 takes the mark for its end.
+      if (described.is_list(word.substr(0, sign))) all.emplace_back("--");
+    } else {
+      all.push_back(word.substr(0, sign));
+      all.push_back(word.substr(sign + 1));
+    }
+  }
+  return all;
+}
+
+inline void read_value(const Option& option, const std::string& name, const std::string& text) {
+  if (!option.value().read(text))
+    throw InputError({}, name + ": invalid value '" + text + "'; expected " + option.value().expected);
+}
+
+/// What an option was given, as `read` takes it: once for each time.
+inline std::vector<std::string> values_of(const Option& option, const std::vector<std::string>& results) {
+  std::vector<std::string> last;
+  if (option.arity() == Arity::words)
+    for (const auto& result : results)
+      if (!result.empty()) last.push_back(result);
+  if (option.arity() != Arity::list) return option.arity() == Arity::words ? last : results;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].empty() && i > 0 && !results[i - 1].empty() && i + 1 < results.size() && !results[i + 1].empty())
+      last.clear();
+    else if (!results[i].empty())
+      last.push_back(results[i]);
+  }
+  return last.empty() ? std::vector<std::string>{} : std::vector<std::string>{joined(last, ",")};
+}
+
+inline void refuse_relations(const Groups& groups, const Arguments& arguments) {
+  const auto shown_name = [&](const std::string& name) {
+    for (const auto& group : groups)
+      for (const auto& option : group.options)
+        if (option.name() == name) return shown(option);
+    return name;
+  };
+  for (const auto& group : groups)
+    for (const auto& option : group.options) {
+      if (!arguments.has(option.name())) continue;
+      const auto is_given = [&](const std::string& name) { return arguments.has(name); };
+      const auto& needed = option.needed();
+      if (!needed.empty() && std::ranges::none_of(needed, is_given)) {
+        std::string list;
+        for (std::size_t i = 0; i < needed.size(); ++i)
+          list += (i == 0 ? "" : i + 1 == needed.size() ? " or " : ", ") + shown_name(needed[i]);
+        throw InputError({}, shown(option) + " goes together with " + list + ", which was not given");
+      }
+      for (const auto& other : option.excluded())
+        if (arguments.has(other))
+          throw InputError(
+              {}, option.name() + " does not go together with " + shown_name(other) + ": " + option.why_excluded());
+    }
+}
+
+/// The number of letters to insert, remove or replace (Levenshtein's distance).
+inline std::size_t distance(const std::string& one, const std::string& other) {
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
+    }
+  }
+  return row.back();
+}
+
+}  // namespace detail
+
+PACE_INLINE Option::Option(const std::string& names, std::string help, Value value)
+    : names_(detail::split(names, ',')),
+      help_(std::move(help)),
+      value_(std::move(value)),
+      arity_(value_.placeholder.empty() ? Arity::none : Arity::one) {}
+
+PACE_INLINE Option Option::refused(const std::string& names, std::string why) {
+  Option option(names, "", {});
+  option.refusal_ = std::move(why);
+  return option;
+}
+
+PACE_INLINE std::string nearest(const Groups& groups, const std::string& name) {
+  std::string found;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 4) + 1;
+  for (const auto& group : groups)
+    for (const auto& option : group.options)
+      for (const auto& each : option.names())
+        if (each.starts_with("--") && !option.is_hidden() && detail::distance(name, each) < least) {
+          least = detail::distance(name, each);
+          found = each;
+        }
+  return found;
+}
+
+PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>& words, const Grammar& grammar) {
+  detail::Described described(groups, grammar);
+  auto reversed = detail::words_for_cli11(words, described);
+  const std::string last = reversed.empty() ? "" : reversed.back();
+  std::reverse(reversed.begin(), reversed.end());
+  try {
+    described.app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    for (const auto& [option, theirs] : described.options)
+      if (option->arity() == Arity::one && theirs->check_name(last))
+        throw InputError({}, option->name() + ": expected a value after it: " + option->value().expected);
+    throw InputError({}, error.what());
+  }
+  Arguments arguments;
+  if (described.help != nullptr && described.help->count() > 0) {
+    arguments.help = true;
+    return arguments;
+  }
+  for (const auto* theirs : described.app.parse_order())
+    for (const auto& [option, own] : described.options)
+      if (own == theirs && !arguments.has(option->name())) arguments.given.push_back(option->name());
+  for (const auto& [option, theirs] : described.options)
+    if (theirs->count() > 0 && !option->refusal().empty())
+      throw InputError({}, option->name() + " is refused: " + option->refusal());
+  for (const auto& word : described.app.remaining()) {
+    if (grammar.keeps_rest) {
+      arguments.rest.push_back(word);
+    } else if (word.size() > 1 && word.starts_with('-')) {
+      const std::string name = word.substr(0, word.find('=')), like = nearest(groups, name);
+      const std::string all = grammar.has_help ? "; --help lists all options" : "";
+      throw InputError({}, "unknown option " + name + (like.empty() ? all : "; did you mean " + like + '?'));
+    } else if (grammar.words == nullptr) {
+      throw InputError({}, "unexpected argument '" + word + "'; expected options alone");
+    } else {
+      grammar.words->push_back(word);
+    }
+  }
+  for (const auto& [option, theirs] : described.options) {
+    const auto& results = theirs->results();
+    if (results.empty()) {
+      const std::string text = option->variable().empty() ? "" : environment_variable(option->variable().c_str());
+      if (!text.empty()) detail::read_value(*option, option->variable(), text);
+      continue;
+    }
+    auto& values = arguments.values[option->name()];
+    if (option->arity() == Arity::none) {
+      for (const auto& text : results)
+        if (!text.empty()) throw InputError({}, option->name() + ": takes no value, found '" + text + "'");
+      if (option->value().read) (void)option->value().read("");
+      continue;
+    }
+    values = detail::values_of(*option, results);
+    for (const auto& text : values)
+      if (option->is_once() && text != values.front())
+        throw InputError({}, option->name() + ": is given twice, as '" + values.front() + "' and as '" + text +
+                                 "'; expected it once");
+    for (const auto& text : values) detail::read_value(*option, option->name(), text);
+  }
+  detail::refuse_relations(groups, arguments);
+  return arguments;
+}
+
+PACE_INLINE std::string help(const Groups& groups) {
+  const detail::Described described(groups, {.has_help = false});
+  std::string text = detail::HelpFormatter().make_groups(&described.app, CLI::AppFormatMode::Normal);
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+PACE_INLINE std::vector<std::string> names_of(const Groups& groups) {
+  std::vector<std::string> names;
+  for (const auto& group : groups)
+    for (const auto& option : group.options)
+      if (!option.is_hidden()) names.push_back(option.name());
+  return names;
+}
+
+PACE_INLINE std::optional<std::vector<std::string>> read_names(const std::string& text) {
+  auto names = detail::split(text, ',');
+  const std::set<std::string> different(names.begin(), names.end());
+  if (different.contains("") || different.size() < names.size()) return std::nullopt;
+  return names;
+}
+
+PACE_INLINE std::string choose_one(const Arguments& arguments, const std::vector<std::string>& options,
+                                   bool one_needed) {
+  std::vector<std::string> chosen;
+  for (const auto& option : options)
+    if (arguments.has(option)) chosen.push_back(option);
+  if (chosen.size() > 1) throw InputError({}, "expected at most one of " + detail::joined(chosen, ", "));
+  if (chosen.empty() && one_needed) throw InputError({}, "expected one of " + detail::joined(options, ", "));
+  return chosen.empty() ? "" : chosen.front();
+}
+
+PACE_INLINE void allow_only(const Arguments& arguments, const std::vector<std::string>& allowed,
+                            const std::string& command) {
+  for (const auto& name : arguments.given)
+    if (std::ranges::find(allowed, name) == allowed.end())
+      throw InputError({}, name + " does not go with '" + command + "'; --help lists what does");
+}
+
+}  // namespace pace::args

@@ -1,0 +1,447 @@
+// The main function of a measuring program.
+#pragma once
+
+#include "pace/runner/session.hpp"
+
+#include <ATen/Context.h>
+#include <unistd.h>
+#include <catch2/catch_session.hpp>
+#include <catch2/catch_test_case_info.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/args/command_line.hpp"
+#include "pace/core/activity.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/core/exit_code.hpp"
+#include "pace/core/exit_guard.hpp"
+#include "pace/core/kept_pipes.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/core/unfinished.hpp"
+#include "pace/report/console.hpp"
+#include "pace/report/csv.hpp"
+#include "pace/report/environment.hpp"
+#include "pace/report/json.hpp"
+#include "pace/report/junit.hpp"
+#include "pace/report/program_output.hpp"
+#include "pace/report/sink.hpp"
+#include "pace/report/text.hpp"
+#include "pace/runner/bazel_sinks.hpp"
+#include "pace/runner/build_id.hpp"
+#include "pace/runner/continuation.hpp"
+#include "pace/runner/framework_xml.hpp"
+#include "pace/runner/process_files.hpp"
+#include "pace/runner/replicates.hpp"
+#include "pace/runner/resume.hpp"
+#include "pace/runner/session_config.hpp"
+#include "pace/runner/session_options.hpp"
+#include "pace/runner/steady_memory.hpp"
+#include "pace/runner/stored_baseline.hpp"
+#include "pace/runner/supervisor.hpp"
+#include "pace/runner/threads.hpp"
+#include "pace/runner/time_limit.hpp"
+#include "pace/runner/torch_environment.hpp"
+
+namespace pace::runner {
+
+namespace detail {
+
+inline constexpr int catch2_no_tests_ran = 2;
+
+/// Only lists, help: nothing will be measured.
+[[nodiscard]] inline bool only_tells(const Catch::ConfigData& config) {
+  return config.showHelp || config.libIdentify || config.listTests || config.listTags || config.listReporters ||
+         config.listListeners;
+}
+
+/// Whether a Catch2 reporter writes something to the standard output that a table would spoil, such as XML.
+[[nodiscard]] inline bool stdout_is_for_machines(const Catch::Config& config) {
+  for (const auto& reporter : config.getProcessedReporterSpecs()) {
+    const bool to_stdout =
+        reporter.outputFilename.empty() || reporter.outputFilename == "-" || reporter.outputFilename == "%stdout";
+    if (to_stdout && reporter.name != "console" && reporter.name != "compact") return true;
+  }
+  return false;
+}
+
+[[nodiscard]] inline bool colour_for(const Catch::Config& config, int descriptor) {
+  if (config.defaultColourMode() == Catch::ColourMode::ANSI) return true;
+  if (config.defaultColourMode() == Catch::ColourMode::None) return false;
+  return report::wants_colour(descriptor);
+}
+
+/// A stream of our own to a standard one. Catch2 swaps the buffer of std::cout for one that keeps what tests print
+/// until they end (for JUnit); through this stream rows appear, and survive, as they come.
+class DirectStream {
+ public:
+  explicit DirectStream(std::ostream& standard) : stream_(standard.rdbuf()) {}
+  [[nodiscard]] std::ostream& get() { return stream_; }
+
+ private:
+  std::ostream stream_;
+};
+
+/// Hands results to the sinks for as long as it lives, judged against the stored baseline if there is one.
+class Listening {
+ public:
+  Listening(report::FanOut& sinks, BaselineGate& baseline, Continuation& continuation, RunAccount& account,
+            std::ostream& errors) {
+    run_context().on_result([&](const Result& result) {
+      const Result& judged = baseline.judged(result);
+      account.add(judged);
+      sinks.write(judged);
+      continuation.add(result, errors);
+    });
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+  ~Listening() { run_context().clear_listeners(); }
+};
+
+[[nodiscard]] inline report::Environment environment_of(int argc, char** argv, const SessionConfig& config) {
+  auto environment = report::read_environment(std::vector<std::string>(argv, argv + argc));
+  describe_torch(environment.extra);
+  for (const auto& [key, value] : config.environment) environment.extra[key] = value;
+  return environment;
+}
+
+/// Everything of a run's options and machine that its figures depend on.
+[[nodiscard]] inline Configuration configuration_of(const SessionConfig& config, const SessionOptions& session,
+                                                    const report::Environment& environment) {
+  Configuration all = config.configuration();
+  const Options& options = session.measuring;
+  const auto add = [&](const char* name, const auto& value) {
+    std::ostringstream text;
+    text << value;
+    all.emplace(name, text.str());
+  };
+  add("--budget", options.budget.count() * 1e-9);
+  add("--warm-up", options.warm_up.count() * 1e-9);
+  add("--max-rounds", options.max_rounds);
+  add("--confidence", options.confidence);
+  add("--seed", options.seed);
+  add("--threads", session.threads);
+  add("--clock", to_string(options.clock));
+  add("--operands", static_cast<int>(options.operands));
+  add("--stop", static_cast<int>(options.stop));
+  add("--figures", options.figures);
+  add("--controls", options.controls);
+  add("--alpha", options.alpha);
+  add("--beta", options.beta);
+  add("--max-interference", options.max_interference);
+  // In this process, a crash or a call that hangs ends the run; in one of its own it becomes a row.
+  add("--isolation", session.isolation ? "on" : "off");
+  add("--call-timeout", session.call_timeout.value_or(default_call_timeout).count() * 1e-9);
+  add("the processor", environment.cpu);
+  add("LibTorch", environment.extra.at("libtorch"));
+  add("what LibTorch uses of the processor", environment.extra.at("libtorch_cpu_capability"));
+  add("the build", build_id());
+  for (const char* key : {"gpu", "gpu_driver"})
+    if (const auto found = environment.extra.find(key); found != environment.extra.end()) add(key, found->second);
+  return all;
+}
+
+/// Results of an earlier process, or run, that this one goes on from. Where they are judged by a stored baseline they
+/// are written when they are published.
+[[nodiscard]] inline std::vector<Result> earlier_results(const Continuation& continuation,
+                                                         const SessionOptions& options) {
+  std::vector<Result> earlier;
+  if (options.baseline.compare_with.empty())
+    continuation.for_each_known([&](const Result& result) { earlier.push_back(result); });
+  return earlier;
+}
+
+/// Opens the files before anything is measured for them.
+inline void add_files(report::FanOut& sinks, const SessionOptions& options, const report::ResultsHeader& header,
+                      const std::vector<Result>& earlier) {
+  std::set<std::string> csv, json;
+  if (!options.csv.empty()) csv.insert(output_path(options.csv));
+  if (!options.json.empty()) json.insert(output_path(options.json));
+  // In one of several processes, options name all of them.
+  if (!undeclared_outputs().empty() && !is_replicate()) {
+    csv.insert(pace::detail::inside(undeclared_outputs(), "results.csv"));
+    json.insert(pace::detail::inside(undeclared_outputs(), "results.json"));
+  }
+  if (!options.junit.empty())
+    sinks.add(std::make_unique<report::JUnitSink>(output_path(options.junit), header.environment));
+  for (const auto& path : csv) sinks.add(std::make_unique<report::CsvSink>(path, earlier));
+  for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, header, earlier));
+  for (const auto& make : report::OwnSink::all())
+    if (auto sink = make(header.environment)) sinks.add(std::move(sink));
+}
+
+/// The sinks of Bazel's files that are complete only when the tests are through; null outside of Bazel.
+struct BazelSinks {
+  /// Waits for Catch2's part.
+  report::JUnitSink* junit = nullptr;
+  /// Waits for the exit code.
+  InfrastructureSink* infrastructure = nullptr;
+};
+
+/// Bazel's own files.
+inline BazelSinks add_bazel_files(report::FanOut& sinks, const FrameworkXml& xml,
+                                  const report::Environment& environment) {
+  BazelSinks waiting;
+  if (const auto path = environment_variable("TEST_WARNINGS_OUTPUT_FILE"); !path.empty())
+    sinks.add(std::make_unique<WarningsSink>(path));
+  if (const auto path = environment_variable("TEST_INFRASTRUCTURE_FAILURE_FILE"); !path.empty()) {
+    auto infrastructure = std::make_unique<InfrastructureSink>(path);
+    waiting.infrastructure = infrastructure.get();
+    sinks.add(std::move(infrastructure));
+  }
+  if (xml.bazel_file().empty()) return waiting;
+  auto junit = std::make_unique<report::JUnitSink>(xml.bazel_file(), environment);
+  waiting.junit = junit.get();
+  sinks.add(std::move(junit));
+  return waiting;
+}
+
+/// Bytes that a watched process may use. None where CUDA may be used, which reserves what it never touches.
+[[nodiscard]] inline std::optional<std::int64_t> memory_limit() {
+#ifdef PACE_CUDA
+  return std::nullopt;
+#else
+  return available_memory();
+#endif
+}
+
+/// Hands what an earlier run has found to the continuation. Throws InputError if it must not be used.
+inline void resume(Continuation& continuation, const SessionOptions& options, const Configuration& configuration,
+                   std::ostream& errors) {
+  if (configuration.empty()) throw InputError({}, "--resume: this program's runs cannot be resumed");
+  if (options.json.empty())
+    throw InputError({}, "--resume: expected --json FILE beside it, the result file of the run to go on from");
+  if (!options.baseline.compare_with.empty() || options.baseline.save.size() > 0)
+    throw InputError({}, "--resume does not go with stored baselines");
+  const std::string path = output_path(options.json);
+  auto results = results_to_resume(path, configuration);
+  errors << "pace: " << path << ": " << results.size() << " results of an earlier run are kept\n" << std::flush;
+  for (auto& result : results) continuation.remember(std::move(result));
+}
+
+/// What the options mean for a run of several processes. Throws InputError for those that make no sense there.
+[[nodiscard]] inline ReplicateFiles files_of_replicates(const SessionOptions& options,
+                                                        const Catch::ConfigData& config) {
+  const auto refuse = [](const std::string& what) { throw InputError({}, "--processes: " + what); };
+  if (!options.baseline.compare_with.empty() || !options.baseline.save.empty())
+    refuse(
+        "does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
+        "expected a number of runs with --save-baseline FILE that is fixed beforehand");
+  if (options.resume) refuse("does not go with --resume; expected one of them");
+  if (!config.reporterSpecifications.empty() || !config.defaultOutputFilename.empty())
+    refuse("does not go with Catch2's --reporter and --out; expected --junit FILE, which is written for each process");
+  const auto path = [](const std::string& named, const char* of_bazel) {
+    if (!named.empty()) return output_path(named);
+    return undeclared_outputs().empty() ? std::string() : pace::detail::inside(undeclared_outputs(), of_bazel);
+  };
+  return {.csv = path(options.csv, "results.csv"),
+          .json = path(options.json, "results.json"),
+          .junit = options.junit.empty() ? "" : output_path(options.junit),
+          .more = options.more_files};
+}
+
+/// Keeps Catch2's totals, of which its session returns an exit code only.
+class TotalsListener : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+  void testRunEnded(const Catch::TestRunStats& stats) override { totals = stats.totals; }
+  static inline Catch::Totals totals;
+};
+
+/// Finds test cases that failed in one of several processes. Judgements that these defer to all of them fail no
+/// assertion, so it was something else: an assertion that is no gate, an exception.
+class OtherFailures : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    // Those that a tag such as [!mayfail] allows are not among them.
+    if (stats.totals.assertions.failed > 0)
+      found.push_back("the test case '" + stats.testInfo->name + "' failed, and not by its gates on speed alone");
+  }
+  static inline std::vector<std::string> found;
+};
+
+inline int run_tests(Catch::Session& session, RunAccount& account) {
+  const PrematureExitFile guard;
+  const pace::detail::ExitGuard no_exit("before its tests were through");
+  const Catch::ListenerRegistrar<TotalsListener> listener("pace");
+  const Catch::ListenerRegistrar<OtherFailures> other_failures("pace, other failures");
+  const int code = session.run();
+  // Catch2 counts SKIP among the assertions.
+  const auto& assertions = TotalsListener::totals.assertions;
+  account.add_tests(TotalsListener::totals.testCases.total(), assertions.total() - assertions.skipped);
+  __atomic_store_n(&activity()->finished, true, __ATOMIC_RELAXED);
+  // With more shards than tests some shard is empty, which is no mistake. (A filter that matches in no shard has
+  // a code of its own.)
+  return code == catch2_no_tests_ran && session.config().shardCount() > 1 ? 0 : code;
+}
+
+/// Has Catch2 read what no option of pace's or the program's takes. False: it has said what is wrong.
+[[nodiscard]] inline bool read_catch2_options(Catch::Session& session, const char* program,
+                                              const std::vector<std::string>& words, const args::Groups& groups) {
+  std::vector<const char*> argv{program};
+  for (const auto& word : words) argv.push_back(word.c_str());
+  if (session.applyCommandLine(static_cast<int>(argv.size()), argv.data()) == 0) return true;
+  for (const auto& word : words)
+    if (const auto like = word.starts_with("--") ? args::nearest(groups, word.substr(0, word.find('='))) : "";
+        !like.empty())
+      std::cerr << "pace: " << report::printable(word) << ": did you mean " << like << "?\n" << std::flush;
+  return false;
+}
+
+inline int run_session(int argc, char** argv, const SessionConfig& config) {
+  tell_catch2_of_bazel();
+  FrameworkXml xml;
+  Catch::Session session;
+  SessionOptions options;
+  options.measuring = config.options;
+  options.isolation = config.isolated;
+  args::Groups groups = pace_options(options);
+  groups.insert(groups.begin(), config.own_options.begin(), config.own_options.end());
+  options.given = args::parse(groups, {argv + std::min(argc, 1), argv + argc},
+                              {.keeps_rest = true, .has_help = false, .camel_case = config.camel_case});
+  // A misspelt filter would otherwise pass for a run without failures.
+  auto& warnings = session.configData().warnings;
+  warnings = static_cast<Catch::WarnAbout::What>(warnings | Catch::WarnAbout::UnmatchedTestSpec);
+  if (!read_catch2_options(session, argv[0], options.given.rest, groups)) return exit_error;
+  validate(options.measuring);
+  validate(options.baseline);
+  if (session.configData().showHelp) {
+    std::cout << args::help(groups) << std::flush;
+    return session.run();
+  }
+  if (options.call_timeout && !options.isolation)
+    throw InputError(
+        {}, "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it");
+  const bool measures = !only_tells(session.configData()) && options.processes == 1;
+  const bool supervised = is_supervised();
+  // Whichever process of this run reads an input first.
+  if (!only_tells(session.configData())) keep_pipes();
+  // Before anything that does not survive a fork: threads, a GPU.
+  if (measures && !supervised && options.isolation) {
+    const auto call_timeout = options.call_timeout.value_or(default_call_timeout);
+    if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) return *code;
+  }
+  take_back_when_ended();
+  run_context().options = options.measuring;
+  run_context().deadline = deadline_of(options.time_limit, timing::WallClock().now(), run_age());
+  if (config.after_parse) config.after_parse(options);
+  use_threads(options.threads);
+  if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
+  if (only_tells(session.configData())) return session.run();
+  if (options.processes > 1) {
+    const auto files = files_of_replicates(options, session.configData());
+    const PrematureExitFile guard;
+    return run_replicates({argv + 1, argv + argc}, files, options.processes, options.measuring.seed,
+                          options.allow_undecided, options.allow_unmeasured, std::cout, std::cerr);
+  }
+
+  const auto environment = environment_of(argc, argv, config);
+  const bool to_stderr = stdout_is_for_machines(session.config());
+  xml.give_back();
+  DirectStream table_stream(to_stderr ? std::cerr : std::cout);
+  DirectStream errors(std::cerr);
+  report::FanOut sinks([&](const std::string& message) {
+    errors.get() << "pace: " << message << "; no further results go there\n" << std::flush;
+    if (!sinks.all_failed()) return;
+    run_context().deadline = {timing::WallClock().now(), "no result can be written any more"};
+    errors.get() << "pace: nothing more is measured: " << run_context().deadline->reason << '\n' << std::flush;
+  });
+  report::ConsoleSink* table = nullptr;
+  if (!options.no_table) {
+    const bool colour = colour_for(session.config(), to_stderr ? STDERR_FILENO : STDOUT_FILENO);
+    auto made = std::make_unique<report::ConsoleSink>(table_stream.get(), colour);
+    table = made.get();
+    table->introduce(environment);
+    sinks.add(std::move(made));
+  }
+  ReplicateSink* replicate = nullptr;
+  if (const auto path = environment_variable(replicate_variable); !path.empty()) {
+    auto made = std::make_unique<ReplicateSink>(path);
+    replicate = made.get();
+    sinks.add(std::move(made));
+    // The centre of rounds that end when something looks proven lies a little too far out.
+    run_context().options.stop = StopPolicy::budget;
+    run_context().defers_judgements = true;
+  }
+  Continuation continuation(argv);
+  Configuration configuration;
+  if (config.configuration) configuration = configuration_of(config, options, environment);
+  if (table != nullptr && continuation.continues()) table->already_introduced();
+  if (options.resume && !continuation.continues()) resume(continuation, options, configuration, errors.get());
+  // Before any file is opened for writing: a start that fails leaves what is there.
+  refuse_overwriting(options.baseline, {{"--save-baseline", options.baseline.save},
+                                        {"--json", options.json},
+                                        {"--csv", options.csv},
+                                        {"--junit", options.junit}});
+  BaselineGate baseline(options.baseline, options.measuring, environment);
+  if (config.prepare) config.prepare(table_stream.get(), errors.get());
+  const report::ResultsHeader header{
+      .environment = environment, .configuration = configuration, .options = options.measuring};
+  add_files(sinks, options, header, earlier_results(continuation, options));
+  const BazelSinks bazel = add_bazel_files(sinks, xml, environment);
+  if (auto sink = baseline_sink(options.baseline, header)) sinks.add(std::move(sink));
+
+  RunAccount account;
+  const Listening listening(sinks, baseline, continuation, account, errors.get());
+  int code = run_tests(session, account);
+  if (replicate != nullptr)
+    for (const auto& problem : OtherFailures::found) replicate->write_problem(problem);
+  // A run that failed before it found anything leaves the files that it was asked for as they were. Bazel's are of this run.
+  const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
+  sinks.finish([&](report::Sink& sink) {
+    if (&sink == bazel.junit) bazel.junit->merge(xml.content());
+    return &sink == bazel.junit || &sink == bazel.infrastructure || &sink == table || !found_nothing;
+  });
+  bool complained = false;
+  for (const auto& complaint : {baseline.complaint(), config.complaint ? config.complaint() : ""}) {
+    if (complaint.empty()) continue;
+    errors.get() << "pace: " << complaint << '\n' << std::flush;
+    complained = true;
+  }
+  if (const std::string closed = baseline.closed_gates(); !closed.empty()) {
+    errors.get() << "pace: " << closed << '\n' << std::flush;
+    if (code == 0) code = exit_failed;
+  }
+  // An option that allows nothing to be measured allows neither of these. To one of several processes a failed test is no
+  // verdict yet: others may prove its gates.
+  const bool is_verdict = code != 0 && code != exit_unmeasured && !(is_replicate() && code == exit_failed);
+  if (!is_verdict && (sinks.failures() > 0 || complained)) return exit_error;
+  const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
+  if (bazel.infrastructure != nullptr && exit_code != 0 &&
+      account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {
+    // Bazel knows no skipped tests.
+    if (exit_code == exit_unmeasured) bazel.infrastructure->tell("tests", account.why_unmeasured(code));
+    bazel.infrastructure->leave();
+  }
+  return exit_code;
+}
+
+}  // namespace detail
+
+PACE_INLINE int main(int argc, char** argv, const SessionConfig& config) {
+  keep_freed_memory();
+  report::ProgramOutput output;
+  try {
+    return output.exit_code(detail::run_session(argc, argv, config), "pace", exit_error);
+  } catch (const std::exception& error) {
+    std::cerr << "pace: " << report::printable_lines(error.what()) << '\n';
+    return exit_error;
+  }
+}
+
+}  // namespace pace::runner

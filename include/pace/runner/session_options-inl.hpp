@@ -1,0 +1,145 @@
+// Options of a measuring program: each is one entry here.
+#pragma once
+
+#include "pace/runner/session_options.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "pace/core/error.hpp"
+#include "pace/core/most_threads.hpp"
+
+namespace pace::runner {
+
+namespace detail {
+
+/// The budget, which a comparison's hard limit must not be below.
+[[nodiscard]] inline args::Value budget_value(Options& measuring) {
+  args::Value value = args::seconds(measuring.budget);
+  value.read = [&measuring, read = value.read, least_limit = measuring.hard_limit](const std::string& text) {
+    if (!read(text)) return false;
+    measuring.hard_limit = std::max(least_limit, measuring.budget);
+    return true;
+  };
+  return value;
+}
+
+[[nodiscard]] inline args::Value clock_value(SessionOptions& options) {
+  return {"event|graph|cold|host|profiler|wall", "event (or hot), graph, cold, host, profiler, wall or automatic",
+          [&options](const std::string& text) {
+            auto& clock = options.measuring.clock;
+            bool known = text == "event";
+            if (known) clock = ClockChoice::hot;
+            for (const auto choice : {ClockChoice::automatic, ClockChoice::cold, ClockChoice::hot, ClockChoice::graph,
+                                      ClockChoice::host, ClockChoice::profiler, ClockChoice::wall})
+              if (text == to_string(choice)) clock = choice, known = true;
+            if (known && is_for_gpu(clock)) options.for_gpu.push_back("--clock " + text);
+            return known;
+          },
+          "graph, or event where calls cannot be captured"};
+}
+
+[[nodiscard]] inline args::Value figures_value(SessionOptions& options) {
+  return {"share", "a number from 0.001 to 10, or 0",
+          [&options](const std::string& text) {
+            auto& share = options.measuring.figures;
+            options.measuring.asks_for_figures = true;
+            options.for_gpu.emplace_back("--figures");
+            return args::read_between(text, share, 0.0, 10.0) && (share == 0 || share >= 1e-3);
+          },
+          args::detail::shortest(options.measuring.figures)};
+}
+
+}  // namespace detail
+
+PACE_INLINE args::Groups pace_options(SessionOptions& options) {
+  using args::Option;
+  auto& measuring = options.measuring;
+  auto& baseline = options.baseline;
+  constexpr auto any_seed = std::numeric_limits<std::uint64_t>::max();
+  return {
+      {"Files",
+       {{"--csv", "write one row per case and implementation", args::file(options.csv)},
+        {"--json", "write everything, raw samples and environment included", args::file(options.json)},
+        {"--junit", "write one test case per gate, with its figures, as JUnit's XML", args::file(options.junit)},
+        {"--resume", "go on from the --json file of an interrupted run with the same options",
+         args::flag(options.resume)},
+        {"--no-table", "print no table of results", args::flag(options.no_table)}}},
+      {"How much is measured",
+       {{"--budget", "timed rounds of one comparison last this long", detail::budget_value(measuring)},
+        {"--warm-up", "the warm-up of one implementation ends at the latest after this",
+         args::seconds(measuring.warm_up, /*zero_allowed=*/true)},
+        Option(
+            "--time-limit",
+            "nothing more is measured when the program has run this long; under bazel test at the latest after 80 % of "
+            "the test's timeout",
+            args::seconds(options.time_limit))
+            .by_default("none"),
+        {"--max-rounds", "rounds of one comparison at most", args::whole(measuring.max_rounds, 1, most_rounds)},
+        {"--stop", "when rounds end: once all expectations are decided, or with the budget",
+         args::choice(measuring.stop, {{"decided", StopPolicy::decided}, {"budget", StopPolicy::budget}})},
+        Option("--seed", "seed of inputs and of the order of implementations",
+               args::whole(measuring.seed, 0, any_seed, "a whole number from 0 to 2^64-1"))
+            // Bazel's --runs_per_test gives every run a seed of its own.
+            .from_environment("TEST_RANDOM_SEED"),
+        {"--threads", "threads of one operator; 0: LibTorch's choice",
+         args::whole(options.threads, 0, most_threads(), expected_threads(0))},
+        {"--operands", "which buffers an implementation sees from round to round",
+         args::choice(measuring.operands, {{"crossover", OperandPolicy::crossover},
+                                           {"fixed", OperandPolicy::fixed},
+                                           {"shared", OperandPolicy::shared}})}}},
+      {"Judging",
+       {{"--alpha", "how often a comparison's gates may pass a false claim or fail a guard that holds",
+         args::number(measuring.alpha, 1e-9, 0.49, "0.001", "rate")},
+        {"--beta", "how often they may fail a true claim or pass a broken guard",
+         args::number(measuring.beta, 1e-9, 0.49, "0.001", "rate")},
+        {"--confidence", "confidence of all intervals of a comparison together",
+         args::number(measuring.confidence, 0.01, 0.999999, "0.95", "share")},
+        {"--max-interference",
+         "no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts whatever the "
+         "load",
+         args::number(measuring.max_interference, 1e-3, 1, "0.2", "share")},
+        {"--controls",
+         "also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time",
+         args::flag(measuring.controls)},
+        {"--processes", "run everything in at most so many processes, one after another, and judge the gates by them",
+         args::whole(options.processes, 1, 1000)},
+        {"--allow-undecided", "exit code 0, not 43, if guards were let through of which nothing could be proven",
+         args::on_or_off(options.allow_undecided)},
+        {"--allow-unmeasured", "exit code 0, not 4, if every test was skipped or nothing could be measured",
+         args::on_or_off(options.allow_unmeasured)}}},
+      {"Stored baselines",
+       {{"--save-baseline", "write what was measured, for --baseline", args::file(baseline.save)},
+        {"--baseline", "compare with what --save-baseline wrote on this machine; several for several processes",
+         args::each(baseline.compare_with, "file", "a file name")},
+        Option("--baseline-margin", "fail what is proven to take more than this times its stored time",
+               args::factor(baseline.margin))
+            .by_default("1.05"),
+        Option("--baseline-expires", "for how long what is saved may be used",
+               args::number(baseline.days, 1e-3, 1e5, "30", "days"))
+            .by_default("30 days"),
+        Option("--process-spread", "standard deviation of times between processes, where it is known",
+               args::number(baseline.spread, 1e-6, 10, "0.01", "share"))
+            .by_default("0.05 is assumed")}},
+      {"Isolation",
+       {{"--isolation",
+         "run the tests in a process of its own, so that an implementation that crashes or hangs becomes a row and the "
+         "others are measured",
+         args::on_or_off(options.isolation)},
+        Option("--call-timeout", "in a process of its own, a call that takes longer has hung",
+               args::seconds(options.call_timeout))
+            .by_default("300 s")}},
+      {"GPU",
+       {{"--clock", "what the gate's times on a GPU are", detail::clock_value(options)},
+        {"--figures", "time for each further figure on a GPU, as a share of the budget; 0: none",
+         detail::figures_value(options)}}},
+  };
+}
+
+PACE_INLINE void refuse_options_for_gpu(const SessionOptions& options, const std::string& why) {
+  if (!options.for_gpu.empty()) throw InputError({}, options.for_gpu.front() + " has no meaning on a CPU: " + why);
+}
+
+}  // namespace pace::runner
