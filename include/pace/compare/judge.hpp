@@ -34,7 +34,7 @@ struct Measurement {
   GateMode mode = {};
   Calibration calibration = {};
   Samples samples = {};
-  Findings findings = {};
+  IntegrityFindings findings = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;

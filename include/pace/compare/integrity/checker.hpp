@@ -43,7 +43,7 @@ struct Examination {
 };
 
 /// What the rounds, and the looks after them, found.
-struct Findings {
+struct IntegrityFindings {
   std::vector<Drop> dropped = {};
   /// For each implementation of the comparison: of the outputs of its last timed calls.
   std::vector<double> max_abs_errors = {};
@@ -87,7 +87,7 @@ class IntegrityChecker final : public timing::RoundObserver {
 
   /// After the rounds of begin_rounds(): whether each was right in them, and is right and as fast where it does not
   /// expect to be looked at.
-  [[nodiscard]] Findings check();
+  [[nodiscard]] IntegrityFindings check();
 
   /// Audits take this share of the rounds' time, and half as much again after them for each candidate.
   static constexpr double audit_share = 0.05;
@@ -98,8 +98,8 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation, Nanoseconds time);
   [[nodiscard]] std::string disturbance();
-  void verify_last_outputs(Findings& findings);
-  void inspect(Findings& findings);
+  void verify_last_outputs(IntegrityFindings& findings);
+  void inspect(IntegrityFindings& findings);
 
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
     return observe_call(implementation, operands_, values, seed_of(values != nullptr), answers_->given.output);
@@ -264,8 +264,8 @@ inline void IntegrityChecker::notice_changed_operands(std::size_t set) {
 
 // After the rounds.
 
-inline Findings IntegrityChecker::check() {
-  Findings findings;
+inline IntegrityFindings IntegrityChecker::check() {
+  IntegrityFindings findings;
   findings.max_abs_errors.resize(prepared_.implementations.size());
   if (found_) {
     findings.dropped.push_back(*std::exchange(found_, std::nullopt));
@@ -283,7 +283,7 @@ inline Findings IntegrityChecker::check() {
 /// What the last timed call returned must be right as well. Where the call writes to operands or draws random
 /// numbers, its last sample applied it many times over, and where rounds have values of their own, what
 /// it had to return is unknown; one more timed call from the first state stands in for it.
-inline void IntegrityChecker::verify_last_outputs(Findings& findings) {
+inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   for (const std::size_t index : timed_) {
     auto& implementation = *prepared_.implementations[index];
     std::optional<std::size_t> set;
@@ -311,7 +311,7 @@ inline void IntegrityChecker::verify_last_outputs(Findings& findings) {
 }
 
 /// Audits all that remain, and finds the one whose doing it was if something was noticed that concerns all.
-inline void IntegrityChecker::inspect(Findings& findings) {
+inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
   std::string noticed = disturbance();
   const std::string changed = std::exchange(changed_operands_, {});
   if (noticed.empty()) noticed = changed;
