@@ -7,15 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/randn.h>
 
-#include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/random.hpp"
+#include "pace/core/config.hpp"
 
 namespace pace {
 
@@ -27,33 +22,14 @@ using GradientOf = std::function<at::Tensor(const at::Tensor& output)>;
 /// Copies share what they have drawn.
 class OutputGradient {
  public:
-  // Mixed: the numbers would be those of inputs drawn with the same seed, and a gradient that equals its input hides
-  // mistakes.
-  explicit OutputGradient(std::uint64_t seed = 17)
-      : seed_(SplitMix64(seed)()), drawn_(std::make_shared<std::vector<at::Tensor>>()) {}
+  explicit OutputGradient(std::uint64_t seed = 17);
 
   /// Like `output` in shape, dtype and device.
-  [[nodiscard]] at::Tensor of(const at::Tensor& output) const {
-    for (const auto& each : *drawn_)
-      if (each.sizes() == output.sizes() && each.dtype() == output.dtype() && each.device() == output.device())
-        return each;
-    const auto generator = at::make_generator<at::CPUGeneratorImpl>(seed_);
-    const auto drawn = at::randn(output.sizes(), generator, at::TensorOptions().dtype(at::kFloat));
-    return drawn_->emplace_back(drawn.to(output.options()));
-  }
+  [[nodiscard]] at::Tensor of(const at::Tensor& output) const;
 
   /// As TrainingStep::backward_setup: the first tensor in `output`, and its gradient unless it is a scalar, a loss.
   /// Throws Error if there is no tensor, or it needs no gradient.
-  [[nodiscard]] c10::IValue operator()(const c10::IValue& output) const {
-    const auto tensors = check::tensors_of(output);
-    if (tensors.empty()) throw Error("a training step: forward returned no tensor to go backward from");
-    const at::Tensor& first = tensors.front();
-    if (!first.requires_grad())
-      throw Error(
-          "a training step: the first tensor that forward returned does not depend on any parameter that "
-          "requires a gradient");
-    return c10::ivalue::Tuple::create({first, first.dim() == 0 ? at::Tensor() : of(first)});
-  }
+  [[nodiscard]] c10::IValue operator()(const c10::IValue& output) const;
 
  private:
   std::uint64_t seed_;
@@ -61,27 +37,18 @@ class OutputGradient {
 };
 
 /// What a compiled backward starts from: 1 for a loss, else what OutputGradient draws.
-[[nodiscard]] inline GradientOf gradient_of(OutputGradient gradient = OutputGradient()) {
-  return [gradient = std::move(gradient)](const at::Tensor& output) {
-    return output.dim() == 0 ? at::ones_like(output) : gradient.of(output);
-  };
-}
+[[nodiscard]] GradientOf gradient_of(OutputGradient gradient = OutputGradient());
 
 /// As TrainingStep::backward: goes backward from what OutputGradient prepared, which is used up unless keep_graph() made
 /// it.
-inline void run_backward(const c10::IValue& prepared) {
-  const auto& elements = prepared.toTupleRef().elements();
-  const bool keep = elements.size() > 2 && elements[2].toBool();
-  elements[0].toTensor().backward(elements[1].toTensor(), /*retain_graph=*/keep);
-}
+void run_backward(const c10::IValue& prepared);
 
 /// What OutputGradient prepared, as (output, gradient, true): run_backward() can go backward from it again and again.
 /// Throws Error for anything but such a pair.
-[[nodiscard]] inline c10::IValue keep_graph(const c10::IValue& prepared) {
-  if (!prepared.isTuple() || prepared.toTupleRef().elements().size() != 2)
-    throw Error("a training step: expected an output and its gradient to go backward from several times");
-  const auto& elements = prepared.toTupleRef().elements();
-  return c10::ivalue::Tuple::create({elements[0], elements[1], true});
-}
+[[nodiscard]] c10::IValue keep_graph(const c10::IValue& prepared);
 
 }  // namespace pace
+
+#ifdef PACE_HEADER_ONLY
+#include "pace/training/gradient-inl.hpp"
+#endif

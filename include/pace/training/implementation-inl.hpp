@@ -1,0 +1,122 @@
+// Definitions of implementation.hpp.
+#pragma once
+
+#include "pace/training/implementation.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/poison.hpp"
+
+namespace pace::detail {
+
+/// The same values in the same structure, which hold no graph.
+[[nodiscard]] inline c10::IValue detached(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().defined() ? value.toTensor().detach() : value;
+  if (value.isTuple()) {
+    std::vector<c10::IValue> elements;
+    for (const auto& element : value.toTupleRef().elements()) elements.push_back(detached(element));
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  if (value.isList()) {
+    // A copy has the list's type of elements, which what reads the answer may ask for.
+    auto list = value.toList().copy();
+    for (std::size_t i = 0; i < list.size(); ++i) list.set(i, detached(list.get(i)));
+    return list;
+  }
+  return value;
+}
+
+PACE_INLINE TrainingImplementation::TrainingImplementation(AnyTrainingStep step, const OperandSets& operands)
+    : Implementation(operands), step_(std::move(step)), phases_(step_.update ? updating_phases() : training_phases()) {}
+
+PACE_INLINE c10::IValue TrainingImplementation::call(std::size_t set, const std::function<void()>& returned) {
+  announce();
+  iterate(set);
+  if (returned) returned();
+  return take_output();
+}
+
+PACE_INLINE c10::IValue TrainingImplementation::take_output() {
+  if (output_.isNone()) return {};
+  const at::NoGradGuard values_alone;
+  std::vector<at::Tensor> gradients;
+  if (step_.gradients) {
+    gradients = step_.gradients();
+  } else {
+    for (const auto& parameter : step_.parameters)
+      gradients.push_back(parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter));
+  }
+  auto answer = check::clone_ivalue(
+      c10::ivalue::Tuple::create({step_.answer ? step_.answer(output_) : output_, c10::IValue(std::move(gradients))}));
+  forget();
+  return answer;
+}
+
+PACE_INLINE void TrainingImplementation::expect_outputs_like(const c10::IValue& answer) {
+  // Gradients have memory that stays; the first element is what forward returned.
+  Implementation::expect_outputs_like(answer.toTupleRef().elements()[0]);
+}
+
+PACE_INLINE void TrainingImplementation::run(std::size_t set, std::int64_t iterations) {
+  try {
+    for (std::int64_t i = 0; i < iterations; ++i) iterate(set);
+  } catch (...) {
+    failed();
+  }
+}
+
+PACE_INLINE void TrainingImplementation::prepare(std::size_t set) {
+  forget();
+  start(set);
+}
+
+PACE_INLINE std::shared_ptr<void> TrainingImplementation::keep_output() {
+  c10::IValue output = detached(output_);
+  forget();
+  return captured(std::move(output));
+}
+
+PACE_INLINE void TrainingImplementation::put_back_output(const std::shared_ptr<void>& output) {
+  const at::NoGradGuard values_alone;
+  output_ = replayed(output);
+  // A replay that does nothing must not pass with the gradients of an earlier one either.
+  for (const auto& parameter : step_.parameters)
+    if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
+}
+
+PACE_INLINE void TrainingImplementation::finish() {
+  if (output_.isNone()) return;
+  try {
+    prepared_ = {};
+    output_ = copy_of(detached(std::exchange(output_, {})));
+  } catch (...) {
+    failed();
+  }
+}
+
+PACE_INLINE void TrainingImplementation::forget() {
+  prepared_ = {};
+  output_ = {};
+}
+
+PACE_INLINE void TrainingImplementation::iterate(std::size_t set) {
+  forget();
+  zero_gradients(step_.parameters);
+  const at::AutoGradMode with_gradients(static_cast<bool>(step_.backward));
+  phases_.begin(0);
+  output_ = step_.forward(*operands().sets[set]);
+  phases_.end(0);
+  prepared_ = step_.backward && step_.backward_setup ? step_.backward_setup(output_) : output_;
+  phases_.begin(1);
+  if (step_.backward) step_.backward(prepared_);
+  phases_.end(1);
+  if (!step_.update) return;
+  phases_.begin(2);
+  step_.update();
+  phases_.end(2);
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,3 @@
+// What the headers of this room declare, compiled once (see core/config.hpp).
+#include "pace/training/gradient-inl.hpp"
+#include "pace/training/implementation-inl.hpp"
