@@ -1,4 +1,4 @@
-// How check's messages write numbers, shapes, types and places.
+// Numbers, shapes, types and indices as text, for messages of the checks.
 #pragma once
 
 #include <ATen/core/ivalue.h>
