@@ -12,15 +12,15 @@
 
 namespace pace {
 
-/// One way to make a training step of a model, without the optimiser. Tensors inside `parameters` are leaves that
-/// require gradients; they belong to this step alone, so that two implementations never write to one gradient.
+/// A training step of a model without the optimiser, as functions that are timed apart.
 template <class... Operands>
 struct TrainingStep {
-  /// Timed: what the model answers.
+  /// Timed: runs the model on the operands and returns its output.
   std::function<c10::IValue(Operands&...)> forward;
-  /// Whose gradients are zeroed before each step, and compared after it.
+  /// Leaves that require gradients, which are zeroed before each step and compared after it. They belong to this step
+  /// alone, so that two implementations never write to one gradient.
   std::vector<at::Tensor> parameters = {};
-  /// Untimed: makes what `backward` is called with from what `forward` returned. Empty: the same.
+  /// Untimed: converts the output of `forward` to the argument of `backward`. Empty: `backward` gets the output.
   std::function<c10::IValue(const c10::IValue& output)> backward_setup = {};
   /// Timed: adds to the gradients of `parameters`. Empty: there is no backward.
   std::function<void(const c10::IValue& prepared)> backward = {};
