@@ -48,7 +48,7 @@ namespace pace::stats {
 /// scatter includes differences between processes. Assumes that replicates are independent and normal with one mean and
 /// one unknown deviation; needs 5 where they agree (a test of signs needs 12 at the same level). The evidence that the
 /// mean lies above the threshold is the mean over six effects of the t likelihood ratio:
-///  1. For a mean on the threshold, it is a martingale that starts with 1: a ratio of densities of the data up to scale.
+///  1. For a mean on the threshold, it is a martingale that starts at 1: a ratio of densities of the data up to scale.
 ///  2. For a mean below the threshold, it is a supermartingale: given the past, one step of the ratio for an effect
 ///     above 0 increases in the new u, and one for an effect below 0 decreases in it; the mean of a product of two such
 ///     steps is at most the product of their means (Chebyshev's association inequality), which is 1.
