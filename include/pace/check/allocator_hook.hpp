@@ -75,7 +75,7 @@ class AllocatorHook {
     const std::lock_guard lock(mutex_);
     --purpose;
     if (--depth_ > 0) return;
-    // Another allocator that was put over ours stays.
+    // An allocator that was installed after the hook stays.
     if (c10::GetCPUAllocator() == current_) c10::SetCPUAllocator(current_->base(), priority_);
   }
 
@@ -91,7 +91,7 @@ class AllocatorHook {
       if (known->base() == base) ours = known;
     }
     if (ours == nullptr) ours = newest_ = new HookingAllocator(base, state_, newest_);
-    // A registration is ignored when its priority is below the present one, which cannot be asked for.
+    // LibTorch ignores a registration with a priority below the present one, which it does not report.
     for (int priority = 0; priority <= 255; ++priority) {
       c10::SetCPUAllocator(ours, static_cast<std::uint8_t>(priority));
       if (c10::GetCPUAllocator() == ours) {

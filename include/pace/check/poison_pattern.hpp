@@ -1,4 +1,4 @@
-// Poison: a pattern that correct results do not hold. It is written to the memory of outputs and later looked for.
+// Poison: a pattern that correct results do not hold. It is written to the memory of outputs, and found later.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,13 +13,13 @@ namespace pace::check {
 
 namespace detail {
 
-/// The pattern, as a little-endian 16-bit word that fills memory from even addresses on (bytes fa 7f fa 7f ...).
-/// Why this word: repeated, it is a quiet NaN as float16, bfloat16, float32 and float64 (and so in complex types), so
-/// no comparison with a number passes and what is computed from it is NaN again; but its payload is not that of a
-/// NaN that hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so a computed NaN is not taken
-/// for poison. As an integer it is near the largest (32762, 2147123194, 9.2e18), and far from 0, -1 and the extremes
-/// that code likes to return. A bool gets a byte that is neither 0 nor 1: to read that through a C++ bool is
-/// undefined, so check reads bools as bytes; a program that reads an element before it is written is broken anyway.
+/// The pattern, as a little-endian 16-bit word that fills memory from even addresses on (bytes fa 7f fa 7f ...). Why
+/// this word: repeated, it is a quiet NaN as float16, bfloat16, float32 and float64 (and so in complex types), so no
+/// comparison with a number passes and what is computed from it is NaN again; but its payload is not that of a NaN that
+/// hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so a computed NaN is not taken for
+/// poison. As an integer it is near the largest one (32762, 2147123194, 9.2e18), and far from 0, -1 and the extremes
+/// that code often returns. A bool gets a byte that is neither 0 nor 1. Reading such a byte as a C++ bool is undefined,
+/// so the checks read bools as bytes; code that reads an element before it is written is wrong in any case.
 inline constexpr std::uint16_t poison_word = 0x7ffa;
 inline constexpr std::int32_t poison_32 = 0x7ffa7ffa;
 inline constexpr std::int64_t poison_64 = 0x7ffa7ffa7ffa7ffa;

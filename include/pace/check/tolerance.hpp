@@ -16,11 +16,11 @@ namespace pace::check {
 
 namespace detail {
 
-/// What matters of a floating type (or of the parts of a complex one) for tolerances.
+/// Properties of a floating type, or of the parts of a complex one, on which tolerances depend.
 struct Precision {
   double epsilon;              // distance from 1 to the next number
   double accumulator_epsilon;  // of the type that sums are taken in
-  double smallest;             // what may get lost to gradual or abrupt underflow
+  double smallest;             // largest error by gradual or abrupt underflow
   double largest;
   double rtol, atol;  // torch.testing.assert_close's, where it has any
 };
@@ -31,7 +31,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return {Limits::epsilon(), Limits::epsilon(), Limits::min(), Limits::max(), rtol, atol};
 }
 
-/// Integers and bool: all zero, since they leave no room.
+/// The properties of `dtype`; all zero for integers and bool, which must be equal.
 [[nodiscard]] inline Precision precision_of(at::ScalarType dtype) {
   const double single = std::numeric_limits<float>::epsilon();
   switch (dtype) {
@@ -57,8 +57,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return {0, 0, 0, 0, 0, 0};
 }
 
-/// How often each binary exponent from `lowest` on occurs among the magnitudes of `values` above 0 and below `limit`:
-/// `count` numbers of int64 in main memory, counted where the values lie.
+/// Counts the binary exponents of the magnitudes of `values` above 0 and below `limit`, on the device of the values.
+/// Returns `count` int64 numbers in main memory, for the exponents from `lowest` on.
 [[nodiscard]] at::Tensor count_exponents(const auto& values, double limit, int lowest, int count) {
   const auto size = values.abs();
   const auto chosen = size.masked_select(size.gt(0).logical_and_(size.lt(limit)));

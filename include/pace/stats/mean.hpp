@@ -29,7 +29,7 @@ struct RatioInterval {
   double high = 1;   ///< upper limit
 };
 
-/// Returns the geometric mean of independently measured ratios, with an interval of the confidence of theirs; nothing
+/// Returns the geometric mean of independently measured ratios, with an interval of the same confidence; nothing
 /// for an empty vector. In logarithms, the squared distances from the estimates to their limits add up: the MOVER
 /// method of G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a general approach",
 /// Statistics in Medicine 27 (2008).

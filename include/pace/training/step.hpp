@@ -1,4 +1,4 @@
-// TrainingStep: forward, backward and what lies between them, as parts that can be timed apart.
+// TrainingStep: the forward, the backward and the code between them as functions that are timed apart.
 #pragma once
 
 #include <functional>
@@ -32,17 +32,17 @@ struct TrainingStep {
   std::function<std::vector<at::Tensor>()> gradients = {};
 };
 
-/// A training step with what changes its parameters afterwards, timed as a phase of its own.
+/// A training step with an update of its parameters, which is timed as a phase of its own.
 template <class... Operands>
 struct UpdatingStep : TrainingStep<Operands...> {
-  /// Timed: follows the backward, such as an optimiser's step. Implementations that are compared are called unequally
-  /// often: an update that changes what the next step answers makes their answers differ.
+  /// Timed: called after the backward, such as an optimiser's step. The numbers of calls differ between
+  /// implementations, so that their answers differ if the update changes the output of the next step.
   std::function<void()> update = {};
 };
 
 namespace detail {
 
-/// In place, so that their memory stays theirs; those that are not there yet stay away.
+/// Sets the gradients of `parameters` to 0 in place, so that their addresses stay; undefined gradients stay undefined.
 inline void zero_gradients(const std::vector<at::Tensor>& parameters) {
   const at::NoGradGuard values_alone;
   for (const auto& parameter : parameters)
