@@ -103,7 +103,7 @@ struct Options {
   /// Largest share of the time of the rounds that other work may take from this process (CPU time stolen by a
   /// hypervisor, waiting for a core, a container's quota); beyond it, no verdict is given. A background task at low
   /// priority takes a tenth of a core that this process needs, and one at equal priority a half; the default lies
-  /// between. With 1, a verdict is always given.
+  /// between. With 1, interference never prevents a verdict.
   double max_interference = 0.2;
 
   /// Whether the baseline is also timed against itself, and against itself with calls added, between the cycles and for

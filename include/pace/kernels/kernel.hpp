@@ -87,8 +87,8 @@ struct Kernel {
   /// Bytes that memory moved for one run with an empty cache, by the GPU's counters; bytes that were written last and
   /// are still in the cache are not included. Absent: not counted.
   std::optional<double> counted_bytes;
-  std::vector<Configuration>
-      configurations;  ///< in the order of the tuner's attempts; empty: not requested, or unknown
+  /// In the order of the tuner's attempts; empty: not requested, or unknown.
+  std::vector<Configuration> configurations;
 
   /// The median of `hot` or else of `profiled`; nothing without both.
   [[nodiscard]] std::optional<Nanoseconds> time() const {
