@@ -1,4 +1,4 @@
-// Are two tensors close, and if not: where, by how much, and how often?
+// allclose: whether two tensors are close and, where they are not, at which element, by how much and how often.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,17 +16,22 @@
 
 namespace pace::check {
 
-/// What a comparison of two tensors found. Errors are infinite where a NaN or an infinity has no equal partner.
+/// Result of an element-wise comparison of two tensors. Errors are infinite where a NaN or an infinity has no equal
+/// partner. The worst element is the one with the largest absolute error among the mismatches or, without a mismatch,
+/// among all elements; the strings are empty where all elements are equal.
 struct Closeness {
-  bool close = true;
-  double max_abs_error = 0;
-  double max_rel_error = 0;  ///< relative to the expected value; infinite where that is 0 and the actual is not
-  std::int64_t mismatches = 0, elements = 0;
-  std::int64_t expected_nans = 0, actual_nans = 0;  ///< elements with a NaN in them
-  /// The worst element: among those that mismatch (else among all), the one with the largest absolute error. Its
-  /// index as `[1, 0, 7]`, both values, and how far from the expected value it may have been. Empty if all are equal.
-  std::string where, expected_value, actual_value;
-  double abs_error = 0, allowed = 0;
+  bool close = true;               ///< no element mismatches
+  double max_abs_error = 0;        ///< largest |expected - actual|
+  double max_rel_error = 0;        ///< relative to the expected value; infinite where that is 0 and the actual is not
+  std::int64_t mismatches = 0;     ///< elements that differ by more than the tolerance
+  std::int64_t elements = 0;       ///< elements of each tensor
+  std::int64_t expected_nans = 0;  ///< elements of the expected tensor with a NaN in them
+  std::int64_t actual_nans = 0;    ///< elements of the actual tensor with a NaN in them
+  std::string where;               ///< index of the worst element, such as `[1, 0, 7]`
+  std::string expected_value;      ///< the worst element in the expected tensor, as text
+  std::string actual_value;        ///< the worst element in the actual tensor, as text
+  double abs_error = 0;            ///< absolute error of the worst element
+  double allowed = 0;              ///< largest absolute error that the tolerance allows for the worst element
 };
 
 namespace detail {
@@ -79,7 +84,7 @@ inline constexpr double infinite = std::numeric_limits<double>::infinity();
   if (finite(expected) && finite(actual)) {
     return judge(std::abs(expected - actual), std::abs(expected), tolerance);
   }
-  // Part by part, so that a NaN in one part is no licence for the other.
+  // Real and imaginary part are compared one by one: a NaN in one of them must not excuse the other.
   const ElementError real = compare(expected.real(), actual.real(), tolerance);
   const ElementError imaginary = compare(expected.imag(), actual.imag(), tolerance);
   return real.mismatch || real.error > imaginary.error ? real : imaginary;
@@ -171,7 +176,7 @@ template <class Element, class Compare>
   return sum.finish(expected, actual);
 }
 
-/// What there is to say of two tensors that hold the same bits, which is enough wherever a NaN equals a NaN.
+/// The Closeness of two tensors that hold the same bits. It is complete only where a NaN counts as equal to a NaN.
 [[nodiscard]] Closeness closeness_of_identical(const auto& tensor) {
   Closeness found;
   found.elements = tensor.numel();
@@ -181,10 +186,13 @@ template <class Element, class Compare>
 
 }  // namespace detail
 
-/// Compares element by element: close means |expected - actual| <= atol + rtol * |expected|, evaluated in double (in
-/// exact integers for integers, by modulus for finite complex numbers). An infinity is close only to the same
-/// infinity, a NaN to nothing, or with `equal_nan` to a NaN, whatever the tolerances. The types may differ; the shapes
-/// may not (Error). Sparse tensors are expanded. Memory beside the tensors: some MiB, on a GPU some hundred.
+/// Compares two tensors of one shape element by element, as torch.allclose does, and locates the worst element.
+///
+/// Elements are close where |expected - actual| <= `atol` + `rtol` * |expected|, evaluated in double (in exact integers
+/// for integers, by modulus for finite complex numbers). Whatever the tolerances, an infinity is close only to the same
+/// infinity, and a NaN to nothing or, with `equal_nan`, to a NaN. The types may differ. Sparse tensors are expanded.
+/// The comparison takes some MiB of memory beside the tensors, on a GPU some hundred MiB. Throws Error if the shapes
+/// differ, or if a tensor is undefined, nested, or on the meta device.
 [[nodiscard]] inline Closeness allclose(const at::Tensor& expected, const at::Tensor& actual, double rtol, double atol,
                                         bool equal_nan) {
   const c10::NoGradGuard no_grad;

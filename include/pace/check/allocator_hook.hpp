@@ -1,4 +1,4 @@
-// A hook in LibTorch's CPU allocator: what it hands out can be poisoned, and counted.
+// A hook in LibTorch's CPU allocator, which poisons and counts allocations.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -13,13 +13,13 @@
 
 namespace pace::check::detail {
 
-/// What the hook does at the moment: how many users want each, and what was counted so far.
+/// Numbers of present users of poisoning and of counting, and the counts so far.
 struct HookState {
   std::atomic<std::int64_t> poisoning = 0, counting = 0;
   std::atomic<std::int64_t> allocations = 0, bytes = 0;
 };
 
-/// Hands out what `base` hands out. Memory is freed by base's own deleter: it may outlive this.
+/// Allocates by `base`. Memory is freed by the deleter of `base`, since it may outlive this allocator.
 class HookingAllocator final : public c10::Allocator {
  public:
   HookingAllocator(c10::Allocator* base, HookState& state, HookingAllocator* older)
@@ -48,11 +48,11 @@ class HookingAllocator final : public c10::Allocator {
 
  private:
   c10::Allocator* base_;
-  // Storages made by this allocator come back to it when they are resized, long after the hook was taken out.
+  // A storage keeps a pointer to the allocator that made it, and calls it when resized, also after the hook is removed.
   HookState& state_;
 };
 
-/// The one place that knows whether the CPU allocator is ours at the moment.
+/// Installs the hooking allocator for the first user, and removes it after the last.
 class AllocatorHook {
  public:
   /// Never destroyed: storages keep a pointer to the allocator they came from, for when they are resized.
@@ -75,7 +75,7 @@ class AllocatorHook {
     const std::lock_guard lock(mutex_);
     --purpose;
     if (--depth_ > 0) return;
-    // Another allocator that was put over ours stays.
+    // An allocator that was installed after the hook stays.
     if (c10::GetCPUAllocator() == current_) c10::SetCPUAllocator(current_->base(), priority_);
   }
 
@@ -84,14 +84,14 @@ class AllocatorHook {
     c10::Allocator* const base = c10::GetCPUAllocator();
     HookingAllocator* ours = nullptr;
     for (auto* known = newest_; known != nullptr; known = known->older) {
-      if (known == base) {  // code outside found it in place once, and put it back
+      if (known == base) {  // other code saved the hook while it was installed, and has restored it
         current_ = known;
         return;
       }
       if (known->base() == base) ours = known;
     }
     if (ours == nullptr) ours = newest_ = new HookingAllocator(base, state_, newest_);
-    // A registration is ignored when its priority is below the present one, which cannot be asked for.
+    // LibTorch ignores a registration with a priority below the present one, which it does not report.
     for (int priority = 0; priority <= 255; ++priority) {
       c10::SetCPUAllocator(ours, static_cast<std::uint8_t>(priority));
       if (c10::GetCPUAllocator() == ours) {

@@ -1,4 +1,4 @@
-// How outputs are compared with the baseline's, and what came of it.
+// CheckOptions: how outputs are compared with the baseline's. Match: the result of that comparison.
 #pragma once
 
 #include <cstddef>
@@ -10,51 +10,57 @@
 
 namespace pace::check {
 
+/// How the outputs of an implementation are compared with the baseline's.
 struct CheckOptions {
+  /// What two outputs must have in common.
   enum class Method {
     allclose,           ///< every element within a tolerance of the baseline's
-    cosine,             ///< the outputs as vectors: nearly the same direction and length
-    float64_reference,  ///< not much further from a float64 result than the baseline is
+    cosine,             ///< the outputs, taken as vectors, have nearly the same direction and length
+    float64_reference,  ///< the error to a float64 result is not much larger than the baseline's
     bitwise,            ///< the same bits, NaN payloads and signed zeros included
     none,               ///< not compared at all
   };
-  Method method = Method::allclose;
+  Method method = Method::allclose;  ///< how values are compared
 
-  /// |expected - actual| <= atol + rtol * |expected|. Absent, rtol is that of torch.testing.assert_close for the
-  /// expected dtype (float32 1.3e-6, float64 1e-7, float16 1e-3, bfloat16 1.6e-2, integers and bool 0), and atol
-  /// follows the magnitude of the output: see default_atol() in tolerance.hpp. A value set here is used as it is.
-  std::optional<double> rtol, atol;
+  /// Relative part of the tolerance |expected - actual| <= atol + rtol * |expected|. Absent, it is that of
+  /// torch.testing.assert_close for the expected dtype: float32 1.3e-6, float64 1e-7, float16 1e-3, bfloat16 1.6e-2,
+  /// integers and bool 0.
+  std::optional<double> rtol;
 
-  /// For the default atol: how many terms an element may be the sum of, in whatever order. 4096 is the longest
-  /// reduction common in the layers of large models.
+  /// Absolute part of the tolerance. Absent, it follows from the magnitude of the output: see default_atol().
+  std::optional<double> atol;
+
+  /// Number of terms that an element may be the sum of, in any order; the default atol grows with its square root.
+  /// 4096 is the longest reduction common in the layers of large models.
   std::int64_t reduction_length = 4096;
 
-  /// NaN agrees with NaN in the same place (never with a number). On, because random inputs make honest NaNs (sqrt,
-  /// log); poison, which is a NaN too, is told apart by its bits.
+  /// Whether a NaN equals a NaN in the same place (it never equals a number). True by default, because random inputs
+  /// lead to NaNs in correct results, too (sqrt, log). Poison, which is also a NaN, is recognised by its bits.
   bool equal_nan = true;
 
-  /// Smallest cosine that passes. The lengths of the two vectors may differ by what a relative error of that angle is,
-  /// sqrt(2 * (1 - threshold)) = 14 % at 0.99: a cosine alone would accept twice the right answer.
+  /// Smallest cosine that passes, in (0, 1]. The lengths of the two vectors may differ by the relative error that such
+  /// an angle amounts to, sqrt(2 * (1 - threshold)) = 14 % at 0.99: a cosine alone would accept twice the right answer.
   double cosine_threshold = 0.99;
 
-  /// How many times the baseline's error to the float64 reference an implementation's may be. Absent: PyTorch's
-  /// newest rule for `same` with larger multipliers for small tensors (10 up to 10 elements, 8 up to 500, 3 below
-  /// 1000 and for float16 and bfloat16, else 2).
+  /// Largest ratio of an implementation's error to the baseline's, both against the float64 reference. Absent, it is
+  /// that of PyTorch's newest rule for `same`, with larger multipliers for small tensors: 10 up to 10 elements, 8 up to
+  /// 500, 3 below 1000 and for float16 and bfloat16, else 2.
   std::optional<double> error_factor;
 
-  /// An implementation must be right for other values in the same memory as well (the operands halved, as a rule), or
-  /// else it may have kept an answer. Off: for one that relies on what is special about the very operands given.
+  /// Whether outputs are also compared for other values in the same memory (as a rule, the operands halved), which
+  /// detects an implementation that returns a cached result. Switch it off for an implementation that is correct only
+  /// for the values of the given operands.
   bool fresh_values = true;
 
-  bool check_dtype = true;
-  bool check_device = true;
-  bool check_layout = true;
+  bool check_dtype = true;   ///< dtypes must be equal
+  bool check_device = true;  ///< devices must be equal
+  bool check_layout = true;  ///< layouts (strided, sparse COO, ...) must be equal
 
-  /// Messages name at most this many outputs that differ.
+  /// Largest number of differing outputs that a message names.
   std::size_t max_reported = 4;
 };
 
-/// Throws Error naming the first option that makes no sense.
+/// Throws Error with the name and the range of the first option that is out of range.
 inline void validate(const CheckOptions& options) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Error(std::string("check options: ") + what);
@@ -67,18 +73,17 @@ inline void validate(const CheckOptions& options) {
   require(options.max_reported >= 1, "max_reported must be at least 1");
 }
 
-/// Outcome of outputs_match.
+/// Result of outputs_match. Errors and counts are over all compared tensors and numbers; errors are infinite where a
+/// NaN or an infinity has no equal partner.
 struct Match {
-  bool correct = true;
-  /// What differs, one line for each output, without a final newline; empty if correct.
-  std::string message;
-  /// Over all compared tensors and numbers; infinite where a NaN or infinity has no partner.
-  double max_abs_error = 0, max_rel_error = 0;
-  std::int64_t mismatches = 0, elements = 0;
-  /// Tensors, numbers and strings that were compared; 0: there was nothing to compare, which proves nothing.
-  std::int64_t compared = 0;
-  /// Some output holds poison: it was never (or not fully) written.
-  bool unwritten = false;
+  bool correct = true;          ///< nothing differs by more than the options allow
+  std::string message;          ///< one line for each output that differs, without a final newline; empty if correct
+  double max_abs_error = 0;     ///< largest |expected - actual|
+  double max_rel_error = 0;     ///< largest error relative to the expected value
+  std::int64_t mismatches = 0;  ///< elements that differ by more than the tolerance, in outputs that differ
+  std::int64_t elements = 0;    ///< elements of all outputs
+  std::int64_t compared = 0;    ///< tensors, numbers and strings that were compared; with 0, `correct` proves nothing
+  bool unwritten = false;       ///< an output holds poison: the implementation did not write all of it
 };
 
 }  // namespace pace::check

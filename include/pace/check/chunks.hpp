@@ -1,4 +1,4 @@
-// Walks through tensors of one shape piece by piece, so that comparing needs little memory beside them.
+// Chunks: iterates over tensors of one shape piece by piece, so that a comparison needs little memory beside them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,11 +14,12 @@
 
 namespace pace::check::detail {
 
-/// Elements of one piece. As many as ATen works on in one thread (at::internal::GRAIN_SIZE): with larger pieces its
-/// threads wait for each other at every operation, which took seven times as long on a busy machine, and would still
-/// be spinning when timing starts. Fewer, and cutting a piece (some microseconds) would cost more than reading it.
+/// Number of elements of a piece on the CPU: the most on which ATen works in one thread (at::internal::GRAIN_SIZE).
+/// With larger pieces its threads wait for each other at every operation, which took seven times as long on a busy
+/// machine, and still spin when timing starts. With smaller ones, cutting a piece (some microseconds) takes longer than
+/// reading it.
 inline constexpr std::int64_t chunk_elements = std::int64_t{1} << 15;
-/// On other devices, where an operation takes some microseconds however little it has to do.
+/// Number of elements of a piece on other devices, where every operation takes at least some microseconds.
 inline constexpr std::int64_t device_chunk_elements = std::int64_t{1} << 22;
 
 /// `tensor` as an ordinary strided one with real memory: sparse and quantised tensors are expanded. Throws Error for
@@ -34,8 +35,8 @@ inline constexpr std::int64_t device_chunk_elements = std::int64_t{1} << 22;
 
 /// Consecutive pieces of tensors of one shape, in row-major order:
 ///   for (Chunks pieces{a, b}; pieces.next();) use(pieces[0], pieces[1], pieces.offset());
-/// The tensors are strided. No gradients are recorded while it lives. Throws Error if the shapes differ. A loop and not
-/// a function that takes a visitor, since every visitor would compile the walk anew.
+/// The tensors are strided. No gradients are recorded during the lifetime of the object. Throws Error if the shapes
+/// differ. It is not a function with a visitor, of which each visitor would instantiate another copy.
 class Chunks {
  public:
   Chunks(std::initializer_list<at::Tensor> tensors) : tensors_(tensors) {
@@ -59,7 +60,7 @@ class Chunks {
     step_ = row_ > 0 ? std::max<std::int64_t>(most / row_, 1) : 1;
   }
 
-  /// Goes on to the next piece, at first to the first one; false after the last.
+  /// Advances to the next piece, or to the first one in the first call. Returns false after the last piece.
   [[nodiscard]] bool next() {
     if (left_ == 0) return false;
     offset_ += size_;
@@ -71,7 +72,7 @@ class Chunks {
   }
 
   [[nodiscard]] const at::Tensor& operator[](std::size_t tensor) const { return pieces_[tensor]; }
-  /// How many elements lie before the piece.
+  /// Number of elements before the piece.
   [[nodiscard]] std::int64_t offset() const { return offset_; }
 
  private:
@@ -94,14 +95,14 @@ class Chunks {
   std::int64_t offset_ = 0, size_ = 0, left_ = 0;
 };
 
-/// One piece, where it lies, as elements of `dtype`. A bool that holds another byte than 0 or 1 (some kernels write
-/// 0xff) reads as true.
+/// A piece as elements of `dtype` on its own device. A bool that holds another byte than 0 or 1 (some kernels write
+/// 0xff) is true.
 [[nodiscard]] at::Tensor as_elements(const auto& piece, at::ScalarType dtype) {
   const auto part = piece.scalar_type() == at::kBool ? piece.view(at::kByte).ne(0) : piece;
   return part.resolve_conj().resolve_neg().to(dtype);
 }
 
-/// A copy of it in main memory, dense.
+/// A piece as dense elements of `dtype` in main memory.
 [[nodiscard]] at::Tensor on_cpu_as(const auto& piece, at::ScalarType dtype) {
   return as_elements(piece, dtype).to(at::Device(at::kCPU), dtype).contiguous();
 }

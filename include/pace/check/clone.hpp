@@ -1,4 +1,4 @@
-// Copies of whole argument lists, with the aliasing inside them; restore() comes with it.
+// clone_ivalue: copies of whole argument lists, with the aliasing inside them. Includes restore().
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -39,7 +39,7 @@ class Clones {
   [[nodiscard]] const at::Tensor& of(const auto& tensor) const { return clones_[index_of(tensor)]; }
 
  private:
-  // By linear search: values have few tensors, and a hash table takes long to compile.
+  // A linear search, since values have few tensors and a hash table takes long to compile.
   [[nodiscard]] std::size_t index_of(const auto& tensor) const {
     std::size_t i = 0;
     while (i < originals_.size() && !originals_[i].is_same(tensor)) ++i;
@@ -102,9 +102,9 @@ class Clones {
 
 }  // namespace detail
 
-/// A copy of a whole structure, every tensor as by clone_input. A tensor that occurs twice occurs twice in the copy,
-/// and tensors that overlap in memory overlap in the copy; what is not a tensor, list, tuple or dict is shared. A named
-/// tuple loses its names.
+/// Returns a copy of a whole structure, in which every tensor is cloned as by clone_input(). A tensor that occurs twice
+/// occurs twice in the copy, and tensors that overlap in memory overlap in the copy. Values other than tensors, lists,
+/// tuples and dicts are shared. A named tuple becomes a plain tuple.
 [[nodiscard]] inline c10::IValue clone_ivalue(const c10::IValue& value) {
   const c10::NoGradGuard no_grad;
   return detail::with_clones(value, detail::Clones(value));

@@ -1,4 +1,4 @@
-// A copy of a tensor that behaves like the original: same strides, same alignment, same standing in autograd.
+// clone_input: a copy of a tensor with the strides, the alignment and the autograd state of the original.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -65,7 +65,7 @@ struct SharedBytes {
   return tensor.detach().clone();  // sparse, quantised, meta, ...: strides and phase have no meaning, or no hold
 }
 
-/// Gives `clone` the standing in autograd that `tensor` has: leaves keep requires_grad and a copy of their gradient.
+/// Copies the autograd state of `tensor` to `clone`: leaves keep requires_grad and a copy of their gradient.
 template <class CloneOne>
 void copy_autograd(const auto& tensor, at::Tensor& clone, const CloneOne& clone_one) {
   if (!tensor.is_leaf()) return;
@@ -75,9 +75,10 @@ void copy_autograd(const auto& tensor, at::Tensor& clone, const CloneOne& clone_
 
 }  // namespace detail
 
-/// A copy of `tensor` with its sizes, strides (overlapping and gapped ones too), dtype and device, and its address
-/// modulo 64. Leaf tensors keep requires_grad and a copy of their gradient; others come back detached. The gaps of a
-/// strided view are copied with it, so the copy takes the view's whole extent. Sparse tensors are cloned as they are.
+/// Returns a copy of `tensor` with the same sizes, strides (overlapping and gapped ones too), dtype, device and address
+/// modulo 64 bytes. Leaf tensors keep requires_grad and a copy of their gradient; other tensors are detached. The gaps
+/// of a strided view are copied with it, so the copy takes the view's whole extent. Sparse, quantised and nested
+/// tensors are cloned by at::Tensor::clone(), and an undefined tensor is returned as it is.
 [[nodiscard]] inline at::Tensor clone_input(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   const c10::NoGradGuard no_grad;

@@ -9,8 +9,9 @@
 
 namespace pace::check {
 
-/// How many times the reference's error a result may have, by what is compared. `elements` is the float64
-/// reference's; `one_by_one` says that ref has four dimensions, the last two of size 1.
+/// Returns how many times the reference's error a result's error may be, by the rule of torch._dynamo.utils.same.
+/// `elements` is the number of elements of the float64 reference; `one_by_one` is whether the reference has four
+/// dimensions, the last two of size 1.
 [[nodiscard]] inline double error_multiplier(at::ScalarType result_dtype, std::int64_t elements, bool one_by_one,
                                              const SameOptions& options) {
   if (options.force_max_multiplier) return 10;

@@ -25,7 +25,7 @@ void for_each_real_pair(const auto& a, const auto& b, Visit&& visit) {
   }
 }
 
-/// sqrt(mean(|a - b|^2)) in double; NaN for tensors without elements, as a mean of nothing is.
+/// sqrt(mean(|a - b|^2)) in double; NaN for tensors without elements.
 [[nodiscard]] double rms_difference(const auto& a, const auto& b) {
   double sum = 0;
   for_each_real_pair<double>(a, b, [&](const double* x, const double* y, std::int64_t count) {

@@ -1,4 +1,4 @@
-// Values of any structure: conversion of what a functor returns, and visiting the tensors inside.
+// Values of any structure: conversion of a functor's result to an IValue, and the tensors inside an IValue.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -19,7 +19,17 @@
 
 namespace pace {
 
-/// Turns a functor's result of type T into an IValue. Specialise it for a type of your own:
+/// Converts a functor's result of type T to an IValue, by a static `convert(const T&)`. Tensors are not copied.
+///
+/// Specialisations exist for
+///  - tensors, arithmetic types, strings, std::complex, at::Scalar, at::Device, c10::IValue, std::nullopt;
+///  - std::optional: an empty one becomes None;
+///  - c10::intrusive_ptr of what an IValue can hold;
+///  - std::vector, std::array, at::ArrayRef, c10::List, at::TensorList: lists;
+///  - std::map, std::unordered_map, c10::Dict: dicts;
+///  - std::tuple, std::pair: tuples.
+///
+/// Further types need a specialisation:
 ///   template <> struct pace::ToIValue<MyOutput> {
 ///     static c10::IValue convert(const MyOutput& out) { return pace::to_ivalue(std::tie(out.logits, out.hidden)); }
 ///   };
@@ -58,7 +68,9 @@ template <class Tuple>
 
 }  // namespace check::detail
 
-/// Types that an IValue takes as they are: tensors, numbers, strings, devices, IValue itself.
+/// @cond
+
+// The primary template documents these specialisations. First, types that an IValue takes as they are.
 template <class T>
   requires(std::is_arithmetic_v<T> || std::is_same_v<T, at::Tensor> || std::is_same_v<T, c10::IValue> ||
            std::is_same_v<T, std::string> || std::is_same_v<T, at::Scalar> || std::is_same_v<T, at::Device> ||
@@ -146,8 +158,9 @@ struct ToIValue<std::pair<A, B>> {
   static c10::IValue convert(const std::pair<A, B>& values) { return check::detail::tuple_of(values); }
 };
 
-/// What a functor returned, as an IValue. Tensors are not copied. A tuple or pair becomes a tuple, a vector or array a
-/// list, a map a dict, an empty optional None.
+/// @endcond
+
+/// Converts `value` to an IValue by ToIValue, without copying tensors. A type without a ToIValue does not compile.
 template <class T>
 [[nodiscard]] c10::IValue to_ivalue(T&& value) {
   using Plain = std::remove_cvref_t<T>;
@@ -157,7 +170,7 @@ template <class T>
   if constexpr (check::detail::HasConversion<Plain>) return ToIValue<Plain>::convert(value);
 }
 
-/// Calls `function(arguments...)` and converts the result; a function that returns nothing gives None.
+/// Calls `function(arguments...)` and converts its result by to_ivalue; returns None where `function` returns void.
 template <class Function, class... Arguments>
 [[nodiscard]] c10::IValue invoke_to_ivalue(Function&& function, Arguments&&... arguments) {
   if constexpr (std::is_void_v<std::invoke_result_t<Function, Arguments...>>) {
@@ -173,8 +186,8 @@ namespace check {
 using pace::invoke_to_ivalue;
 using pace::to_ivalue;
 
-/// Calls `visit(const at::Tensor&)` for every defined tensor in lists, tuples and dict values, depth first, in order;
-/// a tensor that occurs twice is visited twice.
+/// Calls `visit(const at::Tensor&)` for every defined tensor in `value` (itself a tensor, or lists, tuples and dicts of
+/// tensors), depth first and in order. A tensor that occurs twice is visited twice.
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   if (value.isTensor()) {
@@ -188,7 +201,7 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   }
 }
 
-/// The tensors that for_each_tensor() visits.
+/// Returns the tensors that for_each_tensor() visits, in the same order.
 [[nodiscard]] std::vector<at::Tensor> tensors_of(const c10::IValue& value);
 
 }  // namespace check

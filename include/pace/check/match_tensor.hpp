@@ -18,7 +18,7 @@
 
 namespace pace::check::detail {
 
-/// What is wrong with one tensor, without the path; empty if nothing is.
+/// The difference of one output tensor as text, without the path of the output; empty if there is none.
 struct TensorVerdict {
   std::string problem;
   Closeness closeness;
@@ -51,7 +51,7 @@ struct TensorVerdict {
 }
 
 [[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options) {
-  // Equal or nearly so, as a rule: then the magnitude need not be looked for.
+  // As a rule the outputs are equal or nearly so, and the typical magnitude is not needed.
   const double rtol = options.rtol.value_or(precision_of(expected.scalar_type()).rtol);
   Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
   if (found.close || options.atol) return found;
@@ -113,7 +113,7 @@ struct TensorVerdict {
   const bool one_by_one = expected.dim() == 4 && expected.size(2) == 1 && expected.size(3) == 1;
   const double factor =
       options.error_factor.value_or(error_multiplier(actual.scalar_type(), expected.numel(), one_by_one, rule));
-  // Half an epsilon is what rounding an exact result costs; twice that, or the luck of an exact baseline decides.
+  // Rounding an exact result costs up to half an epsilon; twice that is allowed: the baseline may be exact by chance.
   const double epsilon = precision_of(expected.scalar_type()).epsilon;
   const ReferenceErrors errors =
       compare_to_reference(reference, expected, actual, factor, epsilon, tolerance_for(expected, actual, options));
@@ -185,7 +185,7 @@ struct TensorVerdict {
   return verdict;
 }
 
-/// Looks for poison where something is odd: that is where it shows, and looking costs a pass over the output.
+/// Looks for poison in an output that is wrong, holds NaN or is bool; a search costs a pass over the output.
 void find_poison(const auto& actual, TensorVerdict& verdict) {
   if (looks_poisoned(actual)) {
     verdict.unwritten = true;

@@ -1,4 +1,4 @@
-// Comparing where the tensors lie: to bring a GPU's memory to the host takes longer than everything else.
+// Comparison on the device of the tensors: copying a GPU's memory to the host takes longer than all the rest.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 
 namespace pace::check::detail {
 
-/// True only if both tensors hold the same bits. False says nothing: not every layout is looked at.
+/// True only if both tensors hold the same bits. False is returned also for layouts that are not compared.
 [[nodiscard]] bool surely_identical(const auto& x, const auto& y) {
   const auto as_integers = [](const auto& tensor) -> std::optional<at::Tensor> {
     if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_conj() || tensor.is_neg()) return {};
@@ -38,7 +38,7 @@ namespace pace::check::detail {
   return tensor.isnan().sum().template item<std::int64_t>();
 }
 
-/// What a pair of pieces amounts to, by the rules that `compare` has for a pair of doubles.
+/// Errors of a pair of pieces, by the rules of `compare` for a pair of doubles.
 struct DevicePiece {
   std::int64_t mismatches = 0, expected_nans = 0, actual_nans = 0;
   double max_error = 0, max_relative = 0;

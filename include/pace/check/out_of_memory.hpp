@@ -1,4 +1,4 @@
-// Errors that mean that the device's memory, or the host's, ran out.
+// means_out_of_memory: whether an error says that the device's or the host's memory ran out.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -8,9 +8,9 @@
 
 namespace pace::check {
 
-/// Whether an error means that. There is no one type for it: c10::OutOfMemoryError is that of LibTorch's allocator on a
-/// GPU; its allocator on the CPU throws a plain c10::Error; and what the driver, cuBLAS or cuDNN could not allocate
-/// arrives as an error of theirs.
+/// Whether `error` says that the device's or the host's memory ran out. There is no one type for it: LibTorch's
+/// allocator throws c10::OutOfMemoryError on a GPU and a plain c10::Error on the CPU, and failed allocations of the
+/// driver, cuBLAS and cuDNN arrive as errors with their status in the text.
 [[nodiscard]] inline bool means_out_of_memory(const std::exception& error) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;

@@ -1,4 +1,5 @@
-// Do an implementation's outputs match the baseline's? If not, the message says which output, where and by how much.
+// outputs_match: whether an implementation's outputs match the baseline's; the message says which output differs,
+// where, and by how much.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -115,7 +116,7 @@ class OutputMatcher {
     try {
       verdict = match_tensor(expected, actual, reference == nullptr ? at::Tensor() : reference->toTensor(), options_);
     } catch (const c10::Error& error) {
-      // That says nothing of the output.
+      // A lack of memory does not mean that the output is wrong.
       if (means_out_of_memory(error)) throw;
       return fail(path, std::string("cannot be compared: ") + error.what_without_backtrace());
     }
@@ -151,7 +152,7 @@ class OutputMatcher {
     fail(path, "expected " + scalar_text(expected) + ", got " + scalar_text(actual));
   }
 
-  /// A number that a functor returns is a double whatever it was computed in: float32's tolerance.
+  /// A number that a functor returns is a double in whatever type it was computed; it has float32's tolerance.
   [[nodiscard]] Tolerance scalar_tolerance(double expected) const {
     const double rtol = options_.rtol.value_or(precision_of(at::kFloat).rtol);
     const double typical = std::isfinite(expected) ? std::abs(expected) : 0;
@@ -166,13 +167,16 @@ class OutputMatcher {
 
 }  // namespace detail
 
-/// Compares the outputs of an implementation with the baseline's by `options`. Structure first: the same number of
-/// outputs, the same keys, kinds, shapes, dtypes, devices and layouts (strides may differ; lists and tuples are one
-/// kind; an undefined tensor is None); then the values. Poison in an output is a failure even where the baseline
-/// holds poison, too. Each failing output is one line of the message, such as
-///   output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.000124)
-/// Throws Error for options that make no sense, and for Method::float64_reference without a reference of the same
-/// structure; the reference is looked at by no other method.
+/// Compares the outputs of an implementation, `actual`, with the baseline's, `expected`, by `options`.
+///
+/// The structure must be the same: the number of outputs, the keys, kinds, shapes, dtypes, devices and layouts (strides
+/// may differ; lists and tuples are one kind; an undefined tensor is None). Then the values are compared. Poison in an
+/// output is a failure even where the baseline holds poison, too. Each failing output is one line of the message:
+///
+///     output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.001)
+///
+/// `float64_reference` is used by Method::float64_reference alone. Throws Error for options out of range, and for that
+/// method without a reference of the same structure.
 [[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
                                          const CheckOptions& options = {},
                                          const c10::IValue* float64_reference = nullptr) {

@@ -1,4 +1,4 @@
-// Poison in fresh memory, so that an output that is not written cannot show an earlier, correct answer.
+// Poison in fresh memory: an output that is never written holds it, instead of an earlier, correct result.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,13 @@
 
 namespace pace::check {
 
-/// While one of these lives, memory that ATen allocates on the CPU holds poison, in every thread. They nest in any
-/// order; the last to go puts the earlier allocator back. What was allocated meanwhile stays valid and is freed as
-/// usual. LibTorch reads its allocator without a lock: create and destroy the outermost one while no other thread
-/// allocates tensors, or that thread sees either allocator (both work). Not for timed code: it writes all memory once.
-/// Only LibTorch's CPU allocator is covered: not malloc in a kernel's own code, nor other devices.
+/// Fills all memory that ATen allocates on the CPU with poison, in every thread, for the lifetime of the object.
+///
+/// Objects may overlap in any order; the destructor of the last one restores the earlier allocator. Memory that was
+/// allocated meanwhile stays valid and is freed as usual. LibTorch reads its allocator without a lock: where another
+/// thread allocates tensors while the first object is made or the last one is destroyed, it uses either allocator, and
+/// both work. Not for timed code, since every allocation writes its memory once. Covers LibTorch's CPU allocator alone,
+/// not malloc in a kernel's own code nor other devices.
 class PoisonedAllocations {
  public:
   PoisonedAllocations() { detail::AllocatorHook::instance().acquire(purpose()); }
@@ -30,12 +32,12 @@ class PoisonedAllocations {
   }
 };
 
-/// Leaves poison in the memory that the next allocations will probably get: for every tensor in `like` a block of
-/// the same size on the same device is allocated, poisoned and freed. A hint, since no allocator promises to reuse
-/// (glibc returns large blocks to the system, and then the next one is zero). Costs about one write of that memory.
+/// Leaves poison in the memory that the next allocations probably get: allocates, poisons and frees, for every tensor
+/// in `like`, a block of the same size on the same device. No allocator guarantees that it reuses freed memory (glibc
+/// returns large blocks to the system, and new ones are zero). Takes about as long as writing that memory once.
 inline void poison_free_memory(const c10::IValue& like) {
   const c10::NoGradGuard no_grad;
-  std::vector<at::Tensor> blocks;  // all at once, or they would be one block again and again
+  std::vector<at::Tensor> blocks;  // all are alive at once; else each could be the same block again
   for_each_tensor(like, [&](const auto& tensor) {
     if (!detail::has_plain_memory(tensor)) return;
     const auto bytes = static_cast<std::int64_t>(tensor.numel() * tensor.element_size());
@@ -44,12 +46,13 @@ inline void poison_free_memory(const c10::IValue& like) {
   });
 }
 
+/// Size and device of a block of memory to poison.
 struct FreeBlock {
-  std::int64_t bytes = 0;
-  at::Device device = at::kCPU;
+  std::int64_t bytes = 0;        ///< size of the block
+  at::Device device = at::kCPU;  ///< where to allocate it
 };
 
-/// The same for memory of known sizes, when there is no tensor to go by.
+/// As above, for blocks of the given sizes instead of the sizes of tensors.
 inline void poison_free_memory(std::span<const FreeBlock> free_blocks) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> blocks;

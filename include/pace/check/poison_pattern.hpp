@@ -1,4 +1,4 @@
-// Poison: a pattern that no honest result holds; put where results are to be written, and found again.
+// Poison: a pattern that correct results do not hold. It is written to the memory of outputs, and found later.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,23 +13,23 @@ namespace pace::check {
 
 namespace detail {
 
-/// The pattern, as a little-endian 16-bit word that fills memory from even addresses on (bytes fa 7f fa 7f ...).
-/// Why this word: repeated, it is a quiet NaN as float16, bfloat16, float32 and float64 (and so in complex types), so
-/// no comparison with a number passes and what is computed from it is NaN again; but its payload is not that of a
-/// NaN that hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so an honest NaN is not taken
-/// for poison. As an integer it is near the largest (32762, 2147123194, 9.2e18), and far from 0, -1 and the extremes
-/// that code likes to return. A bool gets a byte that is neither 0 nor 1: to read that through a C++ bool is
-/// undefined, so check reads bools as bytes; a program that reads an element before it is written is broken anyway.
+/// The pattern, as a little-endian 16-bit word that fills memory from even addresses on (bytes fa 7f fa 7f ...). Why
+/// this word: repeated, it is a quiet NaN as float16, bfloat16, float32 and float64 (and so in complex types), so no
+/// comparison with a number passes and what is computed from it is NaN again; but its payload is not that of a NaN that
+/// hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so a computed NaN is not taken for
+/// poison. As an integer it is near the largest one (32762, 2147123194, 9.2e18), and far from 0, -1 and the extremes
+/// that code often returns. A bool gets a byte that is neither 0 nor 1. Reading such a byte as a C++ bool is undefined,
+/// so the checks read bools as bytes; code that reads an element before it is written is wrong in any case.
 inline constexpr std::uint16_t poison_word = 0x7ffa;
 inline constexpr std::int32_t poison_32 = 0x7ffa7ffa;
 inline constexpr std::int64_t poison_64 = 0x7ffa7ffa7ffa7ffa;
 inline constexpr std::uint8_t poison_low = 0xfa, poison_high = 0x7f;
 
 /// Single bytes are poison by chance once in 128 times: a one-byte tensor must have this many of them, and only them.
-/// (Not so for bool, which has no business with these bytes.)
+/// (A bool holds neither of these bytes unless it is poison.)
 inline constexpr std::int64_t fewest_poison_bytes = 8;
 
-/// Fills [data, data + bytes) in main memory. Much like memset in speed.
+/// Fills [data, data + bytes) in main memory with poison, about as fast as memset.
 inline void poison_memory(void* data, std::size_t bytes) {
   auto* at = static_cast<unsigned char*>(data);
   auto* const end = at + bytes;
@@ -63,8 +63,8 @@ inline void poison_memory(void* data, std::size_t bytes) {
 }  // namespace detail
 
 /// Overwrites every element of `tensor` with poison, on any device, without changing its address, its autograd
-/// history or its version. Only its own elements: the gaps of a strided view belong to other tensors. Nothing happens
-/// to tensors without plain memory (sparse, undefined, meta, empty).
+/// history or its version. The gaps of a strided view, which belong to other tensors, are not written. Has no effect on
+/// tensors without plain memory (sparse, undefined, meta, empty).
 inline void poison_(at::Tensor& tensor) {
   if (!detail::has_plain_memory(tensor)) return;
   const c10::NoGradGuard no_grad;
@@ -90,7 +90,8 @@ inline void poison_(at::Tensor& tensor) {
   }
 }
 
-/// How many elements of `tensor` hold poison; 0 without plain memory. One-byte integers hold it by chance, too.
+/// Returns the number of elements of `tensor` that hold poison; 0 for a tensor without plain memory. One-byte integers
+/// can hold it by chance.
 [[nodiscard]] std::int64_t poisoned_elements(const auto& tensor) {
   if (!detail::has_plain_memory(tensor)) return 0;
   const c10::NoGradGuard no_grad;
@@ -101,7 +102,8 @@ inline void poison_(at::Tensor& tensor) {
   return pairs ? count / 2 : count;
 }
 
-/// Whether all of `tensor` is poison: nothing was ever written to it. Costs one look at the first element as a rule.
+/// Whether every element of `tensor` is poison, so that nothing was written to it. As a rule, reads the first element
+/// alone.
 [[nodiscard]] bool looks_poisoned(const auto& tensor) {
   if (!detail::has_plain_memory(tensor)) return false;
   const c10::NoGradGuard no_grad;

@@ -1,4 +1,4 @@
-// Errors against a float64 reference: is an implementation much further from it than the baseline is?
+// compare_to_reference: whether an implementation's error to a float64 reference is much larger than the baseline's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,12 +13,14 @@
 
 namespace pace::check {
 
-/// What compare_to_reference found. A complex element counts as its two parts.
+/// Result of compare_to_reference. The errors are over the elements that are finite in all three tensors; a complex
+/// element counts as its two parts.
 struct ReferenceErrors {
-  double baseline_rms = 0, baseline_max = 0;  ///< over what is finite in all three
-  double actual_rms = 0;
-  double reference_rms = 0;
-  Closeness closeness;  ///< of actual to the reference: `close` unless an element is further away than allowed
+  double baseline_rms = 0;   ///< root mean square of the baseline's error
+  double baseline_max = 0;   ///< largest absolute error of the baseline
+  double actual_rms = 0;     ///< root mean square of the implementation's error
+  double reference_rms = 0;  ///< root mean square of the reference itself
+  Closeness closeness;       ///< of `actual` to the reference; `close` unless an element is further away than allowed
 };
 
 namespace detail {
@@ -38,10 +40,10 @@ void for_each_triple(const auto& reference, const auto& expected, const auto& ac
 
 }  // namespace detail
 
-/// Compares `actual` and `expected` (the baseline's) to `reference`. An element passes if it is at most
-/// `factor` * the baseline's largest error, plus `epsilon` * |reference|, away from the reference. Where the baseline
-/// overflowed or made a NaN and actual did not, `fallback` judges actual against the reference; where the two agree in
-/// an infinity (or, with fallback.equal_nan, in NaN), it passes.
+/// Compares `actual` and `expected` (the baseline's) with `reference`, three tensors of one shape. An element passes
+/// where |actual - reference| <= `factor` * baseline_max + `epsilon` * |reference|. Where the baseline is infinite or
+/// NaN and `actual` is not, `fallback` is the tolerance of `actual` against the reference; where both are the same
+/// infinity (or, with fallback.equal_nan, NaN), the element passes. Throws Error if the shapes differ.
 [[nodiscard]] ReferenceErrors compare_to_reference(const auto& reference, const auto& expected, const auto& actual,
                                                    double factor, double epsilon, const detail::Tolerance& fallback) {
   const auto parts = [](const auto& tensor) {
@@ -69,7 +71,7 @@ void for_each_triple(const auto& reference, const auto& expected, const auto& ac
   detail::for_each_triple(rs, es, as, [&](std::int64_t position, double r, double e, double a) {
     const bool all_finite = std::isfinite(r) && std::isfinite(e) && std::isfinite(a);
     const bool as_baseline = !std::isfinite(a) && detail::identical(e, a, fallback);
-    // A reference that is no number where both others are: they can only be compared with each other.
+    // Where only the reference is not finite, the other two are compared with each other.
     const bool no_reference = !std::isfinite(r) && std::isfinite(e) && std::isfinite(a);
     const detail::Tolerance tolerance{epsilon, factor * out.baseline_max, fallback.equal_nan};
     const detail::ElementError error = as_baseline    ? detail::ElementError{}

@@ -13,10 +13,11 @@
 
 namespace pace::check {
 
-/// Copies the values of `from` into the memory of `to`, whose address, strides and autograd history stay, and whose
-/// version does not advance (a graph that saved it stays usable); a sparse tensor gets new indices and values instead.
-/// Works for overlapping strides; the gaps of a view are not touched. A leaf's gradient gets the pristine one's
-/// values, or goes if there was none. Throws Error if `to` has another shape, stride, dtype or layout than `from`.
+/// Copies the values of `from` into the memory of `to`. The address, strides and autograd history of `to` stay, and its
+/// version does not advance, so that a graph that saved it stays usable; a sparse tensor gets new indices and values
+/// instead. Strides may overlap; the gaps of a view are not written. The gradient of a leaf gets the values of the
+/// gradient of `from`, and is removed if `from` has none. Throws Error if `to` has another shape, stride, dtype or
+/// layout than `from`, or if only one of them is defined.
 inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
   if (!from.defined() && !to.defined()) return;
   if (!from.defined() || !to.defined()) throw Error("restore: one of the two tensors is undefined");
@@ -46,8 +47,8 @@ inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
   }
 }
 
-/// restore_tensor for every tensor of two values of one structure, such as a value and its clone_ivalue. What is not
-/// a tensor stays as it is. Throws Error if the structures differ.
+/// Calls restore_tensor() for every pair of tensors in two values of one structure, such as a value and its
+/// clone_ivalue(). Values other than tensors stay as they are. Throws Error if the numbers of tensors differ.
 inline void restore(const c10::IValue& from, const c10::IValue& to) {
   const auto tensors = tensors_of(from), targets = tensors_of(to);
   if (tensors.size() != targets.size()) {

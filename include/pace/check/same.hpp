@@ -1,4 +1,4 @@
-// same(): PyTorch's own comparison of two results, for numbers that shall agree with its benchmark programs.
+// same(): PyTorch's own comparison of two results, for results that must agree with its benchmark programs.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -104,17 +104,19 @@ namespace detail {
 
 }  // namespace detail
 
-/// Whether `res` is the same as `ref` in the sense of PyTorch's `torch._dynamo.utils.same`; see SameOptions for its
-/// switches and same_tensor for what differs. `fp64_ref`: what the reference gives when run in float64; absent, ref
-/// itself. Stops at the first difference. Dict keys go in sorted order. What is an assertion there (another kind of
-/// container, other keys, a sparse reference for a dense result, a kind that cannot be compared) throws pace::Error.
+/// Whether `res` is the same as `ref` by the rules of PyTorch's `torch._dynamo.utils.same`; same_tensor() lists the
+/// differences from it.
+///
+/// `fp64_ref` is the reference's result when run in float64; absent, it is `ref` itself. Dicts are compared in the
+/// sorted order of their keys, and the comparison stops at the first difference. Throws Error where PyTorch asserts: on
+/// another kind of container, other keys, a sparse reference for a dense result, or a kind that cannot be compared.
 [[nodiscard]] inline bool same(const c10::IValue& ref, const c10::IValue& res,
                                const std::optional<c10::IValue>& fp64_ref = std::nullopt,
                                const SameOptions& options = {}) {
   return detail::same_value(ref, res, fp64_ref ? *fp64_ref : ref, options);
 }
 
-/// same() with no tolerance at all, apart from equal NaNs if wanted; 0.0 and -0.0 are the same.
+/// same() with a tolerance of 0, where 0.0 equals -0.0 and, with `equal_nan`, a NaN equals a NaN.
 [[nodiscard]] inline bool bitwise_same(const c10::IValue& ref, const c10::IValue& res, bool equal_nan = false) {
   SameOptions options;
   options.tol = 0;

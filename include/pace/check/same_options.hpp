@@ -1,4 +1,4 @@
-// Options of same(), under the names that PyTorch's program gives them.
+// SameOptions: options of same(), with the names of the parameters of torch._dynamo.utils.same.
 #pragma once
 
 #include <functional>
@@ -6,32 +6,33 @@
 
 namespace pace::check {
 
-/// Which PyTorch's rule for how much worse than the reference a result may be.
+/// The version of PyTorch whose multipliers say how much larger than the reference's error a result's may be.
 enum class MultiplierSet {
   v2_6,    ///< larger multipliers 10 and 5, and only from a tolerance of 4e-2 on
   newest,  ///< larger multipliers 10 and 8, at every tolerance
 };
 
+/// Options of same(), which compares as PyTorch's benchmark programs do.
 struct SameOptions {
-  /// Compare directions instead of elements; the float64 reference is not used then.
+  /// Whether the directions of tensors are compared instead of their elements; the float64 reference is unused then.
   bool cos_similarity = false;
-  /// Absolute and relative tolerance in one.
+  /// Both the absolute and the relative tolerance.
   double tol = 1e-4;
-  bool equal_nan = false;
-  /// Off: the reference is converted to the result's dtype first.
+  bool equal_nan = false;  ///< whether a NaN equals a NaN
+  /// Whether the dtypes must be equal; otherwise the reference is converted to the result's dtype first.
   bool exact_dtype = true;
-  /// Take strings, integers, bools, devices and None as equal unseen, and bool tensors too. A trap, kept: without a
-  /// float64 reference, a tensor that is *not* close passes, too, whatever its dtype.
+  /// Whether strings, integers, bools, devices, None and bool tensors count as equal without a comparison. As in
+  /// PyTorch, a tensor of any dtype that is *not* close passes then, too, if there is no float64 reference.
   bool ignore_non_fp = false;
-  /// More room for tensors of up to 10 and up to 500 elements.
+  /// Whether tensors of up to 10 and of up to 500 elements have larger multipliers.
   bool use_larger_multiplier_for_smaller_tensor = false;
-  /// Multiplier 10 for every tensor.
+  /// Whether every tensor has the multiplier 10.
   bool force_max_multiplier = false;
-  /// Compare bool tensors by intersection over union.
+  /// Whether bool tensors are compared by intersection over union.
   bool use_iou_for_bool = false;
-  double iou_threshold = 0.99;
-  MultiplierSet multipliers = MultiplierSet::newest;
-  /// Takes the reason of every failure, and warnings; nothing is printed otherwise.
+  double iou_threshold = 0.99;                        ///< smallest intersection over union that passes
+  MultiplierSet multipliers = MultiplierSet::newest;  ///< version of the multipliers
+  /// Receives the reason of every failure and every warning; empty: they are dropped.
   std::function<void(const std::string&)> log;
 };
 

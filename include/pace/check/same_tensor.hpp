@@ -39,7 +39,7 @@ inline void log_to(const SameOptions& options, const std::string& message) {
   }
 }
 
-/// ATen's own allclose, so that rounding at the boundary is PyTorch's: |a - b| <= tol + tol * |b|, in the tensors' type.
+/// ATen's own allclose, which rounds at the boundary as PyTorch does: |a - b| <= tol + tol * |b| in the tensors' type.
 [[nodiscard]] inline bool torch_allclose(const at::Tensor& a, const at::Tensor& b, double tol, bool equal_nan) {
   const at::ScalarType dtype = comparable(b.scalar_type());
   for (Chunks pieces{a, b}; pieces.next();)
@@ -69,7 +69,7 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 }
 
 [[nodiscard]] inline bool same_direction(const at::Tensor& ref, const at::Tensor& res, const SameOptions& options) {
-  // The early exit is what lets two zero tensors pass, whose cosine is 0, and NaN in both places.
+  // Without the early exit, two zero tensors, whose cosine is 0, would fail, as would NaN in the same places.
   const auto single = [](const at::Tensor& t) { return t.to(t.is_complex() ? at::kComplexFloat : at::kFloat); };
   bool close = true;
   for (Chunks pieces{ref, res}; close && pieces.next();)
@@ -81,7 +81,8 @@ inline void log_to(const SameOptions& options, const std::string& message) {
   return score >= threshold;
 }
 
-/// May the result be as far from the float64 reference as it is, given how far the reference in its own precision is?
+/// Whether the result's error to the float64 reference is small enough, given the error of the reference in its own
+/// precision.
 [[nodiscard]] inline bool same_by_reference(const at::Tensor& ref, const at::Tensor& res, const at::Tensor& fp64_ref,
                                             const SameOptions& options) {
   // A result without NaN is no failure where only the lower-precision reference has some.
@@ -108,9 +109,12 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 
 }  // namespace detail
 
-/// Whether `res` is the same as `ref` by PyTorch's rules. `fp64_ref` (the result of running in double) counts only if
-/// its dtype is float64. Beyond PyTorch: different shapes are never the same (there, they broadcast), nor are tensors
-/// on different devices (an exception there); sums are taken in double; complex tensors keep their imaginary part.
+/// Whether the tensor `res_in` is the same as `ref_in` by the rules of PyTorch's `torch._dynamo.utils.same`. `fp64_in`,
+/// the reference's result when run in float64, is used only if its dtype is float64.
+///
+/// Differences from PyTorch: tensors of different shapes are never the same (PyTorch broadcasts them), nor are tensors
+/// on different devices (PyTorch throws); sums are taken in double; complex tensors keep their imaginary part. Throws
+/// Error if only the reference is sparse, or if the float64 reference has another shape than the reference.
 [[nodiscard]] inline bool same_tensor(const at::Tensor& ref_in, const at::Tensor& res_in, const at::Tensor& fp64_in,
                                       const SameOptions& options = {}) {
   const c10::NoGradGuard no_grad;

@@ -1,4 +1,4 @@
-// How the values that a functor returns are built: sequences, dicts, nothing.
+// The structure of a functor's result: sequences, dicts, none.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -9,7 +9,7 @@
 
 namespace pace::check::detail {
 
-/// Keys in the order in which Python sorts them, if they are all strings or all integers; else as they come.
+/// The keys in Python's sorted order if all are strings or all are integers; otherwise in the order of the dict.
 [[nodiscard]] std::vector<c10::IValue> sorted_keys(const auto& dict) {
   std::vector<c10::IValue> keys;
   bool strings = true, integers = true;
@@ -22,7 +22,7 @@ namespace pace::check::detail {
   const auto less = [&](const auto& a, const auto& b) {
     return strings ? a.toStringRef() < b.toStringRef() : a.toInt() < b.toInt();
   };
-  // By insertion: outputs have few keys, and std::sort takes long to compile.
+  // Insertion sort, since outputs have few keys and std::sort takes long to compile.
   for (std::size_t i = 1; i < keys.size(); ++i)
     for (std::size_t j = i; j > 0 && less(keys[j], keys[j - 1]); --j) std::swap(keys[j], keys[j - 1]);
   return keys;

@@ -1,4 +1,4 @@
-// How check's messages write numbers, shapes, types and places.
+// Numbers, shapes, types and indices as text, for messages of the checks.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -44,7 +44,7 @@ template <class Real>
   return text.data();
 }
 
-/// `value` of an element of type `dtype`, which was converted to double to be looked at.
+/// The value of an element of type `dtype`, which has been converted to double, as text.
 [[nodiscard]] inline std::string element_text(double value, at::ScalarType dtype) {
   return dtype == at::kDouble || dtype == at::kComplexDouble ? number_text(value)
                                                              : number_text(static_cast<float>(value));

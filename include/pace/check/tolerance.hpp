@@ -1,4 +1,4 @@
-// Default tolerances: what honest implementations of one computation may differ by.
+// Default tolerances: by how much correct implementations of one computation may differ.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,11 +16,11 @@ namespace pace::check {
 
 namespace detail {
 
-/// What matters of a floating type (or of the parts of a complex one) for tolerances.
+/// Properties of a floating type, or of the parts of a complex one, on which tolerances depend.
 struct Precision {
   double epsilon;              // distance from 1 to the next number
   double accumulator_epsilon;  // of the type that sums are taken in
-  double smallest;             // what may get lost to gradual or abrupt underflow
+  double smallest;             // largest error by gradual or abrupt underflow
   double largest;
   double rtol, atol;  // torch.testing.assert_close's, where it has any
 };
@@ -31,7 +31,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return {Limits::epsilon(), Limits::epsilon(), Limits::min(), Limits::max(), rtol, atol};
 }
 
-/// Integers and bool: all zero, since they leave no room.
+/// The properties of `dtype`; all zero for integers and bool, which must be equal.
 [[nodiscard]] inline Precision precision_of(at::ScalarType dtype) {
   const double single = std::numeric_limits<float>::epsilon();
   switch (dtype) {
@@ -50,15 +50,15 @@ constexpr Precision precision_of_real(double rtol, double atol) {
     default:
       break;
   }
-  // One step of the type: an 8-bit number has none to give away, but rounding may go either way.
+  // One step of the type, since a correct result may be rounded up or down.
   if (dtype == at::kFloat8_e4m3fn || dtype == at::kFloat8_e4m3fnuz)
     return {0x1p-3, single, 0x1p-9, 240, 0x1p-3, 0x1p-9};
   if (c10::isFloat8Type(dtype)) return {0x1p-2, single, 0x1p-16, 57344, 0x1p-2, 0x1p-16};
   return {0, 0, 0, 0, 0, 0};
 }
 
-/// How often each binary exponent from `lowest` on occurs among the magnitudes of `values` above 0 and below `limit`:
-/// `count` numbers of int64 in main memory, counted where the values lie.
+/// Counts the binary exponents of the magnitudes of `values` above 0 and below `limit`, on the device of the values.
+/// Returns `count` int64 numbers in main memory, for the exponents from `lowest` on.
 [[nodiscard]] at::Tensor count_exponents(const auto& values, double limit, int lowest, int count) {
   const auto size = values.abs();
   const auto chosen = size.masked_select(size.gt(0).logical_and_(size.lt(limit)));
@@ -68,9 +68,9 @@ constexpr Precision precision_of_real(double rtol, double atol) {
 
 }  // namespace detail
 
-/// A magnitude that three quarters of the non-zero elements of `tensor` reach, rounded down to a power of two; 0 if
-/// there are none. Infinities, NaN and fillers (at least half of the type's largest number, as attention masks have)
-/// do not count, so neither they nor a few huge elements raise it, as they would a root mean square.
+/// Returns a magnitude that three quarters of the non-zero elements of `tensor` reach, rounded down to a power of two;
+/// 0 if there are none. Infinities, NaN and fillers (at least half of the type's largest number, as in attention masks)
+/// are left out. Unlike a root mean square, it does not grow with a few huge elements.
 [[nodiscard]] double typical_magnitude(const auto& tensor) {
   const auto dense = detail::strided(tensor);
   const double largest = detail::precision_of(dense.scalar_type()).largest;
@@ -106,17 +106,18 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return 0;
 }
 
-/// Absolute tolerance for an output of type `dtype` whose elements are typically as large as `typical`.
+/// Returns the absolute tolerance for an output of type `dtype` whose elements are typically as large as `typical` (see
+/// typical_magnitude) and are sums of up to `reduction_length` terms.
 ///
-/// A fixed one, as torch.testing.assert_close has, errs on both sides. It is too small for a long sum: summing n terms
-/// in another order changes the result by about epsilon * sqrt(n) of its typical size (rounding errors add up as a
-/// random walk), however small the sum itself happens to be. So there are 16 * epsilon * sqrt(n) of the typical
-/// magnitude: 1.2e-4 for float32 and n = 4096. Measured: a product of normal 256 x 4096 and 4096 x 128 matrices by
-/// plain loops that run forwards and backwards (assert_close rejects it) uses 0.4 of that, MKL against float64 0.04,
-/// and operands rounded to bfloat16 exceed it 280 times. 16-bit types are summed in float32, but rounded on the way
-/// (between the two products of an attention, say): 16 of their epsilons, for errors as for any other rounding.
-/// And a fixed one is too large for small outputs: 1e-5 accepts all zeros for a softmax over a million classes. So
-/// assert_close's atol is not used beyond a thousandth of the typical magnitude (unless everything is zero).
+/// A fixed tolerance, as in torch.testing.assert_close, is too small for a long sum and too large for small outputs.
+/// Summing n terms in another order changes the result by about epsilon * sqrt(n) of its typical magnitude (rounding
+/// errors add up as a random walk), however small the sum itself is. The tolerance is therefore 16 * epsilon * sqrt(n)
+/// of the typical magnitude: 1.2e-4 for float32 and n = 4096. Measured: a product of normal 256 x 4096 and 4096 x 128
+/// matrices by plain loops that run forwards and backwards, which assert_close rejects, differs by 0.4 of that, MKL
+/// against float64 by 0.04, and operands rounded to bfloat16 by 280 times that. 16-bit types are summed in float32, but
+/// are rounded on the way, for example between the two products of an attention: their tolerance is at least 16 of
+/// their own epsilons. At 1e-5, all zeros would pass for a softmax over a million classes; assert_close's atol is
+/// therefore capped at a thousandth of the typical magnitude, unless all elements are zero.
 [[nodiscard]] inline double default_atol(at::ScalarType dtype, double typical, std::int64_t reduction_length) {
   const detail::Precision precision = detail::precision_of(dtype);
   if (typical == 0) return precision.atol;

@@ -1,4 +1,4 @@
-// Activity: what this process is doing, where a process that watches over it can read it.
+// Activity: the present activity of this process, in memory that a supervising process can read.
 #pragma once
 
 #include <cstddef>
@@ -7,42 +7,48 @@
 
 namespace pace {
 
-/// Plain memory, so that it may be shared with another process, and outlive this one.
+/// The present activity of a process. It is plain memory, so that it may be shared with another process and outlive
+/// this one.
 struct Activity {
+  /// Longest name of a comparison, in bytes; longer names are cut.
   static constexpr std::size_t longest_name = 1023;
 
-  /// Grows whenever a call, or a sample of calls, begins.
+  /// Number of calls and samples of calls that have begun.
   std::uint64_t beats = 0;
-  /// Name of the comparison under way, whose inputs may still be made; empty: none.
+  /// Name of the comparison that runs or whose inputs are being made; empty: none.
   char comparison[longest_name + 1] = {};
-  /// Index of the implementation whose code runs, or ran last; below 0: of none.
+  /// Index of the implementation whose code runs or ran last; below 0: none.
   std::int64_t implementation = -1;
-  /// Whether beats are to be expected: not while something is compiled.
+  /// Whether `beats` must keep growing; false, for example, while code is compiled.
   bool watched = false;
-  /// Whether all tests are through: a process that ends before that, with whatever exit code, has not passed.
+  /// Whether all tests have run. A process that ends before has not passed, whatever its exit code.
   bool finished = false;
 
-  /// Relaxed stores, which cost what any store costs: samples are timed around them.
+  /// Notes that the code of the implementation `index` begins to run. Relaxed atomic stores are as fast as plain ones
+  /// and do not disturb the samples around them.
   void running(std::int64_t index) {
     __atomic_store_n(&implementation, index, __ATOMIC_RELAXED);
     __atomic_store_n(&beats, beats + 1, __ATOMIC_RELAXED);
   }
+  /// Sets whether `beats` must keep growing.
   void watch(bool expects_beats) {
     __atomic_store_n(&watched, expects_beats, __ATOMIC_RELAXED);
     __atomic_store_n(&beats, beats + 1, __ATOMIC_RELAXED);
   }
 };
 
-/// The activity of this process; a process that watches it puts memory there that both can see.
+/// Returns the pointer to the activity of this process. A supervising process lets it point to memory that both share.
 [[nodiscard]] inline Activity*& activity() {
   static Activity own;
   static Activity* current = &own;
   return current;
 }
 
-/// While it lives, the named comparison is under way. One inside another of the same comparison changes nothing.
+/// Enters a comparison into the activity of this process for the lifetime of the object. An object that is made while
+/// another one lives has no effect.
 class AtWork {
  public:
+  /// Enters the name of the comparison.
   explicit AtWork(const std::string& comparison) : outermost_(activity()->comparison[0] == '\0') {
     if (!outermost_) return;
     activity()->running(-1);

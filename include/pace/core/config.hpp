@@ -1,7 +1,8 @@
-// How pace is built: every header includes its definitions, or a library has them compiled.
+// Whether headers include their definitions or a library has compiled them.
 //
-// By default (PACE_HEADER_ONLY) x.hpp includes x-inl.hpp, whose functions are inline. Where PACE_COMPILED is defined, as
-// by Bazel's @pace//:pace, x.hpp declares alone, and the library that defines PACE_COMPILED has compiled x-inl.hpp once.
+// By default (PACE_HEADER_ONLY), x.hpp includes x-inl.hpp, whose functions are inline. If PACE_COMPILED is defined, as
+// by Bazel's @pace//:pace, x.hpp holds declarations alone, and the library that defines PACE_COMPILED compiles
+// x-inl.hpp once.
 #pragma once
 
 #if defined(PACE_COMPILED) && defined(PACE_HEADER_ONLY)

@@ -1,4 +1,4 @@
-// Errors: what went wrong, where, and what was expected instead.
+// The exceptions of pace, whose messages say what is wrong, where, and what was expected.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace pace {
 
-/// A place in a user's input. Lines and columns count from 1; 0 means "not known".
+/// A place in a user's input.
 struct Location {
-  std::string file;
-  std::size_t line = 0;
-  std::size_t column = 0;
+  std::string file;        ///< path of the file, or empty: unknown
+  std::size_t line = 0;    ///< from 1; 0: unknown
+  std::size_t column = 0;  ///< from 1; 0: unknown
 
-  /// `file:line:column`, leaving out what is not known; empty without a file.
+  /// Returns `file:line:column` without the parts that are unknown; empty without a file.
   [[nodiscard]] std::string to_string() const {
     std::string text = file;
     if (line != 0) {
@@ -25,37 +25,40 @@ struct Location {
   }
 };
 
-/// Base of every error that pace throws on purpose. The message says what is wrong and what was expected.
+/// Base of all exceptions that pace throws. The message says what is wrong and what was expected.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The user's input is wrong at `where`: a file that cannot be read, a malformed line, an unknown option.
+/// Thrown for wrong input: a file that cannot be read, a malformed line, an unknown option.
 class InputError : public Error {
  public:
+  /// The text of the error is `where: message`, or `message` alone if `where` has no file.
   InputError(Location where, const std::string& message)
       : Error(where.file.empty() ? message : where.to_string() + ": " + message), where_(std::move(where)) {}
 
+  /// The place of the error.
   [[nodiscard]] const Location& where() const noexcept { return where_; }
 
  private:
   Location where_;
 };
 
-/// The input is well-formed, but cannot be run here: no memory for it, no kernel on this device, not implemented.
+/// Thrown where the input is well-formed but cannot be run here: not enough memory, no kernel on this device, or not
+/// implemented.
 class Unsupported : public Error {
  public:
   using Error::Error;
 };
 
-/// A device that was asked for is not there, or not usable: a fault of the machine alone.
+/// Thrown where the machine lacks a device that was requested, or cannot use it.
 class DeviceMissing : public Unsupported {
  public:
   using Unsupported::Unsupported;
 };
 
-/// A device cannot be used any more by this process: a kernel did something illegal, or never ends.
+/// Thrown where this process cannot use a device any more: a kernel did something illegal, or does not end.
 class DeviceLost : public Error {
  public:
   using Error::Error;

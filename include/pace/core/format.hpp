@@ -1,4 +1,4 @@
-// Figures as a person reads them.
+// Numbers as text for tables and messages.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace pace {
 
-/// `value` with `digits` significant digits, never in exponent notation: 0.00123, 12.3, 4560.
+/// Returns `value` with `digits` significant digits and without an exponent: 0.00123, 12.3, 4560.
 [[nodiscard]] inline std::string format_significant(double value, int digits = 3) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
@@ -20,7 +20,7 @@ namespace pace {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-/// `value` with `decimals` digits after the point, as printf has it, but that NaN has no sign.
+/// Returns `value` with `decimals` digits after the point, as printf does, except that NaN has no sign.
 [[nodiscard]] inline std::string format_fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";
   std::array<char, 400> text;  // the largest double has 309 digits before the point
@@ -28,13 +28,13 @@ namespace pace {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-/// A unit of time and how many nanoseconds it has.
+/// A unit of time.
 struct TimeUnit {
-  const char* name;
-  double nanoseconds;
+  const char* name;    ///< such as `us`
+  double nanoseconds;  ///< nanoseconds in one unit
 };
 
-/// The largest of ns, us, ms, s in which `time` is at least 1.
+/// Returns the largest of ns, us, ms and s in which `time` is at least 1, or ns.
 [[nodiscard]] inline TimeUnit unit_for(Nanoseconds time) {
   const double magnitude = std::abs(time.count());
   if (magnitude < 1e3) return {"ns", 1};
@@ -43,28 +43,28 @@ struct TimeUnit {
   return {"s", 1e9};
 }
 
-/// `12.3 us`.
+/// Returns a time as `12.3 us`.
 [[nodiscard]] inline std::string format_time(Nanoseconds time) {
   const TimeUnit unit = unit_for(time);
   return format_significant(time.count() / unit.nanoseconds) + ' ' + unit.name;
 }
 
-/// `1.20x`; factors below one keep three significant digits.
+/// Returns a factor with three significant digits, as `1.20x`.
 [[nodiscard]] inline std::string format_factor(double factor) { return format_significant(factor, 3) + 'x'; }
 
-/// `95 %`, `99.5 %`.
+/// Returns a share (0.95) in percent with up to four significant digits, as `95 %` or `99.5 %`.
 [[nodiscard]] inline std::string format_percent(double share) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%.4g %%", 100 * share);
   return text.data();
 }
 
-/// `[1.18x, 1.23x]`.
+/// Returns an interval of factors as `[1.18x, 1.23x]`.
 [[nodiscard]] inline std::string format_interval(const Interval<double>& factors) {
   return '[' + format_factor(factors.low) + ", " + format_factor(factors.high) + ']';
 }
 
-/// `[12.1, 12.5] us`, both ends in the unit of the upper one.
+/// Returns an interval of times as `[12.1, 12.5] us`, with both limits in the unit of the upper one.
 [[nodiscard]] inline std::string format_interval(const Interval<Nanoseconds>& times) {
   const TimeUnit unit = unit_for(times.high);
   return '[' + format_significant(times.low.count() / unit.nanoseconds) + ", " +

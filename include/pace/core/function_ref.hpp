@@ -1,4 +1,4 @@
-// FunctionRef: a callable that is passed down without being copied, as C++26's std::function_ref.
+// FunctionRef: a reference to a callable, as C++26's std::function_ref.
 #pragma once
 
 #include <memory>
@@ -7,14 +7,16 @@
 
 namespace pace {
 
+/// A reference to a callable of the given signature; the specialisation below holds its members.
 template <class Signature>
 class FunctionRef;
 
-/// Refers to a callable that outlives the call it is passed to. Takes no memory of its own, so that what is timed is the
-/// callable and one indirect call.
+/// A reference to a callable, for a parameter: the callable must outlive the reference. It allocates no memory, so that
+/// timed code is the callable and one indirect call.
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
+  /// Refers to `function`, which may be a temporary that lives until the end of the full expression.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<Result, F&, Arguments...>)
   FunctionRef(F&& function)  // NOLINT(google-explicit-constructor): a lambda is passed as it is
@@ -24,6 +26,7 @@ class FunctionRef<Result(Arguments...)> {
               std::forward<Arguments>(arguments)...));
         }) {}
 
+  /// Calls the callable.
   Result operator()(Arguments... arguments) const { return call_(object_, std::forward<Arguments>(arguments)...); }
 
  private:

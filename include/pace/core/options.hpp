@@ -1,4 +1,4 @@
-// Options: how long and how a comparison is measured. Every default names its reason.
+// Options: how long and how a comparison is measured, with the reasons for the defaults.
 #pragma once
 
 #include <cstddef>
@@ -10,117 +10,126 @@
 
 namespace pace {
 
-/// Which operand buffers an implementation sees from round to round.
+/// On which operand sets an implementation runs from round to round.
 enum class OperandPolicy {
-  /// One set per implementation; the sets change hands every round, so placement cancels inside a cycle.
+  /// One set per implementation, exchanged between the implementations every round, so that the effect of placement
+  /// cancels within a cycle.
   crossover,
-  /// One set per implementation, kept for good. Shows how large the placement bias is; not for gating.
+  /// One set per implementation, for all rounds. Shows how large the effect of placement is; not for gates.
   fixed,
-  /// One set for all: least memory. Each implementation finds the caches as its predecessor left them.
+  /// One set for all implementations, which takes the least memory. Each implementation finds the caches as its
+  /// predecessor left them.
   shared,
 };
 
-/// When the rounds of a comparison end, if its expectations were stated before it ran.
+/// When the rounds of a comparison end, if its expectations are given before it runs.
 enum class StopPolicy {
-  /// As soon as every expectation is decided: least time to a verdict.
+  /// As soon as every expectation is decided, for the least time to a verdict.
   decided,
-  /// When the budget is spent, whatever is decided earlier: where the figures are wanted as well.
+  /// When the budget is spent, also if all is decided earlier, for more precise times.
   budget,
 };
 
-/// What times the calls that a gate is about. On the CPU there is the wall clock alone.
+/// The clock of the calls on which gates are decided. On the CPU there is the wall clock alone.
 enum class ClockChoice {
   /// The wall clock on the CPU; on a GPU `graph` if every implementation can be captured, else `hot`.
   automatic,
-  cold,      ///< GPU: as `graph`, with everything driven out of the L2 cache before each call
-  hot,       ///< GPU: between events in the stream, calls following each other
+  cold,      ///< GPU: as `graph`, with the L2 cache flushed before each call
+  hot,       ///< GPU: between events in the stream, with the calls following each other
   graph,     ///< GPU: between events inside a CUDA graph of the calls, without the host
-  host,      ///< GPU: what a call costs the host until it returns
-  profiler,  ///< GPU: the time that kernels and copies ran, by CUPTI; costly
+  host,      ///< GPU: the time of the host until a call returns
+  profiler,  ///< GPU: the time in which kernels and copies run, by CUPTI; slow
   wall,      ///< the host's clock, until the device is done
 };
 
-/// At most so many make one comparison: the storage for all of them is allocated before the first, eight bytes and more
-/// for each.
+/// Upper limit of Options::max_rounds. The storage for all rounds is allocated before the first one, at least eight
+/// bytes for each.
 inline constexpr std::size_t most_rounds = 10'000'000;
 
+/// How long and how a comparison is measured.
 struct Options {
   /// Time for the timed rounds of one comparison, all implementations together.
   Nanoseconds budget = std::chrono::seconds(1);
 
-  /// Rounds go on past the budget only until the median has an interval at all, and not past this. Where expectations
-  /// were stated before the rounds, these go on past both until there are as many cycles as a verdict takes, a dozen or so,
-  /// or the time of the whole program is spent; fewer where one side takes more than ten times what the limit allows.
+  /// Time until which rounds may continue past the budget, if the median has no interval before. With expectations that
+  /// are given before the rounds, these continue past both times until there are the dozen or so cycles that a verdict
+  /// takes, or the time of the whole program is spent; fewer cycles suffice if one side takes more than ten times what
+  /// its limit allows.
   Nanoseconds hard_limit = std::chrono::seconds(20);
 
-  /// Cap on the warm-up of one implementation.
+  /// Longest warm-up of one implementation.
   Nanoseconds warm_up = std::chrono::milliseconds(100);
 
-  /// Warm-up ends when two consecutive blocks differ by at most this share of the faster one.
+  /// The warm-up ends when two consecutive blocks differ by at most this share of the faster one.
   double warm_up_agreement = 0.02;
 
-  /// The warm-up of one implementation is this number of iterations instead (at least one), however long they take: only
-  /// the time of the whole program may end it before, which the result notes.
+  /// Number of iterations of the warm-up of one implementation (at least one), instead of `warm_up`. Only the time of
+  /// the whole program may end it before, which the result notes.
   std::optional<std::int64_t> warm_up_iterations = {};
 
-  /// A sample must last this many clock resolutions, so that reading the clock costs at most a thousandth of it.
+  /// Shortest sample in clock resolutions. With 1000, reading the clock takes at most a thousandth of a sample.
   double resolutions_per_sample = 1000;
 
-  /// ... and at least this long: shorter samples measure interrupts and the branch predictor's memory.
+  /// Shortest sample in time. Shorter samples measure interrupts and the state of the branch predictor.
   Nanoseconds min_sample = std::chrono::microseconds(50);
 
-  /// Calls of one sample at most; 0: as many as it takes. Comparisons whose baseline writes to its operands set it
+  /// Largest number of calls of one sample; 0: no limit. Comparisons whose baseline writes to its operands set it
   /// themselves.
   std::int64_t max_iterations = 0;
 
-  /// Bounds the number of rounds; at most `most_rounds`.
+  /// Largest number of rounds; at most `most_rounds`.
   std::size_t max_rounds = 10'000;
 
   /// Family-wise confidence of all speed-up intervals of a comparison together.
   double confidence = 0.95;
 
-  /// Probability of a false alarm or a false proof of all gates of a comparison together: pass a claim that is false, or fail a
-  /// guard that holds. One false alarm in a thousand comparisons is what people put up with; making it a hundred times
-  /// rarer costs a guilty candidate 1.7 times the rounds, and an innocent one nothing.
+  /// Probability, for all gates of a comparison together, that a false claim passes or a guard that holds fails. The
+  /// default keeps failures credible: one false alarm in a thousand comparisons. A hundredth of it takes 1.7 times the
+  /// rounds for a candidate that violates its expectation, and no more rounds for one that meets it.
   double alpha = 1e-3;
 
-  /// ... and on the cheap side: fail a claim that is true, or pass a guard that is broken.
+  /// Probability, for all gates of a comparison together, that a true claim fails or a guard that is violated passes.
   double beta = 1e-2;
 
-  /// Seeds the order of implementations and whatever input generator takes it.
+  /// Seed of the order of implementations, and of input generators that take it.
   std::uint64_t seed = 0x9ace;
 
+  /// On which operand sets implementations run.
   OperandPolicy operands = OperandPolicy::crossover;
 
+  /// When the rounds end.
   StopPolicy stop = StopPolicy::decided;
 
-  /// Share of the rounds that other work on the machine may take from this process (CPU time stolen by a hypervisor,
-  /// waiting for a core, a container's quota) before no verdict is given. Housekeeping at low priority takes a tenth of
-  /// a core that it wants as well, an equal takes half; this lies between. 1 asks for verdicts whatever happens.
+  /// Largest share of the time of the rounds that other work may take from this process (CPU time stolen by a
+  /// hypervisor, waiting for a core, a container's quota); beyond it, no verdict is given. A background task at low
+  /// priority takes a tenth of a core that this process needs, and one at equal priority a half; the default lies
+  /// between. With 1, interference never prevents a verdict.
   double max_interference = 0.2;
 
-  /// Also times the baseline against itself, and against itself with calls added, between the cycles and for at most a
-  /// tenth of the time: what no difference and a known one look like on this machine now.
+  /// Whether the baseline is also timed against itself, and against itself with calls added, between the cycles and for
+  /// at most a tenth of the time. This shows how no difference and a known difference appear on this machine.
   bool controls = false;
 
+  /// The clock on whose times gates are decided.
   ClockChoice clock = ClockChoice::automatic;
 
-  /// Also counts what one call asks of a GPU, after the rounds. An expectation on such a count asks for it by itself.
+  /// Whether kernels, launches and waits of one call on a GPU are counted after the rounds. An expectation on such a
+  /// count switches it on.
   bool device_counts = false;
 
-  /// Time for each further figure of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0 for none.
+  /// Time for each further timing of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0: none.
   double figures = 0.25;
 
-  /// Whether `figures` was asked for, as on a command line: a comparison that has no use for it notes that.
+  /// Whether `figures` was set explicitly, for example on a command line: a comparison that cannot use it notes that.
   bool asks_for_figures = false;
 };
 
-/// Whether only calls on a GPU are timed like that.
+/// Whether the clock times calls on a GPU alone.
 [[nodiscard]] inline bool is_for_gpu(ClockChoice choice) {
   return choice != ClockChoice::automatic && choice != ClockChoice::wall;
 }
 
-/// Throws Error naming the first option that makes no sense.
+/// Throws Error with the name and the range of the first option that is out of range.
 inline void validate(const Options& options) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Error(std::string("options: ") + what);
@@ -143,6 +152,7 @@ inline void validate(const Options& options) {
   require(options.beta > 0 && options.beta < 0.5, "beta must lie between 0 and 0.5, such as 0.01");
 }
 
+/// Returns the name of the enumerator.
 [[nodiscard]] inline const char* to_string(ClockChoice choice) {
   switch (choice) {
     case ClockChoice::automatic:

@@ -1,4 +1,4 @@
-// A small random number generator: <random> would double what this layer costs to compile.
+// SplitMix64: a small random number generator, since <random> would double the compile time of this room.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,14 @@
 
 namespace pace {
 
-/// SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. Equal
-/// seeds give equal numbers everywhere; passes BigCrush; any seed will do.
+/// A generator of 64-bit random numbers: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014. Equal seeds give equal numbers on every machine. It passes BigCrush with any seed.
 class SplitMix64 {
  public:
+  /// Starts the sequence of `seed`.
   explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
 
+  /// Returns the next number, uniform over all 64-bit numbers.
   std::uint64_t operator()() {
     std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15u;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -19,7 +21,7 @@ class SplitMix64 {
     return mixed ^ (mixed >> 31);
   }
 
-  /// Uniform from 0 to `count` - 1, but for a bias of `count` / 2^64.
+  /// Returns a number from 0 to `count` - 1, uniform up to a bias of `count` / 2^64.
   std::size_t below(std::size_t count) { return static_cast<std::size_t>((*this)() % count); }
 
  private:

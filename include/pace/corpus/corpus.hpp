@@ -1,4 +1,4 @@
-// Recorded operator inputs of one or many models: which calls each operator got, and how often.
+// Corpus: recorded operator inputs of one or many models, with the calls of each operator and their counts.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,17 @@
 
 namespace pace::corpus {
 
-/// Parses a sample. Throws as parse_call() on its text does; messages name the operator.
+/// Parses the text of a sample. Throws as parse_call() does for a text; `op` names the operator in messages.
 [[nodiscard]] inline Call parse_call(const Sample& sample, std::string_view op = {}) {
   return parse_call(sample.text, sample.where, op);
 }
 
-/// A collection of recorded calls. Two calls of an operator are the same when their text is. Operators and samples keep
-/// the order in which they were first seen.
+/// A collection of recorded calls. Calls of an operator with equal texts are one sample with a count. Operators and
+/// samples keep the order in which they were first seen.
 class Corpus {
  public:
-  /// One file, usually one model. Throws InputError when it is missing, not text, malformed (unless errors are
-  /// collected) or holds no operator.
+  /// Reads one file, usually of one model. Throws InputError if it is missing, not text, malformed (unless
+  /// `options.on_error` is `collect`), or holds no operator.
   [[nodiscard]] static Corpus from_file(const std::filesystem::path& path, const LoadOptions& options = {}) {
     detail::BlockReader reader(path.string(), options);
     reader.read(detail::read_text_file(path, options.pipes));
@@ -43,8 +43,9 @@ class Corpus {
     return corpus;
   }
 
-  /// Every `*.txt` file of a directory, merged; by name unless `as_listed`. Throws InputError when the directory is
-  /// missing or has no such file. When errors are collected, an unusable file is one reject.
+  /// Reads every `*.txt` file of a directory and merges them, in the order of their names unless `options.as_listed`.
+  /// Throws InputError if the directory is missing or has no such file, and as from_file() does for each file; if
+  /// `options.on_error` is `collect`, an unusable file becomes one Reject.
   [[nodiscard]] static Corpus from_directory(const std::filesystem::path& path, const LoadOptions& options = {}) {
     const Location where{path.string()};
     std::error_code error;
@@ -59,7 +60,7 @@ class Corpus {
     if (files.empty()) throw InputError(where, "expected files named *.txt in the directory, found none");
     if (!options.as_listed) std::sort(files.begin(), files.end());
     Corpus corpus;
-    // One that is no input at all would be waited for.
+    // A pipe in the directory is probably no input; reading it would wait for a writer.
     auto of_each = options;
     of_each.pipes = false;
     for (const auto& file : files) {
@@ -73,7 +74,7 @@ class Corpus {
     return corpus;
   }
 
-  /// A corpus of blocks that are no file's. Operators without samples are left out.
+  /// Makes a corpus from `blocks`. Operators without samples are left out, and blocks of one name are merged.
   [[nodiscard]] static Corpus from_samples(const std::vector<OperatorSamples>& blocks) {
     Corpus corpus;
     for (const auto& block : blocks)
@@ -81,35 +82,37 @@ class Corpus {
     return corpus;
   }
 
-  /// Adds the samples, counts and rejects of `other`. Pointers from find() are void afterwards.
+  /// Adds the samples, counts and rejects of `other`. Invalidates pointers from find().
   void merge(const Corpus& other) {
     if (&other == this) return merge(Corpus(other));
     rejects_.insert(rejects_.end(), other.rejects_.begin(), other.rejects_.end());
     for (const auto& op : other.operators_) add(op);
   }
 
+  /// All operators, with their samples.
   [[nodiscard]] const std::vector<OperatorSamples>& operators() const { return operators_; }
-  /// Malformed lines and files that were left out; always empty where the first one throws.
+  /// Malformed lines and files that were left out; empty unless LoadOptions::on_error was `collect`.
   [[nodiscard]] const std::vector<Reject>& rejects() const { return rejects_; }
 
-  /// The samples of an operator; nullptr where it has none. Valid until the next merge().
+  /// The samples of an operator; nullptr for an unknown one. Valid until the next merge().
   [[nodiscard]] const OperatorSamples* find(std::string_view name) const {
     const auto found = index_.find(std::string(name));
     return found == index_.end() ? nullptr : &operators_[found->second];
   }
 
-  /// How often an operator was called: the sum of its counts, at most what 64 bits hold; 0 for an unknown one.
+  /// Recorded calls of an operator: the sum of its counts, saturated at 2^63 - 1; 0 for an unknown operator.
   [[nodiscard]] std::int64_t call_frequency(std::string_view name) const {
     const auto* op = find(name);
     return op == nullptr ? 0 : sum(*op);
   }
 
-  /// Distinct samples and recorded calls of all operators together.
+  /// Number of distinct samples of all operators together.
   [[nodiscard]] std::size_t distinct_samples() const {
     std::size_t total = 0;
     for (const auto& op : operators_) total += op.samples.size();
     return total;
   }
+  /// Number of recorded calls of all operators together, saturated at 2^63 - 1.
   [[nodiscard]] std::int64_t calls() const {
     std::int64_t total = 0;
     for (const auto& op : operators_) total = saturating_sum(total, sum(op));
@@ -149,7 +152,7 @@ class Corpus {
     if (is_new) operators_.push_back({added.name, {}});
     auto& samples = operators_[op].samples;
     for (const auto& sample : added.samples) {
-      // The key holds no text of its own; equal keys are told apart by comparing the texts.
+      // The key is a hash without the text: where keys are equal, the texts are compared.
       const std::size_t key = std::hash<std::string_view>{}(sample.text) * 31 + op;
       auto [known, end] = lookup_.equal_range(key);
       while (known != end && !(known->second.first == op && samples[known->second.second].text == sample.text)) ++known;

@@ -18,7 +18,7 @@ namespace pace::corpus::detail {
 }
 [[nodiscard]] constexpr bool is_word(char c) { return is_word_start(c) || is_digit(c); }
 
-/// Up to 24 bytes of `text` fit for a message: quoted, with bytes that do not print as `\xNN`.
+/// The first 24 bytes of `text` in quotes for a message, with unprintable bytes as `\xNN`.
 [[nodiscard]] inline std::string quoted_start(std::string_view text) {
   constexpr std::size_t longest = 24;
   constexpr std::string_view hex = "0123456789abcdef";
@@ -37,8 +37,8 @@ namespace pace::corpus::detail {
   return out;
 }
 
-/// `start` moved over `text`. Columns count characters of UTF-8, as editors do. A start of unknown line or column
-/// counts from 1.
+/// The location behind `text`, which starts at `start`. Columns count characters of UTF-8, as editors do. An unknown
+/// line or column of `start` is taken for 1.
 [[nodiscard]] inline Location advanced(const Location& start, std::string_view text) {
   Location where = start;
   where.line = std::max<std::size_t>(where.line, 1);
@@ -104,7 +104,7 @@ class Cursor {
   [[noreturn]] void fail_at(std::size_t position, const std::string& message) const {
     throw InputError(location(position), of_operator() + message);
   }
-  /// For input that is well-formed but cannot be replayed.
+  /// Throws Unsupported, for input that is well-formed but cannot be replayed.
   [[noreturn]] void refuse_at(std::size_t position, const std::string& message) const {
     const std::string place = location(position).to_string();
     throw Unsupported((place.empty() ? "" : place + ": ") + of_operator() + message);

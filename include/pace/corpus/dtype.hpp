@@ -1,4 +1,4 @@
-// The 13 element types of recorded operator inputs, with the names they go by.
+// DType: the 13 element types of recorded operator inputs and their names.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@ namespace pace::corpus {
 /// Element type of a recorded tensor. The enumerators are the abbreviations of the file format.
 enum class DType : std::uint8_t { bf16, f64, f32, f16, c32, c64, c128, i8, i16, i32, i64, b8, u8 };
 
+/// Number of enumerators of DType.
 inline constexpr std::size_t dtype_count = 13;
 
 namespace detail {
@@ -41,12 +42,12 @@ inline constexpr std::array<DTypeNames, dtype_count> dtype_names{{
 
 }  // namespace detail
 
-/// `f16`, `b8`, ...: how the file format writes the type.
+/// The name of the type in the file format: `f16`, `b8`, ...
 [[nodiscard]] constexpr std::string_view abbreviation(DType dtype) {
   return detail::dtype_names[static_cast<std::size_t>(dtype)].abbreviation;
 }
 
-/// `float16`, `bool`, ...: how PyTorch writes the type, without `torch.`.
+/// The name of the type in PyTorch, without `torch.`: `float16`, `bool`, ...
 [[nodiscard]] constexpr std::string_view torch_name(DType dtype) {
   return detail::dtype_names[static_cast<std::size_t>(dtype)].torch_name;
 }
@@ -56,12 +57,12 @@ inline constexpr std::array<DTypeNames, dtype_count> dtype_names{{
   return detail::dtype_names[static_cast<std::size_t>(dtype)].bytes;
 }
 
-/// True for bf16, f16, f32 and f64: the types that a run in another precision converts.
+/// Whether a run in another precision converts the type: true for bf16, f16, f32 and f64.
 [[nodiscard]] constexpr bool is_floating(DType dtype) {
   return dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::f32 || dtype == DType::f64;
 }
 
-/// The type called `f16` and so on; nothing for any other word.
+/// The type that the file format calls `word`; nothing for any other word.
 [[nodiscard]] constexpr std::optional<DType> dtype_from_abbreviation(std::string_view word) {
   for (std::size_t i = 0; i < dtype_count; ++i) {
     if (detail::dtype_names[i].abbreviation == word) return static_cast<DType>(i);
@@ -69,7 +70,7 @@ inline constexpr std::array<DTypeNames, dtype_count> dtype_names{{
   return std::nullopt;
 }
 
-/// The type that PyTorch calls `float16`, `half` and so on (without `torch.`); nothing for any other word.
+/// The type that PyTorch calls `word` (`float16` or `half`, without `torch.`); nothing for any other word.
 [[nodiscard]] constexpr std::optional<DType> dtype_from_torch_name(std::string_view word) {
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto& names = detail::dtype_names[i];

@@ -1,17 +1,17 @@
-// Embedding operators: their recorded inputs are not replayed, since random indices would point outside the table.
+// Embedding operators, whose recorded inputs are not replayed: random indices would point outside of the table.
 #pragma once
 
 #include <string_view>
 
 namespace pace::corpus {
 
-/// True for operators whose name contains `embedding`: a consumer warns once and treats the operator as one without
-/// samples, as upstream does.
+/// Whether the name of the operator contains `embedding`. A program that replays warns once for such an operator and
+/// treats it as one without samples, as PyTorch's benchmark does.
 [[nodiscard]] constexpr bool yields_no_inputs(std::string_view op_name) {
   return op_name.find("embedding") != std::string_view::npos;
 }
 
-/// The warning that goes with yields_no_inputs().
+/// The warning for an operator for which yields_no_inputs() is true, in PyTorch's words.
 inline constexpr std::string_view no_inputs_warning = "Embedding inputs NYI";
 
 }  // namespace pace::corpus

@@ -18,43 +18,47 @@
 
 namespace pace::corpus {
 
-/// One distinct recorded call. The text is parsed when it is needed: see parse_call().
+/// One distinct recorded call of an operator. Its text is not parsed before parse_call().
 struct Sample {
   std::string text;        ///< `((args), {kwargs})`
   std::int64_t count = 0;  ///< how often the call was recorded
   Location where;          ///< of the text's first character
-  std::string label = {};  ///< a name of its own, if it has one
+  std::string label = {};  ///< name of the sample; empty: none
 };
 
 /// The distinct calls of one operator, in the order in which they were first seen.
 struct OperatorSamples {
-  std::string name;  ///< `namespace.operator.overload`, such as aten.add.Tensor
-  std::vector<Sample> samples;
+  std::string name;             ///< `namespace.operator.overload`, such as aten.add.Tensor
+  std::vector<Sample> samples;  ///< no two with the same text in a Corpus
 };
 
-/// A line, or a file, that was left out because it is malformed. `message` names the place and what was expected.
+/// A malformed line, or an unusable file, that was left out.
 struct Reject {
-  Location where;
-  std::string message;
+  Location where;       ///< of the error
+  std::string message;  ///< names the place and what was expected there
 };
 
-/// What a malformed line does: `stop` throws its InputError, `collect` keeps it as a Reject and goes on.
-enum class OnError { stop, collect };
+/// What a reader does at a malformed line.
+enum class OnError {
+  stop,     ///< throws its InputError
+  collect,  ///< keeps it as a Reject and reads on
+};
 
+/// How files of recorded operator inputs are read.
 struct LoadOptions {
-  /// An operator that has two blocks in one file keeps the later block only, as upstream does; by default the blocks
-  /// are merged. Recorded files come by this through a rename: aten.sum.SymInt is read as aten.sum.dim_IntList.
+  /// Whether an operator with two blocks in one file keeps the later block alone, as PyTorch's reader does; by default,
+  /// the blocks are merged. Such files exist because aten.sum.SymInt is read as aten.sum.dim_IntList.
   bool compat = false;
-  OnError on_error = OnError::stop;
-  /// A pipe is read as a file is, once its writer begins. Not so in a directory.
+  OnError on_error = OnError::stop;  ///< what a malformed line does
+  /// Whether a pipe is read like a file, waiting for its writer. Pipes in a directory are never read.
   bool pipes = true;
-  /// Files of a directory in the order in which the file system lists them instead of by name.
+  /// Whether the files of a directory are read in the file system's order instead of in the order of their names.
   bool as_listed = false;
 };
 
 namespace detail {
 
-/// Recorded models have a megabyte or two; text beyond this is something else, and would fill the memory.
+/// Largest file that is read. Files of recorded models have a megabyte or two.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
 /// The whole file. Throws InputError for what is no text file, cannot be read (see read_file), or has more than `most`
@@ -64,7 +68,7 @@ inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
   return read_file(path.string(), "recorded operator inputs", {.most_bytes = most, .text_only = true, .pipes = pipes});
 }
 
-/// The overload was renamed after most files had been recorded.
+/// The present name of an operator: aten.sum.SymInt was renamed after most files had been recorded.
 [[nodiscard]] inline std::string_view current_name(std::string_view recorded) {
   return recorded == "aten.sum.SymInt" ? "aten.sum.dim_IntList" : recorded;
 }
@@ -135,7 +139,7 @@ class BlockReader {
     try {
       static_cast<void>(parse_call(text, where, block.name));
     } catch (const Unsupported&) {
-      // Well-formed: it stays in, and running it is refused.
+      // The sample is well-formed and stays in; running it throws Unsupported.
     }
     block.samples.push_back({std::string(text), count, where});
   }

@@ -1,4 +1,4 @@
-// Reads one recorded call, `((args), {kwargs})`, into values. No input makes it crash: errors say where and why.
+// parse_call: reads one recorded call, `((args), {kwargs})`, into values; errors name the place and the reason.
 #pragma once
 
 #include <complex>
@@ -21,8 +21,8 @@ namespace pace::corpus {
 
 namespace detail {
 
-/// Recursive descent over the value language. Recorded data nest three deep; the limit keeps hostile text off the end
-/// of the stack.
+/// Recursive descent over the value language. Recorded data nest three deep; the limit keeps malicious text from
+/// overflowing the stack.
 class Parser {
  public:
   static constexpr int deepest = 64;
@@ -73,7 +73,7 @@ class Parser {
     }
     if (c == '\'' || c == '"') {
       std::string text = scan_string(cursor_);
-      // A quoted abbreviation is a dtype: recorders quote them by accident and readers take the quotes off.
+      // A quoted abbreviation is a dtype: some recorders quote them, and PyTorch's reader removes the quotes.
       const auto dtype = c == '\'' ? dtype_from_abbreviation(text) : std::nullopt;
       return dtype ? spelled(*dtype, start) : spelled(std::move(text), start);
     }
@@ -83,7 +83,7 @@ class Parser {
     cursor_.fail(value_forms);
   }
 
-  /// Remembers how a scalar was written where that is not how to_text() would write it.
+  /// Keeps the spelling of a scalar where to_text() would write it differently.
   Value spelled(Value value, std::size_t start) {
     canonical_.clear();
     append_canonical(canonical_, value);
@@ -125,7 +125,7 @@ class Parser {
     return spelled(TorchName{std::move(name)}, start);
   }
 
-  /// Values up to the closing bracket, starting with those that are `read` already.
+  /// Reads values up to the closing bracket and appends them to those that are `read` already.
   std::vector<Value> items(char close, std::vector<Value> read) {
     std::vector<Value> out = std::move(read);
     while (!cursor_.accept(close)) {
@@ -231,10 +231,12 @@ class Parser {
 
 }  // namespace detail
 
-/// Parses what follows `cnt: N, ` on a sample line. White space may stand between any two tokens, and around the
-/// whole white space and stray quotes. `where` is the place of the text's first character; `op` names the operator in
-/// messages. Throws InputError (file, line, column, what was expected), or Unsupported for what is well-formed but cannot
-/// be replayed: sparse tensors and objects known by their address only.
+/// Parses a recorded call: the `((args), {kwargs})` that follows `cnt: N, ` on a sample line.
+///
+/// White space may stand between any two tokens; white space and stray quotes around the whole are ignored. `where` is
+/// the place of the first character of `text`; `op` names the operator in messages. Throws InputError (file, line,
+/// column, and what was expected) for malformed text, and Unsupported for well-formed values that cannot be replayed:
+/// sparse tensors, and objects that were recorded by their address.
 [[nodiscard]] inline Call parse_call(std::string_view text, const Location& where, std::string_view op = {}) {
   const auto stray = [](char c) { return detail::is_space(c) || c == '\'' || c == '"'; };
   while (!text.empty() && stray(text.back())) text.remove_suffix(1);

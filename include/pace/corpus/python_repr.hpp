@@ -10,7 +10,7 @@
 
 namespace pace::corpus::detail {
 
-/// Shortest decimal text that reads back as `value`, laid out as Python does: positional between 1e-4 and 1e16, with
+/// Shortest decimal text that reads back as `value`, in Python's layout: positional between 1e-4 and 1e16, with
 /// `.0` added to whole numbers unless `bare` (inside complex numbers), otherwise scientific with a signed exponent of
 /// at least two digits (`1e-05`, `1e+16`).
 inline void append_repr(std::string& out, double value, bool bare = false) {
@@ -66,7 +66,7 @@ inline void append_repr(std::string& out, const std::complex<double>& value) {
   out += only_imaginary ? "j" : "j)";
 }
 
-/// In single quotes, or in double quotes where that saves escaping. Bytes above 127 are taken for UTF-8 and kept.
+/// Appends `text` in single quotes, or in double quotes where that saves escaping. Bytes above 127 are kept as UTF-8.
 inline void append_repr(std::string& out, std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const bool has_double = text.find('"') != std::string_view::npos;

@@ -68,7 +68,7 @@ inline Value scan_number(Cursor& cursor) {
   return BigInt{std::string(token)};
 }
 
-/// Like scan_number, for places where only an integer of 64 bits will do.
+/// As scan_number, for places where an integer of 64 bits is expected.
 inline std::int64_t scan_int64(Cursor& cursor, std::string_view expected) {
   cursor.skip_space();
   const std::size_t start = cursor.position();

@@ -47,7 +47,7 @@ inline DType scan_dtype(Cursor& cursor) {
   cursor.fail_at(start, "expected " + std::string(expected) + ", found " + quoted_start(cursor.since(start)));
 }
 
-/// More than LibTorch's operators take; some of them would spend minutes on a tensor of a million dimensions of size 1.
+/// A limit above what LibTorch's operators take. Some would spend minutes on a tensor of a million dimensions.
 inline constexpr std::size_t most_dimensions = 64;
 
 /// A list or tuple of integers that are not negative: `[2, 3]`, `(1,)`, `()`.

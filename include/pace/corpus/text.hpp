@@ -1,4 +1,4 @@
-// Writes a recorded call as the text it was recorded as: the inverse of parse.hpp.
+// to_text: writes a recorded call as text, the inverse of parse_call().
 #pragma once
 
 #include <charconv>
@@ -68,7 +68,7 @@ inline void append_device(std::string& out, const Device& device) {
   out += ')';
 }
 
-/// What `value` is written as when it has no spelling of its own.
+/// Appends `value` as it is written without a spelling of its own.
 inline void append_canonical(std::string& out, const Value& value) {
   const auto child = [&out](const Value& item) { append_value(out, item); };
   const auto write = [&]<typename T>(const T& v) {
@@ -123,14 +123,14 @@ inline void append_value(std::string& out, const Value& value) {
 
 }  // namespace detail
 
-/// The value as Python's repr() writes it, scalars in the spelling they were read in.
+/// Returns the value as Python's repr() writes it, with scalars in the spelling in which they were read.
 [[nodiscard]] inline std::string to_text(const Value& value) {
   std::string out;
   detail::append_value(out, value);
   return out;
 }
 
-/// `((args), {kwargs})`: what follows `cnt: N, ` on a sample line.
+/// Returns the call as `((args), {kwargs})`, which follows `cnt: N, ` on a sample line.
 [[nodiscard]] inline std::string to_text(const Call& call) {
   std::string out = "(";
   detail::append_tuple(out, call.args, [&out](const Value& value) { detail::append_value(out, value); });

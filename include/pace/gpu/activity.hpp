@@ -1,4 +1,4 @@
-// Activity: one piece of work that the device did, as a profiler saw it.
+// Activity: one kernel, copy or fill of a device, as a profiler recorded it.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,23 @@
 
 namespace pace::gpu {
 
+/// One kernel, copy or fill of a device, as a profiler recorded it.
 struct Activity {
-  enum class Kind { kernel, copy, fill };
-  Kind kind = Kind::kernel;
-  std::string name = {};
-  /// Since some fixed point.
-  Nanoseconds start{}, duration{};
-  /// Which queue of the device it ran in, by the profiler's numbers.
-  std::int64_t stream = 0;
+  /// What the device did.
+  enum class Kind {
+    kernel,  ///< ran a kernel
+    copy,    ///< copied memory
+    fill,    ///< filled memory with a value
+  };
+  Kind kind = Kind::kernel;  ///< what the device did
+  std::string name = {};     ///< name of the kernel, demangled, or of the operation
+  Nanoseconds start{};       ///< since a point that is fixed for a recording
+  Nanoseconds duration{};    ///< until its end
+  std::int64_t stream = 0;   ///< stream in which it ran, by the profiler's numbers
 };
 
-/// A device whose profiler records everything between `start_trace()` and `stop_trace()`. `abandon_trace` cannot fail.
+/// A device whose profiler records all activities between `start_trace()` and `stop_trace()`. `abandon_trace()` ends a
+/// recording without its result, and must not throw.
 template <class D>
 concept TracesActivities = Device<D> && requires(D& device) {
   device.start_trace();
@@ -30,7 +36,7 @@ concept TracesActivities = Device<D> && requires(D& device) {
   device.abandon_trace();
 };
 
-/// What the device does while `body` runs, in order of start, until all of it is done.
+/// Returns what the device does for `body`, until all of it is done, in the order of start times.
 template <TracesActivities D, class Body>
 [[nodiscard]] std::vector<Activity> trace(D& device, Body&& body) {
   struct Abandon {
@@ -51,7 +57,7 @@ template <TracesActivities D, class Body>
   return activities;
 }
 
-/// For how long at least one of them ran: what two did at once counts once.
+/// Returns for how long at least one of the activities ran: time in which several ran counts once.
 [[nodiscard]] inline Nanoseconds busy_time(std::span<const Activity> in_order_of_start) {
   Nanoseconds total{}, end = Nanoseconds::min();
   for (const auto& each : in_order_of_start) {
@@ -63,7 +69,7 @@ template <TracesActivities D, class Body>
   return total;
 }
 
-/// From the start of the first to the end of the last.
+/// Returns the time from the first start to the last end; 0 without activities.
 [[nodiscard]] inline Nanoseconds span_of(std::span<const Activity> activities) {
   if (activities.empty()) return {};
   Nanoseconds first = activities[0].start, last = Nanoseconds::min();

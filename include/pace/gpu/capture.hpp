@@ -1,4 +1,4 @@
-// capture: turns what a callable queues into a graph.
+// capture: captures the work that a callable queues into a graph.
 #pragma once
 
 #include <utility>
@@ -8,9 +8,9 @@
 
 namespace pace::gpu {
 
-/// Runs `body` while `stream`, which becomes the current one meanwhile, is captured. Nothing runs on the device. What
-/// cannot be captured throws: copies to the host, waiting for the device, work that leaves the stream and does not
-/// come back. Whatever happens, nothing stays captured. Memory that `body` takes comes from `pool`.
+/// Runs `body` while `stream`, which is the current stream meanwhile, is captured, and returns the graph. Nothing runs
+/// on the device. Memory that `body` allocates comes from `pool`. Throws if `body` cannot be captured, because it
+/// copies to the host, waits for the device, or leaves work on another stream; the capture is then undone.
 template <Device D, class Body>
 [[nodiscard]] Owned<D, typename D::Graph> capture(D& device, const typename D::Stream& stream,
                                                   const typename D::Pool& pool, Body&& body) {
@@ -31,7 +31,7 @@ template <Device D, class Body>
   return graph;
 }
 
-/// The same with a pool of its own.
+/// As above, with a pool of its own.
 template <Device D, class Body>
 [[nodiscard]] Owned<D, typename D::Graph> capture(D& device, const typename D::Stream& stream, Body&& body) {
   return capture(device, stream, device.make_pool(), std::forward<Body>(body));

@@ -1,4 +1,4 @@
-// Device: what the device clocks need of a device. CUDA has one (pace/gpu/cuda/device.hpp); tests have a fake one.
+// Device: the concept of a device for the device clocks. pace/gpu/cuda/device.hpp models it; tests have a fake one.
 #pragma once
 
 #include <concepts>
@@ -12,25 +12,34 @@
 
 namespace pace::gpu {
 
-/// A call on the device did not end in time: it never will, or something holds it up. Nothing can stop a kernel.
+/// Thrown when a call on the device has not ended in time. The device is lost to this process, since nothing can stop a
+/// kernel.
 class NeverEnded : public DeviceLost {
  public:
   using DeviceLost::DeviceLost;
 };
 
-/// Handles are small values that copy freely; the code that makes one destroys it (see Owned). Whatever can fail
-/// throws; `destroy`, `raise`, `make_current` and `abandon_capture` cannot. `usable()` is whether the device still
-/// answers.
+/// A device with streams, events, graphs and flags, as the device clocks use it.
 ///
-/// Streams: queues of work, in order within each. `take_stream()` gives one apart from the default that is never given
-/// back; `capture_stream()` gives always the same one, on which calls are captured: libraries keep workspaces for every
-/// stream that they are called on. Events: moments in a queue; `record` puts one into a stream, `record_node` into the
-/// graph that the stream is captured into, so that every launch of that graph records it anew. Flags: a stream that is
-/// told to `block_until(stream, flag, value)` does nothing more until `raise(flag, at_least_value)`; any thread may
-/// raise. Alarms: `make_alarm(ring)` gives one like timing::Alarm, which rings by the time that `now()` gives. Buffers:
-/// device memory. `fill` overwrites one with zeros; `evict` uses one to drive everything else out of the L2 cache, and
-/// leaves nothing there that must be written back first. Pools: memory of captured calls; what one capture leaves free
-/// in a pool, the next one in it gets. `kernels(graph)` counts its kernels.
+/// Handles are small values that may be copied; the code that makes a handle destroys it (see Owned). Functions throw
+/// where they fail; `destroy`, `raise`, `make_current` and `abandon_capture` must not throw. `usable()` is whether the
+/// device still works.
+///
+///  - Streams are queues of work, each in order. `take_stream()` returns one apart from the default stream.
+///    `capture_stream()` always returns the same one, on which calls are captured, since libraries keep workspaces for
+///    every stream on which they are called.
+///  - Events are moments in a queue. `record` puts one into a stream; `record_node` puts one into the graph that is
+///    captured on the stream, so that every launch of that graph records it anew. `elapsed(start, stop)` is the time
+///    between two events.
+///  - Graphs are captured between `begin_capture` and `end_capture`. `kernels(graph)` is the number of their kernels.
+///  - Pools hold the memory of captured calls. Memory that one capture leaves free in a pool is used by the next one.
+///  - Flags block a stream: after `block_until(stream, flag, value)`, later work in the stream waits until
+///    `raise(flag, at_least_value)`, which any thread may call.
+///  - `make_alarm(ring)` returns an alarm like timing::Alarm, which rings by the time of `now()`.
+///  - Buffers are device memory. `fill` overwrites one with zeros. `evict` uses one to flush the L2 cache, and leaves
+///    nothing in the cache that must be written back.
+///  - Persisting lines of the L2 cache survive a flush. `persisting_bytes` is their limit, and `drop_persisting_lines`
+///    makes them ordinary ones.
 template <class D>
 concept Device = requires(D& device, typename D::Stream stream, typename D::Event event, typename D::Graph graph,
                           typename D::Flag flag, typename D::Buffer buffer, std::size_t bytes, std::uint32_t value,

@@ -22,26 +22,30 @@
 
 namespace pace::gpu {
 
+/// Options of EventClock.
 struct EventClockOptions {
-  /// Whether samples are queued behind a block once the warm-up is over. Otherwise the time of short calls is that of
-  /// their launches.
+  /// Whether samples are queued behind a block of the stream once the warm-up is over. Otherwise the time of short
+  /// calls is the time of their launches.
   bool block = true;
-  /// To queue one batch. A launch takes some microseconds; what takes longer than this for a batch waits for the
-  /// device, or is slow enough on the host to be timed by it.
+  /// Longest time to queue one batch. A launch takes some microseconds; a batch that takes longer than this waits for
+  /// the device, or the host is so slow that its time is the time of the calls.
   Nanoseconds time_out = std::chrono::milliseconds(250);
-  /// Calls behind one block at first: a stream's queue takes about a thousand launches before the host must wait.
+  /// Initial number of calls behind one block. The queue of a stream holds about a thousand launches before the host
+  /// must wait.
   std::int64_t batch = 256;
+  /// Longest time of one sample, after which it throws NeverEnded.
   Nanoseconds longest = longest_sample;
 };
 
-/// Reports what the device took from the start of the first call to the end of the last one, gaps included, on the
-/// stream that is current when the sample starts.
+/// Times samples by two events in the stream that is current when the sample starts: from the start of the first call
+/// to the end of the last one, gaps included.
 template <Device D>
 class EventClock final : public timing::Clock {
  public:
+  /// Times calls on `device`, which must outlive the clock.
   explicit EventClock(D& device, EventClockOptions options = {}) : device_(device), options_(options), pair_(device) {}
 
-  /// Never blocks the stream: nothing is known of `body`.
+  /// Times `body` without a block, since `body` may wait for the device.
   Nanoseconds time(FunctionRef<void()> body) override {
     const auto stream = device_.current_stream();
     device_.record(pair_.start.get(), stream);
@@ -54,14 +58,15 @@ class EventClock final : public timing::Clock {
   /// From now on samples may be queued behind a block.
   void warmed_up() override { warm_ = true; }
 
-  /// A batch that cannot be queued in time is released, and the sample is taken again, from its preparation on, with
-  /// batches of half the size; an operation of which not even one call can be queued is no longer blocked.
+  /// Takes a sample behind blocks. If a batch cannot be queued in time, its block is released, and the sample is taken
+  /// again, from its preparation on, with batches of half the size. A subject of which not even one call can be queued
+  /// in time is no longer blocked.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
-    // A step with phases is longer than a stream's queue, and what the host makes of it is a part of it.
+    // A step with phases has more launches than a stream's queue holds, and the host's time is a part of its time.
     if (!warm_ || !options_.block || subject.phases() != nullptr) {
       if (subject.phases() != nullptr) {
         timing::lead_in(subject, operands);
-        // Or the host would have a start.
+        // Otherwise the device would still be busy with the lead-in while the host queues the first calls.
         device_.synchronise();
       } else {
         subject.prepare(operands);
@@ -79,28 +84,28 @@ class EventClock final : public timing::Clock {
 
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
 
-  /// The least that two events in a row are apart, of 20 tries; measured once.
+  /// The least time between two consecutive events in 20 tries; measured once.
   [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() > 0) return resolution_;
     Nanoseconds least = Nanoseconds::max();
     for (int attempt = 0; attempt < 20; ++attempt)
       if (const Nanoseconds apart = time([] {}); apart.count() > 0) least = std::min(least, apart);
-    // Documented of events: about half a microsecond.
+    // CUDA documents a resolution of events of about half a microsecond.
     return resolution_ = least == Nanoseconds::max() ? Nanoseconds(500) : least;
   }
 
   [[nodiscard]] std::string name() const override { return "event"; }
 
-  /// Batches that were not queued in time, so far.
+  /// Number of batches so far that were not queued in time.
   [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }
-  /// Calls of this operation that are queued behind one block; 0: it is not blocked.
+  /// Number of calls that are queued behind one block for the subject of identity `state`; 0: it is not blocked.
   [[nodiscard]] std::int64_t batch_of(const void* state) const {
     const auto found = batches_.find(state);
     return found == batches_.end() ? options_.batch : found->second;
   }
 
  private:
-  /// Hears phases by a pair of events around each.
+  /// Times phases by a pair of events around each.
   class EventLaps final : public timing::Lapper {
    public:
     EventLaps(D& device, std::deque<EventPair<D>>& pairs, timing::Phases& phases)
@@ -111,7 +116,7 @@ class EventClock final : public timing::Clock {
       which_.push_back(phase);
     }
     void end(std::size_t) override { device_.record(pairs_[which_.size() - 1].stop.get(), device_.current_stream()); }
-    /// Once the device is done.
+    /// Adds the times to the phases. Requires that the device has ended all work.
     void collect() {
       for (std::size_t i = 0; i < which_.size(); ++i)
         phases_.add(which_[i], device_.elapsed(pairs_[i].start.get(), pairs_[i].stop.get()));

@@ -1,4 +1,4 @@
-// GraphClock: the time between events inside a graph of calls, without the host: hot, or each call with a cold cache.
+// GraphClock: the time between events inside a graph of calls, without the host, with a hot or a cold cache.
 #pragma once
 
 #include <algorithm>
@@ -24,36 +24,43 @@
 
 namespace pace::gpu {
 
+/// Options of GraphClock.
 struct GraphClockOptions {
-  /// Before each call everything is driven out of the L2 cache, and each call has events of its own. Otherwise one
-  /// pair of events stands around all calls.
+  /// Whether the L2 cache is flushed before each call, with a pair of events around each call. Otherwise, one pair of
+  /// events encloses all calls.
   bool cold = false;
-  /// Calls in one graph. More are launches of the same graph: capturing one call takes the host about as long as
-  /// making it, and each node takes memory on the device.
+  /// Largest number of calls in one graph; further calls are further launches of it. Capturing a call takes the host
+  /// about as long as making it, and each node takes memory on the device.
   std::int64_t calls = 256;
-  /// Graphs that are kept for later samples; each holds the memory that its calls take. The oldest goes.
+  /// Number of graphs that are kept for later samples, each with the memory of its calls. The oldest one is freed.
   std::size_t kept = 64;
-  /// Memory that is read to empty the cache, in sizes of the L2: once would do if lines were replaced in order.
+  /// Memory that is read to flush the cache, in multiples of the L2's size. 1 would suffice if lines were replaced in
+  /// order.
   double flush = 3;
-  /// Whether a graph is launched behind a block. A device that is idle begins with a graph while it still fetches its
-  /// nodes, and these follow each other at 0.7 us; those that are there at 0.35 us (kernels of 2 us on the H200). Calls
-  /// before the timed ones do as much for that, but take longer than the block does.
+  /// Whether a graph is launched behind a block. An idle device starts a graph while it still fetches the nodes, which
+  /// then follow each other at 0.7 us instead of 0.35 us (kernels of 2 us on the H200). Untimed calls before the timed
+  /// ones have the same effect, but take longer than a block.
   bool block = true;
+  /// Longest time to queue a launch behind a block.
   Nanoseconds time_out = std::chrono::milliseconds(250);
+  /// Longest time of one launch, after which a sample throws NeverEnded.
   Nanoseconds longest = longest_sample;
 };
 
-/// Reports what the device takes when no host stands in the way. Gaps between the nodes of a graph are counted, about
-/// 0.35 us a kernel (see Overhead). A graph is captured once for an operation, its operands and a number of calls, and
-/// launched for each sample. Not to be used before the operation has run once: calls are captured after one of them
-/// has run on another stream than the current one, where libraries make their workspaces.
+/// Times calls inside a CUDA graph, so that the host has no part in the time. Gaps between the nodes of the graph are
+/// included, about 0.35 us per kernel (see Overhead).
+///
+/// A graph is captured once for a subject, its operand sets and a number of calls, and launched for each sample. The
+/// subject must have run before: its calls are captured after one of them has run on the capture stream, on which
+/// libraries then allocate their workspaces.
 template <Device D>
 class GraphClock final : public timing::Clock {
  public:
+  /// Times calls on `device`, which must outlive the clock.
   explicit GraphClock(D& device, GraphClockOptions options = {})
       : device_(device), options_(options), stream_(device.capture_stream()), done_(own_event(device)) {}
 
-  /// Captures `body` and launches it once: expensive, for single use.
+  /// Captures `body` and launches it once. The graph is not kept, so that every call takes the time of a capture.
   Nanoseconds time(FunctionRef<void()> body) override {
     device_.synchronise();
     Graphed once(device_, 1);
@@ -65,7 +72,8 @@ class GraphClock final : public timing::Clock {
     return sample(subject, std::span<const std::size_t>(&operands, 1), iterations);
   }
 
-  /// The calls take turns on `sets`: enough of them, and each finds its operands driven out by the others.
+  /// Takes a sample of calls that alternate between the operand sets `sets`. If these are larger than the cache
+  /// together, each call finds its operands evicted by the others.
   Nanoseconds sample(timing::Subject& subject, std::span<const std::size_t> sets, std::int64_t iterations) {
     const std::int64_t calls = std::min(iterations, options_.calls);
     Graphed& graphed = graphed_for(subject, sets, calls);
@@ -88,23 +96,23 @@ class GraphClock final : public timing::Clock {
     return share * total;
   }
 
-  /// Kernels of one call, as in the last sample. Copies and fills are none.
+  /// Number of kernels of one call in the last sample, without copies and fills.
   [[nodiscard]] double kernels_per_call() const { return kernels_per_call_; }
-  /// Times of the last sample: each call apart (cold), or all calls of one launch together; each phase of each call, if
-  /// they have phases.
+  /// Times of the last launch: of each phase of each call if there are phases, else of each call (cold), or of all
+  /// calls together.
   [[nodiscard]] std::span<const Nanoseconds> last_times() const { return last_times_; }
 
-  /// Launches that were not queued in time, so far.
+  /// Number of launches so far that were not queued in time.
   [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }
 
-  /// Frees every graph, and the outputs that were kept for them.
+  /// Frees all graphs, and the outputs that are kept for them.
   void forget() {
     graphs_.clear();
     pool_.reset();
   }
 
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
-  /// What an empty pair of events in a graph reads; measured once.
+  /// The least time between two consecutive events in a graph; measured once.
   [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() > 0) return resolution_;
     device_.synchronise();
@@ -125,15 +133,16 @@ class GraphClock final : public timing::Clock {
     std::vector<EventPair<D>> pairs;
     /// The phase of each pair, if the calls have phases.
     std::vector<std::size_t> phases;
-    // Not before the first launch, which brings the graph to the device; nor once that took too long.
+    // False before the first launch, which uploads the graph to the device, and after a launch that took too long.
     bool may_block = false, launched = false;
     // After the events, so that it is destroyed before them.
     std::optional<Owned<D, typename D::Graph>> graph;
-    // Destroyed first: the graph gives the memory of its calls back, and with it what nothing lies in any more.
+    // Destroyed first: when the graph then frees the memory of its calls, no tensor uses it any more.
     std::shared_ptr<void> output;
   };
 
-  /// What is marked as persisting stays in the cache whatever flushes it: while this lives, there is no place for it.
+  /// Sets the size of the persisting part of the L2 cache to 0 for the lifetime of the object, since persisting lines
+  /// survive a flush.
   class NothingPersists {
    public:
     explicit NothingPersists(D& device) : device_(device), before_(device.persisting_bytes()) {
@@ -153,7 +162,7 @@ class GraphClock final : public timing::Clock {
       if (before_ == 0) return;
       try {
         device_.set_persisting_bytes(before_);
-      } catch (...) {  // a device that is lost keeps no limits
+      } catch (...) {  // the device is lost, and its limits do not matter
       }
     }
     D& device_;
@@ -168,7 +177,7 @@ class GraphClock final : public timing::Clock {
       kernels_per_call_ = kernels_of(*found);
       return *found;
     }
-    // Counts change while they are being calibrated; a graph of another one is of no more use.
+    // Calibration changes the number of calls; graphs of other numbers are not needed any more.
     graphs_.remove_if([&](const Graphed& each) {
       return each.identity == subject.identity() && std::ranges::equal(each.sets, sets);
     });
@@ -202,8 +211,8 @@ class GraphClock final : public timing::Clock {
     return graphs_.emplace_back(std::move(fresh));
   }
 
-  /// One for all graphs, which then write their outputs, and what they make on the way, to the same memory: where that
-  /// lies is a part of their time, and is to be the same for all.
+  /// The pool of all graphs, which therefore write their outputs and intermediate results to the same memory: its
+  /// address influences their time, and must be the same for all.
   [[nodiscard]] const typename D::Pool& pool() {
     if (!pool_) pool_.emplace(device_.make_pool());
     return *pool_;
@@ -218,7 +227,7 @@ class GraphClock final : public timing::Clock {
     cache_.emplace(std::move(cache));
   }
 
-  /// `run(first, count)` makes that many calls.
+  /// Captures `calls` calls. `run(first, count)` makes `count` calls, from the call of index `first` on.
   template <class Run>
   [[nodiscard]] Owned<D, typename D::Graph> capture_calls(Graphed& graphed, std::int64_t calls, Run&& run) {
     make_cache();
@@ -233,7 +242,7 @@ class GraphClock final : public timing::Clock {
     });
   }
 
-  /// `run()` makes all calls, whose phases get events of their own.
+  /// Captures all calls, which `run()` makes, with a pair of events around each phase.
   template <class Run>
   [[nodiscard]] Owned<D, typename D::Graph> capture_phases(Graphed& graphed, timing::Phases& phases, Run&& run) {
     class Nodes final : public timing::Lapper {
@@ -254,7 +263,8 @@ class GraphClock final : public timing::Clock {
     return capture(device_, stream_, pool(), [&] { phases.listen(nodes, run); });
   }
 
-  /// None if the launch could not be queued in time; it will not be blocked again.
+  /// Launches the graph and returns the time; nothing if the launch could not be queued in time, after which the graph
+  /// is not launched behind a block any more.
   std::optional<Nanoseconds> launch(Graphed& graphed) {
     std::optional<NothingPersists> nothing_persists;
     if (options_.cold) nothing_persists.emplace(device_);

@@ -1,4 +1,4 @@
-// MultiModeClock: all device clocks behind one, so that the same calls can be timed in several ways one after another.
+// MultiModeClock: all device clocks as one, so that the same calls can be timed in several ways one after another.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,11 @@
 
 namespace pace::gpu {
 
-/// Starts as the event clock.
+/// Times calls on a device by the selected one of the device clocks; initially by EventClock.
 template <TracesActivities D>
 class MultiModeClock : public timing::ModeClock {
  public:
+  /// Makes all clocks for `device`, which must outlive this clock.
   explicit MultiModeClock(D& device)
       : device_(device),
         event_(device),
@@ -29,28 +30,37 @@ class MultiModeClock : public timing::ModeClock {
         profiler_(device),
         wall_(device) {}
 
-  /// `automatic` is the event clock.
+  /// Selects the clock of later samples; ClockChoice::automatic is EventClock.
   void select(ClockChoice mode) override { selected_ = mode == ClockChoice::automatic ? ClockChoice::hot : mode; }
+  /// The selected clock, never ClockChoice::automatic.
   [[nodiscard]] ClockChoice selected() const override { return selected_; }
 
+  /// Times `body` by the selected clock.
   Nanoseconds time(FunctionRef<void()> body) override { return clock().time(body); }
+  /// Takes a sample by the selected clock.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     return clock().sample(subject, operands, iterations);
   }
+  /// The host's time by the device.
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
+  /// The resolution of the selected clock.
   [[nodiscard]] Nanoseconds resolution() override { return clock().resolution(); }
+  /// The name of the selected clock, by to_string(ClockChoice).
   [[nodiscard]] std::string name() const override { return to_string(selected_); }
 
-  /// The host's thread launches and waits for the device by asking again and again, whichever clock is selected: while
-  /// it is put aside, no call is launched and none is seen to end.
+  /// Counters of the calling thread. Whichever clock is selected, this thread launches calls and polls the device:
+  /// while it is preempted, no call is launched and no end is seen.
   [[nodiscard]] std::optional<timing::ThreadCounters> thread_counters() const override {
     return device_.thread_counters();
   }
+  /// Counters of the host.
   [[nodiscard]] std::optional<timing::MachineCounters> counters() const override { return device_.counters(); }
 
+  /// Lets EventClock queue samples behind blocks.
   void warmed_up() override { event_.warmed_up(); }
+  /// Whether the device still works, without waiting for it.
   [[nodiscard]] bool usable() const override { return device_.usable(); }
-  /// Frees what was captured.
+  /// Frees captured graphs and their memory.
   void forget() override {
     graph_.forget();
     cold_.forget();

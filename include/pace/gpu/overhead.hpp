@@ -1,4 +1,4 @@
-// Overhead: what a clock adds to the time of kernels, measured with a short kernel.
+// Overhead: the time that a clock adds to the time of kernels, measured with a short kernel.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,13 @@
 
 namespace pace::gpu {
 
-/// The time by a clock is about the kernels' own + `per_call` + `per_kernel` * (kernels of a call - 1).
+/// The time that a clock adds: the time of a call by the clock is about the time of its kernels + `per_call` +
+/// `per_kernel` * (kernels of a call - 1).
 struct Overhead {
-  Nanoseconds per_call{}, per_kernel{};
+  Nanoseconds per_call{};    ///< added to each call
+  Nanoseconds per_kernel{};  ///< added for each kernel of a call after the first
 
-  /// Time of one call without what the clock added; never below 0.
+  /// Returns the time of one call of `kernels_per_call` kernels without the added time, at least 0.
   [[nodiscard]] Nanoseconds remove_from(Nanoseconds time_of_call, double kernels_per_call) const {
     return std::max(Nanoseconds{}, time_of_call - per_call - per_kernel * std::max(0.0, kernels_per_call - 1));
   }
@@ -26,7 +28,7 @@ struct Overhead {
 
 namespace detail {
 
-/// The upper one of the two in the middle.
+/// The median; the upper one of the two in the middle for an even number of times.
 [[nodiscard]] inline Nanoseconds upper_median(std::vector<Nanoseconds> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
@@ -35,14 +37,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// `short_kernel` is a subject of exactly one kernel of a few microseconds that fills the device and writes some
-/// megabytes: a kernel that others follow must drain and make its writes visible first, which one that does next to
-/// nothing shows little of (0.05 us instead of 0.35 us on the H200). Its time by `clock` less its time by `profiler`,
-/// both cold or both hot, is what the
-/// clock adds to every call; in a graph, where kernels follow each other at the same distance whatever call they belong
-/// to, also what it adds to every further kernel. The two take turns, `rounds` times, `calls` calls a sample, after one
-/// each that does not count, each after the same rest: a device that has just been idle has another clock than one that
-/// has not.
+/// Measures the time that `clock` adds, as the difference of the median times of `short_kernel` by `clock` and by
+/// `profiler`, which must be both cold or both hot.
+///
+/// `short_kernel` must be a subject of exactly one kernel of a few microseconds that fills the device and writes some
+/// megabytes: a kernel must drain and make its writes visible before the next one starts, and a kernel that does next
+/// to nothing shows little of that (0.05 us instead of 0.35 us on the H200). The difference is added to every call and,
+/// in a graph, where all kernels follow each other at the same distance, to every further kernel.
+///
+/// Both clocks take `rounds` samples of `calls` calls in turns, after an untimed sample each. The same rest precedes
+/// each sample, since a device that has been idle has another clock rate than a busy one.
 [[nodiscard]] inline Overhead measure_overhead(timing::Clock& clock, timing::Clock& profiler,
                                                timing::Subject& short_kernel, std::size_t rounds = 9,
                                                std::int64_t calls = 128) {

@@ -1,4 +1,4 @@
-// Owned: a device handle with one owner. OnStream: the current stream, for a while.
+// Owned: a device handle with one owner. OnStream: another current stream for a scope.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,15 @@
 
 namespace pace::gpu {
 
+/// A handle of a device, which is destroyed with the object.
 template <class D, class Handle>
 class Owned {
  public:
+  /// Owns `handle`. `device` must outlive the object.
   Owned(D& device, Handle handle) : device_(&device), handle_(std::move(handle)) {}
+  /// Takes the handle of `other`, which may then only be destroyed or assigned to.
   Owned(Owned&& other) noexcept : device_(other.device_), handle_(std::exchange(other.handle_, std::nullopt)) {}
+  /// Exchanges the handles, so that `other` destroys the present one.
   Owned& operator=(Owned&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(handle_, other.handle_);
@@ -23,6 +27,7 @@ class Owned {
     if (handle_) device_->destroy(*handle_);
   }
 
+  /// The handle.
   [[nodiscard]] const Handle& get() const { return *handle_; }
 
  private:
@@ -30,30 +35,36 @@ class Owned {
   std::optional<Handle> handle_;
 };
 
+/// Makes an event.
 template <Device D>
 [[nodiscard]] Owned<D, typename D::Event> own_event(D& device) {
   return {device, device.make_event()};
 }
+/// Makes a flag.
 template <Device D>
 [[nodiscard]] Owned<D, typename D::Flag> own_flag(D& device) {
   return {device, device.make_flag()};
 }
+/// Allocates `bytes` bytes of device memory.
 template <Device D>
 [[nodiscard]] Owned<D, typename D::Buffer> own_buffer(D& device, std::size_t bytes) {
   return {device, device.make_buffer(bytes)};
 }
 
-/// A start and an end.
+/// Two events, around what is timed.
 template <Device D>
 struct EventPair {
+  /// Makes both events.
   explicit EventPair(D& device) : start(own_event(device)), stop(own_event(device)) {}
-  Owned<D, typename D::Event> start, stop;
+  Owned<D, typename D::Event> start;  ///< recorded before what is timed
+  Owned<D, typename D::Event> stop;   ///< recorded after what is timed
 };
 
-/// `stream` is the current one until the end of the scope.
+/// Makes a stream the current one for the lifetime of the object.
 template <Device D>
 class OnStream {
  public:
+  /// Makes `stream` current; the destructor restores the earlier one. `device` must outlive the object.
   OnStream(D& device, const typename D::Stream& stream) : device_(device), before_(device.current_stream()) {
     device_.make_current(stream);
   }

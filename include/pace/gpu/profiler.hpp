@@ -1,4 +1,4 @@
-// ProfilerClock: the time that the device was busy, by its own profiler.
+// ProfilerClock: the time in which the device is busy, by its own profiler.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,31 @@
 
 namespace pace::gpu {
 
+/// Options of ProfilerClock.
 struct ProfilerClockOptions {
-  /// Before each call of a sample everything is driven out of the L2 cache, which is not counted.
+  /// Whether the L2 cache is flushed before each call of a sample. The flush is not a part of the time.
   bool cold = false;
-  /// Memory that is read to that end, in sizes of the L2.
+  /// Memory that is read to flush the cache, in multiples of the L2's size.
   double flush = 3;
 };
 
-/// Counts kernels, copies and fills on all streams, and no gaps between them: the shortest honest time. A sample takes
-/// milliseconds more than what it times, so it is for checking other clocks, and for few samples.
+/// Times kernels, copies and fills on all streams without the gaps between them, by the device's profiler: a lower bound
+/// of the times of other clocks. A sample takes milliseconds more than what it times, so that this clock suits few
+/// samples and the calibration of other clocks.
 template <TracesActivities D>
 class ProfilerClock final : public timing::Clock {
  public:
+  /// Times calls on `device`, which must outlive the clock.
   explicit ProfilerClock(D& device, ProfilerClockOptions options = {}) : device_(device), options_(options) {}
 
-  /// 0 if the device did nothing. Hot, whatever the options say.
+  /// Returns the time in which the device is busy for `body`; 0 if it does nothing. Never flushes the cache.
   Nanoseconds time(FunctionRef<void()> body) override {
     last_ = trace(device_, body);
     return busy_time(last_);
   }
 
-  /// Cold: throws Error unless all calls do equally much, since nothing else shows where one ends.
+  /// Takes a sample. Throws Unsupported for a subject with phases. With ProfilerClockOptions::cold, throws Error unless
+  /// all calls have the same number of activities, by which their ends are found.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     if (subject.phases() != nullptr)
       throw Unsupported("the profiler's clock does not tell the phases of an iteration apart; expected another clock");
@@ -66,7 +70,7 @@ class ProfilerClock final : public timing::Clock {
     return busy_time(last_);
   }
 
-  /// What the last sample was made of, in order of start.
+  /// The activities of the last sample, in the order of start times.
   [[nodiscard]] std::span<const Activity> last() const { return last_; }
 
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }

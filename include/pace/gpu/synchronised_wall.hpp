@@ -1,4 +1,4 @@
-// SynchronisedWallClock: the host's time until the whole device is done. HostClock: until the host is.
+// SynchronisedWallClock: the host's time until the device is done. HostClock: the host's time until a call returns.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace pace::gpu {
 
 namespace detail {
 
-/// The least of 20 empty samples: what reading the clock costs.
+/// The least time of 20 empty samples, which is the time of reading the clock.
 template <class Time>
 [[nodiscard]] Nanoseconds least_empty(Time&& time) {
   Nanoseconds least = Nanoseconds::max();
@@ -26,10 +26,12 @@ template <class Time>
 
 }  // namespace detail
 
-/// Waits for every stream of the device, so that no work escapes it; and counts what the host does.
+/// Times calls by the host's clock until every stream of the device is done, so that no work escapes it. The time
+/// includes the host's work.
 template <Device D>
 class SynchronisedWallClock final : public timing::Clock {
  public:
+  /// Times calls on `device`, which must outlive the clock.
   explicit SynchronisedWallClock(D& device) : device_(device) {}
 
   Nanoseconds time(FunctionRef<void()> body) override {
@@ -60,17 +62,18 @@ class SynchronisedWallClock final : public timing::Clock {
   Nanoseconds resolution_{}, lap_{};
 };
 
-/// What a call costs the host until it returns: preparing and launching, not the work itself.
+/// Times calls by the host's clock until they return: the time of preparing and launching work, not of the work itself.
 template <Device D>
 class HostClock final : public timing::Clock {
  public:
-  /// Calls between two waits for the device. A full queue, of about a thousand launches, would make the host wait for
-  /// the device, and a call may be many launches.
+  /// Number of calls between two waits for the device. If its queue of about a thousand launches were full, the host
+  /// would wait for the device, and a call may make many launches.
   static constexpr std::int64_t batch = 32;
 
+  /// Times calls on `device`, which must outlive the clock.
   explicit HostClock(D& device) : device_(device) {}
 
-  /// Starts with nothing queued. `body` should queue little.
+  /// Times `body`, with an empty queue at its start. `body` should queue few launches.
   Nanoseconds time(FunctionRef<void()> body) override {
     device_.synchronise();
     const Nanoseconds start = device_.now();
@@ -94,7 +97,7 @@ class HostClock final : public timing::Clock {
   }
   [[nodiscard]] std::string name() const override { return "host"; }
 
-  /// Each phase starts with nothing queued.
+  /// Starts the time of a phase, with an empty queue.
   void begin_lap() override {
     device_.synchronise();
     lap_ = device_.now();

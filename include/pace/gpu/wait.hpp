@@ -1,4 +1,4 @@
-// wait_for: waits for a moment on the device, but not for ever.
+// wait_for: waits for an event on the device, for a limited time.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace pace::gpu {
 
-/// Longest that one sample may take before it counts as never-ending. No gate is worth a longer sample; people kill
-/// a test that says nothing for a minute.
+/// Longest time of one sample, after which it counts as never-ending. A test without output for a minute would often be
+/// killed by hand.
 inline constexpr Nanoseconds longest_sample = std::chrono::seconds(60);
 
-/// Returns once all that was recorded into `event` has been reached; throws NeverEnded after `limit`, or after the
-/// device's own `call_timeout()` if it has one. Asks again and
-/// again instead of sleeping: a wake-up costs more than most samples last.
+/// Waits until the device has reached `event`. Throws NeverEnded after `limit`, or after the device's `call_timeout()`
+/// if it has one and that is shorter. Polls the device instead of sleeping, since a wake-up takes longer than most
+/// samples.
 template <Device D>
 void wait_for(D& device, const typename D::Event& event, Nanoseconds limit = longest_sample) {
   if (device.finished(event)) return;

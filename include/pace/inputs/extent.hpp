@@ -1,4 +1,4 @@
-// How much storage recorded tensors need, worked out from their metadata without allocating anything.
+// Storage that recorded tensors need, computed from their metadata without an allocation.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,9 @@ inline std::int64_t multiply_add(const corpus::TensorSpec& tensor, std::int64_t 
 
 }  // namespace detail
 
-/// Elements that a tensor's storage holds: the number of elements when it is contiguous, fewer where strides of 0 share
-/// elements, more where strides leave gaps. Throws Unsupported for negative sizes or strides and for counts beyond 64 bits.
+/// Number of elements in a tensor's storage: the tensor's elements if it is contiguous, fewer where strides of 0 share
+/// elements, more where strides leave gaps. Throws Unsupported for negative sizes or strides, for another number of
+/// strides than of sizes, and for counts beyond 64 bits.
 [[nodiscard]] inline std::int64_t storage_elements(const corpus::TensorSpec& tensor) {
   std::int64_t elements = 1;
   bool empty = false;
@@ -54,8 +55,7 @@ inline std::int64_t multiply_add(const corpus::TensorSpec& tensor, std::int64_t 
   return empty ? 0 : detail::multiply_add(tensor, last, 1, 1);
 }
 
-/// True where several elements share memory: a stride of 0 along a dimension of more than one element, as expand()
-/// leaves it.
+/// Whether elements share memory by a stride of 0 along a dimension of more than one element, as after expand().
 [[nodiscard]] inline bool is_expanded(const corpus::TensorSpec& tensor) {
   if (!tensor.strides) return false;
   for (std::size_t i = 0; i < tensor.sizes.size() && i < tensor.strides->size(); ++i) {
@@ -64,8 +64,8 @@ inline std::int64_t multiply_add(const corpus::TensorSpec& tensor, std::int64_t 
   return false;
 }
 
-/// The dtype a tensor gets in a run in `target`: floating types are converted unless the target is float16, because
-/// recorded half-precision calls mix f16 and f32 on purpose; other types stay.
+/// The dtype of a tensor, recorded in `recorded`, in a run in `target`. Floating types become `target`, unless that is
+/// absent or float16: recorded half-precision calls mix f16 and f32 on purpose. Other types stay.
 [[nodiscard]] constexpr corpus::DType converted(corpus::DType recorded, std::optional<corpus::DType> target) {
   return target && *target != corpus::DType::f16 && corpus::is_floating(recorded) ? *target : recorded;
 }
@@ -85,8 +85,8 @@ inline void add_bytes(const corpus::Value& value, std::optional<corpus::DType> t
 
 }  // namespace detail
 
-/// Bytes of tensor data that generate() allocates for a call in a run in `target` (the recorded types without it).
-/// Throws Unsupported where 64 bits cannot hold the number.
+/// Bytes of tensor data that generate() allocates for a call in a run in `target`, or in the recorded types without a
+/// `target`. Throws Unsupported if 64 bits cannot hold the number.
 [[nodiscard]] inline std::int64_t input_bytes(const corpus::Call& call, std::optional<corpus::DType> target) {
   std::int64_t total = 0;
   for (const auto& value : call.args) detail::add_bytes(value, target, total);

@@ -53,11 +53,11 @@ class RandomBits {
   Lanes a_, b_, c_, counter_;
 };
 
-/// Numbers that fill() draws at a time: they stay in the first-level cache.
+/// Count of numbers that fill() draws at a time, so that they stay in the first-level cache.
 inline constexpr std::int64_t drawn_at_once = 1024;
 
-/// data[i] = make(32 random bits) for i < count. Goes on where an earlier one with the same generator ended, if that
-/// filled a multiple of `drawn_at_once`.
+/// data[i] = make(32 random bits) for i < count. A later call with the same generator continues its sequence, if this
+/// one fills a multiple of `drawn_at_once`.
 template <typename T, typename Make>
 void fill(T* data, std::int64_t count, RandomBits& random, Make make) {
   std::uint32_t bits[drawn_at_once];
@@ -76,8 +76,9 @@ inline constexpr double float_bound = 9;
   const std::int32_t odd = (static_cast<std::int32_t>(bits) >> 8) | 1;  // 24 bits: exact in a float
   return static_cast<float>(odd) * (static_cast<float>(float_bound) / (1 << 23));
 }
-/// As torch.testing.make_tensor draws types of `digits` binary digits: one of 2^digits numbers, 0 among them. Fewer bits
-/// change between operands, so that a product on a GPU takes less power and can be a percent faster.
+/// One of 2^digits numbers, 0 among them, as torch.testing.make_tensor draws for a type of `digits` binary digits.
+/// Fewer bits differ between operands than with random_float, so that a product on a GPU takes less power and can be a
+/// percent faster.
 [[nodiscard]] inline float random_float_of(int digits, std::uint32_t bits) {
   const auto step = static_cast<float>(2 * float_bound) / static_cast<float>(1 << digits);
   return static_cast<float>(bits >> (32 - digits)) * step - static_cast<float>(float_bound);

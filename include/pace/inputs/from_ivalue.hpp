@@ -1,4 +1,4 @@
-// Turns the arguments of a running operator into the values that a recorded sample is written from.
+// recorded_call: converts the arguments of a running operator to the values of a recorded call.
 #pragma once
 
 #include <complex>
@@ -56,7 +56,7 @@ namespace detail {
     if (!tensor.is_contiguous()) spec.strides = tensor.strides().vec();
     return spec;
   }
-  // The value language reads ST(...) only to refuse it, so there is no such value: it exists as a spelling.
+  // The parser rejects ST(...), so no Value has this meaning: a sparse tensor is a spelling alone.
   corpus::Value out;
   out.spelling = "S" + corpus::to_text(corpus::Value(spec));
   out.spelling.pop_back();
@@ -69,7 +69,7 @@ namespace detail {
   return out;
 }
 
-/// An integer that stands for a dtype or a layout is one by the schema's type only.
+/// An integer that means a dtype or a layout is recognised by the type in the schema.
 [[nodiscard]] inline corpus::Value integer_value(std::int64_t number, const c10::Type& type) {
   if (type.kind() == c10::TypeKind::ScalarTypeType) return recordable_dtype(static_cast<c10::ScalarType>(number));
   if (type.kind() == c10::TypeKind::LayoutType) return layout_name(static_cast<c10::Layout>(number));
@@ -81,7 +81,7 @@ namespace detail {
   return optional == nullptr ? type : *optional->getElementType();
 }
 
-/// `type` is the real type of the schema (Argument::real_type). Throws Unsupported for what the value language cannot say.
+/// `declared` is the type in the schema (Argument::real_type). Throws Unsupported for what the format cannot express.
 [[nodiscard]] inline corpus::Value to_value(const c10::IValue& value, const c10::Type& declared) {
   const c10::Type& type = without_optional(declared);
   if (value.isNone()) return corpus::None{};
@@ -95,7 +95,7 @@ namespace detail {
   }
   if (value.isString()) return value.toStringRef();
   if (value.isDevice()) return c10::DeviceTypeName(value.toDevice().type(), /*lower_case=*/true);
-  if (value.isGenerator()) return corpus::None{};  // a replay draws from the default one
+  if (value.isGenerator()) return corpus::None{};  // a replay uses the default generator
   if (value.isList()) {
     const auto* list_type = type.castRaw<c10::ListType>();
     const c10::Type& element = list_type == nullptr ? type : *list_type->getElementType();
@@ -112,8 +112,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The call as a Python program would have written it: trailing positional arguments and keyword-only arguments that
-/// have their default values are left out. `values` are all arguments in schema order.
+/// Returns a call of the operator `schema` as a Python program would write it: trailing positional arguments and
+/// keyword-only arguments with their default values are left out. `values` are all arguments in the order of the
+/// schema. Throws Unsupported for a value that the file format cannot express.
 [[nodiscard]] inline corpus::Call recorded_call(const c10::FunctionSchema& schema,
                                                 c10::ArrayRef<const c10::IValue> values) {
   const auto& arguments = schema.arguments();

@@ -1,4 +1,4 @@
-// Makes the inputs of a recorded call: random tensors of the recorded shapes, and everything else as IValues.
+// generate: the inputs of a recorded call, with random tensors of the recorded shapes.
 #pragma once
 
 #include <algorithm>
@@ -35,31 +35,32 @@
 
 namespace pace::inputs {
 
+/// How the inputs of a recorded call are made.
 struct GenerateOptions {
-  /// Type of the run: floating tensors and floating dtype values are converted to it. Without it, or with float16,
+  /// Type of the run, to which floating tensors and floating dtype values are converted. Absent, or with float16,
   /// nothing is converted.
   std::optional<at::ScalarType> dtype;
-  at::Device device = at::kCPU;
-  std::uint64_t seed = 0;
-  /// As upstream does it: every dtype value is converted (`{'dtype': i64}` too), strings other than 'cpu' and 'cuda'
-  /// become None, tensors whose elements share memory are left uninitialised with a message, and values of f16 and bf16
-  /// are among 2^11 and 2^8 only, 0 among them.
+  at::Device device = at::kCPU;  ///< where tensors are made; also replaces recorded devices
+  std::uint64_t seed = 0;        ///< with the text of the call, determines all values
+  /// Whether inputs are made as by PyTorch's benchmark: every dtype value is converted (`{'dtype': i64}` too), strings
+  /// other than 'cpu' and 'cuda' become None, tensors whose elements share memory stay uninitialised, with a message,
+  /// and values of f16 and bf16 are drawn from 2^11 and 2^8 numbers, 0 among them.
   bool compat = false;
-  /// Tensors get no values and take no memory: they are on the `meta` device, with the dtype, sizes and strides that
-  /// they would have on `device`. Everything else is as it would be.
+  /// Whether tensors have no values and take no memory: they are on the `meta` device, with the dtype, sizes and
+  /// strides that they would have on `device`. Other values are made as usual.
   bool metadata_only = false;
 };
 
-/// Arguments as they were recorded: lists are lists of Any, tuples are tuples, dtypes, layouts and memory formats are
-/// integers. Code that calls an operator fits them to its schema.
+/// Arguments of one call. Lists are lists of Any, tuples are tuples, and dtypes, layouts and memory formats are
+/// integers, so that a caller must convert them to the schema of the operator.
 struct Inputs {
-  std::vector<c10::IValue> args;
-  std::vector<std::pair<std::string, c10::IValue>> kwargs;
+  std::vector<c10::IValue> args;                            ///< positional arguments
+  std::vector<std::pair<std::string, c10::IValue>> kwargs;  ///< names and values of keyword arguments
 };
 
 namespace detail {
 
-/// `cuda`, `cuda:1`, `torch.device('cpu')`: strings that name a device, whatever the parameter is called.
+/// Whether a string names a device: `cuda`, `cuda:1`, `torch.device('cpu')`.
 [[nodiscard]] inline bool names_device(std::string_view text) {
   constexpr std::string_view wrapper = "torch.device(";
   if (text.starts_with(wrapper)) return true;
@@ -70,7 +71,7 @@ namespace detail {
   return false;
 }
 
-/// Makes the values of one call, counting its tensors so that each gets numbers of its own.
+/// Makes the values of one call. The number of each tensor in the call enters its seed, so that tensors differ.
 class Generator {
  public:
   Generator(const corpus::Call& call, const GenerateOptions& options)
@@ -138,7 +139,7 @@ class Generator {
     }
   }
 
-  /// In the recorded type first, then converted: what upstream does, at the cost of a second copy.
+  /// Makes the tensor in the recorded type and converts it, as PyTorch's benchmark does, at the cost of a second copy.
   at::Tensor upstream_tensor(const corpus::TensorSpec& spec, std::int64_t elements, RandomBits& random) {
     at::Tensor out = allocate(spec, spec.dtype, at::kCPU);
     if (is_expanded(spec)) {
@@ -164,8 +165,8 @@ class Generator {
     return spec.strides ? at::empty_strided(spec.sizes, *spec.strides, options) : at::empty(spec.sizes, options);
   }
 
-  /// On the way to a device through a buffer of a megabyte or so: each page of one as large as the tensor would cost three
-  /// times its values.
+  /// Values for a device pass through a buffer of about a megabyte: the page faults of a buffer as large as the tensor
+  /// take three times as long as drawing its values.
   void fill_tensor(const at::Tensor& out, std::int64_t elements, RandomBits& random) const {
     if (out.is_cpu()) return fill_storage(out, elements, random);
     constexpr std::int64_t most = 256 * drawn_at_once;
@@ -177,7 +178,7 @@ class Generator {
     }
   }
 
-  /// Makes what is rounded to a type of `digits` binary digits.
+  /// Returns a function that makes values to be rounded to a type of `digits` binary digits.
   [[nodiscard]] auto before_rounding(int digits) const {
     const float last = static_cast<float>(float_bound) - std::ldexp(1.0f, 4 - digits);  // of that type, below the bound
     return [compat = options_.compat, digits, last](std::uint32_t bits) {
@@ -185,7 +186,7 @@ class Generator {
     };
   }
 
-  /// Rounded by LibTorch, which has machine instructions for that: three times as fast as one value after another.
+  /// LibTorch rounds by vector instructions, three times as fast as one value after another.
   void fill_half(const at::Tensor& out, std::int64_t elements, RandomBits& random) const {
     constexpr std::int64_t most = 16 * drawn_at_once;  // few enough for LibTorch to start no threads
     const at::Tensor buffer = at::empty({std::min(elements, most)}, at::TensorOptions().dtype(at::kFloat));
@@ -249,11 +250,14 @@ class Generator {
 
 }  // namespace detail
 
-/// Makes the inputs of a call. The values depend on the call's text and `options.seed` only: a sample gets the same
-/// ones in every process. Floating values are uniform in [-9, 9) and, but for compat, never 0, b8 in [0, 2), u8 in
-/// [0, 10), signed integers in [-9, 10). Recorded strides are kept; where elements share memory the storage behind them
-/// is filled. Allocates input_bytes() (nothing for metadata only): ask before, since Linux grants memory that it does
-/// not have. Throws Unsupported for what cannot be made: too large, or a value that no operator takes.
+/// Makes the inputs of a call, with random tensors. The values depend on the text of the call and on `options.seed`
+/// alone, and are equal in every process.
+///
+/// As in torch.testing.make_tensor, floating values are uniform in [-9, 9), b8 in [0, 2), u8 in [0, 10) and signed
+/// integers in [-9, 10). Unless `options.compat`, no floating value is 0. Recorded strides are kept; where elements
+/// share memory, the storage behind them is filled. Allocates input_bytes() (nothing for metadata only): compare that
+/// with the available memory first, since Linux grants more memory than it has. Throws Unsupported for a tensor that is
+/// too large and for a value that no operator takes.
 [[nodiscard]] inline Inputs generate(const corpus::Call& call, const GenerateOptions& options = {}) {
   detail::Generator generator(call, options);
   Inputs inputs;
@@ -263,7 +267,7 @@ class Generator {
   return inputs;
 }
 
-/// Bytes of tensor data that generate() allocates for a call in a run in `dtype`, without allocating them.
+/// Bytes of tensor data that generate() allocates for a call in a run in `dtype`.
 [[nodiscard]] inline std::int64_t input_bytes(const corpus::Call& call, std::optional<at::ScalarType> dtype) {
   return input_bytes(call, dtype ? dtype_from_scalar_type(*dtype) : std::nullopt);
 }

@@ -1,4 +1,4 @@
-// Records the inputs of every operator that a piece of code runs, and writes them as an operator-input file.
+// Recorder: records the inputs of every operator that runs, and writes them as an operator-input file.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@
 
 namespace pace::inputs {
 
-/// `<model>_training.txt` or `<model>_eval.txt`.
+/// Returns the name of a file of recorded inputs: `<model>_training.txt` or `<model>_eval.txt`.
 [[nodiscard]] inline std::string log_file_name(std::string_view model, bool training) {
   return std::string(model) + (training ? "_training.txt" : "_eval.txt");
 }
@@ -47,7 +47,7 @@ struct LogFile {
 
 namespace detail {
 
-/// What a recorder has seen; shared with the operators that are still running when it ends.
+/// Recorded calls; shared with operators that are still running when the recorder stops.
 class Recording {
  public:
   void add(const c10::FunctionSchema& schema, const std::string& text) {
@@ -106,7 +106,7 @@ struct ActiveRecording {
   }
 };
 
-/// True while this thread is inside a recorded operator: what that one calls in turn is not recorded.
+/// True while this thread is inside a recorded operator, whose own calls are not recorded.
 inline bool& inside_recorded_operator() {
   thread_local bool inside = false;
   return inside;
@@ -118,7 +118,7 @@ struct RecordedOperator : at::ObserverContext {
       : recording(std::move(recording)), handle(std::move(handle)) {}
   std::shared_ptr<Recording> recording;
   c10::OperatorHandle handle;
-  std::string text;  // empty where the inputs are none that are recorded
+  std::string text;  // empty where the inputs are not recorded
 };
 
 [[nodiscard]] inline bool holds_tensor(const c10::IValue& value) {
@@ -140,7 +140,7 @@ template <typename Values>
   return false;
 }
 
-/// A memory format or a storage among the inputs: such calls cannot be replayed from their text.
+/// Whether a memory format or a storage is among the inputs: such calls cannot be replayed from their text.
 [[nodiscard]] inline bool has_unrecordable_leaf(const c10::FunctionSchema& schema,
                                                 c10::ArrayRef<const c10::IValue> values) {
   for (std::size_t i = 0; i < values.size() && i < schema.arguments().size(); ++i) {
@@ -164,8 +164,8 @@ template <typename Values>
   return {};
 }
 
-/// Whether a recorder below autograd sees this operator through the ones it consists of: it is defined by them, and the
-/// device of its tensors has no kernel of its own for it (as the CPU has for silu_backward).
+/// Whether the operator runs as a composition of others, which are recorded in its place: it is defined by them, and
+/// the device of its tensors has no kernel of its own for it (as the CPU has for silu_backward).
 [[nodiscard]] inline bool consists_of_others(const c10::OperatorHandle& handle,
                                              c10::ArrayRef<const c10::IValue> inputs) {
   if (!handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return false;
@@ -186,7 +186,7 @@ inline std::unique_ptr<at::ObserverContext> on_operator_start(const at::RecordFu
   if (consists_of_others(*handle, inputs)) return nullptr;
 
   auto out = std::make_unique<RecordedOperator>(std::move(recording), *handle);
-  inside_recorded_operator() = true;  // before looking at the inputs, which may run operators itself
+  inside_recorded_operator() = true;  // before the inputs are read, which may run operators
   const auto& schema = handle->schema();
   try {
     if (any_holds_tensor(inputs) && !has_unrecordable_leaf(schema, inputs)) {
@@ -207,21 +207,23 @@ inline void on_operator_end(const at::RecordFunction& function, at::ObserverCont
 
 }  // namespace detail
 
-/// Records from its construction to stop() or its destruction, on every thread (backward passes run on threads of
-/// their own). An operator is recorded when a tensor goes in, a tensor comes out and no input is a memory format or a
-/// storage. Operators that are defined by others are seen through these; what an operator calls inside is left out.
-/// Shapes, dtypes and strides are kept, values are not. Two lines record a training step:
+/// Records the inputs of operators from its construction to stop() or its destruction, on every thread (backward passes
+/// run on threads of their own).
 ///
-///   pace::inputs::Recorder recorder;
-///   ... the step: forward, loss, backward, optimiser ...
-///   // recorded/my_model_training.txt
-///   recorder.write_as({.directory = "recorded", .model = "my_model", .training = model->is_training()});
+/// An operator is recorded if it takes a tensor, returns a tensor, and no input is a memory format or a storage. An
+/// operator that is a composition of others is recorded as these; other calls inside an operator are left out. Shapes,
+/// dtypes and strides are recorded, values are not. Two lines record a training step:
 ///
-/// One Recorder at a time; start and stop it while no operator
-/// runs on another thread (LibTorch's rule for observers).
+///     pace::inputs::Recorder recorder;
+///     ... the step: forward, loss, backward, optimiser ...
+///     // recorded/my_model_training.txt
+///     recorder.write_as({.directory = "recorded", .model = "my_model", .training = model->is_training()});
+///
+/// Only one Recorder can record at a time. It must be started and stopped while no operator runs on another thread, as
+/// LibTorch requires for observers.
 class Recorder {
  public:
-  /// Throws Error while another Recorder records.
+  /// Starts recording. Throws Error while another Recorder records.
   Recorder() {
     auto& active = detail::ActiveRecording::instance();
     const std::lock_guard lock(active.mutex);
@@ -239,7 +241,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Ends recording; what was recorded stays.
+  /// Stops recording; the recorded calls stay available.
   void stop() {
     if (!running_) return;
     running_ = false;
@@ -249,14 +251,15 @@ class Recorder {
     active.recording = nullptr;
   }
 
-  /// The recorded calls in the file format, operators by name. Views and constructors are left out unless asked for.
+  /// Returns the recorded calls in the file format, with operators in the order of their names. Views and constructors
+  /// (see is_non_compute) are left out if `skip_non_compute`.
   [[nodiscard]] std::string text(bool skip_non_compute = true) const { return recording_->text(skip_non_compute); }
 
-  /// Operators some of whose calls could not be recorded, with the reason for the first.
+  /// Returns the names of operators of which a call could not be recorded, with the reason for the first such call.
   [[nodiscard]] std::map<std::string, std::string> skipped() const { return recording_->skipped(); }
 
-  /// Ends recording, and writes what a step of a model did to `file`, with the directory made if need be. As write()
-  /// otherwise; throws Error for a name that is no file's, too.
+  /// Stops recording and writes text() to `file`; makes the directory if it is missing. Returns and throws as write() does;
+  /// also throws Error for a model that is empty or holds a `/`.
   bool write_as(const LogFile& file) {
     stop();
     if (file.model.empty() || file.model.find('/') != std::string::npos) {
@@ -266,9 +269,9 @@ class Recorder {
     return write(file.directory / log_file_name(file.model, file.training));
   }
 
-  /// Writes text() to `path`. A file that exists is left alone: the result says whether it was written. The file
-  /// appears complete or not at all. Throws Error where it cannot be written, where something else writes it at this time,
-  /// or where nothing was recorded.
+  /// Writes text(skip_non_compute) to `path`, unless the file exists. The file appears complete or not at all. Returns
+  /// whether it was written. Throws Error if it cannot be written, if another process is writing it, or if nothing was
+  /// recorded.
   bool write(const std::filesystem::path& path, bool skip_non_compute = true) const {
     std::error_code unknown;  // then writing fails
     const auto is_there = [&] { return std::filesystem::exists(path, unknown); };

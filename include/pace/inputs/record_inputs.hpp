@@ -19,7 +19,7 @@ inline c10::ArrayRef<const c10::IValue> inputs_member(const at::RecordFunction& 
 template struct InputsMember<&at::RecordFunction::inputs_>;
 #endif
 
-/// All arguments in schema order. Valid inside an observer's start callback only.
+/// All arguments in the order of the schema. Valid inside an observer's start callback only.
 [[nodiscard]] inline c10::ArrayRef<const c10::IValue> observed_inputs(const at::RecordFunction& function) {
 #ifdef NDEBUG
   return function.inputs();

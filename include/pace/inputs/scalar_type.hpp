@@ -1,4 +1,4 @@
-// The dtypes of the file format and LibTorch's, both ways; layouts and memory formats by name.
+// Conversions between the dtypes of the file format and LibTorch's; layouts and memory formats by name.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ inline constexpr std::pair<std::string_view, c10::MemoryFormat> memory_formats[]
 
 }  // namespace detail
 
-/// LibTorch's type for one of the file format.
+/// Returns LibTorch's type for a type of the file format.
 [[nodiscard]] constexpr c10::ScalarType scalar_type(corpus::DType dtype) {
   for (const auto& [ours, theirs] : detail::scalar_types) {
     if (ours == dtype) return theirs;
@@ -56,7 +56,7 @@ inline constexpr std::pair<std::string_view, c10::MemoryFormat> memory_formats[]
   return c10::ScalarType::Undefined;
 }
 
-/// The file format's type for LibTorch's; nothing for those that it has no word for (quantised, 8-bit floating, ...).
+/// Returns the file format's type for one of LibTorch's; nothing if it has none (quantised, 8-bit floating, ...).
 [[nodiscard]] constexpr std::optional<corpus::DType> dtype_from_scalar_type(c10::ScalarType type) {
   for (const auto& [ours, theirs] : detail::scalar_types) {
     if (theirs == type) return ours;
@@ -64,7 +64,7 @@ inline constexpr std::pair<std::string_view, c10::MemoryFormat> memory_formats[]
   return std::nullopt;
 }
 
-/// The integer by which operators take the layout or memory format called `torch.NAME`; nothing for other names.
+/// Returns the integer that operators take for the layout or memory format `torch.NAME`; nothing for other names.
 [[nodiscard]] constexpr std::optional<std::int64_t> torch_constant(std::string_view name) {
   for (const auto& [known, layout] : detail::layouts) {
     if (known == name) return static_cast<std::int64_t>(layout);

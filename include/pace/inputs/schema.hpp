@@ -1,4 +1,4 @@
-// Operator schemas as the recorder sees them: names, and which operators compute nothing.
+// Properties of operator schemas for the recorder: names, and whether an operator computes anything.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace pace::inputs {
 
-/// `aten.add.Tensor` for the schema `aten::add.Tensor`; an empty overload is written `default`.
+/// Returns the name of an operator in the file format: `aten.add.Tensor` for the schema `aten::add.Tensor`. An empty
+/// overload is written `default`.
 [[nodiscard]] inline std::string recorded_name(const c10::FunctionSchema& schema) {
   std::string name = schema.name();
   if (const auto colons = name.find("::"); colons != std::string::npos) name.replace(colons, 2, ".");
@@ -28,7 +29,7 @@ namespace detail {
   return false;
 }
 
-/// Whether the tensor that comes out is (a part of) the one that goes in.
+/// Whether the output is a view of the input, or the input itself.
 [[nodiscard]] inline bool aliases(const c10::Argument& input, const c10::Argument& output) {
   const auto* before = input.alias_info();
   const auto* after = output.alias_info();
@@ -39,8 +40,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// True for constructors (no tensor goes in), for everything with `_like` in its name, and for pure views. Operators
-/// that change their arguments, and those with several outputs such as split, count as computing.
+/// Whether an operator computes nothing: true for constructors (operators without a tensor among their arguments), for
+/// operators with `_like` in their name, and for pure views. Operators that change their arguments, and those with
+/// several outputs such as split, count as computing.
 [[nodiscard]] inline bool is_non_compute(const c10::FunctionSchema& schema) {
   const auto& arguments = schema.arguments();
   const auto takes_tensor = [](const c10::Argument& argument) { return detail::contains_tensor(*argument.type()); };

@@ -1,4 +1,4 @@
-// What is tried for one kernel and fails must not cost the others their figures.
+// Attempts for one kernel, whose failures must not prevent the measurement of the others.
 #pragma once
 
 #include <exception>
@@ -15,8 +15,8 @@
 
 namespace pace::kernel {
 
-/// Runs `body`. Returns what it failed with, in one line; empty if it did not. Throws DeviceLost on: no other kernel could be
-/// timed after that.
+/// Runs `body()` and returns the message of its exception, in one line; empty if it does not throw. Rethrows
+/// DeviceLost, after which no other kernel could be timed.
 template <class Body>
 [[nodiscard]] std::string failure_of(Body&& body) {
   std::string text;
@@ -34,7 +34,7 @@ template <class Body>
   return text.empty() ? "it failed without a message" : text;
 }
 
-/// As apply_knowledge(); what a provider fails with becomes a note of `report`.
+/// As apply_knowledge(); the exception of a provider becomes a note of `report`.
 inline std::vector<Build> learn(const std::vector<Provider>& providers, Kernel& kernel, KernelReport& report) {
   std::vector<Build> builds;
   if (const auto failure = failure_of([&] { builds = apply_knowledge(providers, kernel); }); !failure.empty())

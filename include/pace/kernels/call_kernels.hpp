@@ -1,4 +1,4 @@
-// Kernels of a call that runs on the CPU: in their place, by the ranges that the call announces to LibTorch's profiler.
+// Kernels of a call on the CPU, timed in their place by the ranges that the call reports to LibTorch's profiler.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace pace::kernel::detail {
 
-/// Whether nothing was written to `tensor` since its copy was made. NaN counts as written to.
+/// Whether `tensor` still has the values of `copy`. False if it holds NaN.
 [[nodiscard]] inline bool same_values(const at::Tensor& tensor, const at::Tensor& copy) {
   return !tensor.defined() || at::equal(tensor, copy);
 }
@@ -32,7 +32,7 @@ namespace pace::kernel::detail {
 /// Times of each kernel over several calls, which must all run the same ones.
 class KernelTimes {
  public:
-  /// Throws Unsupported for a call that ran others.
+  /// Adds the times of one call. Throws Unsupported if its kernels differ from those of the first call.
   void add(const std::string& name, RangesOfCall call) {
     if (calls_++ == 0) {
       for (const auto& each : call.kernels) kernels_.push_back({each.symbol, {}});
@@ -73,8 +73,9 @@ class KernelTimes {
   std::size_t calls_ = 0, ranges_ = 0;
 };
 
-/// `restore` gives the operands their values, outside of all times. `clock` needs time(body); `recorder` cost(), record(call)
-/// and elsewhere(). Recorded calls and others take turns, so that both see the same machine.
+/// Times the kernels of `call()` on the CPU. `restore()` restores the values of the operands, outside of all times.
+/// `clock` has time(body); `recorder` has cost(), record(call) and elsewhere(). Recorded calls and other calls take
+/// turns, so that both run under the same conditions.
 template <class Clock, class Recorder>
 [[nodiscard]] KernelReport observe_kernels(const KernelsOptions& options, std::string name,
                                            const std::function<void()>& call, const std::function<void()>& restore,
@@ -85,7 +86,7 @@ template <class Clock, class Recorder>
     restore();
     return clock.time(call);
   };
-  // Code that compiles itself, or looks for the best algorithm, needs two.
+  // Code that compiles itself, or searches for the best algorithm, needs two calls.
   constexpr int warm_up = 3;
   Nanoseconds about{};
   for (int i = 0; i < warm_up; ++i) about = once();
@@ -112,7 +113,7 @@ template <class Clock, class Recorder>
   return report;
 }
 
-/// The same on this machine.
+/// As observe_kernels(), with the wall clock and LibTorch's profiler, and with the bandwidth of this machine's memory.
 [[nodiscard]] inline KernelReport call_kernels(const KernelsOptions& options, std::string name,
                                                const std::function<void()>& call,
                                                const std::function<void()>& restore) {

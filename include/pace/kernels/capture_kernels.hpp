@@ -1,4 +1,4 @@
-// Captures a call into a CUDA graph, asks each kernel what it is, and times it alone.
+// capture_kernels: captures a call into a CUDA graph, and identifies and times each of its kernels alone.
 #pragma once
 
 #ifdef PACE_CUDA
@@ -41,7 +41,7 @@
 
 namespace pace::kernel::detail {
 
-/// The name as it is read, and as the profiler reports it.
+/// Returns the demangled name, as the profiler reports it; a name that is not mangled unchanged.
 [[nodiscard]] inline std::string demangled(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
@@ -49,12 +49,12 @@ namespace pace::kernel::detail {
   return status == 0 && text ? text.get() : symbol;
 }
 
-/// Kernels that wait for other processes, or other GPUs: alone they would wait for ever.
+/// Whether a kernel waits for other processes or other GPUs; alone, it would wait for ever.
 [[nodiscard]] inline bool waits_for_others(std::string_view symbol) {
   return symbol.find("nccl") != std::string_view::npos || symbol.find("nvshmem") != std::string_view::npos;
 }
 
-/// A kernel as gpu::measure_overhead wants it.
+/// Returns a function that queues a kernel as gpu::measure_overhead() requires it.
 [[nodiscard]] inline std::function<void()> short_kernel(const cuda::CudaDevice& device) {
   const auto options = at::TensorOptions().device(device.torch_device()).dtype(at::kFloat);
   const at::Tensor from = at::empty({1 << 20}, options).zero_();
@@ -65,8 +65,8 @@ namespace pace::kernel::detail {
   };
 }
 
-/// What is copied or filled between the kernel at `place` and the one before it, as a rule for this kernel; empty if
-/// there is nothing.
+/// Returns a function that queues the copies and fills between the kernel at `place` and the one before it, which are
+/// usually for this kernel; empty if there are none.
 [[nodiscard]] inline std::function<void()> copies_before(const std::vector<cuda::GraphNode>& nodes, std::size_t place,
                                                          const cuda::CudaDevice& device) {
   std::size_t first = place;
@@ -82,7 +82,7 @@ namespace pace::kernel::detail {
   };
 }
 
-/// Throws Unsupported if it cannot be.
+/// Returns the graph of `call`. Throws Unsupported if `call` cannot be captured.
 [[nodiscard]] inline gpu::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph> captured(
     cuda::CudaDevice& device, const cuda::CudaDevice::Stream& stream, const std::string& name,
     const std::function<void()>& call) {
@@ -98,7 +98,7 @@ namespace pace::kernel::detail {
 
 inline constexpr std::size_t profiled_launches = 11;
 
-/// `restore` gives the operands their values.
+/// Returns the kernels of `call()` on a GPU, each timed alone. `restore()` restores the values of the operands.
 [[nodiscard]] inline KernelReport capture_kernels(const KernelsOptions& options, std::string name,
                                                   const std::function<void()>& call,
                                                   const std::function<void()>& restore) {
@@ -106,7 +106,7 @@ inline constexpr std::size_t profiled_launches = 11;
   KernelReport report{.name = std::move(name), .device = device.name()};
   const auto stream = device.capture_stream();
   {
-    // Twice, as code that compiles itself, or looks for the best algorithm, needs it.
+    // Two calls, as code that compiles itself, or searches for the best algorithm, needs them.
     const gpu::OnStream<cuda::CudaDevice> on(device, stream);
     call();
     call();
@@ -116,7 +116,7 @@ inline constexpr std::size_t profiled_launches = 11;
   const auto graph = captured(device, stream, report.name, call);
   const auto nodes = cuda::nodes_in_order(graph.get()->raw());
 
-  std::deque<cuda::KernelNode> replayable;  // operations point to them
+  std::deque<cuda::KernelNode> replayable;  // a deque, since addresses of its elements are kept
   std::vector<std::size_t> places, own;     // of each kernel: which node it is, and which of the replayable ones
   std::vector<std::string> names;
   std::vector<std::vector<Build>> builds;  // of each kernel
@@ -170,7 +170,7 @@ inline constexpr std::size_t profiled_launches = 11;
 
   if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
   if (report.conditionals > 0) {
-    // The driver has one instance of such a graph at a time, and takes it into no other graph.
+    // The driver allows one instance of such a graph at a time, and no nesting in other graphs.
     report.whole = report.profiled_span;
     for (Kernel& kernel : report.kernels)
       if (kernel.why_not_alone.empty())
@@ -213,7 +213,7 @@ inline constexpr std::size_t profiled_launches = 11;
       kernel.compatible = options.compatible([&] { replayable[own[i]].launch(device.current_stream().stream()); });
     };
     kernel.why_not_alone = failure_of(time_alone);
-    // Throws DeviceLost if the device went with it.
+    // Throws DeviceLost if the failure has broken the device.
     if (!kernel.why_not_alone.empty())
       device.synchronise();
     else if (const auto failure = options.compatible ? failure_of(time_compatibly) : ""; !failure.empty())

@@ -1,4 +1,4 @@
-// Category: what kind of kernel Inductor made, by the names that it gives.
+// Category: the kind of a kernel that Inductor generated, by its name or its source.
 #pragma once
 
 #include <array>
@@ -8,23 +8,26 @@
 
 namespace pace::kernel {
 
+/// Kinds of kernels, as Inductor's Triton heuristics name them; `template_` stands for `template`.
 enum class Category { foreach, persistent_reduction, pointwise, reduction, split_scan, template_, unknown };
 
+/// Names of the enumerators of Category, in their order.
 inline constexpr std::array<std::string_view, 7> category_names{
     "foreach", "persistent_reduction", "pointwise", "reduction", "split_scan", "template", "unknown"};
 
+/// Returns the name of a category, such as `pointwise`.
 [[nodiscard]] constexpr std::string_view to_string(Category category) {
   return category_names[static_cast<std::size_t>(category)];
 }
 
-/// `FOR`, `PER`, `POI`, `RED`, `SPL`, `TEM` or `UNK`.
+/// Returns the abbreviation of a category: `FOR`, `PER`, `POI`, `RED`, `SPL`, `TEM` or `UNK`.
 [[nodiscard]] constexpr std::string_view abbreviation(Category category) {
   constexpr std::array<std::string_view, 7> short_names{"FOR", "PER", "POI", "RED", "SPL", "TEM", "UNK"};
   return short_names[static_cast<std::size_t>(category)];
 }
 
-/// By the name of a kernel that Inductor generated: `triton_poi_fused_add_0`, and `cpp_fused_add_0` of its CPU code, which
-/// says no kind.
+/// Returns the category by the name of a kernel that Inductor generated, such as `triton_poi_fused_add_0`; unknown for
+/// any other name, and for kernels of its CPU code such as `cpp_fused_add_0`.
 [[nodiscard]] constexpr Category category_of_name(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, Category>, 6> prefixes{{
       {"triton_for_", Category::foreach},
@@ -39,7 +42,8 @@ inline constexpr std::array<std::string_view, 7> category_names{
   return Category::unknown;
 }
 
-/// By the source of a Triton kernel: exactly one of `@triton_heuristics.NAME` must be in it, or it is unknown.
+/// Returns the category by the source of a Triton kernel, which must contain `@triton_heuristics.NAME` for exactly one
+/// name; otherwise unknown.
 [[nodiscard]] constexpr Category category_of_source(std::string_view source) {
   constexpr std::string_view decorator = "@triton_heuristics.";
   Category found = Category::unknown;

@@ -1,4 +1,4 @@
-// What became of the choice among a kernel's configurations.
+// The times of a kernel's configurations, and how the chosen one compares with the best.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace pace::kernel {
 
-/// The fastest of those that were timed; null: none was.
+/// Returns the fastest configuration; null if none was timed.
 [[nodiscard]] inline const Configuration* best_of(const std::vector<Configuration>& configurations) {
   const Configuration* best = nullptr;
   for (const auto& each : configurations)
@@ -26,15 +26,15 @@ namespace pace::kernel {
   return best;
 }
 
-/// How much longer than the best the chosen one takes: 0.05 is 5 %. None if it was not timed.
+/// Returns how much longer than the best configuration the chosen one takes: 0.05 is 5 %. Nothing if it was not timed.
 [[nodiscard]] inline std::optional<double> behind_best(const std::vector<Configuration>& configurations) {
   const auto chosen = std::ranges::find_if(configurations, &Configuration::chosen);
   if (chosen == configurations.end() || !chosen->time()) return std::nullopt;
   return *chosen->time() / *best_of(configurations)->time() - 1;
 }
 
-/// Each kernel that has configurations, with all of them: times alone, how much longer than the best one each takes, and
-/// what the driver says of it; the best is green, the chosen one marked with `*`.
+/// Prints a table of the configurations of each kernel that has any: their times alone, how much longer than the best
+/// one each takes, and their launches. The chosen one is marked with `*`, and with `colour` the best one is green.
 inline void print_configurations(const KernelReport& report, std::ostream& out, bool colour = false) {
   using report::Cell;
   for (const Kernel& kernel : report.kernels) {

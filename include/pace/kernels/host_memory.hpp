@@ -1,4 +1,4 @@
-// How fast this machine's memory is, by streaming through more of it than the caches hold.
+// HostMemory: the bandwidth of this machine's memory, measured with more data than the caches hold.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,21 @@
 
 namespace pace::kernel {
 
-/// Bytes per second, each the best of a few tries, as STREAM counts them: what the caches read before they are written
-/// over is not in it.
+/// Measured bandwidths of the host's memory in bytes per second, each the best of a few tries. Bytes are counted as by
+/// STREAM (J. D. McCalpin, "Memory bandwidth and machine balance in current high performance computers", 1995): lines
+/// that a cache reads before they are overwritten do not count.
 struct HostMemory {
-  /// Read and written by a copy; read and written by a sum of two arrays into a third; read by the sum of all elements.
-  double copy = 0, add = 0, read = 0;
+  double copy = 0;  ///< read and written by a copy
+  double add = 0;   ///< read and written by the sum of two arrays into a third
+  double read = 0;  ///< read by the sum of all elements of an array
 
+  /// The largest of the bandwidths.
   [[nodiscard]] double most() const { return std::max({copy, add, read}); }
 };
 
 namespace detail {
 
-/// `32768K`, as Linux writes the size of a cache; 0: it is none.
+/// Returns the bytes of a cache size as Linux writes it, such as `32768K`; 0 for any other text.
 [[nodiscard]] inline std::int64_t cache_bytes(const std::string& text) {
   std::int64_t bytes = 0;
   std::size_t at = 0;
@@ -41,8 +44,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Size of the largest cache that the first processor has; 32 MiB where the system does not report it. `root` is "" but
-/// for tests.
+/// Returns the size in bytes of the largest cache of the first processor; 32 MiB where the system does not report it.
+/// `root` is prepended to the paths of files, for tests.
 [[nodiscard]] inline std::int64_t last_level_cache_bytes(const std::string& root = "") {
   std::int64_t most = 0;
   for (int index = 0; index < 8; ++index) {
@@ -54,8 +57,8 @@ namespace detail {
   return most > 0 ? most : usual;
 }
 
-/// By LibTorch's own loops, on as many threads as it uses, through three arrays that are together four times the cache
-/// (192 MiB at least, 1.5 GiB at most). `clock` needs time(body).
+/// Measures the bandwidths by LibTorch's own loops, on as many threads as it uses, with three arrays of together four
+/// times `cache` bytes (at least 192 MiB, at most 1.5 GiB). `clock.time(body)` must return the time of `body()`.
 template <class Clock>
 [[nodiscard]] HostMemory measure_host_memory(Clock& clock, std::int64_t cache = last_level_cache_bytes()) {
   constexpr std::int64_t least = std::int64_t{64} << 20, most = std::int64_t{512} << 20;
@@ -63,7 +66,7 @@ template <class Clock>
   const std::int64_t elements = bytes / static_cast<std::int64_t>(sizeof(float));
   at::Tensor a = at::ones({elements}), b = at::ones({elements}), c = at::empty({elements}), total = at::empty({});
   const auto rate = [&](double arrays, auto&& body) {
-    body();  // pages come to the process with the first
+    body();  // the first call causes the page faults
     Nanoseconds fastest = Nanoseconds::max();
     for (int i = 0; i < 5; ++i) fastest = std::min<Nanoseconds>(fastest, clock.time(body));
     return arrays * static_cast<double>(a.nbytes()) / fastest.count() * 1e9;

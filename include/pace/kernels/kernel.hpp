@@ -1,4 +1,4 @@
-// Kernel: one kernel of a call, and all that is known of it, as values.
+// Kernel: one kernel of a call with its times, its launch and its bytes, as values.
 #pragma once
 
 #include <algorithm>
@@ -13,104 +13,100 @@
 
 namespace pace::kernel {
 
-/// What the driver says of a launch on a GPU.
+/// A launch on a GPU, as the driver reports it.
 struct Launch {
-  std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  /// Blocks of a cluster; all 1 if there are no clusters.
-  std::array<std::uint32_t, 3> cluster{1, 1, 1};
-  /// For each thread.
-  int registers = 0;
-  /// For each thread, in bytes: registers that were spilled, and arrays that are indexed.
-  std::int64_t local_bytes = 0;
-  /// For each block, in bytes.
-  std::int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
-  /// Blocks that one multiprocessor holds at a time.
-  int blocks_per_multiprocessor = 0;
-  /// Share of the threads that a multiprocessor can hold which these blocks are.
-  double occupancy = 0;
-  bool cooperative = false;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};     ///< blocks in x, y and z
+  std::array<std::uint32_t, 3> block{1, 1, 1};    ///< threads of a block in x, y and z
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};  ///< blocks of a cluster in x, y and z; all 1 without clusters
+  int registers = 0;                              ///< of a thread
+  std::int64_t local_bytes = 0;                   ///< of a thread: spilled registers and indexed arrays
+  std::int64_t static_shared_bytes = 0;           ///< static shared memory of a block
+  std::int64_t dynamic_shared_bytes = 0;          ///< dynamic shared memory of a block
+  int blocks_per_multiprocessor = 0;              ///< blocks that one multiprocessor holds at a time
+  double occupancy = 0;                           ///< threads of these blocks as a share of a multiprocessor's limit
+  bool cooperative = false;                       ///< all blocks run at a time and may wait for each other
 
+  /// Static and dynamic shared memory of a block, in bytes.
   [[nodiscard]] std::int64_t shared_bytes() const { return static_shared_bytes + dynamic_shared_bytes; }
-  /// In words of four bytes, as Triton counts them.
+  /// Local memory in words of four bytes, which Triton counts as spills.
   [[nodiscard]] std::int64_t spills() const { return local_bytes / 4; }
 };
 
-/// The time over several samples.
+/// The time of a kernel over several samples.
 struct KernelTime {
-  Nanoseconds median{}, least{}, most{};
+  Nanoseconds median{};  ///< the upper one of the two in the middle for an even number of samples
+  Nanoseconds least{};   ///< the shortest time
+  Nanoseconds most{};    ///< the longest time
 };
 
-/// The upper one of two in the middle. There is one sample or more.
+/// Returns the summary of `samples`, which must not be empty.
 [[nodiscard]] inline KernelTime summary_of(std::vector<Nanoseconds> samples) {
   std::ranges::sort(samples);
   return {samples[samples.size() / 2], samples.front(), samples.back()};
 }
 
-/// A kernel as its tuner could have built it: one of those that it chose among.
+/// One of the configurations of a kernel among which its tuner chose, timed in the place of the kernel.
 struct Configuration {
-  /// What it sets, for people, and as Triton prints it.
-  std::string text = {}, printed = {};
-  bool chosen = false;
-  std::optional<Launch> launch = {};
-  /// Alone, in the kernel's place: with everything in the cache, and with an empty cache.
-  std::optional<KernelTime> hot = {}, cold = {};
-  /// By the timer of KernelsOptions::compatible.
-  std::optional<Nanoseconds> compatible = {};
-  /// Why it was not timed; empty if it was.
-  std::string why_not = {};
+  std::string text = {};                       ///< its parameters, in short
+  std::string printed = {};                    ///< its parameters, as Triton prints them
+  bool chosen = false;                         ///< the tuner chose it
+  std::optional<Launch> launch = {};           ///< absent if it could not be loaded
+  std::optional<KernelTime> hot = {};          ///< alone, with its operands in the cache
+  std::optional<KernelTime> cold = {};         ///< alone, with an empty cache
+  std::optional<Nanoseconds> compatible = {};  ///< by the timer of KernelsOptions::compatible
+  std::string why_not = {};                    ///< reason why it was not timed; empty if it was
 
-  /// With an empty cache if that was measured, which is how tuners compare.
+  /// The median time with an empty cache, by which tuners compare, or else with a hot one; nothing if it was not timed.
   [[nodiscard]] std::optional<Nanoseconds> time() const {
     const auto& times = cold ? cold : hot;
     return times ? std::optional(times->median) : std::nullopt;
   }
 };
 
-/// One launch as the profiler saw it, and by the clock of all other figures while the profiler watched.
+/// The time of one launch while the profiler records, by the profiler and by the clock of all other times.
 struct UnderProfiler {
-  Nanoseconds by_profiler{}, by_clock{};
+  Nanoseconds by_profiler{};  ///< median by the profiler
+  Nanoseconds by_clock{};     ///< median by events, without what the clock adds
 };
 
+/// One kernel of a call.
 struct Kernel {
-  /// As people know it, and as the driver does, or on the CPU the profiler.
-  std::string name, symbol;
-  Category category = Category::unknown;
-  /// None on the CPU, and where the driver does not tell.
-  std::optional<Launch> launch;
-  /// One run in the whole, by the profiler; on the CPU by the ranges that the profiler is told of.
-  std::optional<KernelTime> profiled;
-  /// One run alone, again and again with everything in the cache; and with an empty cache.
-  std::optional<KernelTime> hot, cold;
-  /// One run alone as in `hot`, but watched by the profiler, by both clocks: they agree, and where both say more than
-  /// `hot`, the profiler is what slows the kernel (a fused pointwise one by 8 % on the H200, most not at all).
+  std::string name;                       ///< demangled, or without the number of its graph
+  std::string symbol;                     ///< the driver's name or, on the CPU, the profiler's
+  Category category = Category::unknown;  ///< by a provider, or by the name
+  std::optional<Launch> launch;           ///< absent on the CPU, and where the driver does not report it
+  std::optional<KernelTime> profiled;     ///< in the call, by the profiler; on the CPU by its ranges
+  std::optional<KernelTime> hot;          ///< alone, repeated with its operands in the cache
+  std::optional<KernelTime> cold;         ///< alone, with an empty cache
+  /// Alone as in `hot`, while the profiler records. Both clocks agree; where both are above `hot`, the profiler slows
+  /// the kernel (a fused pointwise kernel by 8 % on the H200, most kernels not at all).
   std::optional<UnderProfiler> under_profiler;
-  /// One run alone by the timer of KernelsOptions::compatible, if one was asked for.
-  std::optional<Nanoseconds> compatible;
-  /// Why it was not replayed alone; empty if it was.
-  std::string why_not_alone;
-  /// Bytes that it must read and write at least; none: not known.
-  std::optional<double> bytes;
-  /// Bytes that memory moved for one run with an empty cache, by the GPU's own counters; what it wrote last may still be
-  /// in the cache, and not among them. None: they were not asked.
+  std::optional<Nanoseconds> compatible;  ///< alone, by the timer of KernelsOptions::compatible
+  std::string why_not_alone;              ///< reason why it was not replayed alone; empty if it was
+  std::optional<double> bytes;            ///< least number of bytes that it must read and write; absent: unknown
+  /// Bytes that memory moved for one run with an empty cache, by the GPU's counters; bytes that were written last and
+  /// are still in the cache are not included. Absent: not counted.
   std::optional<double> counted_bytes;
-  /// In the order of the tuner's attempts; empty where they were not asked for, or are not known.
+  /// In the order of the tuner's attempts; empty: not requested, or unknown.
   std::vector<Configuration> configurations;
 
-  /// Hot if it was replayed alone, else by the profiler.
+  /// The median of `hot` or else of `profiled`; nothing without both.
   [[nodiscard]] std::optional<Nanoseconds> time() const {
     const auto& times = hot ? hot : profiled;
     return times ? std::optional(times->median) : std::nullopt;
   }
-  /// The time in which memory serves it: with an empty cache if that was measured, for a cache serves more.
+  /// The times that are compared with the memory's bandwidth: those with an empty cache if they were measured, since a
+  /// cache has a larger bandwidth; otherwise `hot`, or else `profiled`.
   [[nodiscard]] std::optional<KernelTime> memory_times() const { return cold ? cold : hot ? hot : profiled; }
+  /// The median of memory_times().
   [[nodiscard]] std::optional<Nanoseconds> memory_time() const {
     const auto times = memory_times();
     return times ? std::optional(times->median) : std::nullopt;
   }
-  /// In bytes per second, of what it must move.
+  /// `bytes` per second of memory_time(); nothing if one of them is unknown.
   [[nodiscard]] std::optional<double> bandwidth() const { return bandwidth_of(bytes); }
-  /// Bandwidth of what was counted. It says how busy memory was, not whether the kernel is good: one that computes may
-  /// have little to move.
+  /// `counted_bytes` per second of memory_time(); nothing if one of them is unknown. It measures the load of the
+  /// memory, not the quality of the kernel, which may have more to compute than to move.
   [[nodiscard]] std::optional<double> counted_bandwidth() const { return bandwidth_of(counted_bytes); }
 
  private:

@@ -1,4 +1,4 @@
-// pace::kernels: every kernel of a call, each with its time: alone on a GPU, in its place on the CPU.
+// pace::kernels: every kernel of a call with its time, alone on a GPU and in its place on the CPU.
 //
 //   const auto report = pace::kernels("my_block", [&](at::Tensor& x) { return block->forward(x); }, x);
 //   for (const auto& kernel : report.kernels) std::cout << kernel.name << ' ' << kernel.time()->count() << " ns\n";
@@ -19,16 +19,19 @@
 namespace pace {
 namespace kernel {
 
-/// What pace::kernels does once the types of the operands are gone: `call` runs the call; `tensors` are those among its
-/// operands.
+/// Implements pace::kernels() without the types of the operands. `call()` runs the call; `tensors` are the tensors
+/// among its operands.
 [[nodiscard]] KernelReport list_kernels(const KernelsOptions& options, std::string name,
                                         const std::function<void()>& call, const std::vector<at::Tensor>& tensors);
 
 }  // namespace kernel
 
-/// Every kernel of one call of `call(operands...)`. With an operand on CUDA the call is captured, and each of its kernels
-/// replayed alone; else it runs on the CPU several times, and its kernels are timed in their place. Tensors among the
-/// operands get their values back. Throws Unsupported if the call cannot be captured, has no kernel, or there is no GPU.
+/// Returns every kernel of one call of `call(operands...)`; `name` names the call in the report.
+///
+/// With an operand on CUDA (or KernelsOptions::on), the call is captured, and each of its kernels is replayed alone.
+/// Otherwise the call runs on the CPU several times, and its kernels are timed in their place. The values of tensors
+/// among the operands are restored. Throws Unsupported if the call cannot be captured or has no kernel, and
+/// DeviceMissing if there is no GPU.
 template <class F, class... Operands>
 [[nodiscard]] kernel::KernelReport kernels(const KernelsOptions& options, std::string name, F&& call,
                                            Operands&... operands) {
@@ -40,6 +43,7 @@ template <class F, class... Operands>
   return kernel::list_kernels(options, std::move(name), [&] { static_cast<void>(call(operands...)); }, tensors);
 }
 
+/// As above, with default options.
 template <class F, class... Operands>
 [[nodiscard]] kernel::KernelReport kernels(std::string name, F&& call, Operands&... operands) {
   return kernels(KernelsOptions{}, std::move(name), std::forward<F>(call), operands...);

@@ -1,4 +1,4 @@
-// Knowledge: what the maker of a kernel knows of it, and the driver does not.
+// Knowledge: facts about a kernel that its compiler knows and the driver does not.
 #pragma once
 
 #include <array>
@@ -14,33 +14,31 @@
 
 namespace pace::kernel {
 
-/// A kernel's binary, to be launched in its place with its arguments.
+/// A binary of a kernel in one configuration, which can be launched in its place with its arguments.
 struct Build {
-  /// What it sets, for people, and as Triton prints it.
-  std::string text, printed;
-  /// A cubin, and the kernel's name in it.
-  std::filesystem::path file;
-  std::string symbol;
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
-  /// Threads of each block; and dynamic shared memory in bytes.
-  std::uint32_t threads = 1, shared_bytes = 0;
-  /// This is the one that ran.
-  bool chosen = false;
+  std::string text;                            ///< its parameters, in short
+  std::string printed;                         ///< its parameters, as Triton prints them
+  std::filesystem::path file;                  ///< path of a cubin
+  std::string symbol;                          ///< name of the kernel in the cubin
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< blocks in x, y and z
+  std::uint32_t threads = 1;                   ///< threads of a block
+  std::uint32_t shared_bytes = 0;              ///< dynamic shared memory of a block
+  bool chosen = false;                         ///< the tuner chose it, so that it is the kernel of the call
 };
 
+/// Facts about a kernel.
 struct Knowledge {
-  std::optional<Category> category;
-  /// That it must read and write at least.
-  std::optional<double> bytes;
-  /// All that its tuner chose among.
-  std::vector<Build> builds = {};
+  std::optional<Category> category;  ///< absent: unknown
+  std::optional<double> bytes;       ///< least number of bytes that it must read and write; absent: unknown
+  std::vector<Build> builds = {};    ///< the configurations among which its tuner chose
 };
 
-/// Is asked about each kernel, by its symbol and launch; nothing: not one of its own.
+/// A function that returns facts about a kernel, which it recognises by its symbol and its launch; nothing for a kernel
+/// that it does not know.
 using Provider = std::function<std::optional<Knowledge>(const Kernel&)>;
 
-/// The first provider that knows a kernel is believed. Names that Inductor gives tell the category otherwise. Returns the
-/// builds that it knows.
+/// Sets the category and the bytes of `kernel` by the first provider that knows it, and returns that provider's builds.
+/// Without such a provider, the category follows from the name that Inductor gave.
 inline std::vector<Build> apply_knowledge(const std::vector<Provider>& providers, Kernel& kernel) {
   kernel.category = category_of_name(kernel.symbol);
   for (const Provider& provider : providers) {

@@ -1,4 +1,4 @@
-// What the driver says of a launch, as a value without CUDA's types.
+// launch_of: the facts of a launch as a value without CUDA's types.
 #pragma once
 
 #ifdef PACE_CUDA

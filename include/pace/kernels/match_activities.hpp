@@ -1,4 +1,4 @@
-// Which of a profiler's records belong to which kernel of a graph that was launched several times.
+// match_activities: assigns a profiler's records to the kernels of a graph that was launched several times.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace pace::kernel {
 
-/// For each of `names`, the kernels of one launch in order: the times that `launches` launches show.
-/// None where the records do not show them: a launch must show as many kernels of that name as it has. Kernels of one
-/// name are told apart by their order.
+/// Returns the times of each kernel over `launches` launches of a graph. `names` are the kernels of one launch in
+/// order; kernels of one name are distinguished by their order. Nothing for a kernel if the number of records of its
+/// name is not `launches` times the number of kernels of that name.
 [[nodiscard]] inline std::vector<std::optional<KernelTime>> match_activities(
     std::span<const std::string> names, std::span<const gpu::Activity> in_order_of_start, std::size_t launches) {
   std::vector<std::optional<KernelTime>> times(names.size());

@@ -1,4 +1,4 @@
-// What is asked of pace::kernels.
+// KernelsOptions: what pace::kernels measures, and how.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,26 @@
 
 namespace pace {
 
+/// Options of pace::kernels.
 struct KernelsOptions {
-  /// Where the kernels run: CUDA or CPU. None: on CUDA if an operand is there, else on the CPU.
+  /// Where the kernels run: CUDA or CPU. Absent: on CUDA if an operand is there, otherwise on the CPU.
   std::optional<c10::DeviceType> on = {};
-  /// The GPU's number.
+  /// Number of the GPU.
   int device = 0;
-  /// The time of each kernel with an empty cache, too; of a GPU's kernels.
+  /// On a GPU, whether each kernel is also timed with an empty cache.
   bool cold = true;
-  /// Every configuration of kernels whose builds a provider knows is timed in the kernel's place, too; of a GPU's kernels.
+  /// On a GPU, whether every configuration is timed in the place of its kernel, if a provider knows the builds.
   bool configurations = false;
-  /// Another way to time one launch, which `launch()` queues on the current stream: gives Kernel::compatible. For a GPU's
-  /// kernels.
+  /// On a GPU, another timer for one launch, which `launch()` queues on the current stream. Its result becomes
+  /// Kernel::compatible. Empty: none.
   std::function<Nanoseconds(const std::function<void()>& launch)> compatible = {};
-  /// What memory can do, for shares of it: a tenth of a second, or half a second on the CPU.
+  /// Whether the memory's peak bandwidth is measured. Takes a tenth of a second, or half a second on the CPU.
   bool peak_bandwidth = true;
-  /// On the CPU, how long the call is repeated, and how often at least and at most; half of the calls are recorded.
+  /// On the CPU, the time for which the call is repeated. Half of the calls are recorded.
   Nanoseconds budget = std::chrono::milliseconds(400);
-  std::size_t least_calls = 10, most_calls = 400;
-  /// What knows kernels' bytes and categories; asked in this order.
+  std::size_t least_calls = 10;  ///< on the CPU, the least number of calls
+  std::size_t most_calls = 400;  ///< on the CPU, the largest number of calls
+  /// Sources of the bytes, categories and builds of kernels; the first one that knows a kernel applies.
   std::vector<kernel::Provider> providers = {};
 };
 

@@ -1,4 +1,4 @@
-// Ranges: what a call reports to LibTorch's profiler while it runs on the CPU, and the kernels that follow from it.
+// Ranges that a call on the CPU reports to LibTorch's profiler, and the kernels of the call by these ranges.
 #pragma once
 
 #include <algorithm>
@@ -14,37 +14,34 @@
 
 namespace pace::kernel {
 
-/// A range begins, or the one that began last ends.
+/// The begin of a range, or the end of the innermost range.
 struct RangeEvent {
-  bool begins = true;
-  Nanoseconds at{};
-  /// The name of a beginning.
-  std::string name = {};
-  /// Whether a beginning is that of a function of TorchScript, a node of autograd and the like, which hold kernels and
-  /// are none.
-  bool frame = false;
+  bool begins = true;     ///< a range begins; otherwise, the range that began last ends
+  Nanoseconds at{};       ///< time of the event
+  std::string name = {};  ///< name of the range, at its begin
+  bool frame = false;     ///< a function of TorchScript, a node of autograd or the like, which contains kernels
 };
 
-/// What recording itself costs.
+/// Time that the recording of one range takes.
 struct RangeCost {
-  /// In the time of a range without any inside it, and in the time around one.
-  Nanoseconds inside{}, all{};
+  Nanoseconds inside{};  ///< within the recorded time of a range
+  Nanoseconds all{};     ///< in total, before, within and after the recorded time
 };
 
 /// One run of a kernel.
 struct KernelRange {
-  std::string symbol;
-  Nanoseconds time{};
+  std::string symbol;  ///< name of its range
+  Nanoseconds time{};  ///< without the time of recording
 };
 
+/// The kernels of one call.
 struct RangesOfCall {
-  /// In the order in which they began.
-  std::vector<KernelRange> kernels;
-  /// All ranges, kernels or not.
-  std::size_t ranges = 0;
+  std::vector<KernelRange> kernels;  ///< in the order in which they began
+  std::size_t ranges = 0;            ///< number of all ranges of the call
 };
 
-/// Inductor's kernels have the number of their graph before their name: `graph_0_cpp_fused_add_1`.
+/// Returns the name of one of Inductor's kernels without the number of its graph, `graph_0_` in
+/// `graph_0_cpp_fused_add_1`; any other name unchanged.
 [[nodiscard]] inline std::string_view without_graph(std::string_view name) {
   constexpr std::string_view prefix = "graph_";
   if (!name.starts_with(prefix)) return name;
@@ -54,27 +51,31 @@ struct RangesOfCall {
   return digits > prefix.size() && name.substr(digits).starts_with('_') ? name.substr(digits + 1) : name;
 }
 
-/// A kernel that Inductor compiled for the CPU (where its option cpp.enable_kernel_profile was set).
+/// Whether the range is a kernel that Inductor compiled for the CPU, with its option cpp.enable_kernel_profile set.
 [[nodiscard]] inline bool is_compiled(std::string_view name) { return without_graph(name).starts_with("cpp_"); }
 
-/// Compiled code that calls LibTorch. The range holds what the operator calls, not always the operator.
+/// Whether the range is a call of LibTorch by compiled code. It contains the operator's own calls, and not always a
+/// range of the operator itself.
 [[nodiscard]] inline bool is_call_of_libtorch(std::string_view name) { return name.starts_with("aoti_torch_"); }
 
 namespace detail {
 
-/// Whether all that happens inside is this kernel's.
+/// Whether the range is a kernel, to which all ranges inside it belong.
 [[nodiscard]] inline bool is_kernel(std::string_view name) {
   return is_compiled(name) || is_call_of_libtorch(name) || name.find("::") != std::string_view::npos;
 }
 
-/// Around a package's run.
+/// Whether the range encloses the run of a package.
 [[nodiscard]] inline bool is_wrapper(std::string_view name) { return name == "inductor_wrapper_call"; }
 
 }  // namespace detail
 
-/// Kernels are Inductor's, its calls of LibTorch, and operators; of those inside each other the outermost, with all that
-/// lies inside it, so that no time counts twice. Any other range is one if there is none inside it, such as a kernel of
-/// TorchScript's fuser or a range of one's own. What recording costs is taken away. Throws Error unless every range ends.
+/// Returns the kernels of a call from its `events`, which must be in order of time.
+///
+/// Kernels are Inductor's kernels, its calls of LibTorch, and operators. Of nested ones, the outermost counts, with all
+/// ranges inside it, so that no time counts twice. Any other range is a kernel if it contains no range, such as a
+/// kernel of TorchScript's fuser or a range of the user. `cost` is subtracted. Throws Error unless every range ends
+/// once.
 [[nodiscard]] inline RangesOfCall kernels_of(std::span<const RangeEvent> events, RangeCost cost = {}) {
   struct Open {
     std::size_t event, first_kernel, inside = 0;

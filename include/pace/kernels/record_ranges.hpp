@@ -1,4 +1,4 @@
-// RangeRecorder: notes every range that LibTorch's profiler would be told of by this thread.
+// RangeRecorder: records every range that this thread reports to LibTorch's profiler.
 #pragma once
 
 #include <algorithm>
@@ -21,16 +21,17 @@
 
 namespace pace::kernel {
 
-/// See RangeEvent::frame.
+/// Whether ranges of this scope are frames, see RangeEvent::frame.
 [[nodiscard]] inline bool is_frame(at::RecordScope scope) {
   return scope != at::RecordScope::FUNCTION && scope != at::RecordScope::USER_SCOPE &&
          scope != at::RecordScope::STATIC_RUNTIME_OP;
 }
 
-/// While it lives; one at a time. Notes go to memory that is kept from call to call: some tens of nanoseconds a range.
+/// Records the ranges of calls on the thread that makes it. Only one can exist at a time. Its memory is kept from call
+/// to call, so that recording a range takes some tens of nanoseconds.
 class RangeRecorder {
  public:
-  /// Throws Error if there is one.
+  /// Registers with LibTorch's profiler. Throws Error if another recorder exists.
   RangeRecorder() {
     RangeRecorder* none = nullptr;
     if (!current().compare_exchange_strong(none, this))
@@ -45,7 +46,7 @@ class RangeRecorder {
     current() = nullptr;
   }
 
-  /// The ranges of one call of `call` on this thread, in the order of events.
+  /// Runs `call()` and returns the begins and ends of its ranges on this thread, in order.
   template <class Call>
   [[nodiscard]] std::vector<RangeEvent> record(Call&& call) {
     notes_.clear();
@@ -67,10 +68,10 @@ class RangeRecorder {
     return events;
   }
 
-  /// Ranges that other threads began in the last call, for which this one started them.
+  /// Number of ranges in the last call on other threads, which this one started.
   [[nodiscard]] std::size_t elsewhere() const { return elsewhere_; }
 
-  /// What a range costs, by many that have nothing inside.
+  /// Measures the time that the recording of a range takes, with many empty ranges.
   [[nodiscard]] RangeCost cost() {
     constexpr int ranges = 256, repeats = 15;
     const auto empty_ranges = [] {
@@ -112,7 +113,8 @@ class RangeRecorder {
     at::CallbackHandle handle_;
   };
 
-  /// LibTorch's callbacks are plain functions. Threads that this one started may call them when it is gone.
+  /// The present recorder; null: none. LibTorch's callbacks are plain functions, and other threads may call them after
+  /// the recorder's destruction.
   static std::atomic<RangeRecorder*>& current() {
     static std::atomic<RangeRecorder*> recorder = nullptr;
     return recorder;

@@ -1,4 +1,4 @@
-// Replay: a kernel launched alone, again and again, and timed by the clocks that time everything else.
+// Replayer: times a kernel that is launched alone, repeatedly, by the clocks of all other times.
 #pragma once
 
 #include <algorithm>
@@ -20,41 +20,43 @@
 
 namespace pace::kernel {
 
+/// Options of Replayer.
 struct ReplayOptions {
-  /// How long the launches of one sample take together, about, but for the least number. The first of them finds a device
-  /// that has rested, and takes some 5 us longer than the others on an H200: it must not count for much.
+  /// Approximate time of all launches of one sample. The first launch runs on a device that has been idle and takes
+  /// some 5 us longer than the others on an H200, so that a sample must have many launches.
   Nanoseconds sample = std::chrono::milliseconds(1);
-  std::int64_t least_launches = 8, most_launches = 256;
-  /// How many of each kind. The middle of what they come from lies outside of eight with a probability of 0.8 %.
+  std::int64_t least_launches = 8;   ///< least number of launches of one sample
+  std::int64_t most_launches = 256;  ///< largest number of launches of one sample
+  /// Number of samples of each kind. The median of the distribution lies outside of the range of eight samples with a
+  /// probability of 0.8 %.
   std::size_t samples = 8;
-  /// Launches with an empty cache, each a sample; 0: no such figure.
+  /// Number of launches with an empty cache, each of which is a sample; 0: none.
   std::int64_t cold_launches = 8;
 };
 
+/// Times of a kernel that was launched alone.
 struct ReplayTimes {
-  KernelTime hot;
-  std::optional<KernelTime> cold;
-  /// The same launches by two clocks; none if the profiler missed some.
-  std::optional<UnderProfiler> under_profiler;
-  /// What was taken away for what must come before each launch.
-  Nanoseconds help{};
+  KernelTime hot;                               ///< with its operands in the cache
+  std::optional<KernelTime> cold;               ///< with an empty cache; absent: not measured
+  std::optional<UnderProfiler> under_profiler;  ///< by two clocks at a time; absent: the profiler missed launches
+  Nanoseconds help{};                           ///< subtracted time of copies and fills before each launch
 };
 
-/// Whether a kernel does less alone than in its place: one that finds a counter or a semaphore as its own last run left
-/// it may be done at once. A cache that is warmer alone makes a smaller difference (2.56 and 1.69 us).
+/// Whether a kernel does less work `alone` than `in_its_place`, by its times. A kernel may end at once if a counter or
+/// a semaphore is as its own last run left it. A warmer cache makes a smaller difference (2.56 and 1.69 us).
 [[nodiscard]] inline bool does_less_alone(Nanoseconds alone, Nanoseconds in_its_place) {
   return alone + std::chrono::nanoseconds(300) < 0.5 * in_its_place;
 }
 
 namespace detail {
 
-/// `clock_adds` is taken away from each; none falls below 0.
+/// The summary of `samples` less `clock_adds`, each at least 0.
 [[nodiscard]] inline KernelTime time_of(std::vector<Nanoseconds> samples, Nanoseconds clock_adds) {
   for (auto& each : samples) each = std::max(Nanoseconds{}, each - clock_adds);
   return summary_of(std::move(samples));
 }
 
-/// Something that can be queued, as a subject of the clocks. Those of one function are the same subject.
+/// A function that queues a launch, as a subject of the clocks. Subjects of one function object are identical.
 class Launched final : public timing::Subject {
  public:
   explicit Launched(std::function<void()>& launch) : launch_(launch) {}
@@ -69,10 +71,11 @@ class Launched final : public timing::Subject {
 
 }  // namespace detail
 
-/// The clocks that replay, and what they add.
+/// Times kernels that are launched alone, less the time that the clocks add.
 template <gpu::TracesActivities D>
 class Replayer {
  public:
+  /// Times kernels on `device`, which must outlive the object.
   explicit Replayer(D& device, ReplayOptions options = {})
       : device_(device),
         options_(options),
@@ -81,7 +84,8 @@ class Replayer {
         profiler_(device),
         cold_profiler_(device, {.cold = true}) {}
 
-  /// `short_kernel` as for gpu::measure_overhead. Takes about a third of a second.
+  /// Measures the time that the clocks add. `short_kernel()` queues a kernel as gpu::measure_overhead() requires it.
+  /// Takes about a third of a second.
   void calibrate(std::function<void()> short_kernel) {
     short_kernel_ = std::move(short_kernel);
     detail::Launched launched(short_kernel_);
@@ -90,12 +94,12 @@ class Replayer {
     calibrate_profiled();
     forget();
   }
-  /// Time between two kernels of a graph, without a profiler.
+  /// The time between two kernels of a graph, while no profiler records.
   [[nodiscard]] Nanoseconds gap() const { return in_hot_; }
 
-  /// `prepare` makes the device's memory what it was when the kernel's turn came; `launch` queues it on the current
-  /// stream. `help`, if any, queues what must come before each launch, such as filling a counter with zeros; what that
-  /// adds is taken away. Call calibrate() first.
+  /// Times a kernel. `prepare()` restores the device's memory to its state before the kernel in the call; `launch()`
+  /// queues the kernel on the current stream. `help()`, if not empty, queues work that must precede each launch, such
+  /// as a fill of a counter with zeros, and its time is subtracted. Requires calibrate().
   [[nodiscard]] ReplayTimes time(const std::function<void()>& prepare, const std::function<void()>& launch,
                                  const std::function<void()>& help = {}) {
     ReplayTimes times;
@@ -110,7 +114,7 @@ class Replayer {
         launch();
       };
     }
-    // In turns: what heats the device, or lets it cool, does so to both.
+    // Both kinds of samples take turns, so that changes of the device's temperature affect both.
     std::vector<Nanoseconds> hot, by_profiler, by_clock;
     prepare();
     const std::int64_t launches = launches_of_a_sample(both);
@@ -136,7 +140,7 @@ class Replayer {
     return times;
   }
 
-  /// Time of one launch, with the gaps inside it and behind it.
+  /// Returns the median time of one launch, with the gaps inside it and after it.
   [[nodiscard]] Nanoseconds whole_time(std::function<void()> launch) {
     const std::int64_t launches = launches_of_a_sample(launch);
     const Nanoseconds median = gpu::detail::upper_median(hot_samples(launch, launches, options_.samples));
@@ -147,8 +151,8 @@ class Replayer {
  private:
   static constexpr std::size_t turns = 3;
 
-  /// What `help` adds to the kernel that follows: to the short one as to any. A fill alone overlaps with the next one,
-  /// which a kernel does not.
+  /// The time that `help` adds to a following kernel, measured with the short kernel. Without a kernel, a fill would
+  /// overlap with the next fill.
   [[nodiscard]] Nanoseconds cost_of(const std::function<void()>& help) {
     const Nanoseconds helped = whole_time([&] {
       help();
@@ -157,7 +161,7 @@ class Replayer {
     return std::max(Nanoseconds{}, helped - whole_time(short_kernel_));
   }
 
-  /// The same while the profiler watches.
+  /// As cost_of(), while the profiler records.
   [[nodiscard]] Nanoseconds profiled_cost_of(const std::function<void()>& help) {
     std::function<void()> helped = [&] {
       help();
@@ -170,7 +174,7 @@ class Replayer {
     return with && without ? std::max(Nanoseconds{}, with->by_clock - without->by_clock) : Nanoseconds{};
   }
 
-  /// What the clock adds while the profiler watches: to each launch, and to the first of a sample.
+  /// The time that the clock adds while the profiler records: to each launch, and to the first one of a sample.
   struct ProfiledAdds {
     Nanoseconds launch{}, sample{};
     [[nodiscard]] Nanoseconds in_each_of(std::int64_t launches) const {
@@ -178,7 +182,7 @@ class Replayer {
     }
   };
 
-  /// From many launches and from few of the short kernel.
+  /// Measures ProfiledAdds by samples of many and of few launches of the short kernel.
   void calibrate_profiled() {
     const auto added = [&](std::int64_t launches) {
       static_cast<void>(hot_sample(short_kernel_, launches));
@@ -195,10 +199,10 @@ class Replayer {
     profiled_adds_.launch = std::max(Nanoseconds{}, of_many - profiled_adds_.sample / static_cast<double>(many));
   }
 
-  /// A device that has just been idle has another clock than one that has not: each kind of sample after the same rest.
+  /// A rest before each kind of sample, since a device that has been idle has another clock rate than a busy one.
   static void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
 
-  /// With the gap behind it.
+  /// The time of one launch with the gap after it.
   [[nodiscard]] Nanoseconds hot_sample(std::function<void()>& launch, std::int64_t launches) {
     detail::Launched launched(launch);
     return hot_.sample(launched, 0, launches) / static_cast<double>(launches);
@@ -210,32 +214,32 @@ class Replayer {
                       options_.most_launches);
   }
 
-  /// Times of one launch each.
+  /// `count` samples, each as the time of one launch.
   [[nodiscard]] std::vector<Nanoseconds> hot_samples(std::function<void()>& launch, std::int64_t launches,
                                                      std::size_t count) {
-    static_cast<void>(hot_sample(launch, launches));  // the graph comes to the device with it
+    static_cast<void>(hot_sample(launch, launches));  // uploads the graph to the device
     rest();
     std::vector<Nanoseconds> samples;
     for (std::size_t i = 0; i < count; ++i) samples.push_back(hot_sample(launch, launches));
     return samples;
   }
 
-  /// With what the pair of events adds.
+  /// Times of launches with an empty cache, with the time that a pair of events adds.
   [[nodiscard]] std::vector<Nanoseconds> cold_samples(std::function<void()>& launch) {
     detail::Launched launched(launch);
-    // The graph comes to the device with the first.
+    // The first launch uploads the graph to the device.
     for (int sample = 0; sample < 2; ++sample) static_cast<void>(cold_.sample(launched, 0, options_.cold_launches));
     return {cold_.last_times().begin(), cold_.last_times().end()};
   }
 
-  /// Launches that both clocks see, with the gaps behind them by `hot_`; hot_sample() must have captured them. The kernel
-  /// is the last of `nodes` things in each launch, at least.
+  /// Times launches by both clocks, by `hot_` with the gaps after them; hot_sample() must have captured them. Each
+  /// launch has at least `nodes` activities, of which the kernel is the last.
   [[nodiscard]] std::optional<UnderProfiler> profiled_sample(std::function<void()>& launch, std::int64_t launches,
                                                              std::size_t nodes) {
     UnderProfiler seen;
     rest();
     const auto activities = gpu::trace(device_, [&] {
-      // What the profiler does at the first launch of a graph takes 0.4 ms.
+      // At the first launch of a graph, the profiler takes 0.4 ms; that launch does not count.
       static_cast<void>(hot_sample(launch, launches));
       seen.by_clock = hot_sample(launch, launches);
     });
@@ -249,7 +253,7 @@ class Replayer {
     return seen;
   }
 
-  /// Graphs of kernels whose turn is over.
+  /// Frees the graphs of kernels that have been timed.
   void forget() {
     hot_.forget();
     cold_.forget();

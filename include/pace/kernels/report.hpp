@@ -1,4 +1,4 @@
-// KernelReport: all kernels of one call of something, and how far they explain the time that it takes.
+// KernelReport: all kernels of one call, and how much of the time of the call they explain.
 #pragma once
 
 #include <cstddef>
@@ -10,49 +10,46 @@
 
 namespace pace::kernel {
 
+/// All kernels of one call, with the times of the call itself.
 struct KernelReport {
-  std::string name;
-  std::string device = {};
-  /// On the CPU: kernels are timed in their place, between the ranges that the profiler is told of, and the whole by the
-  /// wall clock. There are no copies, fills or gaps then: what lies between kernels is the host's work.
+  std::string name;         ///< name of the call
+  std::string device = {};  ///< name of the device
+  /// Whether the call ran on the CPU, where kernels are timed in their place, by the ranges that LibTorch's profiler
+  /// receives, and the call by the wall clock. There are no copies, fills or gaps then; the time between kernels is the
+  /// host's work.
   bool by_ranges = false;
-  /// In the order in which they run.
-  std::vector<Kernel> kernels = {};
-  /// Nodes of the graph that are none: copies and fills of memory.
-  std::size_t copies = 0, fills = 0;
-  /// Nodes of the graph whose bodies run if, or while, something holds on the device: kernels in there are not listed.
+  std::vector<Kernel> kernels = {};  ///< in the order in which they run
+  std::size_t copies = 0;            ///< copies among the nodes of the graph
+  std::size_t fills = 0;             ///< fills among the nodes of the graph
+  /// Conditional nodes of the graph, whose bodies run depending on a value on the device. The kernels of their bodies
+  /// are not listed.
   std::size_t conditionals = 0;
-  /// What could not be found out, in sentences.
-  std::vector<std::string> notes = {};
-  /// What copies and fills add to the kernels that follow them.
-  Nanoseconds copying{};
-  /// One launch of the whole as a graph, without the host; on the CPU one call, while nothing is recorded.
+  std::vector<std::string> notes = {};  ///< facts that could not be determined, in sentences
+  Nanoseconds copying{};                ///< time that copies and fills add to the kernels that follow them
+  /// Time of one launch of the call as a graph, without the host; on the CPU, of one call that is not recorded.
   Nanoseconds whole{};
-  /// What lies between two kernels of a graph, by a short kernel that writes some megabytes (see gpu::Overhead). Alone,
-  /// kernels are told without it.
+  /// Time between two kernels of a graph, measured by a short kernel that writes some megabytes (see gpu::Overhead).
+  /// Times of kernels that are replayed alone do not include it.
   Nanoseconds gap{};
-  /// By the profiler, from the first kernel's start to the last one's end.
-  Nanoseconds profiled_span{};
-  /// What recording adds to one call by ranges; it is taken away from the kernels, and not in the whole.
+  Nanoseconds profiled_span{};  ///< time from the first kernel's start to the last one's end, by the profiler
+  /// On the CPU, the time that recording adds to one call. It is subtracted from the kernels, and is not in `whole`.
   Nanoseconds recording{};
-  /// In the call by ranges: how many ranges other threads had, which are not among the kernels.
-  std::size_t elsewhere = 0;
-  /// Bytes per second of this device's memory at most, measured; 0: not measured.
-  double peak_bandwidth = 0;
+  std::size_t elsewhere = 0;  ///< on the CPU, the number of ranges on other threads, which are not listed
+  double peak_bandwidth = 0;  ///< measured peak bandwidth of the memory, in bytes per second; 0: not measured
 
-  /// Kernels alone, or in their place where they cannot be.
+  /// The sum of Kernel::time() over all kernels.
   [[nodiscard]] Nanoseconds sum() const {
     Nanoseconds total{};
     for (const Kernel& kernel : kernels) total += kernel.time().value_or(Nanoseconds{});
     return total;
   }
-  /// One behind each kernel.
+  /// The time of all gaps, one after each kernel.
   [[nodiscard]] Nanoseconds gaps() const { return gap * static_cast<double>(kernels.size()); }
-  /// Which share of the whole the kernels, the copies and the gaps are.
+  /// The share of `whole` that kernels, copies, fills and gaps are; 0 if `whole` is 0.
   [[nodiscard]] double explained() const {
     return whole.count() > 0 ? (sum() + copying + gaps()).count() / whole.count() : 0;
   }
-  /// Which share of the sum of all kernels this one takes.
+  /// The share of sum() that `kernel` is; 0 if the sum is 0.
   [[nodiscard]] double share_of(const Kernel& kernel) const {
     const double total = sum().count();
     return total > 0 ? kernel.time().value_or(Nanoseconds{}).count() / total : 0;

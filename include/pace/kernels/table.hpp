@@ -1,4 +1,4 @@
-// A KernelReport as a table for people.
+// print_table: a KernelReport as a table.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,13 @@
 
 namespace pace::kernel {
 
-/// Share of the memory's measured peak: a kernel that moves bytes at less than this, for longer than a launch takes, is
-/// shown red.
+/// Share of the memory's measured peak bandwidth below which a kernel counts as slow, if it takes longer than a launch.
 inline constexpr double slow_share = 0.5;
+/// Time that is surely longer than a launch; shorter kernels do not count as slow.
 inline constexpr Nanoseconds longer_than_a_launch = std::chrono::microseconds(12);
 
-/// By what this device's memory can do. A kernel whose bytes are not known is not called slow.
+/// Whether the bandwidth of a kernel is below slow_share of `peak_bandwidth`, in bytes per second, for a time above
+/// longer_than_a_launch. False if its bytes or the peak are unknown.
 [[nodiscard]] inline bool is_slow(const Kernel& kernel, double peak_bandwidth) {
   const auto bandwidth = kernel.bandwidth();
   const auto took = kernel.memory_time();
@@ -43,7 +44,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What the list of kernels lacks, in sentences.
+/// Returns the notes of a report, with a note on conditional nodes, in sentences.
 [[nodiscard]] inline std::vector<std::string> notes_of(const KernelReport& report) {
   std::vector<std::string> notes = report.notes;
   if (report.conditionals > 0)
@@ -54,7 +55,7 @@ namespace detail {
 
 namespace detail {
 
-/// Totals of a report that a GPU's driver and replays made.
+/// Prints the totals of a report of a GPU.
 inline void print_totals(const KernelReport& report, std::ostream& out) {
   if (report.copies + report.fills > 0) out << ", " << report.copies << " copies, " << report.fills << " fills";
   out << "; as a graph " << format_time(report.whole) << " = kernels " << format_time(report.sum());
@@ -62,7 +63,7 @@ inline void print_totals(const KernelReport& report, std::ostream& out) {
   out << " + gaps " << format_time(report.gaps()) << " (" << format_percent(report.explained()) << ")\n";
 }
 
-/// Totals of one by ranges.
+/// Prints the totals of a report by ranges.
 inline void print_range_totals(const KernelReport& report, std::ostream& out) {
   out << "; " << format_time(report.whole) << " a call, of which kernels " << format_time(report.sum()) << " ("
       << format_percent(report.explained()) << "), without the " << format_time(report.recording)
@@ -78,8 +79,8 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
       {dimensions(launch->grid)},          {dimensions(launch->block)},        {format_percent(launch->occupancy)}};
 }
 
-/// On the CPU: the middle, the least and the most of a kernel's times in its place. On a GPU: alone (hot) or, in
-/// brackets, by the profiler; with an empty cache (cold).
+/// On the CPU, the median, the least and the largest time of a kernel in its place. On a GPU, the time alone (hot) or,
+/// in brackets, by the profiler; and the time with an empty cache (cold).
 [[nodiscard]] inline std::vector<report::Cell> time_cells(const KernelReport& report, const Kernel& kernel) {
   const auto& place = kernel.profiled;
   if (report.by_ranges && place)
@@ -92,10 +93,12 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
 
 }  // namespace detail
 
-/// A line of totals, then one for each kernel in the order in which they run: its times; share of the sum; GB/s and share of
-/// the measured peak (what lies in a cache may have more than all of it), of counted bytes where no others are known; what
-/// the driver says of the launch. Long names are cut to `longest_name`. With `shown`, lines of those kernels alone; totals
-/// and shares are always of all.
+/// Prints a line of totals, and one line for each kernel in the order in which they run: its times, its share of the
+/// sum, GB/s and the share of the measured peak (above 100 % is possible for data in a cache) by `bytes` or else by
+/// `counted_bytes`, and its launch.
+///
+/// With `colour`, kernels for which is_slow() is true are red. Names are cut to `longest_name` bytes. With `shown`,
+/// only the lines of kernels for which it returns true are printed; totals and shares are always of all kernels.
 inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
                         std::size_t longest_name = 60, const std::function<bool(const Kernel&)>& shown = {}) {
   using report::Cell;

@@ -1,4 +1,4 @@
-// Times other builds of a kernel in its place: what its tuner could have chosen.
+// time_builds: times the configurations of a kernel, among which its tuner chose, in the place of the kernel.
 #pragma once
 
 #ifdef PACE_CUDA
@@ -21,10 +21,11 @@
 
 namespace pace::kernel::detail {
 
-/// Inductor's tuner runs no configuration that spills more words than this.
+/// Largest number of spilled words of a configuration that Inductor's tuner runs.
 inline constexpr std::int64_t spill_threshold = 16;
 
-/// `prepare` and `help` as for Replayer::time, `compatible` as KernelsOptions has it. A build that spills more words than the tuner lets pass is told, not run.
+/// Times `builds` in the place of `node`. `prepare` and `help` are as for Replayer::time(), `compatible` as in
+/// KernelsOptions. A build that spills more words than `spill_threshold` is reported without a time.
 [[nodiscard]] inline std::vector<Configuration> time_builds(
     const std::vector<Build>& builds, const cuda::KernelNode& node, cuda::CudaDevice& device,
     Replayer<cuda::CudaDevice>& replayer, const std::function<Nanoseconds(const std::function<void()>&)>& compatible,

@@ -1,4 +1,4 @@
-// A KernelReport as files for machines.
+// A KernelReport as CSV and JSON.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,9 @@
 
 namespace pace::kernel {
 
-/// RFC 4180 with `\n`, as pace::report::CsvSink has it: a figure that does not exist leaves its field empty. Times are
-/// nanoseconds: alone (hot, cold) and in the whole (in_place); sizes are bytes, bandwidths bytes per second.
+/// Returns the header line of CSV files by RFC 4180 with `\n`, as pace::report::CsvSink writes them. Fields of values
+/// that do not exist are empty. Times are in nanoseconds, alone (hot, cold) and in the call (in_place); sizes are in
+/// bytes, and bandwidths in bytes per second.
 [[nodiscard]] inline std::string_view csv_header() {
   return "call,device,whole_ns,explained,peak_bytes_per_s,kernel,symbol,category,share,in_place_ns,in_place_least_ns,"
          "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,"
@@ -51,7 +52,7 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
 
 }  // namespace detail
 
-/// One row; `kernel` is one of the report's.
+/// Returns the line of `kernel`, which must belong to `report`.
 [[nodiscard]] inline std::string csv_row(const KernelReport& report, const Kernel& kernel) {
   report::CsvRow row;
   row.text(report.name).text(report.device).number(report.whole).number(report.explained());
@@ -70,7 +71,8 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
   return row.text(kernel.why_not_alone).number(kernel.counted_bytes).line();
 }
 
-/// With the kernels for which `shown` is true, or all; shares are always of all. What is not known is null.
+/// Returns the report as JSON, with the kernels for which `shown` returns true, or all without `shown`; shares are
+/// always of all kernels. Unknown values are null.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const KernelReport& report,
                                                     const std::function<bool(const Kernel&)>& shown = {}) {
   using Json = nlohmann::ordered_json;

@@ -1,4 +1,4 @@
-// Wealth: the money of a bettor against a hypothesis, which is evidence that may be read at any time.
+// Wealth: the wealth of a bettor against a hypothesis, which is evidence that is valid at any time.
 #pragma once
 
 #include <array>
@@ -7,30 +7,32 @@
 
 namespace pace::stats {
 
-/// Starts with 1 and, at each observation, multiplies by 1 + tanh(stake * score), where `score` is an odd function of
-/// how far the observation lies above the threshold: positive above, negative below. Eight players with fixed stakes
-/// share the starting money; the wealth is what they own together. What it proves, in three steps:
+/// A test by betting of the hypothesis that the centre of the observations lies at or below a threshold.
+///
+/// The wealth starts with 1. Each observation multiplies it by 1 + tanh(stake * score), where `score` is an odd,
+/// increasing function of the observation's distance above the threshold. The starting wealth is divided among eight
+/// such bets with fixed stakes ("players"), and the wealth is their sum. It is evidence by three steps:
 ///  1. If the deviation is symmetric about 0 given the past (or only its sign is scored, and its median is 0), the
 ///     factor has mean 1, because tanh and the score are odd; if it lies lower, the mean is at most 1, because both
-///     increase. So wealth is a nonnegative supermartingale, whatever the distribution, its tails, its drift, and
-///     whatever of the past the score was scaled by. A fixed mixture of such players is one, too.
+///     increase. So wealth is a nonnegative supermartingale, whatever the distribution, its tails and its drift, and
+///     whatever quantity of the past scales the score. A fixed mixture of such players is one, too.
 ///  2. Ville's inequality: the wealth ever reaches 1/alpha with probability at most alpha. So rejecting then errs
-///     with at most that probability, no matter how often it was looked at, when sampling stopped or why.
+///     with at most that probability, however often the wealth is read, and whenever and why sampling stops.
 ///  3. Hence exp(-log_most()) is a p-value at every moment.
 /// Sources: V. de la Pena, "A general class of exponential inequalities for martingales and ratios" (Annals of
 /// Probability, 1999), for symmetric increments; A. Ramdas, J. Ruf, M. Larsson and W. Koolen, "Admissible anytime-valid
 /// sequential inference must rely on nonnegative martingales" (arXiv 2009.03167), on symmetry; I. Waudby-Smith
 /// and A. Ramdas, "Estimating means of bounded random variables by betting" (JRSS B, 2024), for stakes; J. Ville,
 /// "Etude critique de la notion de collectif" (1939). The stake effect / deviation^2 would be the likelihood ratio of a
-/// normal distribution against its mirror image, hence the best one; not knowing it costs about two nats.
+/// normal distribution against its mirror image, hence the best one; as it is unknown, about two nats are lost.
 class Wealth {
  public:
-  static constexpr std::size_t players = 8;
-  /// Stakes double from player to player, so that one exponential serves all. With scores in standard deviations they
-  /// are the effects of 0.025 to 3.2 deviations that each player hopes for; a smaller one takes over 20,000 cycles.
+  static constexpr std::size_t players = 8;  ///< number of stakes
+  /// Stake of the first player. Stakes double from player to player, so that one exponential serves all. With scores in
+  /// standard deviations, they suit effects of 0.025 to 3.2 deviations; a smaller effect takes over 20,000 cycles.
   static constexpr double smallest_stake = 0.025;
-  /// Each player starts with this many times the money of the last: large effects are settled by a dozen cycles, in
-  /// which a smaller share is costly, while the cost of patience is relative.
+  /// Ratio of the starting wealth of a player to that of the player before it. Players with large stakes start with
+  /// more: large effects are decided by a dozen cycles, in which a small share costs relatively many cycles.
   static constexpr double preference = 1.15;
 
   Wealth() {
@@ -42,7 +44,7 @@ class Wealth {
     for (auto& own : money_) own /= sum;
   }
 
-  /// `score` must not be NaN; beyond +-2, nothing is gained.
+  /// Updates the wealth by one observation. `score` must not be NaN; scores beyond +-2 gain nothing more.
   void bet(double score) {
     double odds = std::exp(-2 * smallest_stake * score);
     double total = 0;
@@ -50,7 +52,7 @@ class Wealth {
       total += own *= 2 / (1 + odds);
       odds *= odds;
     }
-    // Before a thousand wins in a row overflow, or as many losses become too slow to compute with.
+    // Rescaled before a thousand wins in a row overflow, or as many losses become denormal, which is slow.
     if (total > 1e100 || total < 1e-100) {
       for (auto& own : money_) own /= total;
       log_scale_ += std::log(total);
@@ -60,11 +62,11 @@ class Wealth {
     if (log_now_ > log_most_) log_most_ = log_now_;
   }
 
-  /// ln of the wealth now.
+  /// Natural logarithm of the present wealth.
   [[nodiscard]] double log_now() const { return log_now_; }
-  /// ln of the most it ever was; at least 0, what it started with.
+  /// Natural logarithm of the largest wealth so far; at least 0, as the wealth starts with 1.
   [[nodiscard]] double log_most() const { return log_most_; }
-  /// Holds at every moment: at most 1.
+  /// The p-value of the hypothesis, valid after every observation; at most 1.
   [[nodiscard]] double p_value() const { return std::exp(-log_most_); }
 
  private:
@@ -72,8 +74,8 @@ class Wealth {
   double log_scale_ = 0, log_now_ = 0, log_most_ = 0;
 };
 
-/// Fewest observations that can reach 1/alpha. No test that holds for every symmetric distribution needs fewer than
-/// log2(1/alpha): n observations all lie above their centre with probability 2^-n.
+/// Fewest observations by which a Wealth can reach 1/alpha. No test that is valid for every symmetric distribution
+/// needs fewer than log2(1/alpha): n observations all lie above their centre with probability 2^-n.
 [[nodiscard]] inline std::size_t fewest_for_rejection(double alpha) {
   Wealth wealth;
   std::size_t n = 0;

@@ -1,4 +1,4 @@
-// One observation per crossover cycle.
+// Observations of the tests: one per crossover cycle, made from the times of its rounds.
 #pragma once
 
 #include <cmath>
@@ -11,12 +11,13 @@
 
 namespace pace::stats {
 
-/// Mean over the rounds of one cycle of ln(baseline / candidate). In a cycle each side has held each place in the order
-/// and each operand set once, so both effects cancel before anything is judged (a median of single rounds would fall
-/// between the two modes that placement makes). Not finite if a time is zero. The spans are equally long.
+/// Returns the mean over the rounds of one cycle of ln(baseline / candidate). Within a cycle each side has each place
+/// in the order and each operand set once, so that the effects of both cancel. (A median of single rounds would lie
+/// between the two modes that the placement of operands causes.) Not finite if a time is zero. The spans must be
+/// equally long.
 [[nodiscard]] inline double log_ratio_of_cycle(std::span<const Nanoseconds> baseline,
                                                std::span<const Nanoseconds> candidate) {
-  // Not as a sum of ratios: exchanging the sides must change nothing but the sign, to the last digit, for the gate
+  // The logarithms of each side are summed first, so that exchanging the sides changes the sign and no digit: the gate
   // counts signs where times do not scatter.
   double of_baseline = 0, of_candidate = 0;
   for (const auto time : baseline) of_baseline += std::log(time.count());
@@ -24,15 +25,16 @@ namespace pace::stats {
   return (of_baseline - of_candidate) / static_cast<double>(baseline.size());
 }
 
-/// Mean over the rounds of one cycle of ln(time in nanoseconds). Not finite if a time is zero.
+/// Returns the mean over the rounds of one cycle of ln(time in nanoseconds). Not finite if a time is zero.
 [[nodiscard]] inline double log_time_of_cycle(std::span<const Nanoseconds> times) {
   double sum = 0;
   for (const auto time : times) sum += std::log(time.count());
   return sum / static_cast<double>(times.size());
 }
 
-/// log_ratio_of_cycle for each `rounds_per_cycle` consecutive rounds; an unfinished last cycle is dropped, as is a
-/// cycle with a time of zero, which has no logarithm. Throws Error if the two sides differ in length.
+/// Returns log_ratio_of_cycle() of each `rounds_per_cycle` consecutive rounds. Leaves out an unfinished last cycle, and
+/// every cycle with a time of zero, which has no logarithm. Throws Error if the sides differ in length or
+/// `rounds_per_cycle` is 0.
 [[nodiscard]] inline std::vector<double> paired_log_ratios(std::span<const Nanoseconds> baseline,
                                                            std::span<const Nanoseconds> candidate,
                                                            std::size_t rounds_per_cycle) {
@@ -48,7 +50,8 @@ namespace pace::stats {
   return ratios;
 }
 
-/// log_time_of_cycle for each `rounds_per_cycle` consecutive rounds, with the same exceptions.
+/// Returns log_time_of_cycle() of each `rounds_per_cycle` consecutive rounds. Leaves out an unfinished last cycle, and
+/// every cycle with a time of zero. Throws Error if `rounds_per_cycle` is 0.
 [[nodiscard]] inline std::vector<double> cycle_log_times(std::span<const Nanoseconds> times,
                                                          std::size_t rounds_per_cycle) {
   if (rounds_per_cycle == 0) throw Error("cycle_log_times: a cycle has at least one round");

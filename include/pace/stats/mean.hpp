@@ -8,28 +8,31 @@
 
 namespace pace::stats {
 
-/// NaN of none.
+/// Arithmetic mean; NaN for an empty vector.
 [[nodiscard]] inline double mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return sum / static_cast<double>(values.size());
 }
 
-/// By logarithms, so that nothing overflows. 0 if any value is 0, NaN of none.
+/// Geometric mean, computed by logarithms, so that no product overflows. 0 if a value is 0; NaN for an empty vector.
 [[nodiscard]] inline double geometric_mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += std::log(value);
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-/// A ratio, all of it above 0, and what it lies in at some level of confidence.
+/// A ratio with a confidence interval, all above 0.
 struct RatioInterval {
-  double ratio = 1, low = 1, high = 1;
+  double ratio = 1;  ///< the estimate
+  double low = 1;    ///< lower limit
+  double high = 1;   ///< upper limit
 };
 
-/// The geometric mean of ratios that were measured apart from each other, and what it lies in at the level of theirs: the
-/// distances to their limits add up by their squares, in logarithms (Zou and Donner, Construction of confidence limits
-/// about effect measures: a general approach, Statistics in Medicine 27, 2008). None of none.
+/// Returns the geometric mean of independently measured ratios, with an interval of the same confidence; nothing
+/// for an empty vector. In logarithms, the squared distances from the estimates to their limits add up: the MOVER
+/// method of G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a general approach",
+/// Statistics in Medicine 27 (2008).
 [[nodiscard]] inline std::optional<RatioInterval> geometric_mean_of(const std::vector<RatioInterval>& ratios) {
   if (ratios.empty()) return std::nullopt;
   double sum = 0, below = 0, above = 0;
@@ -43,7 +46,7 @@ struct RatioInterval {
                        std::exp((sum + std::sqrt(above)) / count)};
 }
 
-/// The geometric mean of `values`, each of them taken for `least` if it is smaller.
+/// Geometric mean of `values`, in which values below `least` are replaced by `least`.
 [[nodiscard]] inline double clipped_geometric_mean_of(std::vector<double> values, double least) {
   for (double& value : values) value = std::max(value, least);
   return geometric_mean_of(values);

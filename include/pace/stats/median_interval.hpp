@@ -1,4 +1,4 @@
-// Exact interval of a median by order statistics: no assumption on the distribution but independence.
+// Exact confidence interval of a median by order statistics; it assumes independence alone.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,11 @@
 
 namespace pace::stats {
 
-/// The k-th smallest and k-th largest of n values enclose the median unless fewer than k of them fall on one side of
-/// it, and how many do is binomial with p = 1/2 (the sign test: Conover, "Practical Nonparametric Statistics", 3.4).
-/// Returns the largest k in [1, n/2] for which the two tails together have at most probability 1 - confidence; none
-/// if even the extremes of the sample are too narrow (fewer than 6 values at 95 %).
+/// Returns the largest k in [1, n/2] such that the k-th smallest and the k-th largest of n values enclose the median
+/// with probability `confidence`; nothing if even the extremes of the sample do not (fewer than 6 values at 95 %).
+///
+/// They enclose it unless fewer than k values lie on one side of it, and the number on one side is binomial with p =
+/// 1/2 (W. J. Conover, "Practical Nonparametric Statistics", 3.4). Throws Error unless 0 < confidence < 1.
 [[nodiscard]] inline std::optional<std::size_t> median_interval_rank(std::size_t n, double confidence) {
   if (!(confidence > 0 && confidence < 1)) throw Error("median_interval_rank: confidence must lie between 0 and 1");
   const double tail = (1 - confidence) / 2;
@@ -35,7 +36,8 @@ namespace pace::stats {
   return rank;
 }
 
-/// Interval of the median of ascending `sorted` with at least the confidence asked for; none if there are too few.
+/// Returns a confidence interval of the median of the ascending numbers `sorted` with at least the given confidence;
+/// nothing if there are too few. Throws Error unless 0 < confidence < 1.
 [[nodiscard]] inline std::optional<Interval<double>> median_interval(std::span<const double> sorted,
                                                                      double confidence) {
   const auto rank = median_interval_rank(sorted.size(), confidence);
@@ -43,7 +45,7 @@ namespace pace::stats {
   return Interval<double>{sorted[*rank - 1], sorted[sorted.size() - *rank], confidence};
 }
 
-/// Fewest values for which median_interval exists at this confidence: 2 (1/2)^n <= 1 - confidence.
+/// Fewest values n for which median_interval() exists at this confidence: 2 (1/2)^n <= 1 - confidence.
 [[nodiscard]] inline std::size_t fewest_for_median_interval(double confidence) {
   std::size_t n = 1;
   while (!median_interval_rank(n, confidence)) ++n;

@@ -1,4 +1,4 @@
-// Several intervals that shall hold, or verdicts that shall be right, all at once.
+// Multiple comparisons: several intervals, or several verdicts, that are to be right at once.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,20 @@ namespace pace::stats {
   return 1 - (1 - family_wise) / static_cast<double>(std::max<std::size_t>(count, 1));
 }
 
-/// What each of `gates` gates may err by so that a whole suite of them errs anywhere with at most `suite_alpha`:
-/// Bonferroni's bound, so gates may depend on each other, run in any order, on any machine, and be left out.
+/// Error rate of each of `gates` gates so that the whole suite has an error anywhere with probability at most
+/// `suite_alpha`: Bonferroni's bound, so gates may depend on each other, run in any order, on any machine, and be left
+/// out.
 [[nodiscard]] inline double alpha_share(double suite_alpha, std::size_t gates) {
   return suite_alpha / static_cast<double>(std::max<std::size_t>(gates, 1));
 }
 
-/// S. Holm, "A simple sequentially rejective multiple test procedure" (1979), put as one number: reject exactly the
-/// hypotheses whose p-value is at most the level returned, and any of them is rejected wrongly with probability at
-/// most `alpha`, however they depend on each other. The level is alpha / (m - r), where r of the m are rejected.
-/// P-values that hold at any time may be looked at after every observation: what is rejected once stays so.
-/// `count_at_most(level)` is how many of the `hypotheses` have such a p-value.
+/// Returns the level of Holm's procedure (S. Holm, "A simple sequentially rejective multiple test procedure", 1979): if
+/// exactly the hypotheses with a p-value of at most that level are rejected, the probability of any wrong rejection is
+/// at most `alpha`, however the hypotheses depend on each other.
+///
+/// `count_at_most(level)` returns how many of the `hypotheses` have a p-value of at most `level`. The result is alpha /
+/// (m - r), where r of the m hypotheses are rejected. With p-values that are valid at any time, the procedure may be
+/// repeated after every observation: a rejected hypothesis stays rejected.
 template <class CountAtMost>
 [[nodiscard]] double holm_level(std::size_t hypotheses, double alpha, CountAtMost count_at_most) {
   std::size_t rejected = 0;
@@ -35,6 +38,7 @@ template <class CountAtMost>
   }
 }
 
+/// Returns the level of Holm's procedure for these p-values.
 [[nodiscard]] inline double holm_level(std::span<const double> p_values, double alpha) {
   return holm_level(p_values.size(), alpha, [&](double level) {
     std::size_t count = 0;

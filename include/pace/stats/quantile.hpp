@@ -18,7 +18,7 @@ namespace pace::stats {
   const double rank = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(rank);
   const double fraction = rank - static_cast<double>(below);
-  // Without this, infinities beside a finite value would turn into NaN.
+  // Without this, an infinity beside a finite value would lead to NaN.
   if (fraction == 0) return sorted[below];
   return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
 }

@@ -1,4 +1,4 @@
-// RecentSpread: how much observations vary, known after each of them, whatever they vary about.
+// RecentSpread: the spread of the latest observations about any centre, updated by each of them.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,16 @@
 
 namespace pace::stats {
 
-/// Median of the absolute differences between consecutive observations, of the last `window` of them, scaled to the
-/// standard deviation of normal data. Differences do not depend on the centre, so one spread serves every threshold;
-/// the median does not depend on how far outliers lie out. Constant memory, no allocation.
+/// The median of the last `window` absolute differences between consecutive observations, scaled to the standard
+/// deviation of normal data. Differences do not depend on the centre, so that one spread serves every threshold, and
+/// the median does not depend on the size of outliers. Takes constant memory and allocates nothing.
 class RecentSpread {
  public:
-  /// Its own error is about 10 %, which costs a bet 1 % of its growth; old noise is forgotten after as many cycles.
+  /// Number of differences. With 63 the spread has an error of about 10 %, by which a bet loses 1 % of its growth; a
+  /// change of the noise is forgotten after 63 cycles.
   static constexpr std::size_t window = 63;
 
+  /// Adds an observation, in the unit of the spread; not NaN.
   void add(double observation) {
     if (count_++ > 0) {
       const double difference = std::abs(observation - last_);
@@ -34,7 +36,7 @@ class RecentSpread {
     last_ = observation;
   }
 
-  /// 0 while there are fewer than three differences.
+  /// The spread; 0 while there are fewer than three differences.
   [[nodiscard]] double value() const {
     if (size_ < 3) return 0;
     // 0.6745 is the upper quartile of the normal distribution; a difference of two has sqrt(2) of its deviation.

@@ -1,4 +1,4 @@
-// ReplicateTest: is the centre above a threshold, judged by a few processes that each measured it once?
+// ReplicateTest: whether the centre lies above a threshold, by a few processes that each measured it once.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,15 @@
 
 namespace pace::stats {
 
-/// ln of the likelihood ratio of "the mean lies `effect` standard deviations above 0" to "it is 0" for normal values of
-/// which only the shape is known, that is everything but their common scale: u = sum / root of the sum of squares says
-/// all. The ratio of two integrals over the unknown scale with the right Haar measure d(sigma)/sigma,
-///   integral of r^(n-1) exp(-r^2/2 + effect u r) dr * exp(-n effect^2 / 2)  /  integral of r^(n-1) exp(-r^2/2) dr.
+/// Returns the natural logarithm of the t likelihood ratio of "the mean lies `effect` standard deviations above 0" to
+/// "the mean is 0", for `n` normal values of unknown scale. The statistic `u` is their sum over the root of the sum of
+/// their squares.
+///
+/// It is the ratio of two integrals over the unknown scale with the right Haar measure d(sigma)/sigma,
+///
+///     integral of r^(n-1) exp(-r^2/2 + effect u r) dr * exp(-n effect^2 / 2)  /  integral of r^(n-1) exp(-r^2/2) dr,
+///
+/// evaluated by Simpson's rule. ReplicateTest names the sources.
 [[nodiscard]] inline double log_t_likelihood_ratio(double u, std::size_t n, double effect) {
   const double count = static_cast<double>(n), tilt = effect * u;
   const auto exponent = [&](double r) { return (n > 1 ? (count - 1) * std::log(r) : 0) - r * r / 2 + tilt * r; };
@@ -39,27 +44,30 @@ namespace pace::stats {
   return top + std::log(sum * width / 3) - count * effect * effect / 2 - log_without_effect;
 }
 
-/// A sequential one-sided t-test on replicates: one number per process, such as its median log ratio, so that what
-/// differs from process to process is in their scatter. Assumes that replicates are independent and normal with one
-/// mean and one unknown deviation; needs 5 where they agree (a test of signs needs 12 at the same level). The evidence
-/// that the mean lies above the threshold is the mean over six effects of the t likelihood ratio:
-///  1. For a mean on the threshold it is a martingale with start 1 (a ratio of densities of the data up to scale).
-///  2. For a mean below, still a supermartingale: given the past, one step of the ratio for an effect above 0 increases
-///     in the new u, and one for an effect below 0 decreases in it; the mean of a product of two such is at most the
-///     product of their means (Chebyshev's association inequality), which is 1.
-///  3. Ville's inequality as for Wealth: reject at 1/alpha, at any time.
+/// A sequential one-sided t-test on replicates: one number per process, such as its median log ratio, so that the
+/// scatter includes differences between processes. Assumes that replicates are independent and normal with one mean and
+/// one unknown deviation; needs 5 where they agree (a test of signs needs 12 at the same level). The evidence that the
+/// mean lies above the threshold is the mean over six effects of the t likelihood ratio:
+///  1. For a mean on the threshold, it is a martingale that starts at 1: a ratio of densities of the data up to scale.
+///  2. For a mean below the threshold, it is a supermartingale: given the past, one step of the ratio for an effect
+///     above 0 increases in the new u, and one for an effect below 0 decreases in it; the mean of a product of two such
+///     steps is at most the product of their means (Chebyshev's association inequality), which is 1.
+///  3. By Ville's inequality, as for Wealth, it may reject at 1/alpha at any time.
 /// Sources: T. L. Lai, "On confidence sequences" (Annals of Statistics, 1976); H. Wang and A. Ramdas, "Anytime-valid
 /// t-tests and confidence sequences for Gaussian means with unknown variance" (arXiv 2310.03722); M. F. Perez-Ortiz,
 /// T. Lardy, R. de Heide and P. Grunwald, "E-statistics, group invariance and anytime-valid testing" (Annals of
-/// Statistics, 2024), for the right Haar timing; P. Grunwald and W. Koolen, "Supermartingales for one-sided tests:
+/// Statistics, 2024), for the right Haar measure; P. Grunwald and W. Koolen, "Supermartingales for one-sided tests:
 /// sufficient monotone likelihood ratios are sufficient" (arXiv 2502.04208), for step 2.
 class ReplicateTest {
  public:
-  /// In standard deviations between processes. A margin of 2 % where processes scatter by 0.5 % is 4.
+  /// Alternatives to the hypothesis, in standard deviations between processes. For example, a margin of 2 % is an
+  /// effect of 4 where processes scatter by 0.5 %.
   static constexpr std::array<double, 6> effects{0.25, 0.5, 1, 2, 4, 8};
 
+  /// Tests the mean of the replicates against `threshold`, in the unit of the replicates.
   explicit ReplicateTest(double threshold) : threshold_(threshold) {}
 
+  /// Adds the number that one process measured; a number that is not finite is left out.
   void add(double replicate) {
     if (!std::isfinite(replicate)) return;
     const double deviation = replicate - threshold_;
@@ -70,14 +78,16 @@ class ReplicateTest {
     log_most_below_ = std::max(log_most_below_, log_evidence(-1));
   }
 
+  /// Number of finite replicates so far.
   [[nodiscard]] std::size_t replicates() const { return replicates_; }
-  /// P-values, at every moment, of "the mean is at or below the threshold" and of "at or above".
+  /// The p-value of "the mean is at or below the threshold", valid after every replicate.
   [[nodiscard]] double p_above() const { return std::exp(-log_most_above_); }
+  /// The p-value of "the mean is at or above the threshold", valid after every replicate.
   [[nodiscard]] double p_below() const { return std::exp(-log_most_below_); }
 
-  /// ln of the evidence now that the mean lies above (`side` 1) or below (-1) the threshold.
+  /// Natural logarithm of the present evidence that the mean lies above (`side` 1) or below (`side` -1) the threshold.
   [[nodiscard]] double log_evidence(double side) const {
-    if (!(squares_ > 0)) return 0;  // nothing seen, or nothing but the threshold itself
+    if (!(squares_ > 0)) return 0;  // no replicate, or all equal the threshold
     std::array<double, effects.size()> logs{};
     for (std::size_t i = 0; i < effects.size(); ++i)
       logs[i] = log_t_likelihood_ratio(side * sum_ / std::sqrt(squares_), replicates_, effects[i]);
@@ -94,8 +104,10 @@ class ReplicateTest {
   std::size_t replicates_ = 0;
 };
 
-/// Thresholds that ReplicateTest has not rejected on either side; infinite ends while there are too few replicates. See
-/// confidence_sequence. Throws Error unless both alphas are above 0 and add up to less than 1.
+/// Returns a confidence interval of the mean of the replicates: the thresholds that ReplicateTest has rejected on
+/// neither side, at `alpha_low` for the lower and `alpha_high` for the upper end. It is valid at any time, as
+/// confidence_sequence() is. An end is infinite while there are too few replicates. Throws Error unless both alphas are
+/// above 0 and add up to less than 1.
 [[nodiscard]] inline Interval<double> replicate_interval(std::span<const double> replicates, double alpha_low,
                                                          double alpha_high) {
   if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))
@@ -113,7 +125,7 @@ class ReplicateTest {
     for (const double each : replicates) test.add(each);
     return (side > 0 ? test.p_above() : test.p_below()) <= alpha;
   };
-  // From far enough away the replicates look alike, and evidence is as strong as so many can give.
+  // Seen from a threshold this far away, the replicates are nearly equal, and the evidence is the strongest possible.
   const double far = 1000 * (most - least) + 1e-9 * (std::abs(least) + std::abs(most)) + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - far : most + far, kept = side > 0 ? most : least;

@@ -1,4 +1,4 @@
-// SequentialTest: is the centre above a threshold, below it, or is neither proven yet?
+// SequentialTest: whether the centre is proven to lie above a threshold, or below it, after each observation.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace pace::stats {
 
-/// What is taken for granted of each observation, given those before it.
+/// The assumption on the distribution of each observation, given those before it.
 enum class Assumption {
-  /// It is symmetric about its centre. For log ratios of identical code this holds by design: which of the two gets
-  /// which part of a crossover cycle is a fair coin (see timing::Schedule), so a ratio and its inverse are equally
-  /// likely whatever the machine did. Of different code it is assumed.
+  /// It is symmetric about its centre. For log ratios of identical code this holds by design: a fair coin assigns the
+  /// parts of a crossover cycle to the two sides (see timing::Schedule), so that a ratio and its inverse are equally
+  /// likely whatever the machine does. For different code it is assumed.
   symmetry,
-  /// Only that its median is the centre. For times, which are skewed. Needs half as many observations again.
+  /// Its median is the centre. This suits times, which are skewed, and needs 1.5 times the observations.
   median,
 };
 
@@ -29,8 +29,9 @@ enum class Assumption {
 /// normal data and keeps outliers from deciding.
 inline constexpr double largest_score = 2;
 
-/// What Wealth is to bet on that the observation lies above the threshold, from which it deviates by `deviation`.
-/// `spread` must come from earlier observations only. Without one, the sign is scored, which needs none.
+/// Returns the score of an observation for Wealth::bet(), where `deviation` is the observation minus the threshold, and
+/// `spread` is the RecentSpread of earlier observations alone: the deviation in units of the spread, limited to
+/// +-largest_score, or its sign if the spread is 0 or only the median is known.
 [[nodiscard]] inline double score(double deviation, double spread, Assumption assumption) {
   // A tie is no evidence that the median lies above.
   if (assumption == Assumption::median) return deviation > 0 ? 1 : -1;
@@ -38,34 +39,37 @@ inline constexpr double largest_score = 2;
   return deviation > 0 ? 1 : deviation < 0 ? -1 : 0;
 }
 
-/// A bet on the size of deviations, for observations that each take so long that a dozen of them, the fewest by which
-/// Wealth decides anything, are more than can be had. It does not need symmetry. What it assumes instead, of each
-/// observation whose centre is not on the far side of the threshold: whatever came before,
+/// A bet on the size of deviations, for observations so slow that there is no time for the dozen that Wealth needs. It
+/// does not assume symmetry. Its assumption, for each observation whose centre is not on the far side of the threshold
+/// and whatever came before it, is
 ///
 ///     P(the observation is slow AND lies beyond the threshold, on the far side, by more than ln 10 | the past) <= 1 %.
 ///
-/// The probability is that of both together, since whether an observation is slow is known only with its value: a stall
-/// makes it slow and large at once. (That 1 % of the slow ones are so large would do, too, but is more than is needed.)
-/// Then the stake, which is paid a hundredfold if both hold and is lost otherwise, has a mean of at most 1 given the past,
-/// so that a wealth that is staked whole each time is a nonnegative supermartingale that begins with 1: 100^n after n
-/// such observations in a row from the first one on, and nothing once there is another one. By Ville's inequality it
-/// ever reaches 100^n with probability at most 100^-n, so that the p-value may keep the most that the wealth ever was.
+/// It is the probability of both together, since an observation is known to be slow only with its value: a stall makes
+/// it slow and large at once. (To assume that 1 % of the slow observations are so large would suffice, too, but is
+/// stronger than needed.) A bet that pays a hundredfold if both hold, and nothing otherwise, then has a mean of at most
+/// 1 given the past. The whole wealth is bet each time, so that it is a nonnegative supermartingale that begins with 1:
+/// it is 100^n after n such observations in a row from the first one on, and 0 after any other observation. By Ville's
+/// inequality it ever reaches 100^n with probability at most 100^-n, so that the p-value may keep the largest wealth so
+/// far.
 class LargeDeviationBet {
  public:
-  /// ln 10.
+  /// Smallest deviation that wins: ln 10.
   static constexpr double least = 2.302585092994046;
+  /// Largest probability of an observation that is slow and large, by assumption.
   static constexpr double by_chance = 0.01;
 
-  /// By how much an observation lies beyond the threshold, and whether it took long enough for the assumption.
+  /// Adds an observation that lies beyond the threshold by `deviation`, a log ratio. `slow` is whether it took long
+  /// enough for the assumption.
   void add(double deviation, bool slow) {
     unbroken_ = unbroken_ && slow && deviation > least;
     if (!unbroken_) return;
     p_value_ *= by_chance;
     ++won_;
   }
-  /// Holds at every moment: at most 1.
+  /// The p-value of the hypothesis, valid after every observation; at most 1.
   [[nodiscard]] double p_value() const { return p_value_; }
-  /// The observations that were slow and large, from the first one on.
+  /// Number of observations that were slow and large, from the first one on without a gap.
   [[nodiscard]] std::size_t won() const { return won_; }
 
  private:
@@ -74,22 +78,25 @@ class LargeDeviationBet {
   std::size_t won_ = 0;
 };
 
-/// Two tests by betting at once, fed with one observation at a time: that the centre lies above the threshold (against
-/// "at or below"), and that it lies below (against "at or above"). See Wealth for what they prove; centres may move
-/// from observation to observation, as long as each is on the side that the hypothesis says. No allocation.
+/// Two sequential tests by betting, updated by one observation at a time: that the centre lies above the threshold (the
+/// hypothesis is "at or below"), and that it lies below (the hypothesis is "at or above"). Wealth explains why they are
+/// valid at any time. Centres may differ between observations, as long as each is on the side of the hypothesis.
+/// Allocates nothing.
 ///
-/// Under Assumption::symmetry, each of the two is a Wealth and a LargeDeviationBet (which has an assumption of its own),
-/// which share its error rate (Bonferroni): 99 % of it and 1 %. Under Assumption::median it is a Wealth alone. At a rate of 0.1 %, three large deviations decide, or twelve observations of one
-/// sign, as many as without sharing.
+/// Under Assumption::symmetry, each test is a Wealth and a LargeDeviationBet (which has an assumption of its own). They
+/// share its error rate by Bonferroni's bound: 99 % and 1 % of it. Under Assumption::median it is a Wealth alone. At an
+/// error rate of 0.1 %, three large deviations decide, or twelve observations of one sign, as many as without sharing.
 class SequentialTest {
  public:
-  /// Shares of the error rate, for observations that are symmetric.
-  static constexpr double wealth_share = 0.99, large_deviation_share = 0.01;
+  static constexpr double wealth_share = 0.99;           ///< share of the error rate of Wealth, under symmetry
+  static constexpr double large_deviation_share = 0.01;  ///< share of the error rate of LargeDeviationBet
 
+  /// Tests the centre of observations against `threshold`, in the unit of the observations.
   explicit SequentialTest(double threshold, Assumption assumption = Assumption::symmetry)
       : threshold_(threshold), assumption_(assumption) {}
 
-  /// What is not finite says nothing and is left out. `slow`: it took long enough for a LargeDeviationBet.
+  /// Adds an observation; one that is not finite is left out. `slow` is whether it took long enough for the assumption
+  /// of LargeDeviationBet.
   void add(double observation, bool slow = false) {
     if (!std::isfinite(observation)) return;
     ++observations_;
@@ -101,20 +108,24 @@ class SequentialTest {
     spread_.add(observation);
   }
 
+  /// Number of finite observations so far.
   [[nodiscard]] std::size_t observations() const { return observations_; }
   /// Evidence that the centre lies above the threshold.
   [[nodiscard]] const Wealth& above() const { return above_; }
   /// Evidence that the centre lies below the threshold.
   [[nodiscard]] const Wealth& below() const { return below_; }
 
-  /// P-values of "the centre is at or below the threshold" and of "at or above".
+  /// The p-value of "the centre is at or below the threshold", valid after every observation.
   [[nodiscard]] double p_above() const { return p_value(above_, far_above_); }
+  /// The p-value of "the centre is at or above the threshold", valid after every observation.
   [[nodiscard]] double p_below() const { return p_value(below_, far_below_); }
-  /// The same of Wealth alone, at its share of the error rate: what confidence_sequence() goes by.
+  /// As p_above(), by Wealth alone at its share of the error rate, as in confidence_sequence().
   [[nodiscard]] double p_above_by_wealth() const { return p_by_wealth(above_); }
+  /// As p_below(), by Wealth alone at its share of the error rate, as in confidence_sequence().
   [[nodiscard]] double p_below_by_wealth() const { return p_by_wealth(below_); }
-  /// Observations that won the LargeDeviationBet on either side; 0 where none is made.
+  /// Number of observations that won the LargeDeviationBet above the threshold; 0 under Assumption::median.
   [[nodiscard]] std::size_t far_above() const { return assumption_ == Assumption::symmetry ? far_above_.won() : 0; }
+  /// Number of observations that won the LargeDeviationBet below the threshold; 0 under Assumption::median.
   [[nodiscard]] std::size_t far_below() const { return assumption_ == Assumption::symmetry ? far_below_.won() : 0; }
 
  private:
@@ -134,7 +145,7 @@ class SequentialTest {
   std::size_t observations_ = 0;
 };
 
-/// Feeds all observations, in the order in which they were made.
+/// Returns a SequentialTest after all `observations`, which must be in the order in which they were made.
 [[nodiscard]] inline SequentialTest sequential_test(std::span<const double> observations, double threshold,
                                                     Assumption assumption = Assumption::symmetry) {
   SequentialTest test(threshold, assumption);
@@ -144,7 +155,7 @@ class SequentialTest {
 
 namespace detail {
 
-/// Whether a test of "at or below `threshold`" ever rejected at `alpha`. `side` -1 turns everything upside down.
+/// Whether a Wealth against "at or below `threshold`" (`side` 1) or "at or above" (`side` -1) ever rejected at `alpha`.
 [[nodiscard]] inline bool ever_rejected(std::span<const double> observations, std::span<const double> spreads,
                                         double threshold, double side, double alpha, Assumption assumption) {
   Wealth wealth;
@@ -157,12 +168,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// Thresholds that neither side of SequentialTest has ever rejected: `low` is the highest that the centre is proven to
-/// exceed at `alpha_low`, `high` the lowest that it is proven to stay below at `alpha_high`; infinite while there are
-/// too few observations. All the intervals over time hold together with probability 1 - alpha_low - alpha_high for a
-/// centre that stays put, so it does not matter that the data decided when to stop: a confidence sequence (Darling and
-/// Robbins, 1967). Wealth falls as the threshold rises, so bisection finds the ends. Throws Error unless both alphas
-/// are above 0 and add up to less than 1.
+/// Returns the interval of thresholds that Wealth has rejected on neither side: `low` is the highest threshold that the
+/// centre is proven to exceed at `alpha_low`, `high` the lowest that it is proven to stay below at `alpha_high`. An end
+/// is infinite while there are too few observations.
+///
+/// It is a confidence sequence (D. A. Darling and H. Robbins, "Confidence sequences for mean, variance, and median",
+/// 1967): for a constant centre, the intervals after all numbers of observations hold together with probability
+/// 1 - alpha_low - alpha_high, so that the data may decide when to stop. Wealth falls as the threshold rises, so that
+/// bisection finds the ends. Throws Error unless both alphas are above 0 and add up to less than 1.
 [[nodiscard]] inline Interval<double> confidence_sequence(std::span<const double> observations, double alpha_low,
                                                           double alpha_high,
                                                           Assumption assumption = Assumption::symmetry) {
@@ -183,7 +196,7 @@ namespace detail {
     most = std::max(most, observation);
     spread.add(observation);
   }
-  // Where every score is the largest that there is, there is no stronger evidence.
+  // At this distance every score is the largest possible, and so is the evidence.
   const double margin = 2 * largest_score * widest + std::abs(least) * 1e-9 + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;

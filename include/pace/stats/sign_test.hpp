@@ -1,4 +1,4 @@
-// The sign test, for samples whose size was fixed before anybody looked.
+// The sign test, for samples of a size that was fixed in advance.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace pace::stats {
 
-/// P(X >= successes) for X binomial with n tries at 1/2.
+/// P(X >= successes) for X binomial with n trials at 1/2.
 [[nodiscard]] inline double upper_tail_of_fair_coin(std::size_t n, std::size_t successes) {
   const double count = static_cast<double>(n);
   double sum = 0;
@@ -20,13 +20,15 @@ namespace pace::stats {
   return sum < 1 ? sum : 1;
 }
 
+/// Result of sign_test(). Ties count against both rejections.
 struct SignTest {
-  /// P-values of "the median is at or below the threshold" and of "at or above"; ties count against either rejection.
-  double p_above = 1, p_below = 1;
+  double p_above = 1;  ///< p-value of "the median is at or below the threshold"
+  double p_below = 1;  ///< p-value of "the median is at or above the threshold"
 };
 
-/// Exact for independent observations whatever their distribution (Conover, "Practical Nonparametric Statistics", 3.4),
-/// but only if their number did not depend on them. Not for a sample that grows until it looks good.
+/// The sign test of the median of `observations` against `threshold`; NaNs are left out. It is exact for independent
+/// observations of any distribution (W. J. Conover, "Practical Nonparametric Statistics", 3.4), if their number does
+/// not depend on their values. It is not valid for a sample that grows until the result is favourable.
 [[nodiscard]] inline SignTest sign_test(std::span<const double> observations, double threshold) {
   std::size_t above = 0, below = 0, all = 0;
   for (const double observation : observations) {

@@ -1,4 +1,4 @@
-// Numbers in ascending order. The only std::sort of the library: each other one would be compiled anew in every test.
+// sorted: numbers in ascending order, by the one std::sort of doubles that tests compile.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace pace::stats {
 
-/// NaN must not be among them.
+/// Returns the values in ascending order. None of them may be NaN.
 [[nodiscard]] inline std::vector<double> sorted(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values;

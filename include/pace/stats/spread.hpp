@@ -11,8 +11,9 @@
 
 namespace pace::stats {
 
-/// Median absolute deviation from the median of `ascending` numbers, times 1.4826 so that it estimates the standard
-/// deviation of normal data (Rousseeuw and Croux, 1993). Same unit as the sample. Throws Error on an empty sample.
+/// Returns the median absolute deviation from the median of `ascending` numbers, in their unit, times 1.4826, so that
+/// it estimates the standard deviation of normal data (P. J. Rousseeuw and C. Croux, "Alternatives to the median
+/// absolute deviation", 1993). Throws Error on an empty sample.
 [[nodiscard]] inline double median_absolute_deviation(std::span<const double> ascending) {
   const double centre = median(ascending);
   std::vector<double> deviations;

@@ -18,7 +18,8 @@
 
 namespace pace::stats {
 
-/// Quantiles, interval and spread of times per iteration. Throws Error on an empty sample.
+/// Returns quantiles, the interval of the median at `confidence`, and the spread of times per iteration. Throws Error
+/// on an empty sample.
 [[nodiscard]] inline TimeSummary summarize_times(std::span<const Nanoseconds> samples, double confidence) {
   std::vector<double> times;
   times.reserve(samples.size());
@@ -38,7 +39,8 @@ namespace pace::stats {
   return summary;
 }
 
-/// Speed-up from log ratios: quantiles 0.2, 0.5, 0.8 and the interval of the median. Throws Error on an empty sample.
+/// Returns the speed-up from log ratios, ln(baseline / candidate): quantiles 0.2, 0.5 and 0.8, and the interval of the
+/// median at `confidence`. Throws Error on an empty sample.
 [[nodiscard]] inline SpeedupSummary summarize_speedup(std::span<const double> log_ratios, double confidence) {
   const auto ascending = sorted({log_ratios.begin(), log_ratios.end()});
 
@@ -53,8 +55,9 @@ namespace pace::stats {
   return summary;
 }
 
-/// The same, with an interval that also holds if the data decided when to stop (see confidence_sequence); wider, and
-/// absent while there are too few observations for both its ends, or when the centre moved so much that none fits all.
+/// As summarize_speedup(), with an interval that is valid also if the data decided when to stop (see
+/// confidence_sequence()). It is wider, and absent while there are too few observations for both ends, or if the centre
+/// moved so much that no interval fits all observations.
 [[nodiscard]] inline SpeedupSummary summarize_watched_speedup(std::span<const double> log_ratios, double confidence) {
   SpeedupSummary summary = summarize_speedup(log_ratios, confidence);
   const double tail = (1 - confidence) / 2;

@@ -1,4 +1,4 @@
-// Calibration: one iteration count for all implementations.
+// calibrate: one number of iterations per sample for all implementations.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,21 @@
 
 namespace pace::timing {
 
+/// Result of calibrate().
 struct Calibration {
-  std::int64_t iterations = 1;
-  /// False: the fastest implementation's samples stay shorter than wanted, since longer ones would cost the slowest
-  /// one too much of the budget, or more calls were not allowed.
+  std::int64_t iterations = 1;  ///< iterations of each sample
+  /// Whether the samples of the fastest implementation are as long as shortest_sample(). False if longer samples would
+  /// take more time than `longest` for the slowest one, or more iterations than `options.max_iterations`.
   bool reached_target = false;
 };
 
-/// Finds the count at which the fastest implementation's sample is long enough for the clock. A shared count, because
-/// different ones spread the fixed cost of a sample differently and so favour one side. Believed only when two
-/// consecutive readings reach the target: one preempted reading would end the search too early. Never so large that
-/// the slowest implementation's sample takes more than `longest`, nor above `options.max_iterations`. `estimates` are times per iteration, one per
-/// subject, from their warm-up. Operation i runs on operand set i modulo `operand_sets`.
+/// Finds the number of iterations at which the fastest implementation's sample is as long as shortest_sample(). All
+/// implementations share it, since different numbers would divide the fixed cost of a sample differently.
+///
+/// The search ends when two consecutive readings reach the target, since a single one may have been preempted. The
+/// number is limited so that the slowest implementation's sample takes at most `longest`, and by
+/// `options.max_iterations`. `estimates` are times per iteration, one for each of `subjects`, from their warm-up.
+/// Subject i runs on operand set i modulo `operand_sets`.
 [[nodiscard]] inline Calibration calibrate(Clock& clock, std::span<Subject* const> subjects,
                                            std::span<const Nanoseconds> estimates, std::size_t operand_sets,
                                            Nanoseconds longest, const Options& options) {
@@ -33,7 +36,7 @@ struct Calibration {
   const Nanoseconds slowest = *std::max_element(estimates.begin(), estimates.end());
   const Nanoseconds fastest = *std::min_element(estimates.begin(), estimates.end());
   const auto count_for = [](Nanoseconds time, Nanoseconds per_iteration) {
-    constexpr double most = 1e12;  // an empty body is optimised away or next to nothing: bound the loop all the same
+    constexpr double most = 1e12;  // bounds the loop for a body that is empty or optimised away
     return per_iteration.count() > 0 ? std::clamp(time / per_iteration, 1.0, most) : most;
   };
   double most = std::floor(count_for(longest, slowest));

@@ -1,4 +1,4 @@
-// Clock: how a sample is timed. The wall clock, clocks of a device and the fake ones of tests derive from it.
+// Clock: times samples. The wall clock, the clocks of a device and the fake clocks of tests derive from it.
 #pragma once
 
 #include <any>
@@ -22,88 +22,98 @@ namespace pace::timing {
 
 class ModeClock;
 
-/// One virtual call a sample. What only some clocks can do has a default that does nothing.
+/// Times samples of a Subject. There is one virtual call per sample, and none per iteration. Functions that only some
+/// clocks implement have a default that does nothing.
 class Clock {
  public:
   virtual ~Clock() = default;
 
-  /// Runs `body` once. Returns how long that took on the device that this clock watches.
+  /// Runs `body` once and returns how long it took on the device of this clock.
   virtual Nanoseconds time(FunctionRef<void()> body) = 0;
 
-  /// Prepares `subject`, and times `iterations` iterations on operand set `operands`. Returns the time of all of them
-  /// together; the times of their phases, if there are any, are in the subject's Phases.
+  /// Prepares `subject` and times `iterations` iterations on the operand set of index `operands`. Returns the time of
+  /// all iterations together; the times of their phases, if there are any, are in the subject's Phases.
   virtual Nanoseconds sample(Subject& subject, std::size_t operands, std::int64_t iterations) {
     return sample_plainly(subject, operands, iterations);
   }
 
-  /// The host's time since some fixed point, by which budgets and caps are kept.
+  /// The host's time since some fixed point, for budgets and limits.
   [[nodiscard]] virtual Nanoseconds now() const = 0;
-  /// The smallest difference that time() can tell from zero.
+  /// The smallest time that time() distinguishes from zero.
   [[nodiscard]] virtual Nanoseconds resolution() = 0;
+  /// Name of the way of timing in results, such as `wall` or `graph`.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// The device that calls run on, such as `NVIDIA H200`; empty: the CPU, or unknown.
+  /// Name of the device on which calls run, such as `NVIDIA H200`; empty: the CPU, or unknown.
   [[nodiscard]] virtual std::string device_name() const { return {}; }
 
-  /// Around a part of what a host does. By default by now().
+  /// Starts the time of a phase; by default, at now().
   virtual void begin_lap() { lap_ = now(); }
+  /// Returns the time since begin_lap().
   [[nodiscard]] virtual Nanoseconds end_lap() { return now() - lap_; }
 
-  /// The warm-up is over: what a clock holds back until then may begin. (A stream that is blocked while a module is loaded
-  /// is blocked for good.)
+  /// Called when the warm-up is over: a clock may delay until then what is unsafe before. (A stream that is blocked
+  /// while a module is loaded never runs again.)
   virtual void warmed_up() {}
 
-  /// Whether the calling thread runs, and what the machine does; none: this clock does not know.
+  /// Counters of the calling thread; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }
+  /// Counters of the machine and this process; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<MachineCounters> counters() const { return std::nullopt; }
 
-  /// This clock, if it can time the same calls in several ways; else null.
+  /// This clock as a ModeClock, if it can time the same calls in several ways; otherwise null.
   [[nodiscard]] virtual ModeClock* modes() { return nullptr; }
 
  protected:
   Clock() = default;
-  Clock(const Clock&) = default;
-  Clock& operator=(const Clock&) = default;
+  Clock(const Clock&) = default;             ///< protected, so that no clock is sliced
+  Clock& operator=(const Clock&) = default;  ///< protected, so that no clock is sliced
 
-  /// A sample by time(), or by laps where iterations have phases.
+  /// Takes a sample by time(), or by begin_lap() and end_lap() if iterations have phases.
   Nanoseconds sample_plainly(Subject& subject, std::size_t operands, std::int64_t iterations);
 
  private:
   Nanoseconds lap_{};
 };
 
-/// A clock that times the same calls in several ways (cold, hot, graph, host), and knows the device on which they run.
+/// A clock that times the same calls in several ways (cold, hot, graph, host), and inspects the device on which they
+/// run.
 class ModeClock : public Clock {
  public:
   [[nodiscard]] ModeClock* modes() final { return this; }
 
+  /// Selects the way of timing of later samples.
   virtual void select(ClockChoice mode) = 0;
+  /// The selected way of timing.
   [[nodiscard]] virtual ClockChoice selected() const = 0;
-  /// Whether the device still answers. Does not wait for it.
+  /// Whether the device still works, without waiting for it.
   [[nodiscard]] virtual bool usable() const = 0;
-  /// Frees what was kept for calls that will not come back.
+  /// Frees what is kept for calls that have been timed, such as their graphs.
   virtual void forget() = 0;
 
-  /// In bytes; none: unknown.
+  /// Memory that is available on the device, in bytes; nothing: unknown.
   [[nodiscard]] virtual std::optional<std::int64_t> available_memory() const { return std::nullopt; }
-  /// The memory of one call, which returns what lives on after it.
+  /// Measures the device memory of one call of `call`, whose result is kept alive until the memory has been
+  /// read; nothing: unknown.
   [[nodiscard]] virtual std::optional<DeviceMemory> memory_of(FunctionRef<std::any()> /*call*/) { return std::nullopt; }
-  /// What one call asks of the device; none unless two calls count the same.
+  /// Counts kernels, launches and waits of one call; nothing if two calls differ in their counts, or if unknown.
   [[nodiscard]] virtual std::optional<DeviceCounts> device_counts_of(FunctionRef<void()> /*call*/) {
     return std::nullopt;
   }
-  /// What is wrong if work of `call` gets away from what is timed.
+  /// Returns a description of work of `call` that escapes the timing; nothing if there is none.
   [[nodiscard]] virtual std::optional<std::string> find_escape(FunctionRef<void()> /*call*/) { return std::nullopt; }
-  /// Puts the current stream back once what is returned is gone.
+  /// Returns an object whose destructor restores the stream that is current now.
   [[nodiscard]] virtual std::shared_ptr<void> keep_stream() { return {}; }
-  /// Enters into `row` how near it comes to what the device can do at most. False if that could not be measured.
+  /// Enters into `row` the share of the device's measured peak that the implementation reaches. Returns false if the
+  /// peak could not be measured.
   [[nodiscard]] virtual bool hold_against_limits(ImplementationResult& /*row*/) { return true; }
-  /// Asked between cycles only: a driver takes up to a millisecond to answer.
+  /// Reads clock, temperature and power of the GPU; nothing: unknown. Call it between cycles, since a driver takes up
+  /// to a millisecond.
   [[nodiscard]] virtual std::optional<GpuReading> look_at_gpu() const { return std::nullopt; }
 };
 
 namespace detail {
 
-/// What a plain clock hears phases with.
+/// Times phases by the laps of a clock.
 class PlainLaps final : public Lapper {
  public:
   PlainLaps(Clock& clock, Phases& phases) : clock_(clock), phases_(phases) {}
@@ -117,9 +127,9 @@ class PlainLaps final : public Lapper {
 
 }  // namespace detail
 
-/// Prepares a sample of a subject with phases: runs one untimed iteration, and prepares again. Training makes the same
-/// step over and over; in a sample of one step, what others left in the caches would count: 16 % of the forward of a cuDNN
-/// LSTM, which waits for the host (H200).
+/// Prepares a sample of a subject with phases: prepares it, runs one untimed iteration, and prepares it again. Training
+/// repeats the same step; without the untimed iteration, a sample of one step would include the effect of the caches
+/// that another subject has filled: 16 % of the forward of a cuDNN LSTM, which is bound by the host (H200).
 inline void lead_in(Subject& subject, std::size_t operands) {
   subject.prepare(operands);
   subject.run(operands, 1);
@@ -140,7 +150,8 @@ inline Nanoseconds Clock::sample_plainly(Subject& subject, std::size_t operands,
   return phases->total();
 }
 
-/// One sample: prepares, times `iterations` iterations, and finishes. Returns the time of all of them together.
+/// Takes one sample: prepares `subject`, times `iterations` iterations on the operand set of index `operands`, and
+/// finishes. Returns the time of all iterations together. Throws what the subject throws, after Subject::failed().
 inline Nanoseconds take_sample(Clock& clock, Subject& subject, std::size_t operands, std::int64_t iterations) {
   Nanoseconds time{};
   try {

@@ -1,11 +1,13 @@
-// do_not_optimize: makes the compiler believe that a value is used, without storing it anywhere.
+// do_not_optimize: makes the compiler assume that a value is used, without storing it.
 #pragma once
 
 namespace pace {
 
+/// Makes the compiler assume that `value` is used here, so that its computation is not optimised away.
 template <class T>
 inline void do_not_optimize(const T& value) {
-  // The address escapes into an empty instruction that may read all memory: nothing that leads to `value` can go.
+  // The address is an operand of an empty instruction that may read all memory, so that `value` must have been
+  // computed.
   asm volatile("" : : "g"(&value) : "memory");
 }
 

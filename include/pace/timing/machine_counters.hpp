@@ -1,4 +1,4 @@
-// MachineCounters: what the kernel counts of the machine and of this process, to see what else was at work.
+// MachineCounters: the kernel's counters of the machine and of this process, which show interference by other work.
 #pragma once
 
 #include <sys/resource.h>
@@ -19,23 +19,25 @@ namespace pace::timing {
 
 /// Counters of the calling thread at one moment; reading them between samples takes half a microsecond.
 struct ThreadCounters {
-  Nanoseconds cpu{};
-  /// Times that it was put aside, and that it stepped aside itself.
-  std::int64_t involuntary_switches = 0, voluntary_switches = 0;
+  Nanoseconds cpu{};                      ///< CPU time
+  std::int64_t involuntary_switches = 0;  ///< times that the thread was preempted
+  std::int64_t voluntary_switches = 0;    ///< times that the thread gave up the CPU itself
 };
 
-/// At one moment. Only differences mean something. What cannot be read is absent.
+/// Counters of the machine, this process and the calling thread at one moment. Only differences between two readings
+/// are meaningful. A counter that cannot be read is absent.
 struct MachineCounters {
-  /// Sums over all cores, in ticks of `tick`: everything; idle or waiting for a disk; given to other machines.
-  std::optional<double> total_ticks = {}, idle_ticks = {}, steal_ticks = {};
-  Nanoseconds tick = std::chrono::milliseconds(10);
-  /// CPU time of this process with the children that it has waited for, and of the calling thread.
-  std::optional<Nanoseconds> process_cpu = {}, thread_cpu = {};
-  /// Times that the calling thread was put aside, and that it stepped aside itself.
-  std::optional<std::int64_t> involuntary_switches = {}, voluntary_switches = {};
-  std::optional<Nanoseconds> throttled = {};
-  /// A hardware counter that nothing adjusts, and how long the machine has slept since it started.
-  std::optional<Nanoseconds> raw = {}, slept = {};
+  std::optional<double> total_ticks = {};                 ///< all time, summed over all cores, in units of `tick`
+  std::optional<double> idle_ticks = {};                  ///< part of it that was idle or waiting for a disk
+  std::optional<double> steal_ticks = {};                 ///< part of it that a hypervisor gave to other machines
+  Nanoseconds tick = std::chrono::milliseconds(10);       ///< length of a tick
+  std::optional<Nanoseconds> process_cpu = {};            ///< CPU time of this process and the children it waited for
+  std::optional<Nanoseconds> thread_cpu = {};             ///< CPU time of the calling thread
+  std::optional<std::int64_t> involuntary_switches = {};  ///< times that the calling thread was preempted
+  std::optional<std::int64_t> voluntary_switches = {};    ///< times that the calling thread gave up the CPU itself
+  std::optional<Nanoseconds> throttled = {};              ///< time for which the control group's quota stopped it
+  std::optional<Nanoseconds> raw = {};                    ///< a hardware clock without adjustments
+  std::optional<Nanoseconds> slept = {};                  ///< time in suspension since the machine started
 };
 
 namespace detail {
@@ -50,12 +52,12 @@ namespace detail {
   return Nanoseconds(1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec));
 }
 
-/// Into total_ticks, idle_ticks and steal_ticks, from a file like /proc/stat.
+/// Reads total_ticks, idle_ticks and steal_ticks from a file in the format of /proc/stat.
 inline void read_ticks(const std::string& file, MachineCounters& counters) {
   std::FILE* const stat = std::fopen(file.c_str(), "r");
   if (stat == nullptr) return;
   double user, nice, system, idle, disk, hard, soft, steal;
-  // Guests' time, which follows, is part of user and nice already.
+  // The guests' time, which follows, is a part of user and nice.
   const int found = std::fscanf(stat, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &disk, &hard,
                                 &soft, &steal);
   std::fclose(stat);
@@ -73,7 +75,7 @@ template <class T>
 
 }  // namespace detail
 
-/// What cannot be read stays 0.
+/// Reads the counters of the calling thread. A counter that cannot be read is 0.
 [[nodiscard]] inline ThreadCounters read_thread_counters() {
   ThreadCounters counters;
   rusage usage{};
@@ -85,7 +87,8 @@ template <class T>
   return counters;
 }
 
-/// Files are read under `root`, which is "" but for tests. Takes some 30 us; call it outside of what is timed.
+/// Reads the counters of the machine, this process and the calling thread. `root` is prepended to the paths of files,
+/// for tests. Takes about 30 us, so call it outside of what is timed.
 [[nodiscard]] inline MachineCounters read_machine_counters(const std::string& root = "") {
   MachineCounters counters;
   detail::read_ticks(root + "/proc/stat", counters);
@@ -94,7 +97,7 @@ template <class T>
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0)
     counters.process_cpu = detail::time_of(usage.ru_utime) + detail::time_of(usage.ru_stime);
-  // What an implementation has other programs do is its own doing, once it has waited for them.
+  // Work of child processes counts as work of this process once it has waited for them.
   if (counters.process_cpu && ::getrusage(RUSAGE_CHILDREN, &usage) == 0)
     *counters.process_cpu += detail::time_of(usage.ru_utime) + detail::time_of(usage.ru_stime);
   if (::getrusage(RUSAGE_THREAD, &usage) == 0) {
@@ -113,13 +116,14 @@ template <class T>
   return counters;
 }
 
-/// A reading, and what the clock that times told just before and just after it: a thread may be put aside in between.
+/// A reading of counters between two readings of the clock, since the thread may be preempted between them.
 struct TimedCounters {
-  Nanoseconds from{}, to{};
-  MachineCounters counters = {};
+  Nanoseconds from{};             ///< time just before the reading
+  Nanoseconds to{};               ///< time just after the reading
+  MachineCounters counters = {};  ///< the reading
 };
 
-/// What happened between two readings. Cycles and disturbances are for the caller to fill in.
+/// Returns the conditions between two readings. The caller adds cycles and disturbances.
 [[nodiscard]] inline Conditions conditions_between(const TimedCounters& first, const TimedCounters& last) {
   using detail::difference;
   const auto& before = first.counters;
@@ -130,7 +134,7 @@ struct TimedCounters {
   const auto idle = difference(before.idle_ticks, after.idle_ticks);
   const auto steal = difference(before.steal_ticks, after.steal_ticks);
   const auto process = difference(before.process_cpu, after.process_cpu);
-  // Ticks are coarse: of fewer than ten, one more or less says too much.
+  // Ticks are coarse: with fewer than ten, one tick more or less would change the shares too much.
   constexpr double fewest_ticks = 10;
   if (total && idle && steal && *total >= fewest_ticks) {
     const double wanted = *total - *idle;
@@ -145,14 +149,14 @@ struct TimedCounters {
   const auto stepped_aside = difference(before.voluntary_switches, after.voluntary_switches);
   conditions.involuntary_switches = put_aside;
   if (thread && put_aside && stepped_aside && elapsed.count() > 0) {
-    // Time off the CPU, shared among the reasons to leave it: a subject may sleep or wait for a device on purpose.
+    // Time off the CPU is divided in proportion to the switches: a subject may sleep or wait for a device on purpose.
     const auto switches = static_cast<double>(*put_aside + *stepped_aside);
     const double off = std::max(0.0, 1 - *thread / elapsed);
     conditions.waiting = switches > 0 ? off * static_cast<double>(*put_aside) / switches : 0;
   }
   if (const auto throttled = difference(before.throttled, after.throttled); throttled && elapsed.count() > 0)
     conditions.throttled = *throttled / elapsed;
-  // What lies within the two readings is no error: it is unknown when exactly the counter was read.
+  // A difference within the two readings of the clock is no error: the counter was read at some time between them.
   if (const auto raw = difference(before.raw, after.raw))
     conditions.clock_error = *raw < shortest ? shortest - *raw : *raw > elapsed ? elapsed - *raw : Nanoseconds(0);
   conditions.suspended = difference(before.slept, after.slept);

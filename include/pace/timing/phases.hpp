@@ -1,4 +1,4 @@
-// Phases: parts of one iteration that are timed apart, and what lies between them, which is not timed.
+// Phases: parts of one iteration that are timed apart; what lies between them is not timed.
 #pragma once
 
 #include <cstddef>
@@ -10,45 +10,54 @@
 
 namespace pace::timing {
 
-/// Is told where phases begin and end, while an operation runs.
+/// Receives the begin and the end of each phase while an operation runs.
 class Lapper {
  public:
+  /// Called when the phase of this index begins.
   virtual void begin(std::size_t phase) = 0;
+  /// Called when the phase of this index ends.
   virtual void end(std::size_t phase) = 0;
 
  protected:
   ~Lapper() = default;
 };
 
-/// The phases of one operation, which calls `begin` and `end` around each phase of each iteration. A clock listens
-/// while it takes a sample, and leaves the times here; the time of the sample is the sum of them.
+/// The phases of one operation, which calls begin() and end() around each phase of each iteration. A clock listens
+/// while it takes a sample, and adds the times here; the time of the sample is their sum.
 class Phases {
  public:
+  /// One phase for each name, in the order in which they run.
   explicit Phases(std::vector<std::string> names) : names_(std::move(names)), times_(names_.size()) {}
 
+  /// Names of the phases, such as `forward` and `backward`.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  /// Times of the last sample, all its iterations together.
+  /// Time of each phase in the last sample, all its iterations together.
   [[nodiscard]] const std::vector<Nanoseconds>& times() const { return times_; }
 
+  /// Called by the operation when the phase of this index begins.
   void begin(std::size_t phase) {
     if (lapper_ != nullptr) lapper_->begin(phase);
   }
+  /// Called by the operation when the phase of this index ends.
   void end(std::size_t phase) {
     if (lapper_ != nullptr) lapper_->end(phase);
   }
 
-  // For clocks.
+  /// Sets all times to 0. For clocks.
   void reset() { times_.assign(times_.size(), Nanoseconds{}); }
+  /// Adds `time` to the time of a phase. For clocks.
   void add(std::size_t phase, Nanoseconds time) { times_[phase] += time; }
+  /// Multiplies all times by `factor`. For clocks.
   void scale(double factor) {
     for (auto& time : times_) time *= factor;
   }
+  /// The sum of all times.
   [[nodiscard]] Nanoseconds total() const {
     Nanoseconds sum{};
     for (const auto time : times_) sum += time;
     return sum;
   }
-  /// Whatever `run` does, `lapper` is told of.
+  /// Calls `run()`, in which `lapper` receives the begin and the end of each phase. For clocks.
   template <class Run>
   void listen(Lapper& lapper, Run&& run) {
     struct Listening {

@@ -1,4 +1,4 @@
-// Schedule: which implementation runs when, on which operands. Random, but balanced within every cycle.
+// Schedule: the random order of implementations and operand sets, balanced within every cycle.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,25 @@ namespace pace::timing {
 
 /// One place in the order of a round.
 struct Turn {
-  std::size_t implementation = 0;
-  std::size_t operands = 0;
+  std::size_t implementation = 0;  ///< index of the implementation that runs
+  std::size_t operands = 0;        ///< index of the operand set on which it runs
 };
 
-/// A cycle is k rounds for k implementations. In each cycle every implementation holds every place of the order once
-/// and (under crossover) every operand set once. Even k: the square is a Williams design, in which each implementation
-/// also follows each other one equally often, so first-order carry-over cancels too. Odd k: that would take 2k rows
-/// (E. J. Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949), so the
-/// square and its mirror image alternate, and carry-over cancels on average.
+/// The order in which k implementations run. A cycle is k rounds. In each cycle every implementation has every place of
+/// the order once and, under OperandPolicy::crossover, every operand set once.
 ///
-/// Which implementation gets which row of the square, and which operand set it starts with, is drawn anew for every
-/// cycle. Hence, if two implementations are the same code, a cycle and the same one with the two exchanged are equally
-/// likely, given all that was before: the fair coin on which the gate's error rates rest. (Two mirrored squares with
-/// the same labels would balance carry-over exactly, but the second would know the coin of the first.)
+/// For even k, the cycle is a Williams design (E. J. Williams, "Experimental designs balanced for the estimation of
+/// residual effects of treatments", 1949), in which each implementation also follows each other one equally often, so
+/// that first-order carry-over cancels, too. For odd k, such a design takes 2k rows; instead, a square of k rows and
+/// its mirror image alternate, and carry-over cancels on average.
+///
+/// The row of the square of each implementation, and its first operand set, are drawn anew for every cycle. Hence, if
+/// two implementations are the same code, a cycle and the same cycle with the two exchanged are equally likely given
+/// the past: this is the fair coin on which the gate's error rates rest. (Two mirrored squares with the same labels
+/// would balance carry-over exactly, but the second would depend on the coin of the first.)
 class Schedule {
  public:
+  /// Makes a schedule for `implementations` implementations; equal seeds give equal schedules on every machine.
   Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)
       : count_(implementations),
         policy_(policy),
@@ -45,9 +48,11 @@ class Schedule {
       first_row_[place] = place % 2 == 1 ? (place + 1) / 2 : (count_ - place / 2) % count_;
   }
 
+  /// Rounds of a cycle: the number of implementations.
   [[nodiscard]] std::size_t rounds_per_cycle() const { return count_; }
 
-  /// The turns of the next cycle: round after round, k turns each. Valid until the next call; allocates nothing.
+  /// Returns the turns of the next cycle, round after round with k turns each. Valid until the next call; allocates
+  /// nothing.
   [[nodiscard]] std::span<const Turn> next_cycle() {
     shuffle(labels_);
     shuffle(owners_);

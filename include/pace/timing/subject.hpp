@@ -1,4 +1,4 @@
-// Subject: code that is timed, as warm-up, calibration, rounds and clocks see it.
+// Subject: code that is timed, as the interface for warm-up, calibration, rounds and clocks.
 #pragma once
 
 #include <cstddef>
@@ -9,41 +9,41 @@
 
 namespace pace::timing {
 
-/// One virtual call a sample, none an iteration.
+/// Code that is timed. There is one virtual call per sample, and none per iteration.
 class Subject {
  public:
   virtual ~Subject() = default;
 
-  /// Timed: `iterations` calls of the user's code on operand set `operands`.
+  /// Timed: calls the user's code `iterations` times on the operand set of index `operands`.
   virtual void run(std::size_t operands, std::int64_t iterations) = 0;
 
   /// Untimed, before every run: restores what the last run changed.
   virtual void prepare(std::size_t /*operands*/) {}
 
-  /// Untimed, after every sample: moves what the last call returned out of the memory that it was written to, which the
-  /// next sample, of this subject or another, then writes its own outputs to.
+  /// Untimed, after every sample: moves the output of the last call to other memory, so that the next sample, of any
+  /// subject, can write its outputs to the same memory.
   virtual void finish() {}
 
-  /// What the last run returned, for a clock that replays runs instead of making them. A replayed graph writes to the
-  /// memory of the outputs that were captured: they outlive the capture, and are checked after the last replay.
+  /// Returns the output of the last run, for a clock that captures a run and replays it. A replayed graph writes to the
+  /// memory of the captured output, which therefore outlives the capture and is checked after the last replay.
   [[nodiscard]] virtual std::shared_ptr<void> keep_output() { return {}; }
 
-  /// Takes what keep_output() returned, and poisons it, before each replay, which must write it anew.
+  /// Takes the result of keep_output() back before each replay, and poisons it, so that the replay must write it anew.
   virtual void put_back_output(const std::shared_ptr<void>& /*output*/) {}
 
-  /// Called while an exception that came out of a sample is handled: may throw one that names whose sample it was.
+  /// Called while an exception from a sample is handled; may throw another exception that names this subject.
   virtual void failed() {}
 
-  /// Parts of an iteration that are timed apart; null: there are none.
+  /// Parts of an iteration that are timed apart; null if there are none.
   [[nodiscard]] virtual Phases* phases() { return nullptr; }
 
-  /// Runs with equal identities are the same code, of which a clock keeps one graph.
+  /// Subjects with equal identities are the same code, for which a clock keeps one graph.
   [[nodiscard]] virtual const void* identity() const { return this; }
 
  protected:
   Subject() = default;
-  Subject(const Subject&) = default;
-  Subject& operator=(const Subject&) = default;
+  Subject(const Subject&) = default;             ///< protected, so that no subject is sliced
+  Subject& operator=(const Subject&) = default;  ///< protected, so that no subject is sliced
 };
 
 }  // namespace pace::timing

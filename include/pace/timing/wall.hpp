@@ -12,6 +12,7 @@
 
 namespace pace::timing {
 
+/// Times samples by std::chrono::steady_clock.
 class WallClock final : public Clock {
  public:
   Nanoseconds time(FunctionRef<void()> body) override {
@@ -22,8 +23,8 @@ class WallClock final : public Clock {
 
   [[nodiscard]] Nanoseconds now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-  /// Smallest tick seen in 20 tries, measured once per object: the larger of the counter's step and the cost of one
-  /// read, since a shorter span cannot be told from nothing.
+  /// The smallest step of the clock in 20 tries, measured once per object: the larger of the counter's step and the
+  /// time of one reading.
   [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() > 0) return resolution_;
     auto smallest = std::numeric_limits<double>::max();

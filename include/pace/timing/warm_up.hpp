@@ -1,4 +1,4 @@
-// Warm-up: runs the user's code until it has settled.
+// warm_up: runs the user's code until its time has settled.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +13,23 @@
 
 namespace pace::timing {
 
+/// Result of warm_up().
 struct WarmUp {
-  std::int64_t iterations = 0;
-  /// Two consecutive blocks agreed before the cap.
-  bool settled = false;
-  /// Per iteration, from the fastest block: what interrupts a block only makes it longer.
-  Nanoseconds estimate{};
+  std::int64_t iterations = 0;  ///< iterations that were run
+  bool settled = false;         ///< the last two blocks agreed within `options.warm_up_agreement`
+  Nanoseconds estimate{};       ///< time per iteration of the fastest block, since interrupts only make blocks longer
 };
 
-/// Shortest block worth comparing with the next one.
+/// Returns the shortest sample that is long enough for the clock: the larger of `options.min_sample` and
+/// `options.resolutions_per_sample` resolutions.
 [[nodiscard]] inline Nanoseconds shortest_sample(Clock& clock, const Options& options) {
   return std::max(options.min_sample, options.resolutions_per_sample * clock.resolution());
 }
 
 namespace detail {
 
-/// `options.warm_up_iterations` samples of one iteration each, fewer if `options.warm_up` is spent before. At least one.
+/// Takes `options.warm_up_iterations` samples of one iteration, or fewer if `options.warm_up` is spent before; at least
+/// one.
 [[nodiscard]] inline WarmUp warm_up_by_count(Clock& clock, Subject& subject, std::size_t operands,
                                              const Options& options) {
   const Nanoseconds deadline = clock.now() + options.warm_up;
@@ -48,9 +49,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Runs blocks of iterations, each at least `shortest_sample` long or of `options.max_iterations`, until two in a row differ by at most
-/// `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent. At least one block.
-/// With `options.warm_up_iterations` it runs so many iterations instead, or fewer where `options.warm_up` is spent before.
+/// Runs blocks of iterations of `subject` on the operand set of index `operands` until two consecutive blocks differ by
+/// at most `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent; at least one block. A
+/// block lasts at least shortest_sample(), or has `options.max_iterations` iterations. If `options.warm_up_iterations`
+/// is set, runs that number of iterations instead, or fewer if `options.warm_up` is spent before.
 [[nodiscard]] inline WarmUp warm_up(Clock& clock, Subject& subject, std::size_t operands, const Options& options) {
   if (options.warm_up_iterations) return detail::warm_up_by_count(clock, subject, operands, options);
   const Nanoseconds shortest = shortest_sample(clock, options);
@@ -66,7 +68,7 @@ namespace detail {
     const Nanoseconds each = took / static_cast<double>(block);
     if (took < shortest && block < most) {
       result.estimate = each;
-      // Too short to judge by. At most tenfold: a first block slowed by page faults says little of the next.
+      // The block is too short to compare. It grows at most tenfold, as page faults may have slowed a first block.
       const double wanted = took.count() > 0 ? 1.2 * shortest / took : 10.0;
       block = std::min(
           most, static_cast<std::int64_t>(std::ceil(static_cast<double>(block) * std::clamp(wanted, 2.0, 10.0))));

@@ -1,4 +1,4 @@
-// OutputGradient: what a backward starts from where the model's output is no loss.
+// OutputGradient: the gradient that a backward pass starts from if the model's output is not a loss.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@
 
 namespace pace {
 
-/// Makes the gradient of an output, of the same shape; called between forward and backward.
+/// A function that returns the gradient of an output, of the same shape; called between forward and backward.
 using GradientOf = std::function<at::Tensor(const at::Tensor& output)>;
 
-/// Gradients of outputs: normal, drawn once for each shape by a generator of their own, and kept. So all
-/// implementations start from equal ones, no other random numbers are disturbed, and a CUDA graph finds them in place.
-/// Copies share what they have drawn.
+/// Random normal gradients of outputs. They are drawn once for each shape, dtype and device by a generator of their own
+/// and kept, so that all implementations start from equal gradients, no other random numbers change, and a CUDA graph
+/// finds them at a fixed address. Copies share the drawn gradients.
 class OutputGradient {
  public:
+  /// Draws gradients with this seed; equal seeds give equal gradients.
   explicit OutputGradient(std::uint64_t seed = 17);
 
-  /// Like `output` in shape, dtype and device.
+  /// Returns a gradient of the shape, dtype and device of `output`, the same tensor for each of these.
   [[nodiscard]] at::Tensor of(const at::Tensor& output) const;
 
-  /// As TrainingStep::backward_setup: the first tensor in `output`, and its gradient unless it is a scalar, a loss.
-  /// Throws Error if there is no tensor, or it needs no gradient.
+  /// A TrainingStep::backward_setup: returns the pair of the first tensor in `output` and its gradient, which is
+  /// undefined if that tensor is a scalar, a loss. Throws Error if there is no tensor, or if it requires no gradient.
   [[nodiscard]] c10::IValue operator()(const c10::IValue& output) const;
 
  private:
@@ -36,15 +37,16 @@ class OutputGradient {
   std::shared_ptr<std::vector<at::Tensor>> drawn_;
 };
 
-/// What a compiled backward starts from: 1 for a loss, else what OutputGradient draws.
+/// Returns a function for the start of a compiled backward: it returns 1 for a scalar, a loss, and otherwise a gradient
+/// that `gradient` draws.
 [[nodiscard]] GradientOf gradient_of(OutputGradient gradient = OutputGradient());
 
-/// As TrainingStep::backward: goes backward from what OutputGradient prepared, which is used up unless keep_graph() made
-/// it.
+/// A TrainingStep::backward: runs the backward pass from an output and its gradient, as OutputGradient returns them. It
+/// frees the graph unless `prepared` comes from keep_graph().
 void run_backward(const c10::IValue& prepared);
 
-/// What OutputGradient prepared, as (output, gradient, true): run_backward() can go backward from it again and again.
-/// Throws Error for anything but such a pair.
+/// Returns (output, gradient, true) for a pair (output, gradient), as OutputGradient returns it: run_backward() then
+/// keeps the graph, so that it can run several times. Throws Error for a value other than a pair.
 [[nodiscard]] c10::IValue keep_graph(const c10::IValue& prepared);
 
 }  // namespace pace

@@ -54,9 +54,9 @@ class GraphedStep {
   struct Entry {
     std::vector<const void*> key;
     std::optional<Graph> forward = {}, backward = {};
-    // Destroyed first: the graphs give back what nothing lies in any more.
+    // Destroyed first: when the graphs are destroyed, no tensor uses their memory any more.
     c10::IValue output = {};
-    /// What the backward reads, which must stay where it is.
+    /// Input of the backward, whose memory must stay.
     c10::IValue prepared = {};
   };
 
@@ -64,8 +64,8 @@ class GraphedStep {
     if (graph) device_.launch(graph->get(), device_.current_stream());
   }
 
-  /// A whole step first, on a stream apart, where libraries make their workspaces and the gradients get the memory that
-  /// the graph will add to.
+  /// Runs a whole step on the capture stream first, in which libraries allocate their workspaces and the gradients get
+  /// the memory that the graph will add to.
   Entry& capture(std::vector<const void*> key, Operands&... operands) {
     const auto side = device_.capture_stream();
     device_.synchronise();
@@ -85,7 +85,7 @@ class GraphedStep {
     }));
     if (step_.backward) {
       {
-        // The graph of calls is recorded on the stream of the capture, and so is whatever it is prepared by.
+        // Autograd records the forward on the capture stream, and backward_setup must run on the same stream.
         const gpu::OnStream<cuda::CudaDevice> on(device_, side);
         entry.prepared = step_.backward_setup ? step_.backward_setup(output) : output;
       }
@@ -106,9 +106,12 @@ class GraphedStep {
 
 }  // namespace detail
 
-/// The same step, whose forward and backward are captured once for given operands and launched from then on: what a loop
-/// of short kernels costs without the host. "The same operands" are tensors at the same addresses. What backward_setup
-/// makes is made once. Throws, in its first forward, what says why a step cannot be captured.
+/// Returns `step` with its forward and backward as CUDA graphs, which leaves out the host's share in the time of short
+/// kernels.
+///
+/// Both are captured at the first call with given operands and launched at later calls; operands are the same if their
+/// tensors have the same addresses. backward_setup runs once, at the capture. Throws Unsupported if `device` is not a
+/// CUDA device or the program was built without CUDA; the first forward throws if the step cannot be captured.
 template <class... Operands>
 [[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device device, TrainingStep<Operands...> step) {
   if (!device.is_cuda())

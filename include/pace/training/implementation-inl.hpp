@@ -12,7 +12,7 @@
 
 namespace pace::detail {
 
-/// The same values in the same structure, which hold no graph.
+/// The same values in the same structure, detached from the autograd graph.
 [[nodiscard]] inline c10::IValue detached(const c10::IValue& value) {
   if (value.isTensor()) return value.toTensor().defined() ? value.toTensor().detach() : value;
   if (value.isTuple()) {
@@ -21,7 +21,7 @@ namespace pace::detail {
     return c10::ivalue::Tuple::create(std::move(elements));
   }
   if (value.isList()) {
-    // A copy has the list's type of elements, which what reads the answer may ask for.
+    // A copy keeps the element type of the list, on which readers of the answer may depend.
     auto list = value.toList().copy();
     for (std::size_t i = 0; i < list.size(); ++i) list.set(i, detached(list.get(i)));
     return list;
@@ -56,7 +56,7 @@ PACE_INLINE c10::IValue TrainingImplementation::take_output() {
 }
 
 PACE_INLINE void TrainingImplementation::expect_outputs_like(const c10::IValue& answer) {
-  // Gradients have memory that stays; the first element is what forward returned.
+  // The gradients keep their memory; the first element is the output of forward.
   Implementation::expect_outputs_like(answer.toTupleRef().elements()[0]);
 }
 
@@ -82,7 +82,7 @@ PACE_INLINE std::shared_ptr<void> TrainingImplementation::keep_output() {
 PACE_INLINE void TrainingImplementation::put_back_output(const std::shared_ptr<void>& output) {
   const at::NoGradGuard values_alone;
   output_ = replayed(output);
-  // A replay that does nothing must not pass with the gradients of an earlier one either.
+  // A replay that does nothing must not pass by the gradients of an earlier replay.
   for (const auto& parameter : step_.parameters)
     if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
 }

@@ -23,7 +23,7 @@
 
 namespace pace::detail {
 
-/// A TrainingStep or an UpdatingStep of any operands. An empty update is none.
+/// A TrainingStep or an UpdatingStep without the types of its operands; `update` is empty for a TrainingStep.
 struct AnyTrainingStep {
   std::function<c10::IValue(OperandSet&)> forward;
   std::vector<at::Tensor> parameters;
@@ -48,23 +48,23 @@ template <class... Operands>
           .update = {}};
 }
 
-/// A call is a whole step; it returns the pair of the answer and all gradients. In timed iterations forward and backward
-/// (and the update, where there is one) are phases; freeing what the last step left, zeroing its gradients and preparing
-/// the backward happen between them.
+/// A training step as an Implementation. A call is a whole step and returns the pair of the answer and all gradients.
+/// In timed iterations, forward, backward and the update (if there is one) are phases; freeing the output of the last
+/// step, zeroing its gradients and preparing the backward take place between them.
 class TrainingImplementation final : public Implementation {
  public:
   TrainingImplementation(AnyTrainingStep step, const OperandSets& operands);
 
   c10::IValue call(std::size_t set, const std::function<void()>& returned) override;
-  /// Copies: the next step writes to the same gradients.
+  /// Returns copies, since the next step writes to the same gradients.
   c10::IValue take_output() override;
   void expect_outputs_like(const c10::IValue& answer) override;
   void run(std::size_t set, std::int64_t iterations) override;
   void prepare(std::size_t set) override;
-  /// What a captured step answered, without the graph of its calls.
+  /// Returns the output of a captured step, detached from the autograd graph.
   std::shared_ptr<void> keep_output() override;
   void put_back_output(const std::shared_ptr<void>& output) override;
-  /// The gradients stay: the parameters that they belong to are the step's own.
+  /// Does not move the gradients, whose parameters belong to this step alone.
   void finish() override;
   [[nodiscard]] timing::Phases* phases() override { return &phases_; }
 
@@ -74,7 +74,7 @@ class TrainingImplementation final : public Implementation {
 
   AnyTrainingStep step_;
   timing::Phases phases_;
-  /// What the last step answered, until its sample is finished; from then on a copy of it.
+  /// The output of the last step and, once its sample is finished, a copy of it.
   c10::IValue output_, prepared_;
 };
 

@@ -1,4 +1,4 @@
-// TrainingStep: forward, backward and what lies between them, as parts that can be timed apart.
+// TrainingStep: the forward, the backward and the code between them as functions that are timed apart.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@
 
 namespace pace {
 
-/// One way to make a training step of a model, without the optimiser. Tensors inside `parameters` are leaves that
-/// require gradients; they belong to this step alone, so that two implementations never write to one gradient.
+/// A training step of a model without the optimiser, as functions that are timed apart.
 template <class... Operands>
 struct TrainingStep {
-  /// Timed: what the model answers.
+  /// Timed: runs the model on the operands and returns its output.
   std::function<c10::IValue(Operands&...)> forward;
-  /// Whose gradients are zeroed before each step, and compared after it.
+  /// Leaves that require gradients, which are zeroed before each step and compared after it. They belong to this step
+  /// alone, so that two implementations never write to one gradient.
   std::vector<at::Tensor> parameters = {};
-  /// Untimed: makes what `backward` is called with from what `forward` returned. Empty: the same.
+  /// Untimed: converts the output of `forward` to the argument of `backward`. Empty: `backward` gets the output.
   std::function<c10::IValue(const c10::IValue& output)> backward_setup = {};
   /// Timed: adds to the gradients of `parameters`. Empty: there is no backward.
   std::function<void(const c10::IValue& prepared)> backward = {};
@@ -32,17 +32,17 @@ struct TrainingStep {
   std::function<std::vector<at::Tensor>()> gradients = {};
 };
 
-/// A training step with what changes its parameters afterwards, timed as a phase of its own.
+/// A training step with an update of its parameters, which is timed as a phase of its own.
 template <class... Operands>
 struct UpdatingStep : TrainingStep<Operands...> {
-  /// Timed: follows the backward, such as an optimiser's step. Implementations that are compared are called unequally
-  /// often: an update that changes what the next step answers makes their answers differ.
+  /// Timed: called after the backward, such as an optimiser's step. The numbers of calls differ between
+  /// implementations, so that their answers differ if the update changes the output of the next step.
   std::function<void()> update = {};
 };
 
 namespace detail {
 
-/// In place, so that their memory stays theirs; those that are not there yet stay away.
+/// Sets the gradients of `parameters` to 0 in place, so that their addresses stay; undefined gradients stay undefined.
 inline void zero_gradients(const std::vector<at::Tensor>& parameters) {
   const at::NoGradGuard values_alone;
   for (const auto& parameter : parameters)

@@ -28,12 +28,13 @@
 
 namespace pace {
 
-/// Made by pace::training_step. A TrainingStep, once the operands of its comparison are known.
+/// The result of training_step(), which converts to a TrainingStep of the operands of its comparison.
 template <class F>
 struct TrainingOf {
-  std::vector<at::Tensor> parameters;
-  F forward;
+  std::vector<at::Tensor> parameters;  ///< as TrainingStep::parameters
+  F forward;                           ///< called with the operands as lvalues; returns a loss, or outputs
 
+  /// Returns a TrainingStep whose backward starts from the first output, with a gradient from OutputGradient.
   template <class... Operands>
   operator TrainingStep<Operands...>() const {  // NOLINT: this is what it is for
     static_assert(
@@ -46,10 +47,12 @@ struct TrainingOf {
   }
 };
 
-/// A training step without the optimiser: `forward` is called with the operands and returns a loss (a scalar), or an
-/// output or several, of which the first gets a fixed normal gradient. Its backward adds to the gradients of
-/// `parameters`, which are zeroed before each step and compared with those of the other implementations, in their order.
-/// Each implementation must have parameters of its own: equal values, not the same tensors.
+/// Returns a training step without the optimiser, for a comparison.
+///
+/// `forward` is called with the operands and returns a loss (a scalar), or one or several outputs, of which the first
+/// gets a fixed normal gradient. The backward adds to the gradients of `parameters`, which are zeroed before each step
+/// and compared in their order with those of the other implementations. Each implementation must have parameters of its
+/// own, with equal values, and not the same tensors.
 template <class F>
 [[nodiscard]] TrainingOf<std::decay_t<F>> training_step(std::vector<at::Tensor> parameters, F&& forward) {
   return {std::move(parameters), std::forward<F>(forward)};

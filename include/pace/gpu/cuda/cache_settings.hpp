@@ -1,4 +1,4 @@
-// CacheSettings: what of the L2 is kept for whom, which calls can change for each other.
+// CacheSettings: the settings of the L2 cache by which one call can influence the next.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,17 +10,19 @@
 
 namespace pace::cuda {
 
-/// The device's limit for lines that survive a flush, and the memory of which the current stream's kernels leave such.
+/// Settings of persisting lines in the L2 cache, which survive a flush.
 struct CacheSettings {
-  std::size_t persisting_bytes = 0;
-  cudaAccessPolicyWindow window = {};
+  std::size_t persisting_bytes = 0;    ///< the device's limit for persisting lines
+  cudaAccessPolicyWindow window = {};  ///< memory whose lines persist when the current stream's kernels access it
 
+  /// Compares the limit, and the address and the size of the window.
   [[nodiscard]] bool operator==(const CacheSettings& other) const {
     return persisting_bytes == other.persisting_bytes && window.num_bytes == other.window.num_bytes &&
            window.base_ptr == other.window.base_ptr;
   }
 };
 
+/// Returns the settings of `device` and its current stream. Throws as check() does.
 [[nodiscard]] inline CacheSettings read_cache_settings(const CudaDevice& device) {
   cudaStreamAttrValue value{};
   if (!check_if_supported(
@@ -30,6 +32,8 @@ struct CacheSettings {
   return {device.persisting_bytes(), value.accessPolicyWindow};
 }
 
+/// Sets the settings of `device` and its current stream, and makes persisting lines ordinary ones. Throws as check()
+/// does.
 inline void restore_cache_settings(const CudaDevice& device, const CacheSettings& settings) {
   cudaStreamAttrValue value{};
   value.accessPolicyWindow = settings.window;

@@ -1,4 +1,4 @@
-// ComparisonClock: what pace::compare times operands on a GPU with.
+// ComparisonClock: the clock of pace::compare for operands on a GPU.
 #pragma once
 
 #include <algorithm>
@@ -28,31 +28,33 @@
 
 namespace pace::cuda {
 
-/// Knows the GPU's memory and its driver besides. `device` must outlive it.
+/// The device clocks for a CUDA GPU, which also inspects its memory, its limits and its state by NVML.
 class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
  public:
+  /// Times calls on `device`, which must outlive the clock.
   explicit ComparisonClock(CudaDevice& device)
       : gpu::MultiModeClock<CudaDevice>(device),
         device_(device),
         nvml_(Nvml::open(pci_address(device))),
         cache_settings_(read_cache_settings(device)) {}
 
-  /// `NVIDIA H200`.
+  /// Name of the GPU, such as `NVIDIA H200`.
   [[nodiscard]] std::string device_name() const override { return device_.name(); }
 
-  /// In bytes.
+  /// Memory that LibTorch can still allocate on the GPU, in bytes.
   [[nodiscard]] std::optional<std::int64_t> available_memory() const override {
     return cuda::available_memory(device_.index());
   }
 
-  /// The memory that one call of `call` takes, which returns what lives on after it.
+  /// Measures the device memory of one call, as measure_memory() does.
   [[nodiscard]] std::optional<DeviceMemory> memory_of(FunctionRef<std::any()> call) override {
     return measure_memory(device_, call);
   }
 
-  /// By the profiler. None unless two calls count the same.
+  /// Counts kernels, launches and waits of one call by the profiler, and the nodes of its graph if it can be captured;
+  /// nothing if two calls differ in their counts.
   [[nodiscard]] std::optional<DeviceCounts> device_counts_of(FunctionRef<void()> call) override {
-    // Starting and stopping a recording makes calls of its own.
+    // Starting and stopping a recording makes calls of CUDA, which are subtracted.
     const DeviceCounts nothing = recorded([] {});
     const auto count = [&] {
       DeviceCounts counts = recorded(call);
@@ -72,8 +74,9 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
     return counts;
   }
 
-  /// What is wrong if work of `call` gets away from the stream that is timed, or it changes the cache for others. For about a tenth of a second at most,
-  /// or four calls.
+  /// Returns a description of work of `call` that escapes the stream that is timed, or of its changes to the L2 cache's
+  /// settings, which are then restored; nothing if there is neither. Takes about a tenth of a second at most, or four
+  /// calls.
   [[nodiscard]] std::optional<std::string> find_escape(FunctionRef<void()> call) override {
     device_.synchronise();
     const Nanoseconds start = device_.now();
@@ -89,14 +92,14 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
            "stream's access policy and the device's limit";
   }
 
-  /// Puts the current stream back when it goes.
+  /// Returns an object whose destructor restores the stream that is current now.
   [[nodiscard]] std::shared_ptr<void> keep_stream() override {
     return std::make_shared<gpu::OnStream<CudaDevice>>(device_, device_.current_stream());
   }
 
-  /// Says how near a row comes to what this GPU was measured to do (see MachineLimits; measured once a process), by its
-  /// cold time if it has one, and that no verdict may rest on what is beyond.
-  /// False if there was no memory to measure that.
+  /// Enters into `row` the share of the GPU's measured peak (see MachineLimits; measured once per process) that the
+  /// implementation reaches, by its cold time if it has one; a share above impossible_share is noted as impossible.
+  /// Returns false if memory did not suffice to measure the peak.
   [[nodiscard]] bool hold_against_limits(ImplementationResult& row) override {
     const MachineLimits* const known = limits();
     if (known == nullptr) return false;
@@ -115,7 +118,7 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
     return true;
   }
 
-  /// None without NVML.
+  /// Reads the state of the GPU by NVML; nothing without NVML.
   [[nodiscard]] std::optional<timing::GpuReading> look_at_gpu() const override {
     if (!nvml_) return std::nullopt;
     const GpuState state = nvml_->state();
@@ -130,7 +133,7 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   }
 
  private:
-  /// Measured once a process; null if memory ran out.
+  /// Returns the limits, which are measured once per process; null if memory ran out.
   [[nodiscard]] const MachineLimits* limits() {
     try {
       static const MachineLimits measured = measure_limits(device_);
@@ -163,7 +166,7 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
 
   CudaDevice& device_;
   std::optional<Nvml> nvml_;
-  /// Before anybody was called.
+  /// As they were before the first call.
   const CacheSettings cache_settings_;
 };
 

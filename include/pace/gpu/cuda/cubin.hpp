@@ -1,4 +1,4 @@
-// A kernel of a cubin file: another build of a kernel, to be launched in its place.
+// Cubin: a file of compiled kernels, such as another build of a kernel, which is launched in its place.
 #pragma once
 
 #include <cuda.h>
@@ -13,10 +13,11 @@
 
 namespace pace::cuda {
 
-/// Loaded for the context of the current device, until it is destroyed.
+/// A cubin file, loaded into the context of the current device for the lifetime of the object.
 class Cubin {
  public:
-  /// Throws InputError if the file cannot be read or is empty, Unsupported with the driver's words if it is no cubin for this device.
+  /// Loads the file. Throws InputError if it cannot be read or is empty, and Unsupported with the driver's message if
+  /// it is not a cubin for this device.
   explicit Cubin(const std::filesystem::path& file) : name_(file.string()) {
     const std::string image = read_file(name_, "a compiled kernel (cubin)");
     if (image.empty()) throw InputError({name_}, "is empty; expected a compiled kernel (cubin)");
@@ -30,14 +31,14 @@ class Cubin {
     static_cast<void>(unload(module_));
   }
 
-  /// Ready to be launched with that much dynamic shared memory, in bytes. Throws Unsupported if there is no such kernel, or
-  /// the device has not as much.
+  /// Returns the kernel `symbol`, prepared for a launch with `shared_bytes` bytes of dynamic shared memory. Throws
+  /// Unsupported if there is no such kernel, or if the device has less shared memory.
   [[nodiscard]] CUfunction function(const std::string& symbol, int shared_bytes) const {
     static const auto find = driver_function<Find>("cuModuleGetFunction");
     static const auto set = driver_function<SetAttribute>("cuFuncSetAttribute");
     CUfunction found = nullptr;
     require(find(&found, module_, symbol.c_str()), "looking for " + symbol + " in " + name_);
-    // More than this must be asked for.
+    // The driver requires an explicit request for more than this.
     constexpr int without_asking = 48 * 1024;
     if (shared_bytes > without_asking)
       require(set(found, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes),

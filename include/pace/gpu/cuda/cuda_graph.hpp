@@ -1,4 +1,4 @@
-// cuda_graph: any callable, captured into a CUDA graph and replayed.
+// cuda_graph: captures a callable into a CUDA graph and replays it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,16 +21,20 @@
 
 namespace pace::cuda {
 
-/// The first call with given operands runs `function` on a stream apart, where libraries make their workspaces, and
-/// then captures a second call, which runs nothing; later calls with the same operands launch that graph. "The same"
-/// are tensors at the same addresses: nothing is copied, the graph reads whatever values are there. A launch writes to
-/// the output tensors of the capture, which every call returns: a value that is to be kept must be cloned, as with a
-/// user's own graph. Copies of the functor share their graphs.
+/// A functor that runs a callable as a CUDA graph.
+///
+/// The first call with given operands runs the callable on the capture stream, on which libraries allocate their
+/// workspaces, and then captures a second call, which runs nothing on the device; later calls with the same operands
+/// launch that graph. Operands are the same if their tensors have the same addresses: nothing is copied, and the graph
+/// reads the present values. A launch writes to the output tensors of the capture, which every call returns; a caller
+/// must clone a value to keep it. Copies of the functor share their graphs.
 template <class F>
 class CudaGraphed {
  public:
+  /// Captures `function` on `device`, which must outlive the functor and its copies.
   CudaGraphed(CudaDevice& device, F function) : state_(std::make_shared<State>(device, std::move(function))) {}
 
+  /// Runs the callable, or launches its graph, on the current stream. Throws if the callable cannot be captured.
   template <class... Operands>
   auto operator()(Operands&... operands) const {
     using Returned = std::invoke_result_t<F&, Operands&...>;
@@ -55,7 +59,7 @@ class CudaGraphed {
     };
     const auto side = device.capture_stream();
     device.synchronise();
-    // Not a rehearsal but this call's own work: one call more would change operands that it writes to twice.
+    // This is the work of this call: another call would change operands to which the callable writes twice.
     Kept first = [&] {
       const gpu::OnStream<CudaDevice> on(device, side);
       return call();
@@ -70,14 +74,14 @@ class CudaGraphed {
     if constexpr (!std::is_void_v<Returned>) return first;
   }
 
-  /// Graphs captured so far.
+  /// Number of graphs so far.
   [[nodiscard]] std::size_t graphs() const { return state_->entries.size(); }
 
  private:
   struct Entry {
     std::vector<const void*> key;
     std::optional<gpu::Owned<CudaDevice, CudaDevice::Graph>> graph;
-    // Destroyed first: the graph gives back what nothing lies in any more.
+    // Destroyed first: when the graph then frees its memory, no tensor uses it any more.
     std::shared_ptr<void> output;
   };
   struct State {
@@ -100,7 +104,7 @@ class CudaGraphed {
   std::shared_ptr<State> state_;
 };
 
-/// `device` must outlive what is returned.
+/// Returns a functor that runs `function` as a CUDA graph. `device` must outlive it.
 template <class F>
 [[nodiscard]] CudaGraphed<F> cuda_graph(CudaDevice& device, F function) {
   return {device, std::move(function)};

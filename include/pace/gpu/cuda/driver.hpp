@@ -1,4 +1,4 @@
-// Functions of the driver that the runtime lacks, found at run time: nothing links against libcuda.
+// Functions of the driver that the runtime lacks, found at run time, so that nothing links against libcuda.
 #pragma once
 
 #include <cuda.h>
@@ -11,8 +11,8 @@
 
 namespace pace::cuda {
 
-/// The driver's function of that name, as of CUDA 12.0 or the version asked for (12030 is 12.3). Throws Unsupported if the
-/// driver has none.
+/// Returns the driver's function `name` in its form of the CUDA version `version` (12030 is 12.3). Throws Unsupported
+/// if the driver has none.
 template <class Function>
 [[nodiscard]] Function driver_function(const char* name, unsigned int version = 12000) {
   void* found = nullptr;
@@ -24,7 +24,8 @@ template <class Function>
   return reinterpret_cast<Function>(found);
 }
 
-/// Throws Unsupported with the driver's words for what is no success. `what`: was being done.
+/// Throws Unsupported with the driver's message unless `code` is success. `what` names the operation, such as `loading
+/// FILE`.
 inline void require(CUresult code, const std::string& what) {
   if (code == CUDA_SUCCESS) return;
   using ErrorText = CUresult (*)(CUresult, const char**);

@@ -1,4 +1,4 @@
-// Errors of CUDA, by what can be done about them.
+// Errors of CUDA as exceptions of pace.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,16 +9,20 @@
 
 namespace pace::cuda {
 
+/// The reasons why a call cannot be captured, for messages.
 inline constexpr const char* cannot_be_captured =
     "a call that waits for the device, copies to the host, or leaves work on another stream cannot be captured";
 
-/// Throws what `code` means, unless it is success. `what` is what was being done: "recording an event".
-/// DeviceMissing: no device, or no driver for this toolkit. Unsupported: not enough memory; code for another architecture;
-/// not allowed while a stream is captured. DeviceLost: an illegal address, an assertion, a fault of the hardware, after
-/// which only another process can go on. Error: anything else.
+/// Throws the exception for `code`, unless it is success. `what` names the operation, such as `recording an event`.
+///
+///  - DeviceMissing: there is no device, or no driver for this toolkit.
+///  - Unsupported: memory does not suffice; the code is for another architecture; a capture forbids the operation.
+///  - DeviceLost: an illegal address, an assertion, or a fault of the hardware. Only another process can use the device
+///    after it.
+///  - Error: any other error.
 inline void check(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
-  // What is not fatal stays the last error of this thread, and the next check would find it.
+  // Clears the last error of this thread, which the next check would otherwise find.
   static_cast<void>(cudaGetLastError());
   const std::string text = std::string(what) + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";
   switch (code) {
@@ -62,8 +66,8 @@ inline void check(cudaError_t code, const char* what) {
   }
 }
 
-/// The same, but for what some devices, and GPUs that are lent in parts, do not have: their answer is that the value, or
-/// the operation, is none of theirs. False then.
+/// As check(), for operations that some devices and virtual GPUs lack. Returns false if `code` says that the value or
+/// the operation is not supported.
 inline bool check_if_supported(cudaError_t code, const char* what) {
   if (code != cudaErrorInvalidValue && code != cudaErrorNotSupported && code != cudaErrorUnsupportedLimit &&
       code != cudaErrorNotPermitted) {

@@ -1,4 +1,4 @@
-// find_escape: whether work of a call gets away from the stream that is timed.
+// find_escape: whether work of a call escapes the stream that is timed.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,19 @@
 
 namespace pace::cuda {
 
-/// Beyond both of these, after the stream has ended, the rest of the device was still busy: the second is a share of what
-/// the calls took. Waiting for an idle device takes up to 56 us after calls of 45 ms on a busy host, and what is less than
-/// a hundredth of the calls turns no verdict.
+/// Shortest time that the device must be busy after the stream has ended to count as an escape. Waiting for an idle
+/// device takes up to 56 us after calls of 45 ms on a busy host, so that least_escaped_share applies, too.
 inline constexpr Nanoseconds least_escape = std::chrono::microseconds(50);
+/// Smallest share of the time of the calls that counts as an escape; a smaller share changes no verdict.
 inline constexpr double least_escaped_share = 0.01;
 
-/// Calls `call` `calls` times in the current stream, several times over, and waits first for that stream and then for
-/// the whole device: what the second wait takes is work elsewhere that no clock of this stream sees. Escaped work adds
-/// up over the calls; what waiting takes after a single one is taken away (some microseconds, and tens after a graph of
-/// several branches). Returns what is wrong; none if nothing is. Work on other streams that the current one waits for
-/// is fine. Leaves the current stream as it was.
+/// Returns a description of work of `call` on other streams, for which the current stream does not wait, or of a
+/// changed current stream; nothing if there is neither. Restores the current stream.
+///
+/// Makes `calls` calls in the current stream, then waits for that stream, and then for the whole device: the second
+/// wait is the time of work that the clocks of this stream miss. Escaped work adds up over the calls; the second wait
+/// after a single call (some microseconds, and tens after a graph of several branches) is subtracted. The least of
+/// `tries` tries counts.
 template <class F>
 [[nodiscard]] std::optional<std::string> find_escape(CudaDevice& device, F&& call, int calls = 100, int tries = 3) {
   const auto stream = device.current_stream();

@@ -1,4 +1,4 @@
-// What can be asked of a GPU without using it for anything.
+// Facts about a GPU that can be read without running anything on it.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,10 +13,11 @@
 
 namespace pace::cuda {
 
-/// GPUs that this process can see; 0 without a driver.
+/// Number of GPUs that are visible to this process; 0 without a driver.
 [[nodiscard]] inline int device_count() { return c10::cuda::device_count(); }
 
-/// `NVIDIA H200, compute capability 9.0`. Throws DeviceMissing if there is no such GPU.
+/// Name and compute capability, such as `NVIDIA H200, compute capability 9.0`. Throws DeviceMissing if there is no such
+/// GPU.
 [[nodiscard]] inline std::string device_name(c10::DeviceIndex index) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "asking for the device's properties");
@@ -24,7 +25,8 @@ namespace pace::cuda {
          std::to_string(properties.minor);
 }
 
-/// Bytes that LibTorch can still allocate on the GPU: what the driver has, and what LibTorch's allocator keeps unused.
+/// Bytes that LibTorch can still allocate on the GPU: the driver's free memory, and memory that LibTorch's allocator
+/// keeps unused. Makes the GPU the current device. Throws DeviceMissing if there is no such GPU.
 [[nodiscard]] inline std::int64_t available_memory(c10::DeviceIndex index) {
   check(cudaSetDevice(index), "choosing the device");
   std::size_t available = 0, total = 0;

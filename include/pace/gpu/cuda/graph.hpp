@@ -1,4 +1,4 @@
-// CapturedGraph: LibTorch's CUDA graph with its memory, and the cleaning up that LibTorch leaves undone on failure.
+// CapturedGraph: LibTorch's CUDA graph with its memory, and with the clean-up after failures that LibTorch lacks.
 #pragma once
 
 #include <ATen/core/CachingHostAllocator.h>
@@ -22,30 +22,33 @@
 
 namespace pace::cuda {
 
-/// Memory of captured calls. It stays as long as this, or a graph that was captured in it.
+/// A pool of device memory for captured calls. The memory lives as long as the pool or a graph that was captured in it.
 class CapturePool {
  public:
+  /// Makes a pool on the GPU of this number.
   explicit CapturePool(c10::DeviceIndex device) : device_(device) {
-    // LibTorch refuses a pool that graphs have used and none uses any more: one more user, from here to the end.
+    // LibTorch rejects a pool that no graph uses any more. The object therefore counts as a user of the pool.
     c10::cuda::CUDACachingAllocator::beginAllocateToPool(device_, id_, [](cudaStream_t) { return false; });
     c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, id_);
     at::getHostAllocator(at::kCUDA)->begin_allocate_to_pool(id_, [](c10::Stream) { return false; });
     at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(id_);
   }
   CapturePool(const CapturePool&) = delete;
-  /// What no tensor lies in any more goes back to the driver.
+  /// Returns memory that no tensor uses to the driver.
   ~CapturePool() {
     try {
       c10::cuda::CUDACachingAllocator::releasePool(device_, id_);
       at::getHostAllocator(at::kCUDA)->release_pool(id_);
-    } catch (...) {  // of a device that is lost
+    } catch (...) {  // the device is lost
     }
     give_back_unused_memory(id_);
   }
 
+  /// Number of the GPU.
   [[nodiscard]] c10::DeviceIndex device() const { return device_; }
+  /// LibTorch's identifier of the pool.
   [[nodiscard]] at::cuda::MempoolId_t id() const { return id_; }
-  /// Captures that have begun in it and graphs that they made.
+  /// Number of users of the pool: this object, captures that have begun in it, and their graphs.
   [[nodiscard]] int users() const { return c10::cuda::CUDACachingAllocator::getPoolUseCount(device_, id_); }
 
  private:
@@ -53,32 +56,34 @@ class CapturePool {
   const at::cuda::MempoolId_t id_ = at::cuda::graph_pool_handle();
 };
 
-/// Memory that is allocated in the capture comes from its pool, and random numbers advance with every launch, as LibTorch
-/// does it.
+/// A CUDA graph of captured calls. As in LibTorch's own graphs, memory that is allocated during the capture comes from
+/// a pool, and random numbers advance with every launch.
 class CapturedGraph {
  public:
+  /// Makes an empty graph, whose memory will come from `pool`.
   explicit CapturedGraph(std::shared_ptr<CapturePool> pool)
       : device_(pool->device()), pool_(std::move(pool)), graph_(/*keep_graph=*/true) {}
   CapturedGraph(const CapturedGraph&) = delete;
   ~CapturedGraph() { abandon(); }
 
-  /// Captures the current stream, which must not be the default one. Throws Unsupported if that is impossible.
+  /// Begins to capture the current stream, which must not be the default one. Throws Unsupported if that is impossible.
   void begin() {
     stream_ = c10::cuda::getCurrentCUDAStream(device_);
     {
-      // For the generator's seed and offset, which LibTorch allocates in the middle of registering the graph: if memory
-      // ran out there, the graph's destructor would end the program.
+      // LibTorch allocates the generator's seed and offset while it registers the graph; if memory ran out there, the
+      // graph's destructor would end the program. This allocation fails earlier instead.
       const auto options = at::TensorOptions().device(at::kCUDA, device_).dtype(at::kLong);
       const at::Tensor seed = at::empty({1}, options), offset = at::empty({1}, options);
     }
-    // Whatever fails in between is undone as well.
+    // From here on, abandon() undoes the capture.
     users_before_ = pool_->users();
     capturing_ = true;
-    // Only of this thread: what others do meanwhile, such as a profiler's, must not spoil the capture.
+    // The capture is limited to this thread: calls of other threads, such as a profiler's, must not invalidate it.
     graph_.capture_begin(pool_->id(), cudaStreamCaptureModeThreadLocal);
   }
 
-  /// On the same current stream. Throws what CUDA says of a capture that failed; then abandon() is due.
+  /// Ends the capture, on the same current stream. Throws Unsupported if the capture has failed; the caller must then
+  /// call abandon().
   void end() {
     cudaStreamCaptureStatus status{};
     check(cudaStreamIsCapturing(c10::cuda::getCurrentCUDAStream(device_), &status), "looking at the capture");
@@ -94,17 +99,17 @@ class CapturedGraph {
     count_ = count_nodes(raw());
   }
 
-  /// Undoes begin(): the stream, the allocator and the generator of random numbers are as before.
+  /// Undoes begin() if the capture has not ended: restores the stream, the allocator and the random number generator.
   void abandon() noexcept {
     if (!capturing_) return;
     capturing_ = false;
-    // The callable may have left another stream behind.
+    // The callable may have changed the current stream.
     const auto current = c10::cuda::getCurrentCUDAStream(device_);
     c10::cuda::setCurrentCUDAStream(*stream_);
     try {
       graph_.capture_end();
     } catch (...) {
-      // What capture_end() does after the step that failed, on the device and for pinned memory.
+      // The steps of capture_end() that follow the failed one, for device memory and pinned memory.
       quietly([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_->id()); });
       quietly([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool_->id()); });
       quietly([&] {
@@ -112,7 +117,7 @@ class CapturedGraph {
         c10::cuda::CUDACachingAllocator::releasePool(device_, pool_->id());
         at::getHostAllocator(at::kCUDA)->release_pool(pool_->id());
       });
-      // The generator still believes in the capture, and would refuse to give numbers; a copy of it does not.
+      // The generator is still in capture mode and would give no numbers; a copy of it is not.
       quietly([&] {
         at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device_);
         const std::lock_guard lock(generator.mutex());
@@ -123,8 +128,8 @@ class CapturedGraph {
     static_cast<void>(cudaGetLastError());
   }
 
-  /// Queues a launch on the current stream. Where that is captured itself, the graph becomes a part of the new one, and
-  /// random numbers do not advance.
+  /// Queues a launch on the current stream. If that stream is being captured, adds the graph to the captured one
+  /// instead, in which random numbers do not advance.
   void launch() {
     const auto stream = c10::cuda::getCurrentCUDAStream(device_);
     cudaStreamCaptureStatus status{};
@@ -139,9 +144,11 @@ class CapturedGraph {
           "adding a graph to a graph");
   }
 
+  /// Number of kernels, those of nested graphs included.
   [[nodiscard]] std::size_t kernels() const { return count_.kernels; }
-  /// Those of graphs inside it one by one.
+  /// Number of nodes, with those of nested graphs instead of the nested graphs.
   [[nodiscard]] std::size_t nodes() const { return count_.nodes; }
+  /// CUDA's handle of the graph, which lives as long as this object.
   [[nodiscard]] cudaGraph_t raw() { return graph_.raw_cuda_graph(); }
 
  private:
@@ -183,7 +190,7 @@ class CapturedGraph {
   std::shared_ptr<CapturePool> pool_;
   int users_before_ = 0;
   at::cuda::CUDAGraph graph_;
-  /// That is captured.
+  /// The captured stream.
   std::optional<c10::cuda::CUDAStream> stream_;
   bool capturing_ = false;
   Count count_;

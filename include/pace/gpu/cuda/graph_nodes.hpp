@@ -1,4 +1,4 @@
-// The nodes of a graph in an order in which they can run, and a way to run only the first of them.
+// The nodes of a graph in an order in which they can run, and launches of the first ones alone.
 #pragma once
 
 #include <cuda.h>
@@ -16,11 +16,11 @@
 
 namespace pace::cuda {
 
+/// A node of a CUDA graph.
 struct GraphNode {
-  cudaGraphNode_t node = nullptr;
-  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  /// In a graph inside the graph: it cannot be left out on its own.
-  bool nested = false;
+  cudaGraphNode_t node = nullptr;                   ///< CUDA's handle
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;  ///< kernel, copy, fill, ...
+  bool nested = false;                              ///< belongs to a nested graph, so that it cannot be disabled alone
 };
 
 namespace detail {
@@ -44,7 +44,7 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
     followers[place.at(from[i])].push_back(place.at(to[i]));
     ++awaited[place.at(to[i])];
   }
-  // The first that was captured among those that are ready.
+  // Among the nodes that are ready, the one that was captured first is next.
   std::set<std::size_t> ready;
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (awaited[i] == 0) ready.insert(i);
@@ -67,15 +67,16 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
 
 }  // namespace detail
 
-/// Those of graphs inside it in their place; empty ones among them.
+/// Returns the nodes of a graph in an order in which they can run, with the nodes of a nested graph in its place. Empty
+/// nodes are included. Throws as check() does.
 [[nodiscard]] inline std::vector<GraphNode> nodes_in_order(cudaGraph_t graph) {
   std::vector<GraphNode> found;
   detail::append_nodes(graph, false, found);
   return found;
 }
 
-/// Queues what a copy or a fill of a graph does, alone. Nothing for nodes of other kinds. Throws Unsupported for a fill that
-/// the driver does not take.
+/// Queues the copy or the fill of a node on `stream`, outside of the graph; does nothing for other nodes. Throws
+/// Unsupported if the driver rejects a fill.
 inline void queue_copy_or_fill(const GraphNode& node, cudaStream_t stream) {
   if (node.type == cudaGraphNodeTypeMemcpy) {
     cudaMemcpy3DParms copy{};
@@ -103,16 +104,17 @@ inline void queue_copy_or_fill(const GraphNode& node, cudaStream_t stream) {
   }
 }
 
-/// Launches a graph without its last nodes: what a node finds when its turn comes.
+/// Launches a graph without its last nodes, which leaves memory as the next node finds it.
 class PartialGraph {
  public:
+  /// Instantiates `graph`, whose nodes_in_order() are `nodes`; both must outlive the object.
   PartialGraph(cudaGraph_t graph, const std::vector<GraphNode>& nodes) : nodes_(nodes) {
     check(cudaGraphInstantiate(&graph_, graph, 0), "instantiating a graph");
   }
   PartialGraph(const PartialGraph&) = delete;
   ~PartialGraph() { static_cast<void>(cudaGraphExecDestroy(graph_)); }
 
-  /// Queues the first `count` nodes. What cannot be left out runs in any case.
+  /// Queues the first `count` nodes on `stream`. Nodes that cannot be disabled run in any case.
   void launch(std::size_t count, cudaStream_t stream) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const bool can = nodes_[i].type == cudaGraphNodeTypeKernel || nodes_[i].type == cudaGraphNodeTypeMemcpy ||

@@ -1,4 +1,4 @@
-// KernelNode: a kernel of a captured graph, which can be asked what it is and launched again, alone.
+// KernelNode: a kernel of a captured graph, with its attributes, which can be launched alone.
 #pragma once
 
 #include <cuda.h>
@@ -15,30 +15,31 @@
 
 namespace pace::cuda {
 
-/// How many blocks of how many threads, and bytes of dynamic shared memory for each block.
+/// Size of a launch.
 struct LaunchShape {
-  std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  std::uint32_t dynamic_shared_bytes = 0;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< blocks in x, y and z
+  std::array<std::uint32_t, 3> block{1, 1, 1};  ///< threads of a block in x, y and z
+  std::uint32_t dynamic_shared_bytes = 0;       ///< dynamic shared memory of a block
 };
 
-/// What a launch of a kernel needs of the device.
+/// A launch of a kernel and the resources that it needs.
 struct KernelFacts {
-  /// As the driver knows it: mangled, if it was C++.
-  std::string symbol;
-  std::array<std::uint32_t, 3> grid{}, block{}, cluster{1, 1, 1};
-  /// For each thread.
-  int registers = 0;
-  std::int64_t local_bytes = 0;
-  /// For each block.
-  std::int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
-  int blocks_per_multiprocessor = 0;
-  bool cooperative = false;
+  std::string symbol;                             ///< the driver's name, mangled for C++
+  std::array<std::uint32_t, 3> grid{};            ///< blocks in x, y and z
+  std::array<std::uint32_t, 3> block{};           ///< threads of a block in x, y and z
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};  ///< blocks of a cluster in x, y and z; all 1 without clusters
+  int registers = 0;                              ///< of a thread
+  std::int64_t local_bytes = 0;                   ///< local memory of a thread
+  std::int64_t static_shared_bytes = 0;           ///< static shared memory of a block
+  std::int64_t dynamic_shared_bytes = 0;          ///< dynamic shared memory of a block
+  int blocks_per_multiprocessor = 0;              ///< blocks that a multiprocessor holds at a time
+  bool cooperative = false;                       ///< all blocks run at a time and may wait for each other
 };
 
-/// Valid as long as the graph that it is of: the arguments lie there.
+/// A kernel of a captured graph. The graph, which holds the arguments, must outlive it.
 class KernelNode {
  public:
-  /// Throws Unsupported if the driver does not tell which kernel it is.
+  /// Reads the kernel from `node`. Throws Unsupported if the driver does not say which kernel it is.
   explicit KernelNode(cudaGraphNode_t node) : node_(node) {
     static const auto get = driver_function<GetParams>("cuGraphKernelNodeGetParams");
     static const auto function_of = driver_function<GetFunction>("cuKernelGetFunction");
@@ -49,9 +50,11 @@ class KernelNode {
     read_attributes();
   }
 
+  /// Returns the facts of the kernel as it was captured.
   [[nodiscard]] KernelFacts facts() const { return facts(params_.func, shape()); }
 
-  /// Facts of another build of this kernel, launched in this one's place.
+  /// Returns the facts of another build of this kernel, launched in its place with `shape`. Throws Unsupported with the
+  /// driver's message if they cannot be read.
   [[nodiscard]] KernelFacts facts(CUfunction function, const LaunchShape& shape) const {
     static const auto name_of = driver_function<GetName>("cuFuncGetName", 12030);
     static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
@@ -79,10 +82,11 @@ class KernelNode {
     return facts;
   }
 
-  /// Queues the kernel with the arguments, the shape and the attributes that it was captured with.
+  /// Queues the kernel on `stream` with its captured arguments, shape and attributes.
   void launch(cudaStream_t stream) const { launch(params_.func, shape(), stream); }
 
-  /// Queues another build of this kernel with this one's arguments. See check_same_parameters().
+  /// Queues another build of this kernel on `stream` with this one's arguments; check_same_parameters() must have
+  /// succeeded.
   void launch(CUfunction function, const LaunchShape& shape, cudaStream_t stream) const {
     static const auto launch_kernel = driver_function<LaunchKernel>("cuLaunchKernelEx");
     std::vector<CUlaunchAttribute> attributes = attributes_;
@@ -100,7 +104,7 @@ class KernelNode {
     require(launch_kernel(&config, function, params_.kernelParams, params_.extra), "launching a kernel alone");
   }
 
-  /// Throws Unsupported unless another build takes parameters of the same sizes: this one's arguments are what it gets.
+  /// Throws Unsupported unless the parameters of another build, which is called `name`, have the sizes of this one's.
   void check_same_parameters(CUfunction function, const std::string& name) const {
     const auto own = parameters_of(params_.func), other = parameters_of(function);
     if (own == other) return;
@@ -108,6 +112,7 @@ class KernelNode {
                       std::to_string(own.size()) + ", or they have other sizes");
   }
 
+  /// The captured size of the launch.
   [[nodiscard]] LaunchShape shape() const {
     return {{params_.gridDimX, params_.gridDimY, params_.gridDimZ},
             {params_.blockDimX, params_.blockDimY, params_.blockDimZ},
@@ -133,7 +138,8 @@ class KernelNode {
     return sizes;
   }
 
-  /// Those without which a kernel cannot run, or not as fast. Not what orders it among its neighbours: alone it has none.
+  /// Reads the attributes without which the kernel cannot run, or runs slower. Attributes that order it among other
+  /// kernels are left out, since it runs alone.
   void read_attributes() {
     static const auto get = driver_function<GetNodeAttribute>("cuGraphKernelNodeGetAttribute");
     const auto read = [&](CUlaunchAttributeID id, CUlaunchAttributeValue& value) {

@@ -1,4 +1,4 @@
-// The device's activities by CUPTI, through LibTorch's profiler Kineto.
+// Recordings of the device's activities by CUPTI, through LibTorch's profiler Kineto.
 #pragma once
 
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -15,7 +15,7 @@
 
 namespace pace::cuda::kineto {
 
-/// Starts recording; there is one recording at a time in a process. Throws Unsupported if LibTorch was built without it.
+/// Starts a recording. A process can have one at a time; throws c10::Error if one is in progress.
 inline void start() {
   namespace profiler = torch::profiler::impl;
   const std::set<profiler::ActivityType> activities{profiler::ActivityType::CUDA};
@@ -26,7 +26,7 @@ inline void start() {
 
 namespace detail {
 
-/// Waits are activities of the device too, but of no kernel.
+/// Whether the activity is a wait, which runs no kernel.
 [[nodiscard]] inline bool only_waits(std::string_view name) {
   for (const std::string_view wait : {"Context Sync", "Stream Sync", "Event Sync", "Stream Wait Event"})
     if (name.starts_with(wait)) return true;
@@ -40,7 +40,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Counts instead of listing: kernels of the device, and calls of CUDA's runtime and driver by the host.
+/// Stops the recording and counts kernels on the device, and launches and waits by the host.
 [[nodiscard]] inline DeviceCounts stop_and_count() {
   const auto result = torch::autograd::profiler::disableProfiler();
   DeviceCounts counts;
@@ -56,10 +56,10 @@ namespace detail {
   return counts;
 }
 
-/// Kernels, copies and fills since start(), in no particular order.
+/// Stops the recording and returns the kernels, copies and fills since start(), in no particular order.
 [[nodiscard]] inline std::vector<gpu::Activity> stop() {
   const auto result = torch::autograd::profiler::disableProfiler();
-  // A double would keep the whole epoch in steps of 256 ns.
+  // Times are relative to the start, since a double holds nanoseconds since 1970 in steps of 256 ns.
   const std::uint64_t origin = result->trace_start_ns();
   std::vector<gpu::Activity> activities;
   for (const auto& event : result->events()) {
@@ -74,6 +74,7 @@ namespace detail {
   return activities;
 }
 
+/// Stops the recording without a result.
 inline void abandon() noexcept {
   try {
     static_cast<void>(torch::autograd::profiler::disableProfiler());

@@ -1,4 +1,4 @@
-// MachineLimits: what this GPU can do at most, measured in this process: bytes and products per second.
+// MachineLimits: the measured peaks of this GPU in bytes and floating-point operations per second.
 #pragma once
 
 #include <ATen/Context.h>
@@ -19,22 +19,29 @@
 
 namespace pace::cuda {
 
-/// Per second, the best of a few tries: what is faster than this did not do the work.
+/// Measured peaks of a GPU, each the best of a few tries. A call that exceeds them has not done its work. Bandwidths
+/// are bytes per second; the others are floating-point operations per second in products of random matrices, where a
+/// multiplication and an addition are two operations.
 struct MachineLimits {
-  /// Bytes read and written by a copy; read by a sum; written by a fill.
-  double copy = 0, read = 0, write = 0;
-  /// Floating-point operations of products of random matrices, two for each multiplication and addition.
-  double float32 = 0, tf32 = 0, bf16 = 0, f16 = 0;
+  double copy = 0;     ///< bytes read and written by a copy
+  double read = 0;     ///< bytes read by a sum
+  double write = 0;    ///< bytes written by a fill
+  double float32 = 0;  ///< operations in float32
+  double tf32 = 0;     ///< operations in float32 with products in TF32
+  double bf16 = 0;     ///< operations in bfloat16
+  double f16 = 0;      ///< operations in float16
 
+  /// The largest bandwidth, in bytes per second.
   [[nodiscard]] double memory() const { return std::max({copy, read, write}); }
+  /// The largest rate of products, in operations per second.
   [[nodiscard]] double products() const { return std::max({float32, tf32, bf16, f16}); }
 };
 
-/// Above this share of the measured peak a time is impossible, since the peak itself varies by a few per cent.
+/// Share of the measured peak above which a time counts as impossible. The peak itself varies by a few per cent.
 inline constexpr double impossible_share = 1.05;
 
-/// Why a call that moves `bytes` cannot have taken `time`; none if it can. Only for cold operands, or for more of them
-/// than the L2 holds: it serves more than memory does.
+/// Returns the share of the measured bandwidth, as text, if a call that moves `bytes` bytes cannot have taken `time`;
+/// nothing if it can. Operands must be cold or larger than the L2 cache, whose bandwidth is larger than the memory's.
 [[nodiscard]] inline std::optional<std::string> impossible_bandwidth(double bytes, Nanoseconds time,
                                                                      const MachineLimits& limits) {
   if (!(limits.memory() > 0) || !(time.count() > 0)) return std::nullopt;
@@ -46,7 +53,7 @@ inline constexpr double impossible_share = 1.05;
 
 namespace detail {
 
-/// The least time of one call, of several bursts of `calls`: short enough that power limits do not set in.
+/// The least time of a call in several bursts of `calls` calls, which are too short for the power limit to apply.
 template <class F>
 [[nodiscard]] double least_seconds(CudaDevice& device, int calls, F&& call) {
   gpu::EventClock clock(device);
@@ -60,7 +67,7 @@ template <class F>
   return 1e-9 * least.count() / calls;
 }
 
-/// LibTorch's precision of float32 products, for a while.
+/// Sets LibTorch's precision of float32 products for the lifetime of the object.
 class Float32Precision {
  public:
   explicit Float32Precision(const char* wanted) { at::globalContext().setFloat32MatmulPrecision(wanted); }
@@ -87,7 +94,8 @@ class Float32Precision {
 
 }  // namespace detail
 
-/// Takes about a tenth of a second, and 20 times the L2 in memory.
+/// Measures the peaks of a GPU. Takes about a tenth of a second, and 20 times the size of the L2 in memory. Throws
+/// c10::Error if memory does not suffice.
 [[nodiscard]] inline MachineLimits measure_limits(CudaDevice& device) {
   const auto elements = static_cast<std::int64_t>(10 * device.l2_bytes() / sizeof(float));
   const auto options = at::TensorOptions().device(device.torch_device()).dtype(at::kFloat);

@@ -1,4 +1,4 @@
-// What calls take of the device's memory, by LibTorch's allocator.
+// Device memory that calls take, by the statistics of LibTorch's allocator.
 #pragma once
 
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -18,11 +18,12 @@ inline constexpr auto all_pools = static_cast<std::size_t>(c10::CachingAllocator
 
 }  // namespace detail
 
-/// Blocks that LibTorch's allocator handed out on all GPUs since the program started, and the bytes that they were asked
-/// for: what it hands out is larger or not, as blocks happen to lie free.
+/// Allocations by LibTorch's allocator on all GPUs since the program started.
 struct AllocationsSoFar {
-  std::int64_t count = 0, bytes = 0;
+  std::int64_t count = 0;  ///< number of blocks
+  std::int64_t bytes = 0;  ///< requested bytes; the blocks may be larger, depending on which ones are free
 };
+/// Returns the allocations so far.
 [[nodiscard]] inline AllocationsSoFar allocations_so_far() {
   AllocationsSoFar sum;
   if (!c10::cuda::CUDACachingAllocator::get()->initialized()) return sum;
@@ -34,7 +35,8 @@ struct AllocationsSoFar {
   return sum;
 }
 
-/// The memory of one call of `call`, including what it returns, which lives until the memory is looked at.
+/// Measures the device memory of one call of `call()`, whose result is kept alive until the memory has been read.
+/// Resets the peak statistics of LibTorch's allocator.
 template <class F>
 [[nodiscard]] DeviceMemory measure_memory(CudaDevice& device, F&& call) {
   namespace allocator = c10::cuda::CUDACachingAllocator;

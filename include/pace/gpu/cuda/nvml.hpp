@@ -1,4 +1,4 @@
-// Nvml: what the driver reports of a GPU's clocks, temperature and power. The library is looked for at run time.
+// Nvml: clocks, temperature and power of a GPU by NVML, which is loaded at run time.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,15 +14,17 @@
 
 namespace pace::cuda {
 
-/// At one moment. What the driver does not tell is absent.
+/// State of a GPU at one moment. Values that the driver does not report are absent.
 struct GpuState {
-  std::optional<unsigned> sm_megahertz = {}, memory_megahertz = {}, celsius = {};
-  std::optional<double> watts = {};
-  /// Why the clock is lower than it could be: bits, see clock_reasons().
-  std::optional<std::uint64_t> reasons = {};
+  std::optional<unsigned> sm_megahertz = {};      ///< clock of the multiprocessors
+  std::optional<unsigned> memory_megahertz = {};  ///< clock of the memory
+  std::optional<unsigned> celsius = {};           ///< temperature of the chip
+  std::optional<double> watts = {};               ///< power of the board
+  std::optional<std::uint64_t> reasons = {};      ///< bits of the reasons for a reduced clock, see clock_reasons()
 };
 
-/// The bit of GpuState::reasons for a clock held down by the power limit, which heavy work meets in any good machine.
+/// The bit of GpuState::reasons for a clock that is reduced by the power limit. Heavy work reaches that limit on any
+/// machine.
 inline constexpr std::uint64_t power_limit = 0x4;
 
 namespace detail {
@@ -30,11 +32,11 @@ namespace detail {
 struct ClockReason {
   std::uint64_t bit;
   const char* name;
-  /// Whether it slows work down that would otherwise be faster; not so if the clock was chosen or nothing runs.
+  /// Whether it slows work down; false if the clock was set by the user or nothing runs.
   bool slows;
 };
 
-// Values as nvml.h has them, which toolkits may lack.
+// The values of nvml.h, which a toolkit may lack.
 inline constexpr ClockReason clock_reasons[] = {
     {0x1, "idle", false},
     {0x2, "clocks were set", false},
@@ -49,7 +51,7 @@ inline constexpr ClockReason clock_reasons[] = {
 
 }  // namespace detail
 
-/// In words, such as "power limit".
+/// Returns the names of the reasons in GpuState::reasons, such as `power limit`.
 [[nodiscard]] inline std::vector<std::string_view> clock_reasons(std::uint64_t bits) {
   std::vector<std::string_view> names;
   for (const auto& reason : detail::clock_reasons)
@@ -57,17 +59,18 @@ inline constexpr ClockReason clock_reasons[] = {
   return names;
 }
 
-/// Whether the GPU is slower than it could be, and not by anybody's wish.
+/// Whether a reason in `bits` slows work down and is not a setting of the user.
 [[nodiscard]] inline bool throttles(std::uint64_t bits) {
   for (const auto& reason : detail::clock_reasons)
     if (reason.slows && (bits & reason.bit) != 0) return true;
   return false;
 }
 
+/// Reads the state of one GPU by NVML.
 class Nvml {
  public:
-  /// Looks for the GPU at this address of the PCI bus ("0000:18:00.0"): NVML's numbers are not CUDA's. None if the
-  /// library or the GPU is not there. `library` is another one in tests.
+  /// Opens the GPU at an address of the PCI bus, such as `0000:18:00.0`, since NVML's numbers differ from CUDA's.
+  /// Returns nothing without the library or the GPU. `library` is for tests.
   [[nodiscard]] static std::optional<Nvml> open(const std::string& pci_address,
                                                 const char* library = "libnvidia-ml.so.1") {
     Nvml nvml;
@@ -81,14 +84,14 @@ class Nvml {
     nvml.find(nvml.temperature_, "nvmlDeviceGetTemperature");
     nvml.find(nvml.power_, "nvmlDeviceGetPowerUsage");
     nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksEventReasons");
-    // Its name before driver 535.
+    // The name before version 535 of the driver.
     if (nvml.reasons_ == nullptr) nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
     if (init == nullptr || by_address == nullptr || init() != 0) return std::nullopt;
     if (by_address(pci_address.c_str(), &nvml.device_) != 0) return std::nullopt;
     return nvml;
   }
 
-  /// Version of the driver, such as `580.65.06`; empty if the library is not there. `library` is another one in tests.
+  /// Returns the version of the driver, such as `580.65.06`; empty without the library. `library` is for tests.
   [[nodiscard]] static std::string driver_version(const char* library = "libnvidia-ml.so.1") {
     Nvml nvml;
     nvml.library_.reset(::dlopen(library, RTLD_NOW | RTLD_LOCAL));
@@ -102,7 +105,7 @@ class Nvml {
     return text;
   }
 
-  /// Takes some 10 us to 1 ms; call it outside of what is timed.
+  /// Reads the state of the GPU. Takes from 10 us to 1 ms, so call it outside of what is timed.
   [[nodiscard]] GpuState state() const {
     constexpr int sm_clock = 1, memory_clock = 2, gpu_sensor = 0;
     GpuState state;
@@ -120,7 +123,7 @@ class Nvml {
   using Device = void*;
   struct Close {
     void operator()(void* library) const {
-      // NVML counts its users; others in this process may be among them.
+      // NVML counts its users, so that other users in this process can continue.
       if (auto* const shutdown = reinterpret_cast<int (*)()>(::dlsym(library, "nvmlShutdown"))) shutdown();
       ::dlclose(library);
     }

@@ -1,4 +1,4 @@
-// What LibTorch's allocator keeps though nothing uses it, given back to the driver.
+// Returns memory that LibTorch's allocator keeps unused to the driver.
 #pragma once
 
 #include <ATen/cuda/CUDAGraph.h>
@@ -12,19 +12,21 @@
 
 namespace pace::cuda {
 
-/// All of it, or that of one pool. The pool of a graph that is gone stays with the allocator until a tensor finds no
-/// memory outside of any capture; captures, cuBLAS and the driver, which do not ask the allocator, run out before.
-/// Does nothing while the current stream is captured, when memory cannot be given back.
+/// Returns unused memory of LibTorch's allocator to the driver: all of it, or that of one pool.
+///
+/// The allocator keeps the pool of a destroyed graph until a tensor outside of a capture finds no memory. Captures,
+/// cuBLAS and the driver, which allocate otherwise, would run out of memory before. Has no effect while the current
+/// stream is captured, since memory cannot be freed then.
 inline void give_back_unused_memory(at::cuda::MempoolId_t pool = {0, 0}) noexcept {
   try {
     if (c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None) return;
     c10::cuda::CUDACachingAllocator::emptyCache(pool);
-  } catch (...) {  // of a device that is lost
+  } catch (...) {  // the device is lost
     static_cast<void>(cudaGetLastError());
   }
 }
 
-/// When this goes, at the end of a scope.
+/// Calls give_back_unused_memory() in its destructor.
 class UnusedMemoryGivenBack {
  public:
   UnusedMemoryGivenBack() = default;
@@ -32,9 +34,12 @@ class UnusedMemoryGivenBack {
   ~UnusedMemoryGivenBack() { give_back_unused_memory(); }
 };
 
-/// Before a capture: its memory comes from a pool of the graph's own, so that what the allocator keeps is of no use to
-/// it, and while it goes on nothing can be given back. What is captured has run before, in what is kept by now; if the
-/// driver has less than that, it gets it back.
+/// Returns unused memory to the driver before a capture, if the driver has less free memory than LibTorch's allocator
+/// keeps unused.
+///
+/// A capture takes its memory from a pool of its own and cannot use memory that the allocator keeps, and memory cannot
+/// be freed while it lasts. The captured calls have run before in memory that the allocator now keeps, which is an
+/// estimate of what the capture needs. Throws as check() does.
 inline void make_room_for_capture(c10::DeviceIndex device) {
   constexpr auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
