@@ -1,4 +1,4 @@
-// Operators on recorded inputs, every back end side by side: a test under `bazel test`, a program under `bazel run`.
+// Operators on recorded inputs, by every back end side by side: a test under `bazel test`, a program under `bazel run`.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The gate's expectations as Catch2 matchers, and what Catch2 prints of results.
+// Expectations of gates as Catch2 matchers, and what Catch2 prints of results.
 #include <sstream>
 #include <string>
 #include <utility>
