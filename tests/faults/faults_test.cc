@@ -304,8 +304,8 @@ TEST_CASE("without a fault, the claim passes and the guard fails") {
   CHECK(fast.conditions.waiting == 0.0);
   // The moments of the events above lie within the rounds.
   CHECK(fast.elapsed > 0.4 * s);
-  CHECK(against(stored(10).dump()).judgements.at(0).verdict == pace::Verdict::passed);
-  CHECK(against(stored(0.1).dump()).judgements.at(0).verdict == pace::Verdict::failed);
+  CHECK(against(lines::text_of(stored(10))).judgements.at(0).verdict == pace::Verdict::passed);
+  CHECK(against(lines::text_of(stored(0.1))).judgements.at(0).verdict == pace::Verdict::failed);
 }
 
 TEST_CASE("the deadline of the program ends the rounds, and what was seen by then may suffice") {

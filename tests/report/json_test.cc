@@ -153,9 +153,9 @@ TEST_CASE("what only a GPU has: figures, memory, what its driver told") {
   result.lost_device = "'fused': an illegal address";
   const auto json = pace::report::to_json(result);
   const auto& fused = json.at("implementations").at(1);
-  CHECK(fused.at("figures").at(0).at("time").at("median_ns") == 8100);
-  CHECK(fused.at("figures").at(1).at("time").is_null());
-  CHECK(fused.at("figures").at(1).at("missing") == "it waits");
+  CHECK(fused.at("modes").at(0).at("time").at("median_ns") == 8100);
+  CHECK(fused.at("modes").at(1).at("time").is_null());
+  CHECK(fused.at("modes").at(1).at("missing") == "it waits");
   CHECK(fused.at("device_memory").at("peak_bytes") == 12);
   CHECK(fused.at("device_memory").at("reserved_bytes") == 34);
   CHECK(json.at("implementations").at(0).at("device_memory").is_null());
