@@ -128,9 +128,17 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
   auto options = pace::benches::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
   // Copies of all operands for each runner would be graphs of all steps for each runner as well.
   if (sizes.device.is_cuda()) options.operands = pace::OperandPolicy::shared;
-  comparison.options(options)
-      .check(check_options(*family.baseline.runner))
-      .baseline(family.baseline.name, baseline.step);
+  auto check = check_options(*family.baseline.runner);
+  // How far eager's gradients are from float64's bounds how far others may be.
+  const bool by_reference =
+      sizes.device.is_cuda() && family.baseline.runner->needs_float64_reference && !family.baseline.compiled;
+  if (by_reference) {
+    check.method = pace::check::CheckOptions::Method::float64_reference;
+    // The most that PyTorch's own rule allows: few switches make few errors, and those large.
+    check.error_factor = 10;
+  }
+  comparison.options(options).check(check).baseline(family.baseline.name, baseline.step);
+  if (by_reference) comparison.float64_reference(maker.make_in_float64(*family.baseline.runner).step);
   for (const Planned& candidate : family.candidates) {
     try {
       comparison.candidate(candidate.name, maker.make(candidate).step);
@@ -140,13 +148,6 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
       comparison.refused(
           {.name = candidate.name, .reason = pace::detail::current_message(), .outcome = pace::Outcome::threw});
     }
-  }
-  // How far eager's gradients are from float64's is what can be asked of others.
-  if (sizes.device.is_cuda() && family.baseline.runner->needs_float64_reference && !family.baseline.compiled) {
-    auto check = check_options(*family.baseline.runner);
-    // The most that PyTorch's own rule allows: few switches make few errors, and those large.
-    check.error_factor = 10;
-    comparison.check(check).float64_reference(maker.make_in_float64(*family.baseline.runner).step);
   }
   if (sizes.device.is_cuda() && at::globalContext().allowTF32CuDNN() != at::globalContext().allowTF32CuBLAS())
     comparison.note(

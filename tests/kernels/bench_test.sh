@@ -113,7 +113,7 @@ block --zebra; ends_with 1; says "--zebra"; says "--benchmark-kernels"
 block --times 0; ends_with 1; says "--times: invalid value '0'; expected a whole number from 1 to 1000000"
 block --repeat 0; ends_with 1; says "--repeat: invalid value '0'; expected a whole number from 1 to 1000000"
 run; ends_with 1; says "expected --package FILE.pt2; --help lists all options"
-run --help; ends_with 0; prints "--ncu-kernel-regex <REGEX>"
+run --help; ends_with 0; prints "--ncu-kernel-regex <regex>"
 PATH=/nowhere block --ncu; ends_with 1; says 'there is no `ncu` in PATH'
 block --csv "$work/nowhere/k.csv"; ends_with 1; says "nowhere/k.csv"
 block --csv "$work/k.out" --json "$work/./k.out"; ends_with 1; says "--csv and --json name the same file"

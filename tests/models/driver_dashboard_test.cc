@@ -166,10 +166,9 @@ TEST_CASE("the commands of a dashboard write files that it reads") {
       "bazel run //benches/models -- --performance --suite timm --inference --amp --device cuda --backend cuda_graph "
       "--dashboard --output benchmark_logs/cuda_graph_timm_amp_inference_cuda_performance.csv -k x\n"
       "bazel run //benches/models -- --accuracy --suite timm --inference --amp --device cuda --backend aot_inductor "
-      "--dashboard --cold-start-latency --output benchmark_logs/aot_inductor_timm_amp_inference_cuda_accuracy.csv -k "
-      "x\n"
+      "--cold-start-latency --output benchmark_logs/aot_inductor_timm_amp_inference_cuda_accuracy.csv -k x\n"
       "bazel run //benches/models -- --accuracy --suite timm --inference --amp --device cuda --backend cuda_graph "
-      "--dashboard --output benchmark_logs/cuda_graph_timm_amp_inference_cuda_accuracy.csv -k x\n");
+      "--output benchmark_logs/cuda_graph_timm_amp_inference_cuda_accuracy.csv -k x\n");
   CHECK(dashboard_key("cuda_graph_timm_amp_inference_cuda_accuracy.csv"));
 }
 
