@@ -23,8 +23,8 @@ namespace pace::args {
 /// Which words behind an option are its values.
 enum class Arity {
   none,      ///< a flag
-  one,       ///< the next word, whatever that is; given again, the option is read again
-  optional,  ///< the next word if it is no option, else Option::implied
+  one,       ///< the next word in any case; given again, the option is read again
+  optional,  ///< the next word unless that is an option, else Option::implied
   words,     ///< all words up to the next option, each read by itself; given again, they add up
   list,      ///< all words up to the next option, else Option::implied; given again, only the last list counts
 };

@@ -31,7 +31,7 @@ namespace detail {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : "";
 }
 
-/// `path`, seen from `folder`.
+/// Returns `path` if it is absolute, else `path` in `folder`.
 [[nodiscard]] inline std::string seen_from(const std::string& folder, const std::string& path) {
   return path.starts_with('/') ? path : folder + '/' + path;
 }

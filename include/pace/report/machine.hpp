@@ -12,7 +12,7 @@
 
 namespace pace::report::machine {
 
-/// The first line of a file; empty if there is none.
+/// Returns the first line of a file; none if the file cannot be read or is empty.
 [[nodiscard]] std::optional<std::string> first_line(const std::string& path);
 
 /// Returns the number that `text` starts with, after blanks; none if it starts otherwise.

@@ -45,7 +45,7 @@ struct Settings {
   bool by_speedup = false;
   /// Error rates of all implementations of one comparison together.
   gate::Rates family = {};
-  /// Standard deviation between processes, if the user knows it: 0.01 is 1 %.
+  /// Standard deviation between processes, if it is known: 0.01 is 1 %.
   std::optional<double> spread = {};
   /// Keys of the environment that may differ.
   std::vector<std::string> allowed = {};
@@ -73,7 +73,7 @@ struct Found {
 [[nodiscard]] Found find(const std::vector<ResultsFile>& files, const std::string& comparison,
                          const std::string& implementation);
 
-/// ln of a speed; none where there is no figure.
+/// Returns ln of a speed; none where there is no figure.
 [[nodiscard]] std::optional<double> number_of(const ImplementationResult& row, bool by_speedup);
 
 }  // namespace detail

@@ -58,7 +58,7 @@ struct Left {
   /// Failures that do not come from figures: a wrong implementation, one that threw, a count, an assertion that is not
   /// a gate.
   std::vector<std::string> problems;
-  /// Gates that this process alone would have closed for want of figures, or by them.
+  /// Number of gates that this process alone would have closed, by its figures or because it had too few.
   std::size_t closed = 0;
 };
 

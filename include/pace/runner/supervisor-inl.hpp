@@ -93,7 +93,7 @@ class Supervisor {
       shared_->implementation = -1;
       shared_->watched = shared_->finished = false;
       std::fflush(nullptr);
-      // From here until the handler knows the process, and until the process has no handler, a signal waits.
+      // A signal stays pending until `watched_process` is set here, and until the new process has reset its handlers.
       const EndSignalsHeld held;
       if (end_wanted != 0) return interrupted();
       const pid_t child = ::fork();
