@@ -35,12 +35,12 @@ inline std::string joined(const std::vector<std::string>& parts, const char* bet
   return text;
 }
 
-/// `--benchmark-kernels (-k)`.
+/// Returns the names of an option for a message, such as `--benchmark-kernels (-k)`.
 inline std::string shown(const Option& option) {
   return option.names().size() == 1 ? option.name() : option.name() + " (" + option.names().front() + ')';
 }
 
-/// A name with the others that are taken for it.
+/// Returns the name and the spellings that are accepted for it.
 inline std::set<std::string> variants(const std::string& name, bool camel_case) {
   std::set<std::string> all{name};
   if (!name.starts_with("--")) return all;
@@ -64,7 +64,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option*) const override { return ""; }
 };
 
-/// Lines of at most 84 columns, broken at blanks.
+/// Returns `text` in lines of at most 84 columns, broken at blanks.
 inline std::string wrapped(const std::string& text) {
   constexpr std::size_t width = 84;
   std::string lines;
@@ -81,7 +81,7 @@ inline std::string wrapped(const std::string& text) {
 /// The most words of one option. Beyond CLI11's own limit it would read values in brackets as lists.
 inline constexpr int most_words = 10'000;
 
-/// CLI11's description of the options, and which of theirs is which of ours.
+/// CLI11's description of the options, with the pairs of pace's option and CLI11's.
 struct Described {
   CLI::App app;
   std::vector<std::pair<const Option*, CLI::Option*>> options;
@@ -123,8 +123,8 @@ struct Described {
   [[nodiscard]] CLI::Option* find(const std::string& name) { return app.get_option_no_throw(name); }
 };
 
-/// Words as CLI11 reads them: an empty value behind `=` is a word of its own; a short option's value may stand behind `=`,
-/// and a long one's behind `:`, as in Catch2's options.
+/// Returns the words in the forms that CLI11 reads: an empty value behind `=` becomes a word of its own; a short
+/// option's value may stand behind `=`, and a long one's behind `:`, as in Catch2's options.
 inline std::vector<std::string> words_for_cli11(const std::vector<std::string>& words, Described& described) {
   std::vector<std::string> all;
   for (const auto& word : words) {
@@ -136,7 +136,7 @@ inline std::vector<std::string> words_for_cli11(const std::vector<std::string>& 
       all.push_back(word);
     } else if (is_long && sign + 1 < word.size()) {
       all.push_back(word.substr(0, sign) + '=' + word.substr(sign + 1));
-      // A list is whole then; CLI11 takes the mark for its end.
+      // A list with `=` ends here; CLI11 reads `--` as its end.
       if (described.is_list(word.substr(0, sign))) all.emplace_back("--");
     } else {
       all.push_back(word.substr(0, sign));
@@ -151,7 +151,7 @@ inline void read_value(const Option& option, const std::string& name, const std:
     throw InputError({}, name + ": invalid value '" + text + "'; expected " + option.value().expected);
 }
 
-/// What an option was given, as `read` takes it: once for each time.
+/// Returns the texts for `read` from the words that CLI11 found for an option.
 inline std::vector<std::string> values_of(const Option& option, const std::vector<std::string>& results) {
   std::vector<std::string> last;
   if (option.arity() == Arity::words)

@@ -1,4 +1,4 @@
-// Values of options: what each may be, how the help shows it, and where it goes.
+// Values of options: accepted texts, forms in the help and in messages, and targets.
 #pragma once
 
 #include <array>
@@ -20,21 +20,22 @@
 
 namespace pace::args {
 
-/// Takes a value's text; false: it is none of the expected ones.
+/// Reads a value's text into its target. Returns false if the text is not an expected one.
 using Read = std::function<bool(const std::string&)>;
 
-/// What an option takes. Without `read` the option is a flag that sets nothing.
+/// The value of an option. Without `read` the option is a flag that sets nothing.
 struct Value {
   /// Stands for the value in the help: its unit or its kind, such as `seconds` or `on|off`; empty for a flag.
   std::string placeholder;
-  /// In messages: `invalid value 'x'; expected` this.
+  /// Accepted values, for the message `invalid value 'x'; expected ...`.
   std::string expected;
-  Read read;
+  Read read;  ///< reads a text into the target; null: there is no target
   /// The default as the help shows it, with its unit; empty: none.
   std::string shown_default;
 };
 
-/// Reads all of `text` as a number; whole numbers may be hexadecimal with 0x. False if it is none, or out of range.
+/// Reads all of `text` as a number; whole numbers may be hexadecimal with 0x. Returns false if the text is not a
+/// number, or is out of the type's range.
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, Number& number) {
   std::from_chars_result end{};
@@ -48,7 +49,7 @@ template <class Number>
   return end.ec == std::errc() && end.ptr == text.data() + text.size();
 }
 
-/// The same, from `least` to `most`.
+/// Reads a number as read_number() does. Returns false also if it is not from `least` to `most`.
 template <class Number>
 [[nodiscard]] bool read_between(std::string_view text, Number& number, Number least, Number most) {
   return read_number(text, number) && number >= least && number <= most;
@@ -91,7 +92,7 @@ template <class To>
 
 }  // namespace detail
 
-/// Sets `to`, which takes no value.
+/// A flag: it has no value, and sets `to` to true.
 [[nodiscard]] inline Value flag(bool& to) {
   return {"", "", [&to](const std::string&) { return to = true; }, ""};
 }
@@ -135,14 +136,14 @@ template <class To>
           detail::number_now(to)};
 }
 
-/// A limit or a margin, as a factor from 0.001 to 1000000. Beyond, no two times that can be told apart differ.
+/// A limit or a margin, as a factor from 0.001 to 1000000: measured times do not differ by larger ones.
 template <class To>
 [[nodiscard]] Value factor(To& to) {
   return number(to, 1e-3, 1e6, "1.05", "factor");
 }
 
-/// Seconds from 1e-9 (a clock counts nanoseconds) to 1e6 (eleven days), and 0 where `zero_allowed`. `to` is Nanoseconds or
-/// optional ones.
+/// Seconds from 1e-9 (a clock counts nanoseconds) to 1e6 (eleven days), and 0 if `zero_allowed` is set. `to` is a
+/// Nanoseconds or an optional one.
 template <class To>
 [[nodiscard]] Value seconds(To& to, bool zero_allowed = false) {
   const auto* const now = detail::Target<To>::now(to);
@@ -168,22 +169,25 @@ template <class To>
           [&to](const std::string& text) { return detail::Target<To>::of(to) = text, !text.empty(); },
           now == nullptr ? "" : *now};
 }
+/// A file name that is not empty.
 template <class To>
 [[nodiscard]] Value file(To& to) {
   return text(to, "file", "a file name");
 }
+/// A folder's name that is not empty.
 template <class To>
 [[nodiscard]] Value folder(To& to) {
   return text(to, "folder", "a folder's name");
 }
 
-/// One text more each time that the option is given.
+/// A text that is not empty; each time that the option is given adds one to `to`.
 [[nodiscard]] inline Value each(std::vector<std::string>& to, std::string placeholder, std::string expected) {
   return {std::move(placeholder), std::move(expected),
           [&to](const std::string& text) { return to.push_back(text), !text.empty(); }, ""};
 }
 
-/// One of several words, each with what it stands for. `to` is that or an optional of it.
+/// One of several words, each with the value that it stands for. `to` has the type of these values, or is an optional
+/// one.
 template <class To, class Kind = detail::KindOf<To>>
 [[nodiscard]] Value choice(To& to, std::vector<std::pair<std::string, std::type_identity_t<Kind>>> words) {
   std::string placeholder, expected, shown;
@@ -201,13 +205,14 @@ template <class To, class Kind = detail::KindOf<To>>
           },
           std::move(shown)};
 }
-/// One of several words, as it stands.
+/// One of several words. `to` is a std::string, or an optional one, and gets the word itself.
 template <class To>
 [[nodiscard]] Value one_of(To& to, const std::vector<std::string>& words) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const auto& word : words) pairs.emplace_back(word, word);
   return choice(to, std::move(pairs));
 }
+/// `on` or `off`, into a bool or an optional one.
 template <class To>
 [[nodiscard]] Value on_or_off(To& to) {
   return choice(to, {{"on", true}, {"off", false}});

@@ -1,4 +1,4 @@
-// What a run was asked for and where it ran, in result files: by this a later one knows whether it may go on.
+// Options and machine of a run, as result files store them: `--resume` goes on only where they are equal.
 #pragma once
 
 #include <map>
@@ -6,11 +6,11 @@
 
 namespace pace::report {
 
-/// Everything that must be equal for two runs to be parts of one: options by name, and the machine.
+/// Options by name, and facts of the machine, that must be equal for one run to continue another.
 using Configuration = std::map<std::string, std::string>;
 
-/// `--seed: "1" there, '2' here; --dtype: nothing there, 'float32' here` for what a file has and what is asked for now;
-/// empty if they are equal.
+/// Returns the entries that differ between a file and this run, such as
+/// `--seed: "1" there, '2' here; --dtype: nothing there, 'float32' here`; the text is empty if none does.
 [[nodiscard]] inline std::string differences(const Configuration& there, const Configuration& here) {
   std::string all;
   const auto value_in = [](const Configuration& side, const std::string& name, char quote) {

@@ -1,4 +1,4 @@
-// ConsoleSink: an aligned table for people, printed as results come.
+// ConsoleSink: an aligned table for a terminal, printed as results come.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 
 namespace pace::report {
 
-/// A block for each case: its name, a row for each implementation, and below a row whatever is not fine about it.
-/// Fits 120 columns unless names or figures are unusually long. The totals come with `finish`.
+/// Prints a block for each case: its name, a row for each implementation, and below a row the messages and warnings
+/// that belong to it. Lines fit 120 columns unless names or figures are unusually long. `finish` prints the totals.
 class ConsoleSink final : public Sink {
  public:
-  /// `out` must live as long as the sink.
+  /// Prints to `out`, which must live as long as the sink, with escape sequences for colours if `use_colour` is set.
   ConsoleSink(std::ostream& out, bool use_colour)
       : out_(out), table_({columns().begin(), columns().begin() + without_rates}, use_colour) {}
 
-  /// Where and with what, printed before the first result.
+  /// Sets the description of the environment, which is printed before the first result.
   void introduce(const Environment& environment);
 
-  /// By an earlier process of this run, which has printed what it found, too.
+  /// Drops the description of the environment, because an earlier process of this run has printed it.
   void already_introduced() { introduction_.clear(); }
 
   using Sink::write;
@@ -54,7 +54,7 @@ class ConsoleSink final : public Sink {
 
   [[nodiscard]] static Cell verdict(const ImplementationResult& each);
 
-  /// How much was measured: what one looks at when intervals are too wide.
+  /// How much was measured, which explains intervals that are too wide.
   [[nodiscard]] static std::string effort(const Result& result);
 
   /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the timing modes of a GPU, of which the row shows the gate's.

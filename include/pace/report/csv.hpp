@@ -42,16 +42,18 @@ namespace pace::report {
 /// | device, inputs | the GPU (empty: the CPU), and types and sizes of what was called with |
 class CsvSink final : public Sink {
  public:
-  /// Opens the file, which begins with the header; what it held stays until the first result, or finish(). Throws Error.
-  /// `earlier`: see JsonSink.
+  /// Opens the file, which begins with the header; its former content stays until the first result, or finish(). Throws
+  /// Error if it cannot be opened or written. `earlier`: see JsonSink.
   explicit CsvSink(std::string path, std::span<const Result> earlier = {});
 
+  /// Returns the first line of the file, with its line end.
   [[nodiscard]] static std::string_view header();
 
   using Sink::write;
   void write(const Result& result) override;
   void finish() override { file_.close(); }
 
+  /// Returns the line of one implementation, with its line end. `each` is one of those in `result`.
   [[nodiscard]] static std::string row(const Result& result, const ImplementationResult& each);
 
  private:

@@ -21,7 +21,7 @@
 
 namespace pace::report {
 
-/// RFC 4180: a field with a comma, a quote or a line end stands in quotes.
+/// Returns `text` as a field of RFC 4180: in quotes if it has a comma, a quote or a line end.
 [[nodiscard]] inline std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
@@ -29,17 +29,21 @@ namespace pace::report {
   return quoted += '"';
 }
 
-/// RFC 4180 with `\n` as the line end. What does not exist leaves its field empty; a number that is not finite is `nan`,
-/// `inf` or `-inf`; durations are nanoseconds.
+/// One line of RFC 4180, to which each call adds a field; the line end is `\n`. A value that does not exist leaves its
+/// field empty; a number that is not finite is `nan`, `inf` or `-inf`; durations are nanoseconds.
 class CsvRow {
  public:
+  /// Adds a text, in quotes where it needs them.
   CsvRow& text(std::string_view value) { return field(csv_field(value)); }
+  /// Adds `true` or `false`; a field without a value is empty.
   CsvRow& flag(std::optional<bool> value) { return field(!value ? "" : *value ? "true" : "false"); }
+  /// Adds as many empty fields.
   CsvRow& empty(int fields = 1) {
     for (int i = 0; i < fields; ++i) field("");
     return *this;
   }
 
+  /// Adds the shortest decimal text that reads back as the same number.
   template <class Number>
     requires std::integral<Number> || std::floating_point<Number>
   CsvRow& number(Number value) {
@@ -50,24 +54,27 @@ class CsvRow {
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     return field({digits.data(), static_cast<std::size_t>(end - digits.data())});
   }
+  /// Adds a duration in nanoseconds.
   CsvRow& number(Nanoseconds value) { return number(value.count()); }
+  /// Adds a number, or an empty field where there is none.
   template <class Number>
   CsvRow& number(const std::optional<Number>& value) {
     return value ? number(*value) : empty();
   }
 
-  /// A member of what may not exist.
+  /// Adds a member of a summary, or an empty field where there is no summary.
   template <class Summary, class Member>
   CsvRow& member(const std::optional<Summary>& summary, Member Summary::* which) {
     return summary ? number((*summary).*which) : empty();
   }
-  /// `low` and `high` of a summary's `interval`.
+  /// Adds `low` and `high` of a summary's `interval`, or two empty fields where there is none.
   template <class Summary>
   CsvRow& bounds(const std::optional<Summary>& summary) {
     if (!summary || !summary->interval) return empty(2);
     return number(summary->interval->low).number(summary->interval->high);
   }
 
+  /// Returns the line, with its line end.
   [[nodiscard]] std::string line() const { return line_ + '\n'; }
 
  private:
@@ -82,33 +89,36 @@ class CsvRow {
   bool first_ = true;
 };
 
+/// A CSV file as it was read: names of columns, and rows of texts. Rows count from 0.
 struct CsvTable {
-  std::string file = {};
-  std::vector<std::string> header = {};
-  /// May be shorter than the header.
+  std::string file = {};                 ///< name of the file, for messages
+  std::vector<std::string> header = {};  ///< names of the columns
+  /// Rows without the header. A row may be shorter than the header.
   std::vector<std::vector<std::string>> rows = {};
 
+  /// Returns the index of the column, or none if there is no such column.
   [[nodiscard]] std::optional<std::size_t> column(std::string_view name) const {
     const auto found = std::ranges::find(header, name);
     if (found == header.end()) return std::nullopt;
     return static_cast<std::size_t>(found - header.begin());
   }
-  /// Throws InputError that names the file and the columns that it has.
+  /// Returns the index of the column. Throws InputError, which names the file and its columns, if there is none.
   [[nodiscard]] std::size_t require_column(std::string_view name) const {
     if (const auto found = column(name)) return *found;
     std::string there;
     for (const auto& each : header) there += (there.empty() ? "" : ", ") + each;
     throw InputError({file}, "expected a column '" + std::string(name) + "'; there are " + there);
   }
-  /// Empty where a row is too short.
+  /// Returns a field by the indices of its row and column; empty where the row is too short.
   [[nodiscard]] std::string text(std::size_t row, std::size_t column) const {
     return column < rows[row].size() ? rows[row][column] : std::string();
   }
+  /// Returns a field by the name of its column; empty where there is no such column, or the row is too short.
   [[nodiscard]] std::string text(std::size_t row, std::string_view name) const {
     const auto found = column(name);
     return found ? text(row, *found) : std::string();
   }
-  /// None where there is no number.
+  /// Returns a field as a number, or none where it is not one.
   [[nodiscard]] std::optional<double> number(std::size_t row, std::string_view name) const {
     const std::string value = text(row, name);
     char* end = nullptr;
@@ -116,7 +126,8 @@ struct CsvTable {
     if (value.empty() || *end != '\0') return std::nullopt;
     return number;
   }
-  /// Throws InputError that names the file, the row and the text.
+  /// Returns a field as a number. Throws InputError, which names the file, the row and the text, where it is not one,
+  /// and where there is no such column.
   [[nodiscard]] double require_number(std::size_t row, std::string_view name) const {
     (void)require_column(name);
     if (const auto found = number(row, name)) return *found;
@@ -125,8 +136,8 @@ struct CsvTable {
   }
 };
 
-/// RFC 4180, and lines without anything are left out. The first line is the header. Throws InputError with the line of
-/// a quote that nothing ends.
+/// Reads CSV by RFC 4180; empty lines are left out, and the first line is the header. `file` is the name in messages.
+/// Throws InputError, which names the line, for a quote that is not closed.
 [[nodiscard]] inline CsvTable parse_csv(std::string_view text, const std::string& file) {
   CsvTable table{.file = file};
   std::vector<std::vector<std::string>> lines;
@@ -170,17 +181,19 @@ struct CsvTable {
   return table;
 }
 
-/// Throws InputError if the file cannot be read.
+/// Reads the CSV file at `path`. Throws InputError if it cannot be read or a quote is not closed.
 [[nodiscard]] inline CsvTable read_csv(const std::string& path) {
   return parse_csv(read_file(path, "a CSV file"), path);
 }
 
+/// Returns the fields as one line of RFC 4180, with its line end.
 [[nodiscard]] inline std::string to_csv_line(const std::vector<std::string>& fields) {
   std::string line;
   for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(fields[i]);
   return line + '\n';
 }
 
+/// Returns the header and the rows as CSV.
 [[nodiscard]] inline std::string to_csv(const CsvTable& table) {
   std::string text = to_csv_line(table.header);
   for (const auto& row : table.rows) text += to_csv_line(row);

@@ -26,12 +26,12 @@ namespace detail {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// What follows `prefix` in `text`; empty if it does not start so.
+/// Returns the rest of `text` after `prefix`; empty if `text` does not start with it.
 [[nodiscard]] inline std::string after(std::string_view prefix, const std::string& text) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : "";
 }
 
-/// `path`, seen from `folder`.
+/// Returns `path` if it is absolute, else `path` in `folder`.
 [[nodiscard]] inline std::string seen_from(const std::string& folder, const std::string& path) {
   return path.starts_with('/') ? path : folder + '/' + path;
 }
@@ -46,7 +46,7 @@ namespace detail {
   return "";
 }
 
-/// The nearest of `folder` and those around it that has a `.git`; `folder` itself if none has.
+/// Returns the nearest of `folder` and the folders around it that has a `.git`; `folder` itself if none has.
 [[nodiscard]] inline std::string checkout_around(const std::string& folder) {
   for (std::string around = folder; around.starts_with('/'); around.resize(around.rfind('/')))
     if (::access((around + "/.git").c_str(), F_OK) == 0) return around;

@@ -1,4 +1,4 @@
-// Fields: a struct is described once, by a table of its JSON keys; writing, reading and the page of keys are made of it.
+// Fields: one table of a struct's JSON keys serves writing, reading and the page of keys.
 #pragma once
 
 #include <map>
@@ -16,12 +16,12 @@ inline constexpr int schema_version = 2;
 /// One key of a JSON object, and the member of `Owner` behind it.
 template <class Owner, class Member>
 struct Field {
-  std::string_view key;
-  Member Owner::* member;
-  /// What the value means, for the page of keys: "ns, of the median", or a sentence without its full stop.
+  std::string_view key;    ///< name in the JSON object
+  Member Owner::* member;  ///< where the value is
+  /// Meaning of the value, for the page of keys: "ns, of the median", or a sentence without its full stop.
   std::string_view meaning;
-  /// Reading fails where the key is missing. What is not required, and missing or null, keeps its default; but null in the
-  /// place of a number is NaN.
+  /// Reading fails where a required key is missing. A member whose key is not required keeps its default where the key
+  /// is missing or null; but null in the place of a number is NaN.
   bool required = false;
   /// The value is null unless this member is true.
   bool Owner::* only_if = nullptr;
@@ -29,51 +29,60 @@ struct Field {
   int since = schema_version;
 };
 
-/// A key that is written for the file's readers and follows from others: it is not read back.
+/// A key whose value follows from other members: it is written for readers of the file, and not read back.
 template <class Owner, class Value>
 struct Derived {
-  std::string_view key;
-  Value (Owner::*function)() const;
-  std::string_view meaning;
-  int since = schema_version;
+  std::string_view key;              ///< name in the JSON object
+  Value (Owner::*function)() const;  ///< computes the value
+  std::string_view meaning;          ///< as Field::meaning
+  int since = schema_version;        ///< as Field::since
 };
 
-/// A map whose entries are keys of the object, behind those that the table names; it keeps none of these.
+/// A map whose entries are further keys of the object, written after those that the table names. An entry under a key
+/// of the table is neither written nor read.
 template <class Owner>
 struct FurtherKeys {
-  std::map<std::string, std::string> Owner::* map;
-  std::string_view meaning;
+  std::map<std::string, std::string> Owner::* map;  ///< where the entries are
+  std::string_view meaning;                         ///< meaning of the entries, for the page of keys
 };
 
 // Functions, since not every compiler deduces the arguments of an aggregate.
+
+/// Makes a Field that is not required.
 template <class Owner, class Member>
 [[nodiscard]] constexpr Field<Owner, Member> field(std::string_view key, Member Owner::* member,
                                                    std::string_view meaning, bool Owner::* only_if = nullptr) {
   return {key, member, meaning, false, only_if};
 }
+/// Makes a Field whose key is required.
 template <class Owner, class Member>
 [[nodiscard]] constexpr Field<Owner, Member> required_field(std::string_view key, Member Owner::* member,
                                                             std::string_view meaning) {
   return {key, member, meaning, true};
 }
+/// Makes a Derived.
 template <class Owner, class Value>
 [[nodiscard]] constexpr Derived<Owner, Value> derived_field(std::string_view key, Value (Owner::*function)() const,
                                                             std::string_view meaning) {
   return {key, function, meaning};
 }
+/// Makes a FurtherKeys.
 template <class Owner>
 [[nodiscard]] constexpr FurtherKeys<Owner> further_keys(std::map<std::string, std::string> Owner::* map,
                                                         std::string_view meaning) {
   return {map, meaning};
 }
 
-/// What describes a type, in a specialisation: of a struct, `name` (a heading of the page of keys) and `fields` (a tuple of
-/// the above); of an enumeration, `values`, each of which is written as `to_string` has it.
+/// Describes a type by a specialisation. That for a struct has `name`, which is a heading of the page of keys, and
+/// `fields`, a tuple of Field, Derived and FurtherKeys in the order in which keys are written. That for an enumeration
+/// has `values`, each of which is written as the text that `to_string` returns.
 template <class T>
 struct Schema;
 
+/// A struct that has a Schema.
 template <class T>
 concept DescribedStruct = requires { Schema<T>::fields; };
+/// An enumeration that has a Schema.
 template <class T>
 concept DescribedEnum = std::is_enum_v<T> && requires { Schema<T>::values; };
 

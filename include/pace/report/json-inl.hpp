@@ -26,11 +26,11 @@ PACE_INLINE Result result_from(const Json& json) {
       if (known->name == row.name) throw Error("'" + row.name + "' twice in '" + result.name + "'");
     if (row.is_baseline) baseline = row.name;
   }
-  // What a row knows of its comparison stands in the result once.
+  // The comparison's facts are in the result once; each row gets them from there.
   for (auto& row : result.implementations) {
     row.context.comparison = result.name;
     row.context.iterations = result.iterations;
-    if (!row.time) continue;  // never got as far as the rounds
+    if (!row.time) continue;  // was not timed
     row.context.disturbance = disturbance;
     row.context.baseline = baseline;
   }
@@ -39,7 +39,7 @@ PACE_INLINE Result result_from(const Json& json) {
 
 PACE_INLINE ResultsHeader header_from(const Json& json) {
   if (!json.is_object() || !json.contains("schema_version")) throw Error("has no \"schema_version\"");
-  // Before the rest, which may look different in another version.
+  // The version comes first: the rest may differ in another version.
   if (const auto& found = json.at("schema_version"); found != schema_version) {
     const auto writer = json.find("pace_version");
     throw Error("its schema_version is " + text_of(found) +

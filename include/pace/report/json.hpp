@@ -24,34 +24,37 @@ using Json = nlohmann::ordered_json;
 
 /// The first line of a results file: what all its results share.
 struct ResultsHeader {
-  int version = schema_version;
-  std::string pace_version = pace::version;
-  Environment environment = {};
+  int version = schema_version;              ///< version of the schema that the file follows
+  std::string pace_version = pace::version;  ///< version of pace that wrote the file
+  Environment environment = {};              ///< machine, program and commit of the results
   /// Empty: runs of the program cannot be resumed.
   Configuration configuration = {};
-  std::optional<Options> options = {};
+  std::optional<Options> options = {};  ///< defaults of every comparison of the run
   /// Until when the file may be used as a baseline, ISO 8601; none: it was not saved as one.
   std::optional<std::string> expires_utc = {};
 };
 
-/// A line of a results file, without its end, by the tables in schema.hpp. What does not exist, or is not finite, is null.
+/// Returns a result as one line of a results file, by the tables in schema.hpp. A value that does not exist, or is not
+/// finite, is null.
 [[nodiscard]] Json to_json(const Result& result);
+/// Returns the first line of a results file, by the same tables.
 [[nodiscard]] Json to_json(const ResultsHeader& header);
+/// Returns an environment as an object, by the same tables.
 [[nodiscard]] Json to_json(const Environment& environment);
 
-/// What `to_json` made of a result; `phase`, `phases` and `recalled` are not in it. Throws Error, which names the key, if
-/// something is missing or is not what it should be.
+/// Reads a result that `to_json` wrote; `phase`, `phases` and `recalled` are not in it. Throws Error, which names the
+/// key, if a required key is missing or a value has another type than its key's.
 [[nodiscard]] Result result_from(const Json& json);
-/// The same of a first line. Throws Error also for another version of the schema.
+/// Reads the first line of a results file. Throws Error as result_from() does, and for another version of the schema.
 [[nodiscard]] ResultsHeader header_from(const Json& json);
 
-/// Writes JSON Lines: the header, then one line for each result, in one system call, as soon as there is one. A file that
-/// is cut off anywhere, as by a killed process, has lost no more than its last line.
+/// Writes JSON Lines: the header, then one line for each result, in one system call, as soon as the result exists. A
+/// file that is cut off anywhere, as by a killed process, has lost no more than its last line.
 class JsonSink final : public Sink {
  public:
-  /// Opens the file. What it held stays until the first result, or finish(). `earlier` are results of an earlier process,
-  /// or run, that this one goes on from: they are in the file from the beginning, which replaces what was there under the
-  /// name, and are not written again when they are published. Throws Error.
+  /// Opens the file. Its former content stays until the first result, or finish(). `earlier` are results of an earlier
+  /// process or run that this one continues: the file begins with them, which replaces the former content at once, and
+  /// they are not written again when they are published. Throws Error if the file cannot be opened or written.
   JsonSink(std::string path, const ResultsHeader& header, std::span<const Result> earlier = {});
 
   using Sink::write;

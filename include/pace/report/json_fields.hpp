@@ -25,7 +25,8 @@ namespace pace::report {
 /// Keys keep the order in which they are written.
 using Json = nlohmann::ordered_json;
 
-/// In one line. Bytes that are no UTF-8, in a message from elsewhere, become U+FFFD; they must not lose the result.
+/// Returns the value as one line of text. Bytes that are not UTF-8 become U+FFFD, so that a message with such bytes
+/// does not cost the result.
 [[nodiscard]] inline std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -41,7 +42,7 @@ inline constexpr bool is_vector = false;
 template <class T>
 inline constexpr bool is_vector<std::vector<T>> = true;
 
-/// What is not finite is written as null, since JSON has neither NaN nor infinity.
+/// Returns the value as JSON. A number that is not finite is null, since JSON has neither NaN nor infinity.
 template <class T>
 [[nodiscard]] Json write_value(const T& value) {
   if constexpr (DescribedStruct<T>) {
@@ -79,7 +80,7 @@ template <class T>
   throw Error("expected " + what + ", found " + text);
 }
 
-/// Errors of `read` name what was read.
+/// Calls `read` and puts `what` before the message of an error that it throws.
 template <class Read>
 void reading(const std::string& what, const Read& read) {
   try {
@@ -99,7 +100,7 @@ template <DescribedStruct T>
   return found;
 }
 
-/// Throws Error, with the keys that lead to the place.
+/// Reads `json` into `value`. Throws Error, which names the keys that lead to the place.
 template <class T>
 void read_value(const Json& json, T& value) {
   if constexpr (DescribedStruct<T>) {
@@ -108,7 +109,7 @@ void read_value(const Json& json, T& value) {
       if constexpr (requires { row.member; }) {
         const std::string key(row.key);
         const auto found = json.find(key);
-        // As a number, null is what was not finite.
+        // Null in the place of a number stands for one that was not finite.
         using Member = std::remove_cvref_t<decltype(value.*row.member)>;
         const bool may_be_null =
             (std::floating_point<Member> || std::same_as<Member, Nanoseconds>) && row.only_if == nullptr;

@@ -1,5 +1,5 @@
-// Judgements in words: one verdict for several, one text for whatever is not fine, and warnings of what must not be
-// overlooked although nothing failed.
+// Judgements in words: one verdict for several, one text for all messages, and warnings of gates that are open without
+// a proof.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,25 @@
 
 namespace pace::report {
 
-/// How bad a verdict is, where one word stands for several: failed, invalid, undecided, passed.
+/// Returns the rank of a verdict where one word stands for several; from the highest: failed, invalid, undecided,
+/// passed.
 [[nodiscard]] int badness(Verdict verdict);
 
-/// The worst verdict of the implementation's judgements; empty if nothing was expected of it.
+/// Returns the worst verdict of the implementation's judgements; none if it has no judgements.
 [[nodiscard]] std::optional<Verdict> worst_verdict(const ImplementationResult& result);
 
-/// Whether the outputs are known to be right (true) or wrong (false); empty if they were never compared.
+/// Returns whether the outputs are right (true) or wrong (false); none if they were never compared.
 [[nodiscard]] std::optional<bool> is_correct(const ImplementationResult& result);
 
-/// Why the outcome is not `measured`, then each judgement that did not pass; separated by "; ".
+/// Returns the message of an outcome that is not `measured`, then that of each judgement that did not pass, with "; "
+/// between them.
 [[nodiscard]] std::string all_messages(const ImplementationResult& result);
 
-/// A gate that is open although nothing was proven: one line. Empty for every other.
+/// Returns one line for a gate that is open although nothing was proven; empty for every other gate.
 [[nodiscard]] std::string warning_of(const std::string& comparison, const ImplementationResult& row,
                                      const Judgement& judgement);
 
-/// One line each.
+/// Returns one line for each gate of the result that is open although nothing was proven.
 [[nodiscard]] std::vector<std::string> warnings_of(const Result& result);
 
 }  // namespace pace::report

@@ -1,4 +1,4 @@
-// JUnitSink: one test case per gate, with its figures, for whatever shows test results.
+// JUnitSink: one test case per gate, with its figures, for tools that show test results.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@
 namespace pace::report {
 
 /// Writes JUnit's XML: a `testsuite` per comparison, and in it a `testcase` per gate, which is an expectation of an
-/// implementation; an implementation of which nothing is expected is a test case as well, that it is correct. Figures
+/// implementation; an implementation without expectations has one test case, for its correctness. Figures
 /// are `property` elements of the test case and text in its `system-out`. A gate that is closed is a `failure` if that
 /// was proven and an `error` if nothing could be; an open question that is let through is `skipped`, with the reason.
 /// The file is a complete document after every result.
 class JUnitSink final : public Sink {
  public:
-  /// Opens the file. Its document has no results at first; what the file held stays until the first one, or finish().
-  /// Throws Error.
+  /// Opens the file. Its document has no results at first; the former content of the file stays until the first result,
+  /// or finish(). Throws Error if the file cannot be opened.
   JUnitSink(std::string path, const Environment& environment);
 
   void write(const Result& result) override;
 
-  /// Adds the suites of another JUnit document, such as what the test framework itself wrote. Throws Error if `document`
-  /// is none.
+  /// Adds the suites of another JUnit document, such as the test framework's own. Throws Error if `document` is not
+  /// one.
   void merge(std::string_view document);
 
   void finish() override { file_.close(); }
@@ -49,7 +49,7 @@ class JUnitSink final : public Sink {
 
   [[nodiscard]] static std::string figures(const ImplementationResult& row);
 
-  /// A test case around whatever happened to it.
+  /// A test case with `what_happened`, its `failure`, `error` or `skipped` element, inside.
   [[nodiscard]] static std::string test_case(const ImplementationResult& row, const std::string& name,
                                              const std::string& properties, const std::string& what_happened,
                                              const std::string& text);

@@ -1,4 +1,4 @@
-// What the kernel says of the machine. Files that are missing or unreadable leave their figure empty.
+// Facts of the machine that the kernel reports. A file that is missing or unreadable leaves its figure empty.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace pace::report::machine {
 
-/// The first line of a file; empty if there is none.
+/// Returns the first line of a file; none if the file cannot be read or is empty.
 [[nodiscard]] std::optional<std::string> first_line(const std::string& path);
 
-/// The number that `text` starts with, after blanks.
+/// Returns the number that `text` starts with, after blanks; none if it starts otherwise.
 template <class Number>
 [[nodiscard]] std::optional<Number> leading_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -24,19 +24,22 @@ template <class Number>
   return number;
 }
 
-/// The value of the first `key : value` line of a file such as /proc/cpuinfo.
+/// Returns the value of the first `key : value` line of a file such as /proc/cpuinfo; none if there is no such line.
 [[nodiscard]] std::optional<std::string> value_of(const std::string& path, std::string_view key);
 
+/// Architecture as `uname -m` prints it, such as `x86_64`.
 [[nodiscard]] std::string uname_machine();
 
 /// Such as "Linux 6.1.0-18-amd64 x86_64".
 [[nodiscard]] std::string kernel();
 
+/// Name of the machine.
 [[nodiscard]] std::string hostname();
 
-/// The functions below read under `root`, which is "" but for tests.
+// The functions below read files under `root`, which is empty except in tests.
 
-/// x86 says "model name"; ARM boards name themselves in the device tree, or not at all.
+/// Name of the processor: "model name" of /proc/cpuinfo on x86, the board's entry in the device tree on ARM, else
+/// the architecture.
 [[nodiscard]] std::string cpu(const std::string& root);
 
 /// Cores that this process may run on.
@@ -48,6 +51,7 @@ template <class Number>
 /// Such as "performance" or "powersave"; empty where the kernel does not set the frequency (most virtual machines).
 [[nodiscard]] std::string governor(const std::string& root);
 
+/// Whether cores may exceed their nominal frequency.
 [[nodiscard]] std::optional<bool> turbo(const std::string& root);
 
 /// Whether addresses differ from run to run, which moves code and data against cache lines and pages.
@@ -56,7 +60,7 @@ template <class Number>
 /// Mean number of runnable threads over the last minute.
 [[nodiscard]] std::optional<double> load(const std::string& root);
 
-/// 0 if unknown.
+/// Memory of the machine in bytes; 0 if it is not known.
 [[nodiscard]] std::uint64_t memory_bytes(const std::string& root);
 
 }  // namespace pace::report::machine

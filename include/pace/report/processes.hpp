@@ -1,4 +1,4 @@
-// Processes: is code faster or slower than it was, judged by what several processes found then and now?
+// Processes: verdicts on whether code became faster or slower, from figures of several processes then and now.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,26 @@ namespace pace::report {
 
 /// One number per process: ln of a speed, -ln(median time) or the median log ratio to the baseline of the same run.
 struct Processes {
-  std::vector<double> then, now;
+  std::vector<double> then;  ///< numbers of the stored processes
+  std::vector<double> now;   ///< numbers of the processes that are judged
 };
 
-/// Standard deviation of a process's number that is taken for granted where too few processes were measured to estimate
-/// it. Generous: 0.4 to 2.2 % were seen with clocks pinned.
+/// Standard deviation of a process's number that is assumed where too few processes were measured to estimate it. It is
+/// generous: 0.4 to 2.2 % were seen with clocks pinned.
 inline constexpr double assumed_spread = 0.05;
 
 /// Degrees of freedom from which on the scatter is estimated: with fewer, Student's quantile at one in a thousand is
 /// above ten deviations, and the assumption decides sooner.
 inline constexpr std::size_t fewest_freedom = 3;
 
+/// Result of weigh(): the change, and how well it is known. Logarithms are natural.
 struct ProcessEvidence {
   /// ln of (time then / time now).
   double centre = 0;
-  Interval<double> interval{};
-  double p_above = 1, p_below = 1;
-  /// What the error rates rest on.
+  Interval<double> interval{};  ///< confidence interval of `centre`
+  double p_above = 1;           ///< p-value of "the centre is at or below the threshold"; small: it is above
+  double p_below = 1;           ///< p-value of "the centre is at or above the threshold"; small: it is below
+  /// The assumptions that the error rates rest on, in words.
   std::string guarantee;
 };
 
@@ -44,7 +47,8 @@ struct ProcessEvidence {
 [[nodiscard]] ProcessEvidence weigh(const Processes& processes, double threshold, double pass_level, double fail_level,
                                     const std::optional<double>& spread);
 
-/// The verdict on one implementation. `what` names it, as in "'fused'"; `reference` is what it is held against.
+/// Returns the verdict on one implementation. `what` names it in messages, as in "'fused'", and `reference` names what
+/// it is compared with. `spread`: see weigh().
 [[nodiscard]] Judgement judge(const gate::Demand& demand, const std::string& what, const std::string& reference,
                               const Processes& processes, const gate::Rates& rates,
                               const std::optional<double>& spread);

@@ -22,14 +22,15 @@ namespace pace::report {
 
 namespace detail {
 
-/// Hands on what a terminal may be given: UTF-8 without control characters but line ends, tabs, and the colours that pace
-/// and Catch2 set. Everything else is spelt out as printable() has it. A name, a file or a compiler's message may hold
-/// sequences that clear the screen or hide text. Several threads may print at once, as to the streams themselves.
+/// Passes on text that is safe on a terminal: UTF-8 without control characters except line ends, tabs, and the colours
+/// that pace and Catch2 set. Everything else is spelt out as by printable(). A name, a file or a compiler's message may
+/// hold sequences that clear the screen or hide text. Several threads may print at once, as with the streams
+/// themselves.
 class SafeBuffer final : public std::streambuf {
  public:
   explicit SafeBuffer(std::streambuf* out) : out_(out) {}
 
-  /// Whether anything that was handed on did not arrive.
+  /// Whether any text that was passed on could not be written.
   [[nodiscard]] bool lost() const { return lost_; }
 
  protected:
@@ -52,7 +53,8 @@ class SafeBuffer final : public std::streambuf {
   }
 
  private:
-  /// Without `all`, a character or a sequence that is not whole yet waits for the rest of it.
+  /// Passes on the text that waits. Without `all`, a character or a sequence at its end that is incomplete goes on
+  /// waiting.
   bool hand_on(bool all) {
     std::string safe;
     std::string_view rest = waiting_;
@@ -94,7 +96,7 @@ class SafeBuffer final : public std::streambuf {
     return end + 1;
   }
 
-  /// Whether what comes next decides what `text` begins with.
+  /// Whether only further text shows what `text` begins with.
   [[nodiscard]] static bool is_begun(std::string_view text) {
     constexpr std::size_t longest_colour = 16;
     if (text[0] == '\033') {
@@ -129,8 +131,9 @@ class Filtered {
   SafeBuffer safe_;
 };
 
-/// The number of a standard stream that is closed would be given to the first file that the program opens, and what is
-/// printed would go there. A file that is open for reading alone takes its place: writing to it fails.
+/// Opens /dev/null for reading in the place of each standard stream that is closed, so that writing to it fails.
+/// Otherwise the first file that the program opens would get the stream's number, and printed text would go into that
+/// file.
 inline void occupy_closed_streams() {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", O_RDONLY));
@@ -138,11 +141,12 @@ inline void occupy_closed_streams() {
 
 }  // namespace detail
 
-/// For the main function of a program. While it lives, std::cout, std::cerr and std::clog let no control characters
-/// through. From now on a write to a pipe that no program reads from, and one beyond the limit on the size of files, fails
-/// with an error: the signals for it would end the process in the middle of a result file. Programs that are started by
-/// pace::detail::spawn have these signals as this process was given them. A standard stream that is closed is like one that is full. A
-/// signal that ends the program takes files and folders without a result back, as take_back_when_ended() has it.
+/// Guards the standard streams; for the main function of a program. While the object lives, std::cout, std::cerr and
+/// std::clog pass on no control characters. Once it is made, a write to a pipe without a reader, and one beyond the
+/// limit on the size of files, fails with an error: the signals for them would end the process in the middle of a
+/// result file. Programs that pace::detail::spawn starts get these signals as this process inherited them. A standard
+/// stream that is closed behaves as one that is full. A signal that ends the program removes files and folders without
+/// a result; see take_back_when_ended().
 class ProgramOutput {
  public:
   ProgramOutput() {
@@ -151,8 +155,8 @@ class ProgramOutput {
     take_back_when_ended();
   }
 
-  /// `code`, or `failure` instead of 0 if not all that was printed on the standard output has arrived there, which the
-  /// standard error then says after the name of the `program`.
+  /// Returns `code`, or `failure` instead of 0 if text for the standard output could not be written. In that case a
+  /// message with the name of the `program` goes to the standard error.
   [[nodiscard]] int exit_code(int code, const char* program, int failure = 1) {
     std::cout.flush();
     if (!out_.lost()) return code;

@@ -1,4 +1,4 @@
-// Gates that several processes were asked about, as a table.
+// Gates that several processes judge together, as a table.
 #pragma once
 
 #include <ostream>
@@ -8,7 +8,7 @@
 
 namespace pace::report {
 
-/// The gates as a table, and in words where they are not proven to hold.
+/// Prints the gates as a table to `out`, and a message for each that is not proven to hold.
 void print(const gate::Replicates& replicates, std::ostream& out);
 
 }  // namespace pace::report

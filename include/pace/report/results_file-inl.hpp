@@ -57,11 +57,11 @@ inline constexpr const char* expected_results = "; expected a file that --json o
 
 /// Throws Error unless the numbers are at least 0 and in ascending order. `names` are those of the numbers.
 inline void require_ascending(const char* names, std::initializer_list<double> numbers) {
-  // Interpolation rounds.
+  // The interpolation of quantiles rounds.
   constexpr double slack = 1 + 1e-9;
   double last = 0;
   for (const double number : numbers) {
-    // What was not finite when it was written.
+    // NaN stands for a number that was not finite when it was written.
     if (std::isnan(number)) continue;
     if (!(number >= 0 && number * slack >= last))
       throw Error(std::string(names) + ": expected numbers from 0 on in ascending order");
@@ -100,8 +100,8 @@ inline void require_comparable(const ImplementationResult& row) {
       throw Error("samples_ns: expected times above 0, found 0 as element " + std::to_string(i + 1));
 }
 
-/// Whether the text is the beginning of a results file that was cut off in its first line. Some file systems leave zeros
-/// in the place of what was not written when the machine went down.
+/// Whether the text is the beginning of a results file that was cut off in its first line. Some file systems leave
+/// zeros in the place of what was not written when the machine went down.
 [[nodiscard]] inline bool is_torn_header(std::string_view text) {
   while (text.ends_with('\0')) text.remove_suffix(1);
   constexpr std::string_view beginning = "{\"schema_version\":";

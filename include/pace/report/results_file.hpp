@@ -1,4 +1,4 @@
-// ResultsFile: what one process found, read back from the lines that it wrote.
+// ResultsFile: results of one process, read back from the lines that it wrote.
 #pragma once
 
 #include <ctime>
@@ -12,37 +12,42 @@
 
 namespace pace::report {
 
-/// A machine changes (updates, dust, a new neighbour) without any of its names changing.
+/// Days for which a stored baseline may be used: a machine changes (updates, dust, other virtual machines on its host)
+/// without a change of any of its names.
 inline constexpr double default_days = 30;
 
-/// Seconds since 1970 of `2026-11-21T10:00:00Z`; none if the text is no such time.
+/// Returns the seconds since 1970 of a time such as `2026-11-21T10:00:00Z`; none if the text is not such a time.
 [[nodiscard]] std::optional<std::time_t> parse_utc(const std::string& text);
 
+/// Returns a time as `2026-11-21T10:00:00Z`; empty if it has no such form.
 [[nodiscard]] std::string format_utc(std::time_t time);
 
+/// Returns `time` and as many days of 86400 seconds.
 [[nodiscard]] std::time_t after_days(std::time_t time, double days);
 
+/// A results file that was read.
 struct ResultsFile {
-  std::string path;
-  ResultsHeader header;
-  std::vector<Result> results;
-  /// When the process began; 0 where it is not asked for.
+  std::string path;             ///< name of the file, for messages
+  ResultsHeader header;         ///< its first line
+  std::vector<Result> results;  ///< its other lines, in order
+  /// When the process began, seconds since 1970; 0 if read_whole_lines() read the file.
   std::time_t date = 0;
-  /// Absent in a file that was not saved as a baseline.
+  /// Until when the file may be used as a baseline, seconds since 1970; none if it was not saved as one, and if
+  /// read_whole_lines() read it.
   std::optional<std::time_t> expires;
 };
 
-/// All whole lines of a file that JsonSink has written. A last line without its end was cut off, and is left out; if it is
-/// the first one, or the file is empty, there is no result. Throws InputError, which names the file and the line, if the
-/// file cannot be read, is no results file or of another schema_version, has a line that is no result, or holds figures
-/// that no measurement has: times or speed-ups below 0, or a median outside of its quantiles.
+/// Reads all whole lines of a file that JsonSink has written. A last line without its end was cut off, and is left out;
+/// none is returned if that is the first one, or the file is empty. Throws InputError, which names the file and the
+/// line, if the file cannot be read, is not a results file, has another schema_version, has a line that is not a
+/// result, or holds figures that no measurement has: times or speed-ups below 0, or a median outside of its quantiles.
 [[nodiscard]] std::optional<ResultsFile> read_whole_lines(const std::string& path);
 
-/// The same for a file whose results are to be compared with others. Throws InputError also if the file has no whole line or
-/// no date, or holds a time, a sample or a speed-up of 0.
+/// Reads a file whose results are to be compared with others. Throws InputError as read_whole_lines() does, and if the
+/// file has no whole line or no date, or holds a time, a sample or a speed-up of 0.
 [[nodiscard]] ResultsFile read_results_file(const std::string& path);
 
-/// Why the file may not be used as a baseline now; empty: it may.
+/// Returns why the file may not be used as a baseline at the time `now`; empty if it may be.
 [[nodiscard]] std::string expired(const ResultsFile& file, std::time_t now);
 
 }  // namespace pace::report

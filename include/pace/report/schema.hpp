@@ -17,21 +17,28 @@
 
 namespace pace::report {
 
+/// @cond
+// The page of keys, docs/results.md, documents these tables; a reference would repeat it.
+
+/// Texts of `outcome`.
 template <>
 struct Schema<Outcome> {
   static constexpr std::array values{Outcome::measured,  Outcome::wrong,   Outcome::threw,     Outcome::refused,
                                      Outcome::unreached, Outcome::crashed, Outcome::timed_out, Outcome::out_of_memory};
 };
+/// Texts of `stop_reason`.
 template <>
 struct Schema<StopReason> {
   static constexpr std::array values{StopReason::not_started, StopReason::budget, StopReason::max_rounds,
                                      StopReason::rule, StopReason::deadline};
 };
+/// Texts of `verdict`.
 template <>
 struct Schema<Verdict> {
   static constexpr std::array values{Verdict::passed, Verdict::failed, Verdict::undecided, Verdict::invalid};
 };
 
+/// Machine, program and commit of the results.
 template <>
 struct Schema<Environment> {
   static constexpr std::string_view name = "environment";
@@ -59,6 +66,7 @@ struct Schema<Environment> {
   };
 };
 
+/// How the results were measured.
 template <>
 struct Schema<Options> {
   static constexpr std::string_view name = "options";
@@ -73,6 +81,7 @@ struct Schema<Options> {
   };
 };
 
+/// The first line of a results file.
 template <>
 struct Schema<ResultsHeader> {
   static constexpr std::string_view name = "first line";
@@ -87,6 +96,7 @@ struct Schema<ResultsHeader> {
   };
 };
 
+/// Confidence interval of a time.
 template <>
 struct Schema<Interval<Nanoseconds>> {
   static constexpr std::string_view name = "interval of a time";
@@ -96,6 +106,7 @@ struct Schema<Interval<Nanoseconds>> {
       field("confidence", &Interval<Nanoseconds>::confidence, "0.95 is 95 %"),
   };
 };
+/// Confidence interval of a speed-up.
 template <>
 struct Schema<Interval<double>> {
   static constexpr std::string_view name = "interval of a speed-up";
@@ -106,6 +117,7 @@ struct Schema<Interval<double>> {
   };
 };
 
+/// Times of one implementation.
 template <>
 struct Schema<TimeSummary> {
   static constexpr std::string_view name = "time";
@@ -121,6 +133,7 @@ struct Schema<TimeSummary> {
   };
 };
 
+/// Speed-up of one implementation over the baseline.
 template <>
 struct Schema<SpeedupSummary> {
   static constexpr std::string_view name = "speedup";
@@ -135,6 +148,7 @@ struct Schema<SpeedupSummary> {
   };
 };
 
+/// The speed that a gate demands.
 template <>
 struct Schema<DemandedSpeed> {
   static constexpr std::string_view name = "demanded_speed";
@@ -149,6 +163,7 @@ struct Schema<DemandedSpeed> {
   };
 };
 
+/// An expectation and its verdict.
 template <>
 struct Schema<Judgement> {
   static constexpr std::string_view name = "expectation";
@@ -163,6 +178,7 @@ struct Schema<Judgement> {
   };
 };
 
+/// One timing mode of a GPU.
 template <>
 struct Schema<ModeSummary> {
   static constexpr std::string_view name = "mode";
@@ -174,6 +190,7 @@ struct Schema<ModeSummary> {
   };
 };
 
+/// Memory of one call on a GPU.
 template <>
 struct Schema<DeviceMemory> {
   static constexpr std::string_view name = "device_memory";
@@ -185,6 +202,7 @@ struct Schema<DeviceMemory> {
   };
 };
 
+/// Counts of one call on a GPU.
 template <>
 struct Schema<DeviceCounts> {
   static constexpr std::string_view name = "device_counts";
@@ -197,6 +215,7 @@ struct Schema<DeviceCounts> {
   };
 };
 
+/// Counts of one call.
 template <>
 struct Schema<CallCounts> {
   static constexpr std::string_view name = "counts";
@@ -207,6 +226,7 @@ struct Schema<CallCounts> {
   };
 };
 
+/// Figures of the comparison that a gate needs.
 template <>
 struct Schema<GateContext> {
   static constexpr std::string_view name = "context";
@@ -222,6 +242,7 @@ struct Schema<GateContext> {
   };
 };
 
+/// One implementation of a result.
 template <>
 struct Schema<ImplementationResult> {
   using Row = ImplementationResult;
@@ -256,6 +277,7 @@ struct Schema<ImplementationResult> {
   };
 };
 
+/// One control of `--controls`.
 template <>
 struct Schema<ControlSummary> {
   static constexpr std::string_view name = "control";
@@ -267,6 +289,7 @@ struct Schema<ControlSummary> {
   };
 };
 
+/// State of the GPU during the rounds.
 template <>
 struct Schema<GpuConditions> {
   static constexpr std::string_view name = "gpu";
@@ -282,6 +305,7 @@ struct Schema<GpuConditions> {
   };
 };
 
+/// State of the machine during the rounds.
 template <>
 struct Schema<Conditions> {
   static constexpr std::string_view name = "conditions";
@@ -301,6 +325,7 @@ struct Schema<Conditions> {
   };
 };
 
+/// A line of a results file after the first.
 template <>
 struct Schema<Result> {
   static constexpr std::string_view name = "result";
@@ -324,5 +349,7 @@ struct Schema<Result> {
       required_field("implementations", &Result::implementations, "in the order in which they were added"),
   };
 };
+
+/// @endcond
 
 }  // namespace pace::report

@@ -1,5 +1,5 @@
-// Sink: where results go as they come. OwnSink: one that a program adds. FanOut: one result to every sink; a sink that fails
-// neither ends the run nor goes unnoticed.
+// Sink: a destination of results as they come. OwnSink: adds a program's own sink. FanOut: passes each result to every
+// sink; a sink that fails is reported and does not end the run.
 #pragma once
 
 #include <cstddef>
@@ -15,58 +15,63 @@
 
 namespace pace::report {
 
-/// One destination of results. What `write` returns from has left the process: a run that is killed later keeps it.
+/// One destination of results. A result has left the process when `write` returns: a run that is killed later keeps it.
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Throws Error, naming the destination and the reason, if the result could not be written.
+  /// Writes one result. Throws Error, which names the destination and the reason, if that fails.
   virtual void write(const Result& result) = 0;
-  /// After the last result: totals, and whatever closing the destination still finds wrong (throws Error).
+  /// Writes totals after the last result, and closes the destination. Throws Error if either fails.
   virtual void finish() {}
 };
 
-/// A sink of a program's own. An object of this class at namespace scope, in any of the program's files, adds one to every
-/// run; session.hpp need not know of it. With --isolation or --processes, each process that measures makes its own.
+/// Adds a program's own sink to every run: an object of this class at namespace scope, in any of the program's files,
+/// is enough. With --isolation or --processes, each process that measures makes its own sink.
 class OwnSink {
  public:
-  /// Makes the sink of a run in this environment, before anything is measured; null: the run has none. What it throws ends
-  /// the start with that message.
+  /// Makes the sink of a run in this environment, before anything is measured; null: the run has none. An exception
+  /// that it throws ends the start of the program with its message.
   using Make = std::function<std::unique_ptr<Sink>(const Environment& environment)>;
 
+  /// Registers `make` for every run of this program.
   explicit OwnSink(Make make) { all().push_back(std::move(make)); }
 
-  /// Those of this program.
+  /// Returns all that were registered in this program.
   [[nodiscard]] static std::vector<Make>& all() {
     static std::vector<Make> makers;
     return makers;
   }
 };
 
-/// Hands results on. The measurements behind a result may have taken hours, so a full disk under one sink must not
-/// keep the result from the others: the failure is told at once, and `failures()` makes the run fail in the end.
+/// Passes results on to all sinks. The measurements behind a result may have taken hours, so a full disk under one sink
+/// must not keep the result from the others: the failure is reported at once, and `failures()` makes the run fail in
+/// the end.
 class FanOut {
  public:
+  /// Reports the message of a sink that failed.
   using Complaint = std::function<void(const std::string& message)>;
 
-  /// `complain` hears of each failing sink, once.
+  /// `complain` is called once for each sink that fails.
   explicit FanOut(Complaint complain) : complain_(std::move(complain)) {}
 
+  /// Adds a sink, which gets all results from now on.
   void add(std::unique_ptr<Sink> sink) { sinks_.push_back(std::move(sink)); }
 
+  /// Passes the result to every sink that has not failed. An exception of a sink counts as its failure.
   void write(const Result& result) {
     each([&](Sink& sink) { sink.write(result); });
   }
-  /// `before` is called for each sink first and returns whether it is finished; what it throws counts as that sink's
-  /// failure. The file of a sink that is not finished stays as it is: without a result, as it was before.
+  /// Finishes each sink for which `before` returns true; an exception of either counts as the sink's failure. The file
+  /// of a sink that is not finished stays as it is; if it got no result, it has its former content.
   void finish(const std::function<bool(Sink&)>& before = [](Sink&) { return true; }) {
     each([&](Sink& sink) {
       if (before(sink)) sink.finish();
     });
   }
 
-  /// How many sinks failed; those get no further results.
+  /// Returns how many sinks failed; those get no further results.
   [[nodiscard]] std::size_t failures() const { return failures_; }
-  /// Whether there is none left that could be told anything.
+  /// Returns whether every sink has failed; false if there are no sinks.
   [[nodiscard]] bool all_failed() const { return failures_ > 0 && failures_ == sinks_.size(); }
 
  private:

@@ -1,4 +1,4 @@
-// StoredBaseline: what other processes found earlier, and verdicts against it.
+// StoredBaseline: results of earlier processes, and verdicts against them.
 #pragma once
 
 #include <cstddef>
@@ -18,40 +18,43 @@
 
 namespace pace::report {
 
-/// Keys of the environment in a results file. Hosts of one kind count as one machine, since a CI's hosts change names
-/// with every job; the kernel counts, since its scheduler and its mitigations do.
+/// Returns the keys of the environment in a results file that must be equal. Hosts of one kind count as one machine,
+/// since a CI's hosts change names with every job; the kernel is among the keys, since its scheduler and its
+/// mitigations change times.
 [[nodiscard]] const std::vector<std::string>& identity_keys();
 
-/// Keys of a result that must be the same as well: what was measured, and by what.
+/// Returns the keys of a result that must be equal as well: what was measured, and by which clock.
 [[nodiscard]] const std::vector<std::string>& measurement_keys();
 
-/// In one sentence, which of them differ between two results of one name; empty if none does. `allowed` keys may differ.
+/// Returns a sentence that names the measurement_keys() which differ between two results of one name; empty if none
+/// does. `allowed` keys may differ.
 [[nodiscard]] std::string measurement_differences(const Result& then, const Result& now,
                                                   const std::vector<std::string>& allowed = {});
 
-/// In one sentence, which keys of the environment differ; empty if none does. `allowed` keys may differ. What is not known on
-/// both sides agrees.
+/// Returns a sentence that names the identity_keys() which differ; empty if none does. `allowed` keys may differ. A
+/// fact that is unknown on both sides counts as equal.
 [[nodiscard]] std::string differences(const Environment& then, const Environment& now,
                                       const std::vector<std::string>& allowed = {});
 
-/// What is expected of every implementation, held against itself in earlier processes.
+/// The expectation of every implementation in comparison with itself in earlier processes.
 struct Settings {
+  /// The speed that is demanded; its reference is the implementation's own stored figures.
   Expectation expectation = NoSlowerThan(1.05);
   /// Compare speed-ups over the baseline of each process's own run, in place of times: what the machine does to both
   /// cancels, and the baseline's own code must not have changed.
   bool by_speedup = false;
   /// Error rates of all implementations of one comparison together.
   gate::Rates family = {};
-  /// Standard deviation between processes, if the user knows it: 0.01 is 1 %.
+  /// Standard deviation between processes, if it is known: 0.01 is 1 %.
   std::optional<double> spread = {};
   /// Keys of the environment that may differ.
   std::vector<std::string> allowed = {};
 };
 
-/// Whether two files are of one process: a copy is no second measurement.
+/// Returns whether two files come from one process: a copy is not a second measurement.
 [[nodiscard]] bool same_process(const ResultsFile& one, const ResultsFile& other);
 
-/// Why the files cannot stand for several runs of one thing; empty: they can.
+/// Returns why the files cannot be several runs of the same measurement; empty if they can.
 [[nodiscard]] std::string inconsistent(const std::vector<ResultsFile>& files, const std::vector<std::string>& allowed);
 
 namespace detail {
@@ -63,23 +66,23 @@ struct Found {
   bool twice = false;
 };
 
-/// In one sentence, what was measured otherwise than in `now`; empty if nothing was.
+/// Returns a sentence that names what was measured otherwise than in `now`; empty if nothing was.
 [[nodiscard]] std::string first_measurement_difference(const Found& found, const Result& now,
                                                        const std::vector<std::string>& allowed);
 
 [[nodiscard]] Found find(const std::vector<ResultsFile>& files, const std::string& comparison,
                          const std::string& implementation);
 
-/// ln of a speed; none where there is no figure.
+/// Returns ln of a speed; none where there is no figure.
 [[nodiscard]] std::optional<double> number_of(const ImplementationResult& row, bool by_speedup);
 
 }  // namespace detail
 
-/// What the settings expect, in words.
+/// Returns the expectation in words; `reference` names what is compared with.
 [[nodiscard]] std::string describe(const Settings& settings, const std::string& reference);
 
-/// The verdict on one implementation: its rows now, one per process, against its rows then. `gates` share the error
-/// rates. Nothing that cannot be compared passes.
+/// Returns the verdict on one implementation: its rows now, one per process, against its rows then. The error rates are
+/// shared by as many `gates`. Rows that cannot be compared do not pass.
 [[nodiscard]] Judgement judge(const Settings& settings, const std::string& implementation,
                               const std::vector<const ImplementationResult*>& then,
                               const std::vector<const ImplementationResult*>& now, const std::string& reference,
@@ -88,11 +91,11 @@ struct Found {
 /// Baselines stored by earlier processes, for judging results of this one as they come.
 class StoredBaseline {
  public:
-  /// `environment` is this process's. Files of other machines, expired ones and copies are kept, but every judgement is
-  /// then `invalid` with the reason.
+  /// `environment` is that of this process, and `now` is in seconds since 1970. With files of other machines, expired
+  /// files or copies every judgement is `invalid` and has the reason.
   StoredBaseline(std::vector<ResultsFile> files, Settings settings, const Environment& environment, std::time_t now);
 
-  /// Why nothing can be compared with it; empty: it can.
+  /// Returns why nothing can be compared with the stored files; empty if it can.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
   /// Adds a judgement to each implementation of `result`.

@@ -59,7 +59,7 @@ PACE_INLINE void RunSummary::add_judgement(const Judgement& judgement, const std
     return;
   }
   ++unmet_;
-  // The table has them all; these only save scrolling.
+  // The table shows them all; this list only saves scrolling.
   constexpr std::size_t most = 20;
   if (unmet_ <= most)
     unmet_lines_.push_back(printable(name) + ", " + printable(implementation) + ": " +

@@ -1,4 +1,4 @@
-// RunSummary: what a whole run amounts to.
+// RunSummary: totals of a whole run.
 #pragma once
 
 #include <array>
@@ -18,12 +18,15 @@ namespace pace::report {
 /// Counts results as they come.
 class RunSummary {
  public:
+  /// Counts the cases, outcomes, speed-ups and expectations of one result.
   void add(const Result& result);
 
+  /// Returns the number of implementations with this outcome.
   [[nodiscard]] std::size_t count(Outcome outcome) const { return outcomes_[static_cast<std::size_t>(outcome)]; }
+  /// Returns the number of expectations that closed their gate.
   [[nodiscard]] std::size_t unmet_expectations() const { return unmet_; }
 
-  /// Nothing if there were no cases.
+  /// Returns the totals as lines of text; none if there were no cases.
   [[nodiscard]] std::vector<std::string> lines() const;
 
  private:

@@ -11,38 +11,43 @@
 
 namespace pace::report {
 
+/// A field of a table.
 struct Cell {
-  std::string text;
-  Colour colour = Colour::none;
+  std::string text;              ///< content, without padding
+  Colour colour = Colour::none;  ///< colour of `text`
 };
 
+/// A column of a table.
 struct Column {
-  std::string header;
-  /// At least; a column grows when it must, and does not shrink again.
+  std::string header;  ///< name in the header line
+  /// Least width in characters. A column grows with its content, and does not shrink again.
   std::size_t width = 0;
-  Align align = Align::right;
+  Align align = Align::right;  ///< side on which content stands
 };
 
-/// Knows the widths, and when the header is due: in the beginning, when it changed, and when it has scrolled away.
+/// Lays out rows one after another. The header line is due at first, when it changed, and when it has scrolled away.
 class StreamingTable {
  public:
+  /// Without `use_colour` the text has no escape sequences.
   StreamingTable(std::vector<Column> columns, bool use_colour)
       : columns_(std::move(columns)), use_colour_(use_colour) {}
 
-  /// Sets a header, so that the next one printed has it.
+  /// Sets the header of a column, counted from 0; the header line is then due if it changed.
   void rename(std::size_t column, std::string header);
 
-  /// Appends columns for good, if they are not there yet.
+  /// Appends columns from `all` until there are `count`.
   void need_columns(std::size_t count, const std::vector<Column>& all);
 
   /// Widens the columns for rows that are about to be printed.
   void fit(const std::vector<std::vector<Cell>>& rows);
 
-  /// The header line if it is due, else nothing. `lines` is how many lines will follow at once.
+  /// Returns the header line if it is due, else an empty text. `lines` is how many lines will follow at once.
   [[nodiscard]] std::string header_if_due(std::size_t lines);
 
+  /// Returns a row as one line, padded and coloured, with its line end. Missing cells are blank.
   [[nodiscard]] std::string line(const std::vector<Cell>& row) const;
 
+  /// Returns `text` in `colour`, or as it is if the table has no colours.
   [[nodiscard]] std::string paint(const std::string& text, Colour colour) const;
 
  private:

@@ -109,7 +109,7 @@ PACE_INLINE std::vector<std::string> wrap(std::string_view text, std::size_t wid
     if (rest.ends_with('\r')) rest.remove_suffix(1);
     std::string line;
     while (!rest.empty()) {
-      // A word together with the blanks before it, so that what was indented stays so.
+      // A word is taken with the blanks before it, so that indentation stays.
       const auto start = rest.find_first_not_of(' ');
       const auto stop = start == std::string_view::npos ? rest.size() : std::min(rest.find(' ', start), rest.size());
       std::string word = printable(rest.substr(0, stop));

@@ -1,4 +1,4 @@
-// Text for a terminal: UTF-8, width in characters, padding, wrapping, nothing that moves the cursor, and colours.
+// Text for a terminal: UTF-8, width in characters, padding, wrapping, colours, and control characters spelt out.
 #pragma once
 
 #include <cstddef>
@@ -10,36 +10,38 @@
 
 namespace pace::report {
 
+/// A character of UTF-8 text.
 struct Character {
-  /// In bytes; 0: the bytes are no UTF-8.
-  std::size_t length = 0;
-  char32_t code = 0;
+  std::size_t length = 0;  ///< bytes; 0: the bytes are not UTF-8
+  char32_t code = 0;       ///< its code point
 };
 
-/// Bytes of the character that begins with this byte; 0: none does.
+/// Returns the number of bytes of a character that begins with this byte; 0 if none does.
 [[nodiscard]] constexpr std::size_t length_from(unsigned char first) {
   if (first < 0x80) return 1;
   return first < 0xC2 || first >= 0xF5 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }
 
+/// Returns whether the byte is a further byte of a UTF-8 character.
 [[nodiscard]] constexpr bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-/// Whether `text`, which must not be empty, is the beginning of a character whose other bytes may come later.
+/// Returns whether `text`, which must not be empty, is the beginning of a character whose other bytes may come later.
 [[nodiscard]] bool begins_character(std::string_view text);
 
-/// The character at the start of `text`, which must not be empty. Overlong forms, surrogates and codes beyond Unicode are
-/// no UTF-8.
+/// Returns the character at the start of `text`, which must not be empty. Overlong forms, surrogates and codes beyond
+/// Unicode are not UTF-8.
 [[nodiscard]] Character first_character(std::string_view text);
 
-/// Number of code points of UTF-8 text. Every character is taken as one column wide; combining and double-width ones
-/// are rare in names of benchmarks.
+/// Returns the number of code points of UTF-8 text. Every character counts as one column; combining and double-width
+/// ones are rare in names of benchmarks.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
+/// Side on which a text stands in a wider column.
 enum class Align { left, right };
 
-/// `text`, padded with blanks to `width` columns; longer text is left as it is.
+/// Returns `text` padded with blanks to `width` columns; longer text stays as it is.
 [[nodiscard]] std::string pad(std::string_view text, std::size_t width, Align align = Align::left);
 
 namespace detail {
@@ -50,23 +52,25 @@ namespace detail {
 
 }  // namespace detail
 
-/// `text` for a terminal: a tab is a blank, control characters are spelt out (`\n`, `\x1b`, `\u009b`), and so are bytes
-/// that are no UTF-8. A message from a compiler may hold escape sequences, and a name a line end.
+/// Returns `text` for a terminal: a tab is a blank, control characters are spelt out (`\n`, `\x1b`, `\u009b`), and so
+/// are bytes that are not UTF-8. A message from a compiler may hold escape sequences, and a name a line end.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// As printable(), for text of several lines: line ends stay.
+/// Returns text of several lines for a terminal, as printable() does; line ends stay.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 
-/// Lines of at most `width` columns, broken at blanks (a longer word stays whole) and where `text` breaks them itself.
+/// Returns lines of at most `width` columns, broken at blanks and at the line ends of `text`; a longer word stays
+/// whole.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+/// Colour or weight of a text on a terminal.
 enum class Colour { none, red, green, yellow, dim, bold };
 
-/// Whether what is written to `descriptor` may hold colours: it is a terminal that knows them, and the user has not
-/// asked for none (https://no-color.org).
+/// Returns whether text for `descriptor` may have colours: it is a terminal that supports them, and NO_COLOR
+/// (https://no-color.org) is empty or not set.
 [[nodiscard]] bool wants_colour(int descriptor);
 
-/// `text` between the escape sequences of `colour`.
+/// Returns `text` between the escape sequences of `colour`.
 [[nodiscard]] std::string coloured(std::string_view text, Colour colour);
 
 }  // namespace pace::report

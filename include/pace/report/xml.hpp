@@ -1,4 +1,4 @@
-// XML text that any parser accepts, whatever was in it.
+// XML text that any parser accepts.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// `text` as the content of an element or of an attribute in double quotes. What XML cannot hold (control characters,
-/// bytes that are no UTF-8) becomes U+FFFD; line ends stay line ends in an attribute, too.
+/// Returns `text` as the content of an element or of an attribute in double quotes. Characters that XML does not allow,
+/// and bytes that are not UTF-8, become U+FFFD; line ends stay line ends in an attribute, too.
 [[nodiscard]] std::string xml_text(std::string_view text);
 
 }  // namespace pace::report

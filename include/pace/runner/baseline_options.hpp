@@ -1,4 +1,4 @@
-// What the options --baseline and --save-baseline say.
+// Values of the options that concern stored baselines.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,16 @@
 
 namespace pace::runner {
 
+/// Values of `--baseline`, `--save-baseline` and the options that belong to them.
 struct BaselineOptions {
-  /// Files to compare with, each of one process; and the file to write.
+  /// Results files to compare with, one for each process.
   std::vector<std::string> compare_with;
-  std::string save;
-  /// Fails an implementation that is proven to take more than this times its stored time; none: 1.05.
+  std::string save;  ///< results file to write; empty: none
+  /// Factor on the stored time; an implementation that is proven to take longer fails. None: 1.05.
   std::optional<double> margin;
-  /// For how many days what is saved may be used; none: report::default_days.
+  /// Days for which the saved file may be used; none: report::default_days.
   std::optional<double> days;
-  /// Standard deviation between processes, if known.
+  /// Standard deviation of times between processes, if it is known: 0.01 is 1 %.
   std::optional<double> spread;
 };
 

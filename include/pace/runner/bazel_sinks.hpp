@@ -1,4 +1,4 @@
-// Sinks that tell Bazel what it should know of a test beside its exit code.
+// Sinks for the files by which Bazel learns more of a test than its exit code.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,10 @@
 
 namespace pace::runner {
 
-/// TEST_WARNINGS_OUTPUT_FILE: a line for each thing that matters although nothing failed.
+/// Writes TEST_WARNINGS_OUTPUT_FILE: a line for each gate that is open although nothing was proven.
 class WarningsSink final : public report::Sink {
  public:
+  /// Opens the file. Throws Error if that fails.
   explicit WarningsSink(std::string path) : file_(std::move(path)) {}
 
   void write(const Result& result) override {
@@ -27,11 +28,12 @@ class WarningsSink final : public report::Sink {
   OutputFile file_;
 };
 
-/// TEST_INFRASTRUCTURE_FAILURE_FILE: the component that failed in the first line, what happened to it in the second.
-/// Written by leave() alone, and only where there is something to say, since its being there says that the test failed for
-/// it: a run that ends with exit code 0 must leave none.
+/// Writes TEST_INFRASTRUCTURE_FAILURE_FILE: the component that failed in the first line, and its failures in the
+/// second. Only leave() writes the file, and only if there was a failure: Bazel takes a test with this file as one that
+/// failed for that reason, so a run that ends with exit code 0 must not have it.
 class InfrastructureSink final : public report::Sink {
  public:
+  /// Keeps the path; no file is opened.
   explicit InfrastructureSink(std::string path) : path_(std::move(path)) {}
 
   void write(const Result& result) override {
@@ -39,12 +41,13 @@ class InfrastructureSink final : public report::Sink {
     for (const auto& disturbance : result.conditions.disturbances) tell("machine", result.name + ": " + disturbance);
   }
 
+  /// Adds a failure of a component, such as `device` or `machine`. The first one names the component in the file.
   void tell(const std::string& component, const std::string& what) {
     if (component_.empty()) component_ = component;
     if (++told_ <= most) text_ += (text_.empty() ? "" : " ") + report::printable(what);
   }
 
-  /// Throws Error if the file cannot be written.
+  /// Writes the file if there was a failure. Throws Error if the file cannot be written.
   void leave() const {
     if (told_ == 0) return;
     OutputFile file(path_);
@@ -55,7 +58,7 @@ class InfrastructureSink final : public report::Sink {
   }
 
  private:
-  /// The first few tell what the matter is; a suite of thousands would say it thousands of times.
+  /// The first few failures show the cause; thousands of comparisons would repeat it.
   static constexpr std::size_t most = 20;
 
   std::string path_, component_, text_;

@@ -1,4 +1,4 @@
-// Which build of a program runs: the same file name may hold another one tomorrow.
+// An identifier of the running build, since another build may have the same file name.
 #pragma once
 
 #include <elf.h>
@@ -15,7 +15,7 @@ namespace pace::runner {
 
 namespace detail {
 
-/// The note that the linker left in a program or library; empty: none.
+/// Returns the build ID that the linker wrote into a program or library; empty if there is none.
 [[nodiscard]] inline std::string_view build_id_note(const dl_phdr_info& object) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const auto& segment = object.dlpi_phdr[i];
@@ -50,8 +50,8 @@ inline int add_object(dl_phdr_info* object, std::size_t, void* digest) {
 
 }  // namespace detail
 
-/// A digest of the program and of the libraries that are loaded, by the linker's build IDs, or where a file has none by
-/// its size and time: equal for two processes of one build.
+/// Returns a digest of the program and of the libraries that are loaded, by the linker's build IDs, or for a file
+/// without one by its size and time. It is equal for two processes of one build.
 [[nodiscard]] inline std::string build_id() {
   Digest digest;
   ::dl_iterate_phdr(&detail::add_object, &digest);

@@ -1,4 +1,4 @@
-// Continuation: a process goes on where an earlier one of the same run ended.
+// Continuation: a process continues where an earlier one of the same run ended.
 #pragma once
 
 #include <signal.h>
@@ -30,27 +30,28 @@
 
 namespace pace::runner {
 
-/// Set for a process that may go on where another one ended: the file with what that one found, such as
-/// /proc/self/fd/5, handed over open.
+/// Set for a process that continues where another one ended: the file with that one's results, such as /proc/self/fd/5,
+/// which is inherited open.
 inline constexpr const char* continuation_variable = "PACE_CONTINUE_FILE";
-/// ... by its number, so that programs that it starts in turn do not take it for theirs.
+/// The number of the process that continues, so that programs which it starts do not take the file for theirs.
 inline constexpr const char* continuing_variable = "PACE_CONTINUE_PROCESS";
-/// Set for a process that is watched by another, which starts it anew when it dies (see supervisor.hpp): its number.
+/// Set for a process that a supervisor watches and starts again when it dies (see supervisor.hpp): its number.
 inline constexpr const char* supervised_variable = "PACE_SUPERVISED_PROCESS";
 
-/// Whether the variable holds the number of this process.
+/// Returns whether the environment variable has the number of this process.
 [[nodiscard]] inline bool names_this_process(const char* variable) {
   return environment_variable(variable) == std::to_string(::getpid());
 }
 
-/// A process may end before its tests do: a CUDA context in which a kernel has done something illegal, or never ends,
-/// cannot be had back; an implementation may crash. Then the program runs anew, with the same command line. There the
-/// tests run again from the first one on, but comparisons whose results are known are not measured again: they return
-/// what was found, which is published and judged as before, so that every file and the exit code are those of one run.
-/// The comparison that ended the process is known, too; hence each new process gets further, and there is an end.
+/// Lets a run outlive its process, which may end before its tests do: a CUDA context cannot be restored after a kernel
+/// that did something illegal or does not end, and an implementation may crash. The program then runs again with the
+/// same command line. Its tests run from the first one on, but a comparison whose result is known is not measured
+/// again: the known result is published and judged as before, so that every file and the exit code are those of one
+/// run. The comparison that ended a process is known as well, so each new process gets further, and the run ends.
 class Continuation : public RunContext::Checkpoint {
  public:
-  /// Throws InputError if the file that the variable names is not what another process leaves.
+  /// Reads the file that the environment variable names, if it is set for this process. `arguments` are argv. Throws
+  /// InputError if the file is not one that another process left.
   explicit Continuation(char** arguments) : arguments_(arguments) {
     const std::string path = environment_variable(continuation_variable);
     const bool for_another =
@@ -65,17 +66,17 @@ class Continuation : public RunContext::Checkpoint {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  /// Whether an earlier process has left something.
+  /// Returns whether an earlier process has left results.
   [[nodiscard]] bool continues() const { return !known_.empty() || !fates_.empty(); }
 
-  /// Also of an earlier run.
+  /// Adds a result to recall, such as one of an earlier run.
   void remember(Result result) {
     result.recalled = true;
     keep(line_of(result));
     known_.push_back(std::move(result));
   }
 
-  /// Everything that will be recalled, in the order in which it was found.
+  /// Calls `use` for each result that will be recalled, in the order in which they were found.
   void for_each_known(const std::function<void(const Result&)>& use) const {
     for (const auto& each : known_) use(each);
   }
@@ -109,8 +110,9 @@ class Continuation : public RunContext::Checkpoint {
     return false;
   }
 
-  /// Keeps a result, once it is written. Does not return if this one's device is lost: the fresh process begins. Where
-  /// that cannot be, `out` says so, and later comparisons on the device are reported as unreached.
+  /// Keeps a result for a later process, after it is written. If the result has lost its device, the call does not
+  /// return: a fresh process begins in its place. If that fails, `out` gets a message, and later comparisons on the
+  /// device are reported as unreached.
   void add(const Result& result, std::ostream& out) {
     if (result.recalled) return;  // is in the file
     keep(line_of(result));
@@ -147,13 +149,13 @@ class Continuation : public RunContext::Checkpoint {
     if (!problem.empty()) throw InputError({path}, "is not what an earlier process found: " + problem);
   }
 
-  /// A suite's samples would fill the memory. What goes wrong matters only once a device is lost.
+  /// Lines go to a file, since a suite's samples would fill the memory. A failure has no effect until a device is lost.
   void keep(const std::string& line) {
     if (descriptor_ < 0 && trouble_.empty()) descriptor_ = open_unnamed_file(trouble_);
     if (trouble_.empty()) trouble_ = append_all(descriptor_, line);
   }
 
-  /// Catch2 catches signals during a test, and reports them as if the run ended there. This run does not.
+  /// Catch2 catches signals during a test, and reports them as the end of the run, which goes on in another process.
   static void leave_signals_to_supervisor() {
     for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS}) ::signal(number, SIG_DFL);
     take_back_when_ended();
@@ -164,7 +166,7 @@ class Continuation : public RunContext::Checkpoint {
     const std::string self = this_program();
     ::setenv(continuation_variable, ("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), 1);
     ::setenv(continuing_variable, std::to_string(::getpid()).c_str(), 1);
-    // What is ignored outlives exec, and would be taken for inherited there.
+    // A signal that is ignored stays so after exec, and the new program would take that for inherited.
     for (const int number : {SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
     ::execv(self.c_str(), arguments_);
     throw Error("cannot execute " + self + ": " + std::strerror(errno));
@@ -172,12 +174,12 @@ class Continuation : public RunContext::Checkpoint {
 
   char** const arguments_;
   bool supervised_ = false;
-  /// What was not asked for yet.
+  /// Results that were not recalled yet.
   std::vector<Result> known_;
   std::vector<Ended> fates_;
-  /// The file of everything published so far, recalled or new; below 0 before the first of it.
+  /// The file of all results published so far, recalled or new; below 0 before the first one.
   int descriptor_ = -1;
-  /// Why it cannot be kept; empty: it can.
+  /// Why results cannot be kept; empty: they can.
   std::string trouble_;
 };
 

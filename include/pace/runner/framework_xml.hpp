@@ -1,4 +1,4 @@
-// FrameworkXml: keeps Catch2 from writing Bazel's XML file, and hands over what it would have written.
+// FrameworkXml: Catch2 writes its test results to a file of its own in place of Bazel's XML file.
 #pragma once
 
 #include <unistd.h>
@@ -15,11 +15,12 @@
 namespace pace::runner {
 
 /// Under Bazel, Catch2 opens XML_OUTPUT_FILE at the start and writes it at the end: a test that is killed leaves an
-/// empty file, and the file knows no figures. So Catch2 gets another file, pace writes Bazel's as results come, and
+/// empty file, and the file has no figures. So Catch2 gets another file, pace writes Bazel's as results come, and
 /// adds Catch2's test cases in the end. Does nothing outside of Bazel.
 class FrameworkXml {
  public:
-  /// To be made before Catch2 reads the environment.
+  /// Sets the environment for Catch2, so it must be made before Catch2 reads that. Throws Error if there can be no
+  /// temporary file.
   FrameworkXml() : bazel_file_(under_bazel() ? environment_variable("XML_OUTPUT_FILE") : "") {
     if (bazel_file_.empty()) return;
     const std::string folder = environment_variable("TEST_TMPDIR");
@@ -42,17 +43,17 @@ class FrameworkXml {
     if (!own_file_.empty()) ::unlink(own_file_.c_str());
   }
 
-  /// Puts the environment back, for programs that tests start. To be called once Catch2 has read it.
+  /// Restores the environment for programs that tests start; to be called once Catch2 has read it.
   void give_back() {
     if (!bazel_file_.empty()) ::setenv("XML_OUTPUT_FILE", bazel_file_.c_str(), 1);
     if (!std::exchange(unsharded_, false)) return;
     for (const auto* name : {"TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX", "TEST_SHARD_STATUS_FILE"}) ::unsetenv(name);
   }
 
-  /// Where Bazel expects the results; empty outside of Bazel.
+  /// Path of the file that Bazel expects; empty outside of Bazel.
   [[nodiscard]] const std::string& bazel_file() const { return bazel_file_; }
 
-  /// What Catch2 has written.
+  /// Returns the document that Catch2 has written.
   [[nodiscard]] std::string content() const {
     std::ifstream file(own_file_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};

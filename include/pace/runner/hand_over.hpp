@@ -1,4 +1,4 @@
-// HandOver: what the processes of one run leave for each other, in a file without a name.
+// Results that the processes of one run leave for each other, in a file without a name.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,12 +22,15 @@ namespace pace::runner {
 
 /// How an implementation ended the process that measured the comparison.
 struct Ended {
-  std::string comparison = {};
-  RunContext::PriorFailure fate = {};
+  std::string comparison = {};         ///< name of the comparison
+  RunContext::PriorFailure fate = {};  ///< the implementation, its outcome and the message
 };
 
 }  // namespace pace::runner
 
+/// @cond
+
+/// Keys of a RunContext::PriorFailure.
 template <>
 struct pace::report::Schema<pace::RunContext::PriorFailure> {
   using Fate = RunContext::PriorFailure;
@@ -39,6 +42,7 @@ struct pace::report::Schema<pace::RunContext::PriorFailure> {
       required_field("message", &Fate::message, "why"),
   };
 };
+/// Keys of a line for an Ended.
 template <>
 struct pace::report::Schema<pace::runner::Ended> {
   static constexpr std::string_view name = "ended";
@@ -47,18 +51,19 @@ struct pace::report::Schema<pace::runner::Ended> {
       required_field("fate", &runner::Ended::fate, "how the process ended"),
   };
 };
+/// @endcond
 
 namespace pace::runner {
 
-/// Where files go that are for this run alone: Bazel's folder for them, or TMPDIR, or /tmp.
+/// Returns the folder for files of this run alone: TEST_TMPDIR of Bazel, or TMPDIR, or /tmp.
 [[nodiscard]] inline std::string temporary_folder() {
   for (const char* variable : {"TEST_TMPDIR", "TMPDIR"})
     if (const std::string folder = environment_variable(variable); !folder.empty()) return folder;
   return "/tmp";
 }
 
-/// An open file that its name was taken from, so that it goes with the processes that hold it, however these end.
-/// Below 0 if there is none; then `trouble` says why.
+/// Returns the descriptor of a new file whose name is removed, so that the file is gone once the processes that have it
+/// open have ended. If there can be no file, the descriptor is below 0, and `trouble` gets the reason.
 [[nodiscard]] inline int open_unnamed_file(std::string& trouble) {
   std::string path = temporary_folder() + "/pace-continue-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
@@ -69,7 +74,7 @@ namespace pace::runner {
   return descriptor;
 }
 
-/// Adds to a file. Whatever keeps it from that is the return value; empty: nothing does.
+/// Writes `text` at the position of a file. Returns why that failed; empty if it did not.
 [[nodiscard]] inline std::string append_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -80,7 +85,7 @@ namespace pace::runner {
   return {};
 }
 
-/// All of a file, from its beginning; where it is read to is where it is written on.
+/// Returns all of a file, whose position is at its end afterwards. Throws Error if the file cannot be read.
 [[nodiscard]] inline std::string read_all(int descriptor) {
   std::string text;
   struct stat info{};
@@ -96,12 +101,12 @@ namespace pace::runner {
   return text;
 }
 
-/// One line of the file: a result, as in result files.
+/// Returns the line of a result, as in results files, with its line end.
 [[nodiscard]] inline std::string line_of(const Result& result) {
   return report::text_of(report::to_json(result)) + '\n';
 }
 
-/// ... or how the process ended that wrote the lines before.
+/// Returns the line, with its line end, for the end of the process that wrote the lines before.
 [[nodiscard]] inline std::string line_of(const Ended& ended) {
   return report::text_of(report::detail::write_value(ended)) + '\n';
 }

@@ -8,16 +8,17 @@
 
 namespace pace::runner {
 
-/// Set for a process that is one of several: the file for what it finds.
+/// Set for a process that is one of several: the file for its findings.
 inline constexpr const char* replicate_variable = "PACE_REPLICATE_FILE";
-/// ... its number, from 1 on.
+/// Set for a process that is one of several: its number, from 1 on.
 inline constexpr const char* replicate_number_variable = "PACE_REPLICATE_NUMBER";
 
+/// Returns whether this process is one of several of `--processes`.
 [[nodiscard]] inline bool is_replicate() { return !environment_variable(replicate_variable).empty(); }
 
 namespace detail {
 
-/// `results.json` as the file of one of several processes: `results-3.json`.
+/// Returns the path of one of several processes: `results-3.json` for `results.json` and process 3.
 [[nodiscard]] inline std::string of_process(const std::string& path, const std::string& process) {
   const auto name = path.rfind('/') + 1;  // 0 without a folder
   auto dot = path.rfind('.');
@@ -30,8 +31,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The path under which this process writes a file that no option names: its own in one of several, else `path` itself.
-/// SessionOptions::more_files names it, too, so that the process that starts them knows of it.
+/// Returns the path under which this process writes a file that is not named by an option: a path of its own in one of
+/// several processes, else `path` itself. SessionOptions::more_files must have `path` as well, for the process that
+/// starts the others.
 [[nodiscard]] inline std::string own_path(const std::string& path) {
   return is_replicate() ? detail::of_process(path, environment_variable(replicate_number_variable)) : path;
 }

@@ -1,4 +1,4 @@
-// ReplicateSink: what one of several processes leaves for the one that started it.
+// ReplicateSink: findings of one of several processes, for the process that started it.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct Judged {
   bool acceptable = false;
 };
 
-/// One line of the file: one of these.
+/// One line of the file, which has one of these members.
 struct Line {
   std::optional<Judged> judged = {};
   std::optional<Reached> row = {};
@@ -50,15 +50,15 @@ struct Line {
   std::optional<std::string> problem = {};
 };
 
-/// What one process leaves for the one that started it.
+/// Findings of one process, for the process that started it.
 struct Left {
   std::vector<gate::Finding> findings;
   std::vector<Reached> rows;
   std::vector<OpenQuestion> open;
-  /// What failed for a reason other than figures: a wrong implementation, one that threw, a count, an assertion that is no
-  /// gate.
+  /// Failures that do not come from figures: a wrong implementation, one that threw, a count, an assertion that is not
+  /// a gate.
   std::vector<std::string> problems;
-  /// Gates that this process alone would have closed for want of figures, or by them.
+  /// Number of gates that this process alone would have closed, by its figures or because it had too few.
   std::size_t closed = 0;
 };
 
@@ -68,6 +68,9 @@ struct Left {
 
 namespace pace::report {
 
+/// @cond
+
+/// Keys of a gate::Finding.
 template <>
 struct Schema<gate::Finding> {
   using Finding = gate::Finding;
@@ -120,6 +123,7 @@ struct Schema<runner::detail::Line> {
       field("problem", &Line::problem, "what no further process can mend"),
   };
 };
+/// @endcond
 
 }  // namespace pace::report
 
@@ -129,7 +133,7 @@ namespace pace::runner {
 /// not reached; and what is undecided for want of figures.
 class ReplicateSink final : public report::Sink {
  public:
-  /// Throws Error if the file cannot be written.
+  /// Opens the file. Throws Error if it cannot be written.
   explicit ReplicateSink(std::string path) : file_(std::move(path)) {}
 
   void write(const Result& result) override {
@@ -143,7 +147,7 @@ class ReplicateSink final : public report::Sink {
       for (const auto& judgement : row.judgements) write(row, judgement);
     }
   }
-  /// What closes the run for a reason other than figures.
+  /// Writes a failure that does not come from figures.
   void write_problem(const std::string& problem) { line({.problem = problem}); }
   void finish() override { file_.close(); }
 
@@ -165,7 +169,7 @@ class ReplicateSink final : public report::Sink {
 
 namespace detail {
 
-/// Throws InputError if the file is not what ReplicateSink writes.
+/// Reads the file of a process. Throws InputError if it is not one that ReplicateSink writes.
 [[nodiscard]] inline Left read_left(const std::string& path) {
   std::istringstream lines(read_file(path, "what a process found"));
   Left left;

@@ -48,8 +48,8 @@ namespace pace::runner {
 
 namespace detail {
 
-/// The files that are there of processes other than `own`: with lower numbers, and with higher ones up to the first that
-/// is not there. Not such of other programs, which need not begin with it.
+/// Returns the existing files of processes other than `own`: those with lower numbers, and those with higher numbers up
+/// to the first that is missing. Files beyond the gap may belong to other programs.
 [[nodiscard]] inline std::vector<std::string> files_of_others(const ReplicateFiles& files, std::size_t own) {
   std::vector<std::string> found;
   for (const auto& path : files.all()) {
@@ -66,8 +66,8 @@ namespace detail {
   return found;
 }
 
-/// Removes what an earlier run left under the numbers of processes other than `process`, the first one of this run that
-/// has written its files: it would be taken for this run's. Throws Error if it stays.
+/// Removes files that an earlier run left under the numbers of processes other than `process`, which is the first one
+/// of this run to write its files: they would pass for files of this run. Throws Error if one cannot be removed.
 inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t process, std::ostream& out) {
   for (const auto& file : files_of_others(files, process)) {
     if (::unlink(file.c_str()) != 0)
@@ -76,7 +76,7 @@ inline void remove_files_of_earlier_run(const ReplicateFiles& files, std::size_t
   }
 }
 
-/// Changes when one of the files of that process is written.
+/// Returns a text that changes when one of the files of that process is written.
 [[nodiscard]] inline std::string state_of_files(const ReplicateFiles& files, std::size_t process) {
   std::string state;
   for (const auto& path : files.all())
@@ -140,7 +140,7 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
   gate::Replicates replicates;
   timing::WallClock clock;
   detail::Rest rest;
-  // Under the names that were given lie locks: another run, or another option, with such a name is refused.
+  // The files under the given names serve as locks: another run or option with such a name is refused.
   std::vector<std::unique_ptr<OutputFile>> locks;
   for (const auto& path : files.all()) locks.push_back(std::make_unique<OutputFile>(path));
   bool has_written = false;
@@ -148,7 +148,7 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
   Nanoseconds longest{};
   for (std::size_t process = 1; process <= most && !replicates.decided(); ++process) {
     const Nanoseconds start = clock.now();
-    // The first one runs even if no time is left, so that what it does not reach is known by name.
+    // The first process runs even if no time is left, so that the names of unreached implementations are known.
     if (process > 1 && deadline && start + longest > deadline->time) {
       out << "no further process: " << deadline->reason << '\n';
       break;
@@ -160,7 +160,7 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
     const auto before = detail::state_of_files(files, process);
     const int code =
         detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path(), process), output);
-    // Not before: a start that fails, and a process that measures nothing, leave what is there.
+    // Files stay until one is written: a start that fails, and a process that measures nothing, remove none.
     if (!has_written && detail::state_of_files(files, process) != before) {
       has_written = true;
       detail::remove_files_of_earlier_run(files, process, out);
@@ -181,7 +181,7 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
     if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
     const bool reached_all =
         std::all_of(left.rows.begin(), left.rows.end(), [](const auto& row) { return row.measured; });
-    // What was not reached, or left undecided, might have been a judgement.
+    // An implementation that was not reached, or a gate that is open, might have had a judgement.
     if (left.findings.empty() && left.open.empty() && reached_all)
       return complain("judged no speed-up, so there is nothing to replicate");
     rest.add(left);

@@ -28,10 +28,13 @@ namespace pace::runner {
 
 /// Result files of a run of several processes; each process has its own, by its number. Empty: none.
 struct ReplicateFiles {
-  std::string csv = {}, json = {}, junit = {};
-  /// Those that no option names; see own_path().
+  std::string csv = {};    ///< path of `--csv`
+  std::string json = {};   ///< path of `--json`
+  std::string junit = {};  ///< path of `--junit`
+  /// Files that are not named by an option; see own_path().
   std::vector<std::string> more = {};
 
+  /// Returns all paths that are not empty.
   [[nodiscard]] std::vector<std::string> all() const {
     std::vector<std::string> paths;
     for (const auto* path : {&csv, &json, &junit})
@@ -43,31 +46,31 @@ struct ReplicateFiles {
 
 namespace detail {
 
-/// The command line of one of several processes: the seed, what is left of the time, and files of its own in the place of
-/// those in `words`.
+/// Returns the command line of one of several processes: `words` with the seed, the time that is left, and files of its
+/// own in the place of the run's.
 [[nodiscard]] std::vector<std::string> words_for_replicate(std::vector<std::string> words, const ReplicateFiles& files,
                                                            std::size_t process, std::uint64_t seed, Nanoseconds left);
 
-/// The environment of a process that shall write none of the files that Bazel expects of its parent. The folder of undeclared
-/// outputs is that of relative paths for both.
+/// Returns the environment of one of several processes, without the variables for files that Bazel expects of its
+/// parent. Both processes have the folder of undeclared outputs, to which relative paths refer.
 [[nodiscard]] std::vector<std::string> environment_for_replicates(const std::string& file, std::size_t process);
 
-/// A file without a name, which is gone when the last process that has it open has ended, however that ends.
+/// A file without a name, which is gone once the last process that has it open has ended.
 class UnnamedFile {
  public:
-  /// Throws Error if there can be none.
+  /// Throws Error if the file cannot be made.
   UnnamedFile() : descriptor_(::memfd_create("pace-processes", 0)) {
     if (descriptor_.get() < 0) throw Error(std::string("--processes: cannot make a file: ") + std::strerror(errno));
   }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  /// By which this process, and those that it starts, can open it.
+  /// Path by which this process, and those that it starts, can open the file.
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
 
  private:
   FileDescriptor descriptor_;
 };
 
-/// What all processes left that is no finding on a speed-up.
+/// Collects the rows and open questions of all processes, which are not findings on a speed-up.
 class Rest {
  public:
   void add(const Left& left) {
@@ -78,8 +81,8 @@ class Rest {
     }
   }
 
-  /// Into `account`: implementations, which count as unreached if no process measured them, and `gates`, those among them
-  /// that no process has figures for. Returns whether all of these are open.
+  /// Adds to `account` all implementations, as unreached if no process measured them, the `gates`, and the gates for
+  /// which no process has figures. Returns whether all of the latter are open.
   [[nodiscard]] bool tell(RunAccount& account, const std::vector<gate::ReplicatedGate>& gates) const {
     for (const auto& [name, measured] : rows_) account.add_row(measured ? Outcome::measured : Outcome::unreached);
     const auto add = [&](const std::string& comparison, const std::string& implementation, const Judgement& judgement) {
@@ -118,10 +121,11 @@ class Rest {
 
 /// Runs at most `most` processes of this program with the same command line, each with a seed and `files` of its own,
 /// until every gate is decided. Returns the exit code of the program: 0 if all gates are open; exit_failed if one is
-/// closed, or a test of a process failed; exit_undecided if one is open though undecided, or an implementation was reached
-/// by no process, and `allow_undecided` is not set; exit_error if a process ended in any other way. A process that measures
-/// nothing ends the run with exit_unmeasured; if `allow_unmeasured` is set it does not, and where all of them are such the
-/// code is that of one of them: 0 unless something was not reached. Throws Error if something else writes to one of the files.
+/// closed, or a test of a process failed; exit_undecided if one is open though undecided, or an implementation was
+/// reached by no process, and `allow_undecided` is not set; exit_error if a process ended in any other way. A process
+/// that measures nothing ends the run with exit_unmeasured. With `allow_unmeasured` the run goes on; if no process
+/// measures anything, the code is 0 unless an implementation was not reached. Throws Error if another run or option
+/// writes to one of the files.
 [[nodiscard]] int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
                                  std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
                                  std::ostream& err);

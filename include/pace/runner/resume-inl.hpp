@@ -1,4 +1,4 @@
-// Results of an interrupted run, read back line by line.
+// Definitions of resume.hpp; see core/config.hpp.
 #pragma once
 
 #include "pace/runner/resume.hpp"

@@ -1,4 +1,4 @@
-// --resume: a run goes on from the result file that an interrupted one has left.
+// --resume: a run continues from the results file of an interrupted run.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace pace::runner {
 
+/// Options and facts of the machine that must be equal.
 using report::Configuration;
 
-/// The results in a file that JsonSink has written, less those that the time did not suffice for or that it cut short, and
-/// less a last line that was cut off. Nothing if there is no such file, or no whole line in it. Throws InputError if it is no
-/// such file (see report::read_whole_lines), or of another configuration.
+/// Returns the results in a file that JsonSink has written, without those that the time limit prevented or cut short,
+/// and without a last line that was cut off. There are none if the file does not exist, or has no whole line. Throws
+/// InputError if it is not a results file (see report::read_whole_lines), or has another configuration.
 [[nodiscard]] std::vector<Result> results_to_resume(const std::string& path, const Configuration& configuration);
 
 }  // namespace pace::runner

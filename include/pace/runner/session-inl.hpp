@@ -62,13 +62,13 @@ namespace detail {
 
 inline constexpr int catch2_no_tests_ran = 2;
 
-/// Only lists, help: nothing will be measured.
+/// Returns whether the program only prints lists or help, and measures nothing.
 [[nodiscard]] inline bool only_tells(const Catch::ConfigData& config) {
   return config.showHelp || config.libIdentify || config.listTests || config.listTags || config.listReporters ||
          config.listListeners;
 }
 
-/// Whether a Catch2 reporter writes something to the standard output that a table would spoil, such as XML.
+/// Returns whether a Catch2 reporter writes a format to the standard output that a table would spoil, such as XML.
 [[nodiscard]] inline bool stdout_is_for_machines(const Catch::Config& config) {
   for (const auto& reporter : config.getProcessedReporterSpecs()) {
     const bool to_stdout =
@@ -84,8 +84,8 @@ inline constexpr int catch2_no_tests_ran = 2;
   return report::wants_colour(descriptor);
 }
 
-/// A stream of our own to a standard one. Catch2 swaps the buffer of std::cout for one that keeps what tests print
-/// until they end (for JUnit); through this stream rows appear, and survive, as they come.
+/// A second stream to the buffer of a standard one. Catch2 replaces the buffer of std::cout by one that keeps the text
+/// of tests until they end (for JUnit); through this stream rows appear as they come, and are not lost in a crash.
 class DirectStream {
  public:
   explicit DirectStream(std::ostream& standard) : stream_(standard.rdbuf()) {}
@@ -95,7 +95,7 @@ class DirectStream {
   std::ostream stream_;
 };
 
-/// Hands results to the sinks for as long as it lives, judged against the stored baseline if there is one.
+/// Passes results to the sinks while the object lives, judged against the stored baseline if there is one.
 class Listening {
  public:
   Listening(report::FanOut& sinks, BaselineGate& baseline, Continuation& continuation, RunAccount& account,
@@ -119,7 +119,7 @@ class Listening {
   return environment;
 }
 
-/// Everything of a run's options and machine that its figures depend on.
+/// Returns the options and the facts of the machine on which a run's figures depend.
 [[nodiscard]] inline Configuration configuration_of(const SessionConfig& config, const SessionOptions& session,
                                                     const report::Environment& environment) {
   Configuration all = config.configuration();
@@ -143,7 +143,7 @@ class Listening {
   add("--alpha", options.alpha);
   add("--beta", options.beta);
   add("--max-interference", options.max_interference);
-  // In this process, a crash or a call that hangs ends the run; in one of its own it becomes a row.
+  // Without isolation a crash or a call that hangs ends the run; with isolation it becomes a row.
   add("--isolation", session.isolation ? "on" : "off");
   add("--call-timeout", session.call_timeout.value_or(default_call_timeout).count() * 1e-9);
   add("the processor", environment.cpu);
@@ -155,8 +155,8 @@ class Listening {
   return all;
 }
 
-/// Results of an earlier process, or run, that this one goes on from. Where they are judged by a stored baseline they
-/// are written when they are published.
+/// Returns the results of an earlier process or run that this one continues, for the beginning of files. With a stored
+/// baseline there are none: results are then written when they are published and judged.
 [[nodiscard]] inline std::vector<Result> earlier_results(const Continuation& continuation,
                                                          const SessionOptions& options) {
   std::vector<Result> earlier;
@@ -171,7 +171,7 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
   std::set<std::string> csv, json;
   if (!options.csv.empty()) csv.insert(output_path(options.csv));
   if (!options.json.empty()) json.insert(output_path(options.json));
-  // In one of several processes, options name all of them.
+  // For one of several processes, options name all files.
   if (!undeclared_outputs().empty() && !is_replicate()) {
     csv.insert(pace::detail::inside(undeclared_outputs(), "results.csv"));
     json.insert(pace::detail::inside(undeclared_outputs(), "results.json"));
@@ -184,15 +184,15 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
     if (auto sink = make(header.environment)) sinks.add(std::move(sink));
 }
 
-/// The sinks of Bazel's files that are complete only when the tests are through; null outside of Bazel.
+/// The sinks of Bazel's files that are complete only after the tests; null outside of Bazel.
 struct BazelSinks {
-  /// Waits for Catch2's part.
+  /// Gets Catch2's test cases after the tests.
   report::JUnitSink* junit = nullptr;
-  /// Waits for the exit code.
+  /// Is written once the exit code is known.
   InfrastructureSink* infrastructure = nullptr;
 };
 
-/// Bazel's own files.
+/// Adds sinks for the files that Bazel expects.
 inline BazelSinks add_bazel_files(report::FanOut& sinks, const FrameworkXml& xml,
                                   const report::Environment& environment) {
   BazelSinks waiting;
@@ -210,7 +210,8 @@ inline BazelSinks add_bazel_files(report::FanOut& sinks, const FrameworkXml& xml
   return waiting;
 }
 
-/// Bytes that a watched process may use. None where CUDA may be used, which reserves what it never touches.
+/// Returns the bytes that a watched process may use; none in a program with CUDA, which reserves memory that it never
+/// touches.
 [[nodiscard]] inline std::optional<std::int64_t> memory_limit() {
 #ifdef PACE_CUDA
   return std::nullopt;
@@ -219,7 +220,8 @@ inline BazelSinks add_bazel_files(report::FanOut& sinks, const FrameworkXml& xml
 #endif
 }
 
-/// Hands what an earlier run has found to the continuation. Throws InputError if it must not be used.
+/// Adds the results of an earlier run to the continuation. Throws InputError if the options or the file do not allow
+/// it.
 inline void resume(Continuation& continuation, const SessionOptions& options, const Configuration& configuration,
                    std::ostream& errors) {
   if (configuration.empty()) throw InputError({}, "--resume: this program's runs cannot be resumed");
@@ -233,7 +235,7 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
   for (auto& result : results) continuation.remember(std::move(result));
 }
 
-/// What the options mean for a run of several processes. Throws InputError for those that make no sense there.
+/// Returns the files of a run of several processes. Throws InputError for options that have no meaning in such a run.
 [[nodiscard]] inline ReplicateFiles files_of_replicates(const SessionOptions& options,
                                                         const Catch::ConfigData& config) {
   const auto refuse = [](const std::string& what) { throw InputError({}, "--processes: " + what); };
@@ -262,13 +264,13 @@ class TotalsListener : public Catch::EventListenerBase {
   static inline Catch::Totals totals;
 };
 
-/// Finds test cases that failed in one of several processes. Judgements that these defer to all of them fail no
-/// assertion, so it was something else: an assertion that is no gate, an exception.
+/// Finds test cases that failed in one of several processes. Deferred judgements fail no assertion, so the cause is an
+/// assertion that is not a gate, or an exception.
 class OtherFailures : public Catch::EventListenerBase {
  public:
   using EventListenerBase::EventListenerBase;
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
-    // Those that a tag such as [!mayfail] allows are not among them.
+    // Failures that a tag such as [!mayfail] allows are not counted here.
     if (stats.totals.assertions.failed > 0)
       found.push_back("the test case '" + stats.testInfo->name + "' failed, and not by its gates on speed alone");
   }
@@ -285,12 +287,12 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   const auto& assertions = TotalsListener::totals.assertions;
   account.add_tests(TotalsListener::totals.testCases.total(), assertions.total() - assertions.skipped);
   __atomic_store_n(&activity()->finished, true, __ATOMIC_RELAXED);
-  // With more shards than tests some shard is empty, which is no mistake. (A filter that matches in no shard has
-  // a code of its own.)
+  // With more shards than tests some shard is empty, which is not an error. A filter that matches in no shard has
+  // another code.
   return code == catch2_no_tests_ran && session.config().shardCount() > 1 ? 0 : code;
 }
 
-/// Has Catch2 read what no option of pace's or the program's takes. False: it has said what is wrong.
+/// Lets Catch2 read the words that are not options of pace or of the program. Returns false if it has printed an error.
 [[nodiscard]] inline bool read_catch2_options(Catch::Session& session, const char* program,
                                               const std::vector<std::string>& words, const args::Groups& groups) {
   std::vector<const char*> argv{program};
@@ -329,9 +331,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
         {}, "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it");
   const bool measures = !only_tells(session.configData()) && options.processes == 1;
   const bool supervised = is_supervised();
-  // Whichever process of this run reads an input first.
+  // Pipes are kept before the fork, since any process of this run may be the first to read an input.
   if (!only_tells(session.configData())) keep_pipes();
-  // Before anything that does not survive a fork: threads, a GPU.
+  // The fork comes before threads and the use of a GPU, which do not survive it.
   if (measures && !supervised && options.isolation) {
     const auto call_timeout = options.call_timeout.value_or(default_call_timeout);
     if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) return *code;
@@ -374,7 +376,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     auto made = std::make_unique<ReplicateSink>(path);
     replicate = made.get();
     sinks.add(std::move(made));
-    // The centre of rounds that end when something looks proven lies a little too far out.
+    // Rounds that end as soon as a gate looks proven have a centre that is biased away from the limit.
     run_context().options.stop = StopPolicy::budget;
     run_context().defers_judgements = true;
   }
@@ -383,7 +385,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (config.configuration) configuration = configuration_of(config, options, environment);
   if (table != nullptr && continuation.continues()) table->already_introduced();
   if (options.resume && !continuation.continues()) resume(continuation, options, configuration, errors.get());
-  // Before any file is opened for writing: a start that fails leaves what is there.
+  // This comes before any file is opened for writing, so that a start that fails changes none.
   refuse_overwriting(options.baseline, {{"--save-baseline", options.baseline.save},
                                         {"--json", options.json},
                                         {"--csv", options.csv},
@@ -401,7 +403,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   int code = run_tests(session, account);
   if (replicate != nullptr)
     for (const auto& problem : OtherFailures::found) replicate->write_problem(problem);
-  // A run that failed before it found anything leaves the files that it was asked for as they were. Bazel's are of this run.
+  // A run that failed without a result leaves the files of its options as they were. Bazel's files belong to this run.
   const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
   sinks.finish([&](report::Sink& sink) {
     if (&sink == bazel.junit) bazel.junit->merge(xml.content());
@@ -417,14 +419,14 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     errors.get() << "pace: " << closed << '\n' << std::flush;
     if (code == 0) code = exit_failed;
   }
-  // An option that allows nothing to be measured allows neither of these. To one of several processes a failed test is no
-  // verdict yet: others may prove its gates.
+  // --allow-unmeasured excuses neither a failed sink nor a complaint. In one of several processes a failed test is not
+  // yet a verdict: the others may prove its gates.
   const bool is_verdict = code != 0 && code != exit_unmeasured && !(is_replicate() && code == exit_failed);
   if (!is_verdict && (sinks.failures() > 0 || complained)) return exit_error;
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
   if (bazel.infrastructure != nullptr && exit_code != 0 &&
       account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {
-    // Bazel knows no skipped tests.
+    // Bazel has no state for skipped tests.
     if (exit_code == exit_unmeasured) bazel.infrastructure->tell("tests", account.why_unmeasured(code));
     bazel.infrastructure->leave();
   }

@@ -1,4 +1,4 @@
-// What a measuring program may add to the common main function.
+// Parts that a measuring program may add to the common main function.
 #pragma once
 
 #include <functional>
@@ -14,33 +14,33 @@
 
 namespace pace::runner {
 
-/// What a program adds to the common main function.
+/// Parts that a program adds to the common main function.
 struct SessionConfig {
-  /// Defaults of every comparison; the command line goes over them.
+  /// Defaults of every comparison; options of the command line replace them.
   Options options;
   /// The program's own options, which stand before pace's in the help.
   args::Groups own_options = {};
-  /// Options may be written as `--seqLength`, too.
+  /// Accepts `--seqLength` for `--seq-length`.
   bool camel_case = false;
-  /// Runs between the parsing and the tests, and may complete the options. An Error that it throws ends the program with
-  /// its message.
+  /// Runs between the parsing and the tests, and may complete the options. An Error that it throws ends the program
+  /// with its message.
   std::function<void(SessionOptions&)> after_parse;
-  /// Runs before the first test and before any file is opened for results, where there will be tests; takes in what the
-  /// options name. An Error that it throws ends the program with its message. What it prints while tests run goes to the
-  /// streams, which show it at once: Catch2 keeps what goes to std::cout until a test has ended.
+  /// Runs before the first test and before any file is opened for results, if there will be tests; reads the inputs
+  /// that the options name. An Error that it throws ends the program with its message. The streams show text at once,
+  /// also while tests run: Catch2 keeps text for std::cout until a test has ended.
   std::function<void(std::ostream& out, std::ostream& errors)> prepare;
-  /// What was wrong with the inputs, although it stopped nothing; empty: nothing. Asked for after the tests, and fails the
-  /// program.
+  /// Returns a fault of the inputs that stopped no test; empty: there was none. It is called after the tests, and a
+  /// fault makes the program fail.
   std::function<std::string()> complaint;
-  /// Tests run in a process of their own; an implementation that ends it, by a crash or by not coming back, becomes a
-  /// row, and a fresh process goes on. Command line: --isolation.
+  /// Runs the tests in a process of their own. An implementation that crashes or hangs becomes a row, and a fresh
+  /// process goes on. The option --isolation replaces this value.
   bool isolated = false;
-  /// The time by which a call that does not come back has hung. Tests have a clock of their own.
+  /// The clock by which a call counts as hung after the call timeout; tests replace it.
   std::function<Nanoseconds()> now = [] { return timing::WallClock().now(); };
-  /// What, beside pace's own options, must be equal for --resume to go on from an earlier run's file. Asked for after
-  /// `after_parse`. None: the program's runs cannot be resumed.
+  /// Returns what must be equal, beside pace's own options, for --resume to continue from an earlier run's file. It is
+  /// called after `after_parse`. None: the program's runs cannot be resumed.
   std::function<report::Configuration()> configuration;
-  /// Added to the environment in result files.
+  /// Entries that are added to the environment in results files.
   std::map<std::string, std::string> environment;
 };
 

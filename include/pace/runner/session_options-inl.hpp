@@ -15,7 +15,7 @@ namespace pace::runner {
 
 namespace detail {
 
-/// The budget, which a comparison's hard limit must not be below.
+/// The value of `--budget`; it raises a hard limit that is below the budget.
 [[nodiscard]] inline args::Value budget_value(Options& measuring) {
   args::Value value = args::seconds(measuring.budget);
   value.read = [&measuring, read = value.read, least_limit = measuring.hard_limit](const std::string& text) {

@@ -17,36 +17,42 @@
 
 namespace pace::runner {
 
+/// Time of a call in an isolated process after which it counts as hung.
 inline constexpr Nanoseconds default_call_timeout = std::chrono::minutes(5);
 
+/// Values of pace's options.
 struct SessionOptions {
-  Options measuring;
-  std::string csv, json, junit;  ///< files to write; empty for none
-  /// For the whole program, from its start; infinite: none.
+  Options measuring;  ///< defaults of every comparison
+  std::string csv;    ///< file to write; empty: none
+  std::string json;   ///< file to write; empty: none
+  std::string junit;  ///< file to write; empty: none
+  /// Limit on the time of the whole program, from its start; infinite: none.
   Nanoseconds time_limit{std::numeric_limits<double>::infinity()};
-  bool no_table = false;
-  /// Exit code 0 all the same; see exit_code.hpp.
-  bool allow_undecided = false, allow_unmeasured = false;
+  bool no_table = false;          ///< whether the table is left out
+  bool allow_undecided = false;   ///< exit code 0 in place of exit_undecided; see exit_code.hpp
+  bool allow_unmeasured = false;  ///< exit code 0 in place of exit_unmeasured; see exit_code.hpp
   /// Whether tests run in a process of their own.
   bool isolation = false;
-  /// For a call, before its process is ended; none: default_call_timeout.
+  /// Time of a call after which its process is ended; none: default_call_timeout.
   std::optional<Nanoseconds> call_timeout;
-  /// Options that were given and that only what runs on a GPU has a use for.
+  /// Options that were given and have a meaning on a GPU only.
   std::vector<std::string> for_gpu;
-  bool resume = false;
-  /// Files that the program itself writes, under the names that own_path() makes of these.
+  bool resume = false;  ///< whether the run continues from the `json` file of an interrupted run
+  /// Files that the program itself writes, under the paths that own_path() returns for these.
   std::vector<std::string> more_files;
-  std::size_t processes = 1;  ///< at most so many, one after another; see replicates.hpp
-  BaselineOptions baseline;
-  int threads = default_threads;
-  /// What the command line held, pace's options and the program's own; filled in by the session.
+  std::size_t processes = 1;      ///< most processes, one after another; see replicates.hpp
+  BaselineOptions baseline;       ///< stored baselines
+  int threads = default_threads;  ///< threads of one operator; 0: LibTorch's choice
+  /// Options of the command line, pace's and the program's own; the session sets it.
   args::Arguments given;
 };
 
-/// pace's options. Their values go to `options`, which must outlive what is returned, and whose values are shown as defaults.
+/// Returns pace's options. Their targets are in `options`, which must outlive the returned groups; its present values
+/// are the defaults that the help shows.
 [[nodiscard]] args::Groups pace_options(SessionOptions& options);
 
-/// Throws InputError for options that mean nothing on a CPU; `why` says why nothing runs on a GPU.
+/// Throws InputError if an option is given that has no meaning on a CPU. `why`, for the message, is the reason that
+/// nothing runs on a GPU.
 void refuse_options_for_gpu(const SessionOptions& options, const std::string& why);
 
 }  // namespace pace::runner

@@ -1,4 +1,4 @@
-// Freed memory stays with the program, so that the calls that are timed do not pay for getting it back.
+// Freed memory stays with the program, so that timed calls do not wait for new memory from the kernel.
 #pragma once
 
 #if __has_include(<malloc.h>)
@@ -9,10 +9,10 @@
 
 namespace pace::runner {
 
-/// Has glibc's allocator keep what is freed, up to 1 GiB, and to map only blocks above 256 MiB apart. Otherwise it
-/// gives memory back to the kernel in some runs and not in others, and every output is then made of fresh pages: one and
-/// the same layer norm took 67 us or up to 331 us, with a spread of 86 % instead of 2 %. What MALLOC_..._ variables or
-/// GLIBC_TUNABLES say goes first. Other allocators are left alone.
+/// Makes glibc's allocator keep up to 1 GiB of freed memory, and map only blocks above 256 MiB separately. Otherwise it
+/// returns memory to the kernel in some runs and not in others, and every output then needs fresh pages: one layer norm
+/// took 67 us or up to 331 us, with a spread of 86 % instead of 2 %. Settings by MALLOC_..._ variables or
+/// GLIBC_TUNABLES take precedence. Other allocators are not changed.
 inline void keep_freed_memory() {
 #ifdef __GLIBC__
   if (!environment_variable("GLIBC_TUNABLES").empty()) return;

@@ -1,4 +1,4 @@
-// The options --baseline and --save-baseline, and what they do to a run.
+// Effects of the options --baseline and --save-baseline on a run.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@
 
 namespace pace::runner {
 
-/// Throws InputError for an option that says how to use a stored baseline where none is used.
+/// Throws InputError for an option on the use of a stored baseline without --baseline or --save-baseline.
 inline void validate(const BaselineOptions& options) {
   const auto refuse = [](const std::string& option, const std::string& of) {
     throw InputError({}, option + ": has no meaning without " + of + "; expected both or neither");
@@ -30,10 +30,10 @@ inline void validate(const BaselineOptions& options) {
   if (options.save.empty() && options.days) refuse("--baseline-expires", "--save-baseline FILE");
 }
 
-/// Judges results against stored ones, and counts what closes the gate.
+/// Judges results against stored ones, and counts the gates that close.
 class BaselineGate {
  public:
-  /// `environment` is this process's. Throws InputError if a file cannot be read.
+  /// Reads the stored results; `environment` is that of this process. Throws InputError if a file cannot be read.
   BaselineGate(const BaselineOptions& options, const Options& measuring, const report::Environment& environment) {
     if (options.compare_with.empty()) return;
     std::vector<report::ResultsFile> files;
@@ -44,7 +44,7 @@ class BaselineGate {
     stored_.emplace(std::move(files), std::move(settings), environment, std::time(nullptr));
   }
 
-  /// `result`, with a judgement for each implementation if there is a stored baseline.
+  /// Returns `result` with a judgement for each implementation, or as it is if there is no stored baseline.
   [[nodiscard]] Result judged(Result result) {
     if (!stored_) return result;
     stored_->judge_all(result);
@@ -54,14 +54,14 @@ class BaselineGate {
     return result;
   }
 
-  /// Why the stored baseline could not be used; empty: it could.
+  /// Returns why the stored baseline could not be used; empty if it could, or there is none.
   [[nodiscard]] std::string complaint() const {
     if (!stored_) return "";
     if (!stored_->refusal().empty()) return "cannot compare with the stored baseline: " + stored_->refusal();
     if (!any_) return "nothing was measured that could be compared with the stored baseline";
     return "";
   }
-  /// Which of its gates closed; empty: none did, or the baseline could not be used.
+  /// Returns a message with the number of its gates that closed; empty if none did, or the baseline could not be used.
   [[nodiscard]] std::string closed_gates() const {
     if (closed_ == 0 || !complaint().empty()) return "";
     return std::to_string(closed_) + (closed_ == 1 ? " implementation does" : " implementations do") +
@@ -74,8 +74,8 @@ class BaselineGate {
   bool any_ = false;
 };
 
-/// Throws Error if an option that writes a file names one that is being compared with: the new figures would have taken its
-/// place before they are known to be any good. `outputs` are options and their files; an empty file is none.
+/// Throws Error if an option that writes a file names one that is compared with: the new figures would replace it
+/// before they are judged. `outputs` are pairs of an option and its file; an empty file stands for none.
 inline void refuse_overwriting(const BaselineOptions& options,
                                const std::vector<std::pair<std::string, std::string>>& outputs) {
   // By stat: of std::filesystem, LibTorch's wheels export functions that crash.
@@ -91,7 +91,7 @@ inline void refuse_overwriting(const BaselineOptions& options,
                     "'; save to another one");
 }
 
-/// The sink that writes a file for --baseline; null if none is asked for.
+/// Returns the sink that writes the file of --save-baseline; null if that option is not given.
 [[nodiscard]] inline std::unique_ptr<report::Sink> baseline_sink(const BaselineOptions& options,
                                                                  report::ResultsHeader header) {
   if (options.save.empty()) return nullptr;

@@ -1,4 +1,4 @@
-// A process that does nothing but start the one that measures, and start it anew when that dies.
+// A process that only starts the one that measures, and starts another when that dies.
 #pragma once
 
 #include "pace/runner/supervisor.hpp"
@@ -38,10 +38,10 @@ namespace pace::runner {
 
 namespace detail {
 
-/// The memory in which the watched process says what it does: a file that it maps, by its number.
+/// Set for the watched process: the number of the file that it maps, to report its progress there.
 inline constexpr const char* activity_variable = "PACE_ACTIVITY_FILE";
 
-/// Exit codes of a shell, which people and scripts know.
+/// A shell's exit code for a signal is this and the signal's number.
 inline constexpr int signal_exit = 128;
 
 [[nodiscard]] inline Activity* map_activity(int file) {
@@ -49,25 +49,24 @@ inline constexpr int signal_exit = 128;
   return memory == MAP_FAILED ? nullptr : static_cast<Activity*>(memory);
 }
 
-/// `signal 11 (Segmentation fault)`.
+/// Returns number and name of a signal, such as `signal 11 (Segmentation fault)`.
 [[nodiscard]] inline std::string name_of_signal(int number) {
   return "signal " + std::to_string(number) + " (" + ::strsignal(number) + ')';
 }
 
-/// Whether a signal comes from outside of the process, or from writing its output: measuring again would end as the last
-/// time.
+/// Returns whether a signal comes from outside of the process, or from writing its output: measuring again would end in
+/// the same way.
 [[nodiscard]] inline bool ends_the_run(int number) {
   for (const int each : {SIGPIPE, SIGXFSZ, SIGXCPU, SIGHUP, SIGINT, SIGQUIT, SIGTERM})
     if (number == each) return true;
   return false;
 }
 
-/// The signal that came to end the run; 0: none has.
+/// The signal that ended the run; 0: there was none.
 inline volatile sig_atomic_t end_wanted = 0;
 inline volatile sig_atomic_t watched_process = 0;
 
-/// The supervisor's handler hands the signal on: Ctrl-C is meant for all processes, and a signal to one of them for the
-/// run.
+/// The supervisor's handler of signals passes them on to the watched process, so that a signal to either ends the run.
 inline void end_run(int number) {
   end_wanted = number;
   if (watched_process > 0) ::kill(static_cast<pid_t>(watched_process), number);
@@ -94,7 +93,7 @@ class Supervisor {
       shared_->implementation = -1;
       shared_->watched = shared_->finished = false;
       std::fflush(nullptr);
-      // From here until the handler knows the process, and until the process has no handler, a signal waits.
+      // A signal stays pending until `watched_process` is set here, and until the new process has reset its handlers.
       const EndSignalsHeld held;
       if (end_wanted != 0) return interrupted();
       const pid_t child = ::fork();
@@ -104,8 +103,8 @@ class Supervisor {
       held.release();
       const int status = wait_for(child);
       watched_process = 0;
-      // What it was compiling with, say. It would take part of the machine from what is measured next, and a copy of the
-      // process holds the locks on the result files.
+      // The processes that it started, such as a compiler, would take time from the next measurement, and a copy of the
+      // process holds the locks on the results files.
       orphans.end_all();
       if (end_wanted != 0) return interrupted();
       const bool at_work = shared_->comparison[0] != '\0';
@@ -131,7 +130,7 @@ class Supervisor {
   }
 
  private:
-  /// Those that end the run wait while it lives, until release() at most.
+  /// Signals that end the run stay pending while the object lives, or until release().
   class EndSignalsHeld {
    public:
     EndSignalsHeld() {
@@ -160,7 +159,8 @@ class Supervisor {
     }
     new (shared_) Activity();
     for (const int number : EndSignalsHeld::numbers) {
-      // As under nohup. A background job of a shell script ignores SIGINT, and still is ended by one.
+      // SIGHUP stays ignored, as under nohup. A background job of a shell script inherits SIGINT as ignored, and it
+      // still ends the run.
       if (number == SIGHUP && inherited_signals.ignores(number)) continue;
       struct sigaction action{};
       action.sa_handler = &end_run;
@@ -187,7 +187,7 @@ class Supervisor {
     ::setrlimit(RLIMIT_DATA, &limit);
   }
 
-  /// Its status, once it has ended, of itself or because it hung.
+  /// Waits until the process has ended, by itself or because it hung, and returns its status.
   [[nodiscard]] int wait_for(pid_t child) {
     hung_ = false;
     const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
@@ -219,7 +219,7 @@ class Supervisor {
     } else {
       const int number = WTERMSIG(status);
       fate.message = "the process was killed by " + name_of_signal(number);
-      // No other process sends this one unasked.
+      // Only the system sends SIGKILL on its own.
       if (number == SIGKILL) {
         fate.outcome = Outcome::out_of_memory;
         fate.message += ", as the system does when memory runs out";
@@ -228,7 +228,8 @@ class Supervisor {
     return fate;
   }
 
-  /// A line that the process was writing when it died goes.
+  /// Removes a line that the process had not completed when it died, and adds `line`. Returns why that failed; empty:
+  /// it did not.
   [[nodiscard]] std::string keep(const std::string& line) const {
     try {
       const std::string text = read_all(file_);

@@ -1,4 +1,4 @@
-// A process that does nothing but start the one that measures, and start it anew when that dies.
+// A process that only starts the one that measures, and starts another when that dies.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace pace::runner {
 
-/// Whether this process is watched already; then what it does is reported to the process that watches it.
+/// Returns whether a supervisor watches this process; if so, this process reports its progress to the supervisor from
+/// then on.
 [[nodiscard]] bool is_supervised();
 
-/// How long the run has lasted: this process, or the one that watches it.
+/// Returns how long the run has lasted: the age of the supervisor, or of this process if there is none.
 [[nodiscard]] Nanoseconds run_age();
 
-/// Starts the process that measures, by fork, so before anything has started a thread or touched a GPU. In that
-/// process it returns nothing; in this one the exit code, once there is nothing left to do. Without a place to hand
-/// over what was found nothing is supervised, which it says.
-/// A comparison that begins no call for `call_timeout`, by `now`, has hung. `memory_limit`: bytes of memory that the watched
-/// process may use, so that its allocations fail rather than the machine; none: as much as the system gives it.
+/// Starts the process that measures, by fork, so it must be called before any thread is started and any GPU is used. In
+/// the new process it returns none; in this one it returns the exit code, once the run is over. If there can be no file
+/// for the results, it returns none in this process, without a supervisor, and writes a message to `errors`. A
+/// comparison that begins no call for `call_timeout`, by `now`, has hung. `memory_limit` is in bytes of memory that the
+/// watched process may use, so that its allocations fail before the machine runs out; none: there is no limit.
 [[nodiscard]] std::optional<int> supervise(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit,
                                            std::function<Nanoseconds()> now, std::ostream& errors);
 

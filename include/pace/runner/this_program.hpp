@@ -1,4 +1,4 @@
-// Where the file of the running program is.
+// The path of the running program.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 namespace pace::runner {
 
-/// The path of the program's own file, however it was called. Throws Error where the system does not tell.
+/// Returns the path of the program's own file, whatever its argv[0] is. Throws Error if /proc/self/exe cannot be read.
 [[nodiscard]] inline std::string this_program() {
   std::array<char, 4096> path{};
   if (::readlink("/proc/self/exe", path.data(), path.size() - 1) <= 0)

@@ -1,4 +1,4 @@
-// When a measuring program must be done.
+// Definitions of time_limit.hpp; see core/config.hpp.
 #pragma once
 
 #include "pace/runner/time_limit.hpp"

@@ -1,4 +1,4 @@
-// When a measuring program must be done, so that it need not be killed.
+// The time by which a measuring program must end, so that it is not killed.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,17 @@
 
 namespace pace::runner {
 
-/// Share of Bazel's TEST_TIMEOUT after which nothing more is measured: what is under way then, and the reports, have
-/// the rest.
+/// Share of Bazel's TEST_TIMEOUT after which no measurement begins; the rest is for the present one, and for the
+/// reports.
 inline constexpr double share_of_timeout = 0.8;
 
-/// How long a process has existed, by its number or `self`; libraries are loaded before main. 0 if /proc does not say.
+/// Returns how long a process has existed, loading of libraries included; 0 if /proc does not show it. `process` is its
+/// number or `self`; /proc is read under `root`, which is empty except in tests.
 [[nodiscard]] Nanoseconds process_age(const std::string& root = "", const std::string& process = "self");
 
-/// The earlier of 80 % of TEST_TIMEOUT and `limit` (infinite: none), both counted from the start of the process, `age`
-/// ago. Throws InputError if TEST_TIMEOUT is no number of seconds above 0.
+/// Returns the earlier of 80 % of TEST_TIMEOUT and `limit` (infinite: none), both counted from the start of the
+/// process, `age` before `now`; none if there is neither. Throws InputError if TEST_TIMEOUT is not a number of seconds
+/// above 0.
 [[nodiscard]] std::optional<RunContext::Deadline> deadline_of(Nanoseconds limit, Nanoseconds now, Nanoseconds age);
 
 }  // namespace pace::runner

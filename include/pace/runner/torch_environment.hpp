@@ -1,4 +1,4 @@
-// What LibTorch adds to the description of the environment.
+// Facts of LibTorch and of GPUs for the description of the environment.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -16,7 +16,7 @@
 namespace pace::runner {
 
 #ifdef PACE_CUDA
-/// The GPUs that this process can use, and their driver.
+/// Adds the names of the GPUs that this process can use, and the version of their driver.
 inline void describe_gpus(std::map<std::string, std::string>& extra) {
   std::string gpus;
   for (int i = 0; i < cuda::device_count(); ++i)
@@ -27,7 +27,8 @@ inline void describe_gpus(std::map<std::string, std::string>& extra) {
 }
 #endif
 
-/// Version, instruction set in use, and number of threads of an operator; in a program with CUDA, the GPUs as well.
+/// Adds LibTorch's version, the instruction set in use, and the number of threads of an operator; in a program with
+/// CUDA, the GPUs as well.
 inline void describe_torch(std::map<std::string, std::string>& extra) {
   extra["libtorch"] = TORCH_VERSION;
   extra["libtorch_cpu_capability"] = at::get_cpu_capability();
