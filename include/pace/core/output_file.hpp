@@ -23,17 +23,16 @@
 
 namespace pace {
 
-/// A file descriptor rather than a stream: each change is one system call, so that a killed process leaves either the
-/// old content or the new, and a full disk is seen in that call rather than in a destructor. The file is locked (flock)
-/// as long as it is open: a second writer under any name of it, in this process or another, is refused. Where nothing
-/// but a head was written and close() was not called, such as after a start that failed, the destructor leaves what was
-/// there before: no file, an empty one, or the old content. So does a signal that ends the process, where
-/// take_back_when_ended() was called.
+/// An output file by a file descriptor rather than a stream: each change is one system call, so that a killed process
+/// leaves either the old content or the new one, and a full disk is reported by that call rather than in a destructor. The
+/// file is locked (flock) as long as it is open: a second writer, by any name and in any process, is refused. If only a
+/// head was written and close() was not called, such as after a failed start, the destructor restores the earlier state:
+/// no file, an empty one, or the old content. So does a signal that ends the process after take_back_when_ended().
 class OutputFile {
  public:
-  /// As flock(2): the descriptor and the operation; 0, or -1 with errno set. Tests have one that fails.
+  /// Function with the parameters and results of flock(2); tests pass one that fails.
   using Lock = int (*)(int, int);
-  /// As pread(2).
+  /// Function with the parameters and results of pread(2).
   using Read = ssize_t (*)(int, void*, std::size_t, off_t);
 
   /// Opens the file, and creates it if there is none. What it held stays until the first change. Throws Error with the
@@ -56,6 +55,7 @@ class OutputFile {
       pace::take_back(undo_, target_.c_str(), descriptor_.get());
   }
 
+  /// Returns the path as given to the constructor.
   [[nodiscard]] const std::string& path() const { return path_; }
 
   /// What was written takes the place of what was there under the name, at once. Not to be called after close(), with which
