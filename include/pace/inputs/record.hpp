@@ -38,11 +38,11 @@ namespace pace::inputs {
   return std::string(model) + (training ? "_training.txt" : "_eval.txt");
 }
 
-/// Where a recorder writes what a step of a model did: `<directory>/<model>_training.txt` or `..._eval.txt`.
+/// File to which a recorder writes the calls of one step: `<directory>/<model>_training.txt` or `..._eval.txt`.
 struct LogFile {
-  std::filesystem::path directory;
-  std::string model;
-  bool training = false;
+  std::filesystem::path directory;  ///< folder of the file
+  std::string model;                ///< name of the model
+  bool training = false;            ///< whether the step is a training step; false: an evaluation
 };
 
 namespace detail {
