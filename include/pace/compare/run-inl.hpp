@@ -65,7 +65,7 @@ namespace pace::detail {
   return pass;
 }
 
-/// All stages that need the operands, which are gone afterwards.
+/// Runs all stages that need the operands, which are released afterwards.
 [[nodiscard]] inline Result measure(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates) {
   Prepared prepared = prepare(clock, plan);
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
@@ -90,7 +90,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   return publish(std::move(result));
 }
 
-/// Where the calls run: on a GPU if any operand lies there.
+/// Returns the device on which the calls run: that of the plan, or else the GPU of the operands, or else the CPU.
 [[nodiscard]] inline at::Device device_of(const ComparisonPlan& plan) {
   if (plan.device) return *plan.device;
   for (const auto& tensor : plan.operands->tensors())
@@ -101,7 +101,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
   if (const auto device = device_of(plan); device.is_cuda()) {
 #ifdef PACE_CUDA
-    // Last of all, when graphs, operands and outputs are gone.
+    // This comes last, when graphs, operands and outputs are released.
     const cuda::UnusedMemoryGivenBack afterwards;
     cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
     cuda::ComparisonClock clock(gpu);
