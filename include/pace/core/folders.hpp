@@ -1,4 +1,4 @@
-// Folders that come and go, and folders that only this user may write to.
+// Temporary folders, and folders that only this user may write to.
 #pragma once
 
 #include <cerrno>
@@ -44,7 +44,7 @@ inline void remove_tree(const std::filesystem::path& path) {
   return name;
 }
 
-/// Whose folders are safe for this process.
+/// Users and groups whose folders are safe for this process.
 struct FolderTrust {
   uid_t user = ::geteuid();
   /// The user that may write anywhere.

@@ -1,4 +1,4 @@
-// How many threads a program may be asked to use.
+// The largest number of threads that options accept.
 #pragma once
 
 #include <algorithm>

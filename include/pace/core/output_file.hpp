@@ -1,4 +1,4 @@
-// OutputFile: a file that is whole after every write, or says why not.
+// OutputFile: an output file that is complete after every write, or reports an error.
 #pragma once
 
 #include <fcntl.h>
@@ -58,8 +58,8 @@ class OutputFile {
   /// Returns the path as given to the constructor.
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// What was written takes the place of what was there under the name, at once. Not to be called after close(), with which
-  /// the lock goes: another run could take the name meanwhile. Throws Error, also for what closing reports.
+  /// Replaces the file of that name by the written file, atomically. Must not be called after close(), which releases the
+  /// lock, so that another run could take the name. Throws Error, also for errors that closing reports.
   void replace() {
     if (under_name_) return;
     // Closing a copy writes what is pending (on network file systems), and the lock stays.
@@ -70,7 +70,7 @@ class OutputFile {
     guard_ = FileDescriptor();
   }
 
-  /// What the file holds stays for good; append() writes behind it. To be called before anything is written.
+  /// Keeps the old content, so that append() writes behind it. Must be called before anything is written.
   void keep() {
     holds_old_ = false;
     // A pipe has no end to go to.
@@ -99,7 +99,7 @@ class OutputFile {
     size_ = end;
   }
 
-  /// What the file held goes now, as it does with the first change. Throws Error.
+  /// Removes the old content now, as the first change does otherwise. Throws Error.
   void clear() { start(); }
 
   /// What the file begins with. It is written now if the file is empty, otherwise with the first change or by close(): a

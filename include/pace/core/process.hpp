@@ -39,7 +39,7 @@ namespace pace::detail {
 struct ExitStatus {
   int code = 0;
   int signal = 0;
-  /// It was killed because it had printed nothing for so long.
+  /// Time without output after which the program was killed; absent if it was not.
   std::optional<std::chrono::milliseconds> silent_for{};
 
   [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0 && !silent_for; }
@@ -52,7 +52,7 @@ struct ExitStatus {
   }
 };
 
-/// Hands out the complete lines of a stream of bytes; one without end comes in pieces, so that it does not fill the memory.
+/// Splits a stream of bytes into lines. Lines longer than `longest_line` are split, so that they do not fill the memory.
 class LineReader {
  public:
   static constexpr std::size_t longest_line = std::size_t{1} << 20;
@@ -85,16 +85,16 @@ inline void restore_signals() noexcept {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
 }
 
-/// What a child gets from its parent, and what of the child the parent keeps.
+/// Parameters of a child process.
 struct Spawn {
-  /// The first is the program, looked up in PATH unless it has a slash. No shell lies in between.
+  /// Arguments without a shell; the first one is the program, which is searched in PATH unless it has a slash.
   std::vector<std::string> arguments;
-  /// NAME=VALUE each; none: those of this process.
+  /// Environment as NAME=VALUE; absent: that of this process.
   std::optional<std::vector<std::string>> environment{};
   /// A file descriptor for its standard output and standard error.
   int output = STDOUT_FILENO;
-  /// A process group of its own, so that it can be ended with everything that it has started. Then the interrupt key
-  /// does not reach it; that its parent has ended does.
+  /// Whether the child gets a process group of its own, so that it can be ended with all processes that it has started. The
+  /// interrupt key does not reach such a group; the end of the parent does.
   bool own_group = false;
 };
 
