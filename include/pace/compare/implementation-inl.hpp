@@ -1,4 +1,4 @@
-// What all implementations have in common.
+// Members of all implementations.
 #pragma once
 
 #include "pace/compare/implementation.hpp"
