@@ -73,12 +73,12 @@ class OutputFile {
   /// Keeps the old content, so that append() writes behind it. Must be called before anything is written.
   void keep() {
     holds_old_ = false;
-    // A pipe has no end to go to.
+    // A pipe has no position, so that seeking fails.
     if (const off_t end = ::lseek(descriptor_.get(), 0, SEEK_END); end > 0) size_ = end;
   }
 
-  /// As keep(), but for a last line without an end: an addition that was cut off, to which another one would be joined.
-  /// Throws Error where the file cannot be read or shortened.
+  /// Keeps the old content as keep() does, except for a last line without a line end, which is an addition that was cut off.
+  /// Throws Error if the file cannot be read or shortened.
   void keep_lines(Read read = &::pread) {
     keep();
     if (size_ == 0) return;
@@ -102,9 +102,9 @@ class OutputFile {
   /// Removes the old content now, as the first change does otherwise. Throws Error.
   void clear() { start(); }
 
-  /// What the file begins with. It is written now if the file is empty, otherwise with the first change or by close(): a
-  /// run that fails before it has a result leaves what an earlier one wrote. `rewritten`: replace_tail() will be called,
-  /// which cannot be a pipe. Throws Error.
+  /// Sets the head of the file. It is written now if the file is empty, and otherwise with the first change or by close(), so
+  /// that a run that fails without a result keeps the old content. `rewritten` announces calls of replace_tail(), which a
+  /// pipe does not allow. Throws Error.
   void begin_with(std::string_view head, bool rewritten = false) {
     if (holds_old_)
       head_ = head;
@@ -114,8 +114,8 @@ class OutputFile {
       write_behind(head);
   }
 
-  /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown. The first addition, with
-  /// the head before it, takes the place of what the file held when it was opened.
+  /// Appends `text`. On an error the addition is removed, and Error is thrown. The first addition, with the head before it,
+  /// replaces the old content unless keep() was called.
   void append(std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -125,8 +125,8 @@ class OutputFile {
     });
   }
 
-  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are put back and
-  /// Error is thrown. Needs a file that can be written at any place: not a pipe, not a terminal.
+  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are restored, and Error
+  /// is thrown. The file must allow seeking, unlike a pipe or a terminal.
   void replace_tail(std::string_view old_tail, std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -136,7 +136,7 @@ class OutputFile {
     });
   }
 
-  /// Throws Error if closing reports what writing did not (network file systems do that).
+  /// Closes the file, which then stays. Throws Error if closing reports an error, as network file systems do.
   void close() {
     if (!head_.empty()) start();
     changed_ = true;
@@ -145,17 +145,17 @@ class OutputFile {
   }
 
  private:
-  /// Once this is done, the destructor cleans up after whatever the other one throws.
+  /// Sets the members. Since it completes the object, the destructor runs if the delegating constructor throws.
   OutputFile(std::string path, Lock lock) : path_(std::move(path)), target_(path_), lock_(lock) {}
 
   struct Opened {
     FileDescriptor descriptor{};
     bool is_regular = false, is_empty = false;
-    /// It was not there before.
+    /// Whether the file did not exist before.
     bool is_new = false;
   };
 
-  /// Once something is written the file stays. Where nothing could be, it is taken back like one that has a head alone.
+  /// Calls `write`, after which the file stays. If nothing could be written, the file is treated as one with a head alone.
   template <class Write>
   void change(const Write& write) {
     const bool was_changed = changed_;
