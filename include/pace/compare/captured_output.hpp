@@ -15,9 +15,9 @@
 
 namespace pace::detail {
 
-/// Keeps views of an output and releases its memory to the pool of the capture, where the next capture gets it, so that all
-/// graphs captured in one pool write to the same memory. The views are valid as long as the pool, and hold the output of
-/// this graph until another graph is launched.
+/// Keeps views of an output and releases its memory to the pool of the capture, where the next capture gets it, so that
+/// all graphs captured in one pool write to the same memory. The views are valid as long as the pool, and hold the
+/// output of this graph until another graph is launched.
 class CapturedOutput {
  public:
   explicit CapturedOutput(c10::IValue output) {

@@ -23,9 +23,9 @@ struct Refused {
   Outcome outcome = Outcome::refused;
 };
 
-/// A comparison of several implementations of one computation, made by pace::compare(). run() copies the operands, so that
-/// every implementation gets equal values in memory of its own. Callables receive the operands as lvalues and may write to
-/// them.
+/// A comparison of several implementations of one computation, made by pace::compare(). run() copies the operands, so
+/// that every implementation gets equal values in memory of its own. Callables receive the operands as lvalues and may
+/// write to them.
 template <class... Operands>
 class Comparison {
  public:
@@ -56,12 +56,12 @@ class Comparison {
     return *this;
   }
 
-  /// States an expectation of every candidate. Result has the judgements, and AsExpected() asserts them. The rounds end as
-  /// soon as every expectation of a time or speed-up is decided, or the budget is spent; they do not wait for other
+  /// States an expectation of every candidate. Result has the judgements, and AsExpected() asserts them. The rounds end
+  /// as soon as every expectation of a time or speed-up is decided, or the budget is spent; they do not wait for other
   /// expectations, such as counts. run() throws Error if the iterations do not have its phase (Expectation::in_phase).
   Comparison& expect(Expectation expectation) { return expect(std::string(), std::move(expectation)); }
-  /// States an expectation of the candidate `implementation`; a count may also be expected of the baseline. run() throws
-  /// Error if there is no such implementation.
+  /// States an expectation of the candidate `implementation`; a count may also be expected of the baseline. run()
+  /// throws Error if there is no such implementation.
   Comparison& expect(std::string implementation, Expectation expectation) {
     plan_.stated.push_back({std::move(implementation), std::move(expectation)});
     return *this;
@@ -77,16 +77,16 @@ class Comparison {
     budget_ = budget;
     return with_budget();
   }
-  /// Sets how outputs are compared, except for a reference set by float64_reference() before or after. Throws Error if there
-  /// is such a reference and `options` have another method.
+  /// Sets how outputs are compared, except for a reference set by float64_reference() before or after. Throws Error if
+  /// there is such a reference and `options` have another method.
   Comparison& check(const check::CheckOptions& options) {
     plan_.check = options;
     return by_reference_ ? with_reference() : *this;
   }
 
   /// Compares outputs with a float64 reference, which is the baseline on operands converted to float64. The error of a
-  /// candidate may be the error of the baseline times a factor (see check::CheckOptions). Throws Error if check() was called
-  /// with a method other than the default one.
+  /// candidate may be the error of the baseline times a factor (see check::CheckOptions). Throws Error if check() was
+  /// called with a method other than the default one.
   Comparison& float64_reference() {
     by_reference_ = true;
     return with_reference();
@@ -100,8 +100,8 @@ class Comparison {
   }
 
   /// Gives the operands other values in each round. Before each round, untimed, `write` is called with copies of the
-  /// operands, as lvalues with the first values, and writes into their tensors. Its random numbers differ between rounds
-  /// and are equal in each run. All implementations get the same values.
+  /// operands, as lvalues with the first values, and writes into their tensors. Its random numbers differ between
+  /// rounds and are equal in each run. All implementations get the same values.
   template <class F>
   Comparison& renew_each_round(F write) {
     plan_.renew = [write = std::move(write)](detail::OperandSet& operands) mutable {
@@ -137,10 +137,10 @@ class Comparison {
     return *this;
   }
 
-  /// Checks, times and judges the implementations, publishes the result to the listeners of run_context(), and returns it.
-  /// An implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the comparison is
-  /// ill-formed: no baseline or several, a name that occurs twice, an expectation of an unknown implementation, or options
-  /// out of range.
+  /// Checks, times and judges the implementations, publishes the result to the listeners of run_context(), and returns
+  /// it. An implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the
+  /// comparison is ill-formed: no baseline or several, a name that occurs twice, an expectation of an unknown
+  /// implementation, or options out of range.
   Result run() { return detail::run_comparison(plan_); }
   /// Runs the comparison as above with `clock`, such as the fake clock of a test.
   Result run(timing::Clock& clock) { return detail::run_comparison(plan_, clock); }
@@ -153,8 +153,8 @@ class Comparison {
     return *this;
   }
 
-  /// Returns a function that makes the implementation once the operand sets exist. It copies the callable, so that run()
-  /// can be repeated.
+  /// Returns a function that makes the implementation once the operand sets exist. It copies the callable, so that
+  /// run() can be repeated.
   template <class F>
   [[nodiscard]] static detail::MakeImplementation maker(F function) {
     return [function = std::move(function)](const detail::OperandSets& operands) {

@@ -21,8 +21,8 @@
 
 namespace pace::detail {
 
-/// Returns the summary of a control with the true speed-up `injected`: 1, or below 1 for a slowdown. If nothing disturbs the
-/// machine, a control with 1 is proven neither slower nor faster, and a slowdown is proven slower.
+/// Returns the summary of a control with the true speed-up `injected`: 1, or below 1 for a slowdown. If nothing
+/// disturbs the machine, a control with 1 is proven neither slower nor faster, and a slowdown is proven slower.
 [[nodiscard]] inline ControlSummary judge_control(std::span<const double> log_ratios, double injected, double alpha,
                                                   double confidence) {
   ControlSummary control{.injected = injected, .speedup = stats::summarize_watched_speedup(log_ratios, confidence)};
@@ -32,8 +32,8 @@ namespace pace::detail {
   return control;
 }
 
-/// Runs cycles of controls between the cycles of a comparison, for at most a tenth of the time. It allocates nothing during
-/// the rounds.
+/// Runs cycles of controls between the cycles of a comparison, for at most a tenth of the time. It allocates nothing
+/// during the rounds.
 class Controls final : public timing::RoundObserver {
  public:
   /// Largest share of the time of the rounds that controls take.

@@ -73,15 +73,15 @@ struct ImplementationWrong {
 /// Returns the message of the exception being handled, with its meaning for the device.
 [[nodiscard]] Failure current_failure();
 
-/// A user's callable: it is called to be checked, and sampled as a Subject. Derived classes define how a type of callable is
-/// called and where its output is.
+/// A user's callable: it is called to be checked, and sampled as a Subject. Derived classes define how a type of
+/// callable is called and where its output is.
 class Implementation : public timing::Subject {
  public:
   ~Implementation() override;
   /// Index among the implementations of the comparison.
   std::size_t index = 0;
-  /// Calls the callable on operand set `set` and returns its output. `returned` runs after the call and before the output
-  /// is converted.
+  /// Calls the callable on operand set `set` and returns its output. `returned` runs after the call and before the
+  /// output is converted.
   virtual c10::IValue call(std::size_t set, const std::function<void()>& returned) = 0;
   c10::IValue call(std::size_t set) { return call(set, {}); }
   /// Moves out the output of the last timed call.

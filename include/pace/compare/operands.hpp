@@ -20,8 +20,8 @@
 
 namespace pace {
 
-/// How pace copies an operand and finds its tensors. A user's type that holds tensors needs a specialisation with these two
-/// functions. This template is for values without tensors.
+/// How pace copies an operand and finds its tensors. A user's type that holds tensors needs a specialisation with these
+/// two functions. This template is for values without tensors.
 template <class T>
 struct OperandTraits {
   /// Returns a copy of `value` by its copy constructor.
@@ -33,7 +33,8 @@ struct OperandTraits {
 /// Copies a tensor.
 template <>
 struct OperandTraits<at::Tensor> {
-  /// Returns a tensor in memory of its own with equal values and strides, and with equal alignment of its first element.
+  /// Returns a tensor in memory of its own with equal values and strides, and with equal alignment of its first
+  /// element.
   static at::Tensor clone(const at::Tensor& value);
   /// Appends the tensor, if it is defined.
   static void collect(const at::Tensor& value, std::vector<at::Tensor>& tensors) {

@@ -18,8 +18,9 @@
 namespace pace::detail {
 
 /// An output that stayed in its block would keep the block from later calls. Each implementation would then write to
-/// different blocks, whose addresses would affect its time: identical relu of 16 MB differed by 6 % on an H200. The memory of the copies is allocated once, and again only where outputs change
-/// their shapes or an earlier copy is still in use.
+/// different blocks, whose addresses would affect its time: identical relu of 16 MB differed by 6 % on an H200. The
+/// memory of the copies is allocated once, and again only where outputs change their shapes or an earlier copy is still
+/// in use.
 class OutputCopy {
  public:
   /// The same structure with copies of its tensors. A tensor of which `stays(tensor)` is true, such as an operand that

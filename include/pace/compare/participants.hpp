@@ -20,8 +20,8 @@ struct Drop {
   std::string message = {};
 };
 
-/// A value that is passed from stage to stage. Its functions define how the end of one implementation affects the others:
-/// without a baseline there is no comparison, and on a lost device nothing more can run.
+/// A value that is passed from stage to stage. Its functions define how the end of one implementation affects the
+/// others: without a baseline there is no comparison, and on a lost device nothing more can run.
 class Participants {
  public:
   /// Makes all implementations pending. `names` are their names in the order of the comparison.
@@ -74,15 +74,16 @@ class Participants {
     if (lost) lose_device("'" + names_[index] + "': " + failure.message);
   }
 
-  /// Drops the baseline and all pending implementations, since memory for pace's own work, such as copies of operands, ran
-  /// out.
+  /// Drops the baseline and all pending implementations, since memory for pace's own work, such as copies of operands,
+  /// ran out.
   void run_out_of_memory(const std::string& message) {
     if (pending(baseline_) || remains(baseline_)) drop(baseline_, Outcome::out_of_memory, message);
     for (std::size_t index = 0; index < states_.size(); ++index)
       if (pending(index)) drop_without_baseline(index);
   }
 
-  /// Drops all that remain as unreached. `how` describes how the device was lost, with the implementation if it is known.
+  /// Drops all that remain as unreached. `how` describes how the device was lost, with the implementation if it is
+  /// known.
   void lose_device(std::string how) {
     lost_device_ = std::move(how);
     for (const std::size_t other : std::exchange(remaining_, {}))
@@ -115,8 +116,8 @@ class Participants {
   std::string missing_device_ = {}, lost_device_ = {};
 };
 
-/// Returns the message of the exception being handled, with the state of the device, which is read from the device, since
-/// LibTorch's errors do not contain it.
+/// Returns the message of the exception being handled, with the state of the device, which is read from the device,
+/// since LibTorch's errors do not contain it.
 [[nodiscard]] inline Failure current_failure_on(timing::Clock& clock) {
   Failure failure = current_failure();
   if (const auto* modes = clock.modes())

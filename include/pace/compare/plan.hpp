@@ -57,7 +57,8 @@ struct ComparisonPlan {
   std::optional<at::Device> device = {};
   std::vector<std::string> notes = {};
 
-  /// Adds an implementation whose iterations have the given phases. Throws Error if earlier implementations have others.
+  /// Adds an implementation whose iterations have the given phases. Throws Error if earlier implementations have
+  /// others.
   void add(Planned implementation, std::vector<std::string> of_phases);
   /// Returns a description of the inputs that distinguishes results for other inputs.
   [[nodiscard]] std::string describe_inputs() const;
@@ -66,8 +67,8 @@ struct ComparisonPlan {
 /// Sets the comparison of outputs with a float64 reference. Throws Error if another method is set already.
 void check_by_reference(ComparisonPlan& plan);
 
-/// Throws Error with the name of the comparison and the fault: options out of range, no baseline or several, equal names,
-/// or an expectation of an implementation or a phase that does not exist.
+/// Throws Error with the name of the comparison and the fault: options out of range, no baseline or several, equal
+/// names, or an expectation of an implementation or a phase that does not exist.
 void validate(const ComparisonPlan& plan);
 
 }  // namespace pace::detail

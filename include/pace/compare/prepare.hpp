@@ -44,8 +44,8 @@ struct Prepared {
   [[nodiscard]] Implementation& baseline() const { return *implementations[participants.baseline()]; }
 };
 
-/// Returns the failures of implementations, by index, that ended earlier processes of this run. These implementations are
-/// not called again.
+/// Returns the failures of implementations, by index, that ended earlier processes of this run. These implementations
+/// are not called again.
 [[nodiscard]] inline std::map<std::size_t, RunContext::PriorFailure> prior_failures(const std::string& comparison) {
   std::map<std::size_t, RunContext::PriorFailure> found;
   RunContext::PriorFailure failure;

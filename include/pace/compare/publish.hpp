@@ -25,8 +25,8 @@ namespace pace::detail {
   return known;
 }
 
-/// Passes the result and then each of its phases to all listeners, and returns it. If several processes decide together,
-/// its judgements are deferred.
+/// Passes the result and then each of its phases to all listeners, and returns it. If several processes decide
+/// together, its judgements are deferred.
 inline Result publish(Result result) {
   if (run_context().defers_judgements) gate::defer_judgements(result);
   run_context().publish(result);

@@ -17,8 +17,8 @@
 
 namespace pace::detail {
 
-/// Before each round, untimed, the user's function writes other values, which are copied to all sets of operands and their
-/// spares. Between cycles the operands have their first values, for which the correct outputs are known.
+/// Before each round, untimed, the user's function writes other values, which are copied to all sets of operands and
+/// their spares. Between cycles the operands have their first values, for which the correct outputs are known.
 class RoundValues final : public timing::RoundObserver {
  public:
   /// All must outlive it, and `prepared.renew` must not be null. Values of rounds that an exception has ended are taken

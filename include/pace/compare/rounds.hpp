@@ -44,23 +44,25 @@ struct Samples {
 
   /// Returns the number of consecutive samples of an implementation in one crossover cycle.
   [[nodiscard]] std::size_t rounds_per_cycle() const { return timed.size(); }
-  /// Returns the samples of the implementation at index `place` of `timed`; `part` is 0 for the whole, from 1 on a phase.
+  /// Returns the samples of the implementation at index `place` of `timed`; `part` is 0 for the whole, from 1 on a
+  /// phase.
   [[nodiscard]] const std::vector<Nanoseconds>& of(std::size_t place, std::size_t part) const {
     return rounds.samples[part * timed.size() + place];
   }
 };
 
 /// Allowance for placement on a GPU, as ln of a ratio. The capture of the calls and the addresses of memory are random
-/// effects that are constant in a comparison. Rounds do not average them out, although operands are exchanged and all graphs
-/// of a clock, captured in one pool, write their outputs to the same memory. Identical kernels differed by up to 0.046 % in
-/// 500 comparisons on an H200, on which 0.01 % can be proven; the allowance is four times the largest difference.
+/// effects that are constant in a comparison. Rounds do not average them out, although operands are exchanged and all
+/// graphs of a clock, captured in one pool, write their outputs to the same memory. Identical kernels differed by up to
+/// 0.046 % in 500 comparisons on an H200, on which 0.01 % can be proven; the allowance is four times the largest
+/// difference.
 inline constexpr double gpu_placement = 0.002;
 
 /// Returns the largest effect of placement on ln of a ratio.
 [[nodiscard]] inline double allowance_of(timing::Clock& clock) { return clock.modes() != nullptr ? gpu_placement : 0; }
 
-/// Returns the expectations that rounds of `timed` can decide: a panel for the whole and for each phase of which something was
-/// stated.
+/// Returns the expectations that rounds of `timed` can decide: a panel for the whole and for each phase of which
+/// something was stated.
 [[nodiscard]] inline std::vector<gate::Panel> watch_expectations(timing::Clock& clock, const Prepared& prepared,
                                                                  const std::vector<std::size_t>& timed,
                                                                  std::span<const gate::Stated> stated,
@@ -88,9 +90,9 @@ inline constexpr double gpu_placement = 0.002;
   return fewest;
 }
 
-/// Rounds end when every panel is decided; with nothing expected, the budget is spent. It is, too, where the figures are
-/// wanted as well as the verdict, and then what is past it is for the verdict alone. And they end when an audit finds
-/// something wrong, for the samples taken beside it are worth nothing.
+/// Rounds end when every panel is decided; with nothing expected, the budget is spent. It is, too, where the figures
+/// are wanted as well as the verdict, and then what is past it is for the verdict alone. And they end when an audit
+/// finds something wrong, for the samples taken beside it are worth nothing.
 class StopWhenDecided final : public timing::StoppingRule {
  public:
   StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const IntegrityChecker& integrity)

@@ -1,4 +1,4 @@
-// The straight line through a comparison: prepare, verify, calibrate, run rounds, check integrity, judge, publish. Each
+// The stages of a comparison: prepare, verify, calibrate, run rounds, check integrity, judge, publish. Each
 // stage is a function in the file of its name, which takes values and returns one.
 #pragma once
 
@@ -32,8 +32,9 @@
 
 namespace pace::detail {
 
-/// One pass over the participants: calibrate, run rounds, check integrity, time other modes. Here exceptions of the user's
-/// code become values: an implementation that throws is dropped, and the others are to be measured again without it.
+/// One pass over the participants: calibrate, run rounds, check integrity, time other modes. Here exceptions of the
+/// user's code become values: an implementation that throws is dropped, and the others are to be measured again without
+/// it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, const ComparisonPlan& plan,
                                               const gate::Rates& rates, const Prepared& prepared,
                                               const Verified& verified, IntegrityChecker& integrity,

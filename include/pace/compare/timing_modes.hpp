@@ -50,9 +50,9 @@ struct GateMode {
   std::vector<std::string> notes = {};
 };
 
-/// Selects the mode of the gate for a clock with several modes. The automatic choice is the graph, or the stream for all
-/// implementations if one of them cannot be captured or iterations have phases, since training launches every step. If the
-/// mode is chosen explicitly, implementations that cannot be timed in it are dropped.
+/// Selects the mode of the gate for a clock with several modes. The automatic choice is the graph, or the stream for
+/// all implementations if one of them cannot be captured or iterations have phases, since training launches every step.
+/// If the mode is chosen explicitly, implementations that cannot be timed in it are dropped.
 [[nodiscard]] inline GateMode select_mode(timing::Clock& clock, const Prepared& prepared,
                                           const std::vector<std::size_t>& timed) {
   GateMode selected;
@@ -143,8 +143,8 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   }
 }
 
-/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of `remaining`. What the gate was
-/// about is not measured again. Then, if asked for, what one call asks of the device. Throws ImplementationThrew.
+/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of `remaining`. What the gate
+/// was about is not measured again. Then, if asked for, what one call asks of the device. Throws ImplementationThrew.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
                                                    const Options& options, const std::vector<std::size_t>& remaining) {
   OtherTimings found;

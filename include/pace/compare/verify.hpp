@@ -33,8 +33,8 @@ struct Verified {
   Options options;
 };
 
-/// Adds the output of the baseline, or of its separate reference, on `operands` converted to float64, if `check` has that
-/// method. If the reference fails, outputs are compared directly from then on, which becomes a note.
+/// Adds the output of the baseline, or of its separate reference, on `operands` converted to float64, if `check` has
+/// that method. If the reference fails, outputs are compared directly from then on, which becomes a note.
 inline void add_reference(const Prepared& prepared, Expected& expected, const OperandSet& operands,
                           check::CheckOptions& check, Result& result) {
   if (check.method != check::CheckOptions::Method::float64_reference) return;
@@ -177,8 +177,9 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
                                   "untimed.");
 }
 
-/// Makes the first calls of all implementations, the baseline first, since the others are compared with it. Implementations
-/// that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not called again.
+/// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
+/// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
+/// called again.
 [[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, IntegrityChecker& integrity,
                                      const check::CheckOptions& check) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};

@@ -51,9 +51,9 @@ struct IntegrityFindings {
   bool measure_again = false;
 };
 
-/// Integrity checks of one comparison. It takes the correct outputs from the baseline, examines each implementation beside
-/// its first calls, audits candidates between cycles as an observer of the rounds, and checks all implementations after the
-/// rounds. Faults are returned as text, which is empty if there is none.
+/// Integrity checks of one comparison. It takes the correct outputs from the baseline, examines each implementation
+/// beside its first calls, audits candidates between cycles as an observer of the rounds, and checks all
+/// implementations after the rounds. Faults are returned as text, which is empty if there is none.
 class IntegrityChecker final : public timing::RoundObserver {
  public:
   /// `prepared` must outlive it.
@@ -66,7 +66,8 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// Gives the operands of a set their first values, whatever was done to them.
   void repair(std::size_t set);
 
-  /// Takes the correct outputs from the baseline, for the given values and for others. `add_reference` may change `check`.
+  /// Takes the correct outputs from the baseline, for the given values and for others. `add_reference` may change
+  /// `check`.
   void learn(Implementation& baseline, const Expected& expected, const check::CheckOptions& check,
              const AddReference& add_reference);
 
@@ -81,8 +82,8 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] Nanoseconds took() const override { return took_; }
   /// Returns whether an audit found a fault, so that the rounds end.
   [[nodiscard]] bool found() const { return found_.has_value(); }
-  /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their first
-  /// ones, in all sets, and gives them their first values.
+  /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their
+  /// first ones, in all sets, and gives them their first values.
   void look_at_operands();
 
   /// After the rounds of begin_rounds(): whether each was right in them, and is right and as fast where it does not
@@ -387,8 +388,8 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
 }
 
 /// For a clock that replays what it captured: takes a sample on set 0, whose output must be that of the fresh values,
-/// which lie in the memory that was captured. Calls that write to operands or draw random numbers are not checked, since a
-/// sample repeats them.
+/// which lie in the memory that was captured. Calls that write to operands or draw random numbers are not checked,
+/// since a sample repeats them.
 inline std::string IntegrityChecker::audit_replay(Implementation& implementation) {
   if (!answers_->renews() || calls_add_up()) return {};
   write_values(operands_, answers_->fresh_values(), 0);
