@@ -15,8 +15,8 @@ namespace pace {
   return value == nullptr ? "" : value;
 }
 
-/// Returns whether `bazel test` started this process. Bazel sets BAZEL_TEST from version 5.2 on; older versions are detected
-/// by two variables that every test gets.
+/// Returns whether `bazel test` started this process. Bazel sets BAZEL_TEST from version 5.2 on; older versions are
+/// detected by two variables that every test gets.
 [[nodiscard]] inline bool under_bazel() {
   return !environment_variable("BAZEL_TEST").empty() ||
          (!environment_variable("TEST_SRCDIR").empty() && !environment_variable("TEST_TIMEOUT").empty());

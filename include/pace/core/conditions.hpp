@@ -89,11 +89,11 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 
 }  // namespace limits
 
-/// Returns the positions in `conditions.sides` of the candidates whose own threads or child processes made the measuring
-/// thread wait, so that the waiting is part of their cost. In the samples of each of them the thread waited for more than
-/// `share` of the time, and in the samples of all other sides together for less. Other processes affect all sides, and
-/// sides with more threads more; hence the result is empty if the CPU time of other processes accounts for half of the
-/// waiting. `baseline` is the position of the baseline, which is never returned.
+/// Returns the positions in `conditions.sides` of the candidates whose own threads or child processes made the
+/// measuring thread wait, so that the waiting is part of their cost. In the samples of each of them the thread waited
+/// for more than `share` of the time, and in the samples of all other sides together for less. Other processes affect
+/// all sides, and sides with more threads more; hence the result is empty if the CPU time of other processes accounts
+/// for half of the waiting. `baseline` is the position of the baseline, which is never returned.
 [[nodiscard]] inline std::vector<std::size_t> sides_that_disturb(const Conditions& conditions, std::size_t baseline,
                                                                  double share) {
   std::vector<std::size_t> own;
@@ -114,10 +114,10 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
   return own;
 }
 
-/// Returns the reasons, in full sentences, why `conditions` do not allow a verdict; empty if there are none. `elapsed` is
-/// the length of the rounds. `share` is the largest share of the rounds that steal time, waiting and throttling may each
-/// take (Options::max_interference). If `charged`, waiting and throttling are the cost of the implementations themselves
-/// (sides_that_disturb()) and no reason.
+/// Returns the reasons, in full sentences, why `conditions` do not allow a verdict; empty if there are none. `elapsed`
+/// is the length of the rounds. `share` is the largest share of the rounds that steal time, waiting and throttling may
+/// each take (Options::max_interference). If `charged`, waiting and throttling are the cost of the implementations
+/// themselves (sides_that_disturb()) and no reason.
 [[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
                                                                 double share, bool charged = false) {
   std::vector<std::string> found;

@@ -29,8 +29,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Exit code for bad options, files that cannot be written and lost results. Catch2's own codes are 2 (no test ran), 3 (a
-/// filter matched nothing), 4 (all skipped) and 42 (a test failed).
+/// Exit code for bad options, files that cannot be written and lost results. Catch2's own codes are 2 (no test ran), 3
+/// (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
 inline constexpr int exit_error = 1;
 
 /// Returns the exit code of a run in which nothing was measured, and prints the reason `why` to `errors`.
@@ -68,8 +68,8 @@ class RunAccount {
     measured_ += outcome == Outcome::measured;
     unreached_ += outcome == Outcome::unreached;
   }
-  /// Adds a judgement, made by several processes together, on a comparison that was added before. Equal judgements count
-  /// once.
+  /// Adds a judgement, made by several processes together, on a comparison that was added before. Equal judgements
+  /// count once.
   void add(const ImplementationResult& row, const Judgement& judgement) {
     const auto known = comparisons_.find(row.context.comparison);
     const auto times = known == comparisons_.end() ? 0 : known->second;
@@ -92,9 +92,9 @@ class RunAccount {
     if (has_rows_) return measured_ == 0 ? nothing("no implementation could be measured") : "";
     return tests_ > 0 && assertions_ == 0 ? nothing("no test made a comparison or an assertion") : "";
   }
-  /// Returns whether the machine alone is the reason for `exit_code`, which is not 0: nothing failed, and everything that
-  /// is open is so because the machine was disturbed or lacks a device. `failed_assertions` is the count of Catch2; a count
-  /// above that of such rows and judgements shows other failures.
+  /// Returns whether the machine alone is the reason for `exit_code`, which is not 0: nothing failed, and everything
+  /// that is open is so because the machine was disturbed or lacks a device. `failed_assertions` is the count of
+  /// Catch2; a count above that of such rows and judgements shows other failures.
   [[nodiscard]] bool is_for_machine(int exit_code, std::uint64_t failed_assertions) const {
     if (failed_ > 0 || lost_ > 0) return false;
     if (exit_code == exit_unmeasured) return true;
@@ -104,8 +104,8 @@ class RunAccount {
   /// Returns whether nothing was added.
   [[nodiscard]] bool empty() const { return !has_rows_; }
 
-  /// Returns the exit code of the run, given Catch2's `code`. If it differs from `code`, the reason is printed to `errors`.
-  /// `allow_undecided` and `allow_unmeasured` turn the respective exit codes into 0.
+  /// Returns the exit code of the run, given Catch2's `code`. If it differs from `code`, the reason is printed to
+  /// `errors`. `allow_undecided` and `allow_unmeasured` turn the respective exit codes into 0.
   [[nodiscard]] int exit_code(int code, bool allow_undecided, bool allow_unmeasured, std::ostream& errors) const {
     // Implementations that were not reached because a device was lost are failures, which no option allows.
     if ((code == 0 || code == exit_unmeasured) && lost_ > 0) {

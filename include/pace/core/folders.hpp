@@ -49,9 +49,11 @@ struct FolderTrust {
   uid_t user = ::geteuid();
   /// The user that may write anywhere.
   uid_t root = 0;
-  /// False in a user namespace without root, as a sandbox may have: there root's folders seem to be the overflow user's.
+  /// False in a user namespace without root, as a sandbox may have: there root's folders seem to be the overflow
+  /// user's.
   bool root_is_mapped = true;
-  /// The group that has this user as its only member, if there is one: many systems let it write to a user's new folders.
+  /// The group that has this user as its only member, if there is one: many systems let it write to a user's new
+  /// folders.
   std::optional<gid_t> private_group = {};
 };
 
@@ -85,8 +87,8 @@ struct FolderTrust {
 /// Returns whether users other than the owner may write to a folder.
 [[nodiscard]] inline bool is_shared(const struct stat& folder) { return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
-/// Returns why other users may write to a folder or, if it is `on_the_way` to one, may replace that one; empty if they may
-/// not. Its owner and root may always.
+/// Returns why other users may write to a folder or, if it is `on_the_way` to one, may replace that one; empty if they
+/// may not. Its owner and root may always.
 [[nodiscard]] inline std::string problem_of_folder(const struct stat& found, bool on_the_way,
                                                    const FolderTrust& trust) {
   constexpr uid_t overflow_user = 65534;
@@ -103,9 +105,10 @@ struct FolderTrust {
   return "may be written to by its group" + facts.str();
 }
 
-/// Makes the folder and its parents; new ones are accessible to this user alone. Throws `Unsupported` if another user could
-/// write to the folder or replace it, that is, if it or a parent belongs to a user other than this one and root, or is
-/// writable by others. A parent may be a sticky folder such as /tmp, but not a link in one. `remedy` ends the message.
+/// Makes the folder and its parents; new ones are accessible to this user alone. Throws `Unsupported` if another user
+/// could write to the folder or replace it, that is, if it or a parent belongs to a user other than this one and root,
+/// or is writable by others. A parent may be a sticky folder such as /tmp, but not a link in one. `remedy` ends the
+/// message.
 inline void make_safe_folder(const std::filesystem::path& folder, std::string_view remedy,
                              const FolderTrust& trust = folder_trust()) {
   const auto refuse = [&](const std::filesystem::path& path, const std::string& problem) {

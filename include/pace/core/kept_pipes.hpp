@@ -89,8 +89,8 @@ inline void keep_content(const struct stat& pipe, std::string_view text) {
 
 }  // namespace detail
 
-/// Keeps the content that read_file() reads from pipes from now on. read_file() returns it when this process, or one that it
-/// executes or starts, reads the same pipe again. Has no effect if an earlier process has called it.
+/// Keeps the content that read_file() reads from pipes from now on. read_file() returns it when this process, or one
+/// that it executes or starts, reads the same pipe again. Has no effect if an earlier process has called it.
 inline void keep_pipes() {
   if (detail::kept_pipes_file() >= 0) return;
   if (const int file = ::memfd_create("pace-pipes", 0); file >= 0)

@@ -24,10 +24,11 @@
 namespace pace {
 
 /// An output file by a file descriptor rather than a stream: each change is one system call, so that a killed process
-/// leaves either the old content or the new one, and a full disk is reported by that call rather than in a destructor. The
-/// file is locked (flock) as long as it is open: a second writer, by any name and in any process, is refused. If only a
-/// head was written and close() was not called, such as after a failed start, the destructor restores the earlier state:
-/// no file, an empty one, or the old content. So does a signal that ends the process after take_back_when_ended().
+/// leaves either the old content or the new one, and a full disk is reported by that call rather than in a destructor.
+/// The file is locked (flock) as long as it is open: a second writer, by any name and in any process, is refused. If
+/// only a head was written and close() was not called, such as after a failed start, the destructor restores the
+/// earlier state: no file, an empty one, or the old content. So does a signal that ends the process after
+/// take_back_when_ended().
 class OutputFile {
  public:
   /// Function with the parameters and results of flock(2); tests pass one that fails.
@@ -58,8 +59,8 @@ class OutputFile {
   /// Returns the path as given to the constructor.
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// Replaces the file of that name by the written file, atomically. Must not be called after close(), which releases the
-  /// lock, so that another run could take the name. Throws Error, also for errors that closing reports.
+  /// Replaces the file of that name by the written file, atomically. Must not be called after close(), which releases
+  /// the lock, so that another run could take the name. Throws Error, also for errors that closing reports.
   void replace() {
     if (under_name_) return;
     // Closing a copy writes what is pending (on network file systems), and the lock stays.
@@ -77,8 +78,8 @@ class OutputFile {
     if (const off_t end = ::lseek(descriptor_.get(), 0, SEEK_END); end > 0) size_ = end;
   }
 
-  /// Keeps the old content as keep() does, except for a last line without a line end, which is an addition that was cut off.
-  /// Throws Error if the file cannot be read or shortened.
+  /// Keeps the old content as keep() does, except for a last line without a line end, which is an addition that was cut
+  /// off. Throws Error if the file cannot be read or shortened.
   void keep_lines(Read read = &::pread) {
     keep();
     if (size_ == 0) return;
@@ -102,9 +103,9 @@ class OutputFile {
   /// Removes the old content now, as the first change does otherwise. Throws Error.
   void clear() { start(); }
 
-  /// Sets the head of the file. It is written now if the file is empty, and otherwise with the first change or by close(), so
-  /// that a run that fails without a result keeps the old content. `rewritten` announces calls of replace_tail(), which a
-  /// pipe does not allow. Throws Error.
+  /// Sets the head of the file. It is written now if the file is empty, and otherwise with the first change or by
+  /// close(), so that a run that fails without a result keeps the old content. `rewritten` announces calls of
+  /// replace_tail(), which a pipe does not allow. Throws Error.
   void begin_with(std::string_view head, bool rewritten = false) {
     if (holds_old_)
       head_ = head;
@@ -114,8 +115,8 @@ class OutputFile {
       write_behind(head);
   }
 
-  /// Appends `text`. On an error the addition is removed, and Error is thrown. The first addition, with the head before it,
-  /// replaces the old content unless keep() was called.
+  /// Appends `text`. On an error the addition is removed, and Error is thrown. The first addition, with the head before
+  /// it, replaces the old content unless keep() was called.
   void append(std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -125,8 +126,8 @@ class OutputFile {
     });
   }
 
-  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are restored, and Error
-  /// is thrown. The file must allow seeking, unlike a pipe or a terminal.
+  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are restored, and
+  /// Error is thrown. The file must allow seeking, unlike a pipe or a terminal.
   void replace_tail(std::string_view old_tail, std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -155,7 +156,8 @@ class OutputFile {
     bool is_new = false;
   };
 
-  /// Calls `write`, after which the file stays. If nothing could be written, the file is treated as one with a head alone.
+  /// Calls `write`, after which the file stays. If nothing could be written, the file is treated as one with a head
+  /// alone.
   template <class Write>
   void change(const Write& write) {
     const bool was_changed = changed_;
@@ -169,8 +171,8 @@ class OutputFile {
     }
   }
 
-  /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that was
-  /// emptied first would hold neither the old results nor the new one where the disk is full.
+  /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that
+  /// was emptied first would hold neither the old results nor the new one where the disk is full.
   void take_place_of_old(const std::string& text) {
     struct stat info{};
     const bool has_size = ::fstat(descriptor_.get(), &info) == 0;

@@ -85,8 +85,8 @@ struct ReadOptions {
 };
 
 /// Returns the content of a regular file or of a pipe (a named one, or a shell's `<(...)`) up to its end, or the kept
-/// content of a pipe (see keep_pipes()). Throws InputError, which names the file and the `expected` content, for a folder, a
-/// device, a socket, a pipe that no program writes to or whose writer is silent for longer than
+/// content of a pipe (see keep_pipes()). Throws InputError, which names the file and the `expected` content, for a
+/// folder, a device, a socket, a pipe that no program writes to or whose writer is silent for longer than
 /// `longest_silence_of_pipe`, a file beyond the limits of `options`, and a file that cannot be opened or read.
 [[nodiscard]] inline std::string read_file(const std::string& path, const std::string& expected,
                                            const ReadOptions& options = {}) {

@@ -76,7 +76,8 @@ struct GateContext {
   std::size_t rounds_per_cycle = 1;
   /// Number of iterations of each sample; 0: unknown.
   std::int64_t iterations = 0;
-  /// Time from the start of one cycle to the start of the next one, with the samples of all implementations; 0: unknown.
+  /// Time from the start of one cycle to the start of the next one, with the samples of all implementations; 0:
+  /// unknown.
   Nanoseconds cycle{};
   double alpha = 1e-3;  ///< share of Options::alpha for one gate on this row
   double beta = 1e-2;   ///< share of Options::beta for one gate on this row
@@ -173,8 +174,8 @@ struct ImplementationResult {
 
   std::optional<double> bytes;  ///< bytes that one iteration moves, if declared (Comparison::bytes)
   std::optional<double> flops;  ///< floating-point operations of one iteration, if declared (Comparison::flops)
-  /// Share of the measured peak bandwidth or peak computing rate that the implementation reaches, the larger one; absent
-  /// on the CPU, and if neither is known.
+  /// Share of the measured peak bandwidth or peak computing rate that the implementation reaches, the larger one;
+  /// absent on the CPU, and if neither is known.
   std::optional<double> share_of_peak;
 
   /// Returns whether the implementation was measured and every judgement is acceptable.
@@ -303,8 +304,8 @@ struct Result {
 /// Prints to_string() of the value.
 inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out << to_string(outcome); }
 
-/// Returns whether the implementation ran and failed, that is, was neither measured nor refused nor left out for lack of
-/// time.
+/// Returns whether the implementation ran and failed, that is, was neither measured nor refused nor left out for lack
+/// of time.
 [[nodiscard]] inline bool at_fault(Outcome outcome) {
   return outcome != Outcome::measured && outcome != Outcome::refused && outcome != Outcome::unreached;
 }

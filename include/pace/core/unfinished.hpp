@@ -17,14 +17,14 @@
 
 namespace pace {
 
-/// How the creation of a file or folder is undone. A file that is to replace another one is removed only under its first
-/// name (`remove_beside`): once it has the other name, it holds results.
+/// How the creation of a file or folder is undone. A file that is to replace another one is removed only under its
+/// first name (`remove_beside`): once it has the other name, it holds results.
 enum class TakeBack : int { nothing, remove_file, empty_file, remove_folder, remove_beside };
 
 namespace detail {
 
-/// Entry of a static table for a signal handler, which replaces the destructors that do not run and may neither lock nor
-/// allocate.
+/// Entry of a static table for a signal handler, which replaces the destructors that do not run and may neither lock
+/// nor allocate.
 struct UnfinishedPath {
   std::atomic<bool> is_taken{false};
   std::atomic<TakeBack> how{TakeBack::nothing};
@@ -43,9 +43,9 @@ inline std::atomic<pid_t> process_that_ends_first{0};
 
 }  // namespace detail
 
-/// Undoes the creation of the file `path`, open as `descriptor`, or of the folder `path`. A file that should be removed is
-/// emptied if another file has its name by now; if nothing has that name, the file stays as it is. Async-signal-safe.
-/// Returns whether something was removed.
+/// Undoes the creation of the file `path`, open as `descriptor`, or of the folder `path`. A file that should be removed
+/// is emptied if another file has its name by now; if nothing has that name, the file stays as it is.
+/// Async-signal-safe. Returns whether something was removed.
 inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   if (how == TakeBack::nothing) return false;
   if (how == TakeBack::remove_folder) return ::rmdir(path) == 0;
@@ -130,8 +130,8 @@ inline void take_back_and_end(int number) {
 
 }  // namespace detail
 
-/// Installs a handler of SIGHUP, SIGINT and SIGTERM that calls take_back_unfinished() before the signal ends the process.
-/// Signals that are ignored or have another handler are left unchanged.
+/// Installs a handler of SIGHUP, SIGINT and SIGTERM that calls take_back_unfinished() before the signal ends the
+/// process. Signals that are ignored or have another handler are left unchanged.
 inline void take_back_when_ended() {
   for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
     struct sigaction action{};
