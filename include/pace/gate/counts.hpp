@@ -66,9 +66,9 @@ inline constexpr CountEntry count_entries[] = {
 
 }  // namespace gate
 
-/// Returns the expectation that one call has a count of at most `limit`. The verdict is `passed` or `failed`, or `invalid`
-/// if nothing was counted, such as if two calls on equal operands have different counts. It may be stated for the
-/// baseline, too. Throws Error if `limit` is negative.
+/// Returns the expectation that one call has a count of at most `limit`. The verdict is `passed` or `failed`, or
+/// `invalid` if nothing was counted, such as if two calls on equal operands have different counts. It may be stated for
+/// the baseline, too. Throws Error if `limit` is negative.
 [[nodiscard]] Expectation AtMost(Count count, std::int64_t limit);
 /// Returns the expectation that one call has a count of exactly `number`; otherwise as AtMost().
 [[nodiscard]] Expectation Exactly(Count count, std::int64_t number);

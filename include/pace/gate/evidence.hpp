@@ -21,8 +21,8 @@ namespace pace::gate {
 
 /// An observation is slow if the longer of its two sides was timed for at least this time within its cycle. A test by
 /// signs alone needs a dozen observations, which would then exceed a budget. As disturbances (a time slice of another
-/// process takes a few milliseconds) are small against a slow side, the size of a slow observation is also evidence (see
-/// stats::LargeDeviationBet). The times of other implementations of the comparison do not matter.
+/// process takes a few milliseconds) are small against a slow side, the size of a slow observation is also evidence
+/// (see stats::LargeDeviationBet). The times of other implementations of the comparison do not matter.
 inline constexpr Nanoseconds slow_side = std::chrono::milliseconds(100);
 
 /// Returns the time of the longer side of an observation within its cycle. `log_time` is ln of the implementation's own
@@ -52,8 +52,8 @@ struct Evidence {
 [[nodiscard]] std::vector<double> observe(const Demand& demand, const ImplementationResult& row,
                                           const ImplementationResult* reference = nullptr);
 
-/// Returns the time of the longer side of each observation (see longer_side()); empty if it is unknown, and for demands on
-/// times, which have one side.
+/// Returns the time of the longer side of each observation (see longer_side()); empty if it is unknown, and for demands
+/// on times, which have one side.
 [[nodiscard]] std::vector<Nanoseconds> longer_sides(const Demand& demand, const ImplementationResult& row,
                                                     const std::vector<double>& observations);
 
@@ -72,8 +72,8 @@ struct Evidence {
   return stats::fewest_for_rejection(stats::SequentialTest::wealth_share * level);
 }
 
-/// Returns `passed` or `failed` if the evidence suffices for exactly one of them, and `undecided` otherwise. It suffices
-/// for both only if the figures moved across the threshold during the rounds, which proves neither.
+/// Returns `passed` or `failed` if the evidence suffices for exactly one of them, and `undecided` otherwise. It
+/// suffices for both only if the figures moved across the threshold during the rounds, which proves neither.
 [[nodiscard]] Verdict decide(double p_above, double p_below, double pass_level, double fail_level);
 
 }  // namespace pace::gate

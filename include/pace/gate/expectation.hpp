@@ -16,22 +16,23 @@
 namespace pace {
 
 /// Condition on one implementation. It is a plain value, made by the functions of gate/times.hpp and gate/counts.hpp or
-/// from a Rule. The same value may be stated in several comparisons (Comparison::expect) and judge any row. Members that
-/// refine it return a new value and leave this one unchanged.
+/// from a Rule. The same value may be stated in several comparisons (Comparison::expect) and judge any row. Members
+/// that refine it return a new value and leave this one unchanged.
 ///
-/// As a matcher (`CHECK_THAT(result["mine"], NoSlowerThan(1.02))`) it explores a finished result: it is met by a proof, and
-/// reports and exit codes treat it as an ordinary assertion. A gate is stated in its comparison.
+/// As a matcher (`CHECK_THAT(result["mine"], NoSlowerThan(1.02))`) it explores a finished result: it is met by a proof,
+/// and reports and exit codes treat it as an ordinary assertion. A gate is stated in its comparison.
 class Expectation : public Matcher<Expectation> {
  public:
   /// Judges an implementation by its row alone, after the rounds.
   struct Rule {
     /// Description without an article, such as `count of at most 3 kernels`.
     std::string description = {};
-    /// Judges the row of a measured implementation (of the baseline only if it is named). Returns a verdict and a message
-    /// with the measured and the expected figures; pace sets the other members of Judgement. `undecided` and `invalid`
-    /// close the gate. The result must depend on the row alone.
+    /// Judges the row of a measured implementation (of the baseline only if it is named). Returns a verdict and a
+    /// message with the measured and the expected figures; pace sets the other members of Judgement. `undecided` and
+    /// `invalid` close the gate. The result must depend on the row alone.
     std::function<Judgement(const ImplementationResult&)> judge = {};
-    /// Whether the rule reads ImplementationResult::device_counts, which are taken only for expectations that need them.
+    /// Whether the rule reads ImplementationResult::device_counts, which are taken only for expectations that need
+    /// them.
     bool needs_device_counts = false;
     /// Whether the rule reads figures that exist for whole iterations but not for their phases.
     bool of_whole_iterations = false;
@@ -39,21 +40,22 @@ class Expectation : public Matcher<Expectation> {
 
   /// Throws Error unless `rule` has a description and a function.
   explicit Expectation(Rule rule);
-  /// Makes an expectation of a time or a speed-up; see gate/times.hpp. `passed` and `failed` are both proven, by a test that
-  /// is valid after every cycle (stats::SequentialTest); the message of `undecided` estimates the time that is missing.
+  /// Makes an expectation of a time or a speed-up; see gate/times.hpp. `passed` and `failed` are both proven, by a test
+  /// that is valid after every cycle (stats::SequentialTest); the message of `undecided` estimates the time that is
+  /// missing.
   explicit Expectation(gate::Demand demand) : demand_(std::move(demand)) {}
 
   /// Sets the probability that a false claim passes or a guard that holds fails, instead of a share of Options::alpha.
   /// Throws Error unless it is in (0, 0.5), and for a Rule, which has no error rates.
   [[nodiscard]] Expectation alpha(double rate) const;
-  /// Sets the probability that a true claim fails or a guard that is violated passes, instead of a share of Options::beta.
-  /// Throws Error as alpha() does.
+  /// Sets the probability that a true claim fails or a guard that is violated passes, instead of a share of
+  /// Options::beta. Throws Error as alpha() does.
   [[nodiscard]] Expectation beta(double rate) const;
-  /// Sets the effect of an undecided verdict. By default an undecided claim closes the gate, since it is not proven, and an
-  /// undecided guard does not. A Rule is a claim.
+  /// Sets the effect of an undecided verdict. By default an undecided claim closes the gate, since it is not proven,
+  /// and an undecided guard does not. A Rule is a claim.
   [[nodiscard]] Expectation when_undecided(WhenUndecided what) const;
-  /// Selects the exact sign test, which needs fewer observations, for a number of observations that was fixed in advance,
-  /// such as stored samples. It is not valid for rounds that an expectation ended. Throws Error for a Rule.
+  /// Selects the exact sign test, which needs fewer observations, for a number of observations that was fixed in
+  /// advance, such as stored samples. It is not valid for rounds that an expectation ended. Throws Error for a Rule.
   [[nodiscard]] Expectation fixed_size() const;
   /// Restricts the expectation to one phase of each iteration, such as "backward" of a training step, in
   /// Comparison::expect. Throws Error for an empty name, and for a Rule of whole iterations, such as a count.
@@ -61,16 +63,16 @@ class Expectation : public Matcher<Expectation> {
 
   /// Returns the description without an article, such as `speed-up of at least 1.20x`.
   [[nodiscard]] std::string describe() const;
-  /// Returns the verdict on one row, of whole iterations or of a phase, with its reason. The error rates are those of the
-  /// comparison, without a share for other expectations.
+  /// Returns the verdict on one row, of whole iterations or of a phase, with its reason. The error rates are those of
+  /// the comparison, without a share for other expectations.
   [[nodiscard]] Judgement judge(const ImplementationResult& row) const;
-  /// Returns the verdict on several processes by stats::ReplicateTest. `centres` has one observation of each process, such
-  /// as the median of its log ratios, in the order in which they ended; `row` gives the name and the error rates. It suits
-  /// margins as small as the differences between processes, which more rounds in one process do not show. Throws Error
-  /// for a Rule.
+  /// Returns the verdict on several processes by stats::ReplicateTest. `centres` has one observation of each process,
+  /// such as the median of its log ratios, in the order in which they ended; `row` gives the name and the error rates.
+  /// It suits margins as small as the differences between processes, which more rounds in one process do not show.
+  /// Throws Error for a Rule.
   [[nodiscard]] Judgement judge_replicates(const ImplementationResult& row, const std::vector<double>& centres) const;
-  /// Returns whether judge() passes, or is undecided and that is let through explicitly; refuted if judge() fails. Throws
-  /// Error for an expectation of a phase, since a row does not name its phase.
+  /// Returns whether judge() passes, or is undecided and that is let through explicitly; refuted if judge() fails.
+  /// Throws Error for an expectation of a phase, since a row does not name its phase.
   [[nodiscard]] MatchResult examine(const ImplementationResult& row) const;
 
   /// Returns whether it is an expectation of a time or a speed-up, which has a demand().

@@ -62,8 +62,8 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
 
 namespace detail {
 
-/// Returns whether every observation is slow and more than a thousand times below the threshold. No disturbance slows one
-/// side down a thousand times in every cycle and leaves the other one unaffected.
+/// Returns whether every observation is slow and more than a thousand times below the threshold. No disturbance slows
+/// one side down a thousand times in every cycle and leaves the other one unaffected.
 [[nodiscard]] inline bool beyond_any_disturbance(const Demand& demand, const Evidence& evidence,
                                                  const std::vector<double>& observations) {
   constexpr double thousandfold = 6.907755278982137;  // ln 1000
@@ -121,8 +121,8 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles by
-/// which stats::LargeDeviationBet was won.
+/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles
+/// by which stats::LargeDeviationBet was won.
 struct Ground {
   bool shown = true;
   std::size_t won = 0, observations = 0;
@@ -138,8 +138,8 @@ struct Ground {
          (above ? "more than ten times " : "less than a tenth of ");
 }
 
-/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no disturbance
-/// accounts for a verdict of `failed`.
+/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no
+/// disturbance accounts for a verdict of `failed`.
 inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
                      const std::string& rates, std::string open, const Ground& ground = {}, bool stands = false) {
   if (!context.impossible.empty()) {

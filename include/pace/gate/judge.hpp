@@ -19,15 +19,15 @@ namespace pace::gate {
 /// Returns the judgement on a row with a summary alone, by the interval of the summary and at its confidence.
 [[nodiscard]] Judgement judge_summary(const Demand& demand, const ImplementationResult& row);
 
-/// Returns the verdict on one implementation by its observations, in the order in which they were made: passed, failed or
-/// undecided. The probabilities of passing or failing wrongly are at most `rates`. `evidence` must be the result of
+/// Returns the verdict on one implementation by its observations, in the order in which they were made: passed, failed
+/// or undecided. The probabilities of passing or failing wrongly are at most `rates`. `evidence` must be the result of
 /// weigh() for `observations`.
 [[nodiscard]] Judgement judge_observations(const Demand& demand, const std::string& name, const GateContext& context,
                                            const std::vector<double>& observations, const Evidence& evidence,
                                            const Rates& rates);
 
-/// Returns the verdict on a row of a result. `reference` is the row of the implementation that the demand names, if that is
-/// not the baseline. A row with a summary but no samples is judged by the interval of the summary.
+/// Returns the verdict on a row of a result. `reference` is the row of the implementation that the demand names, if
+/// that is not the baseline. A row with a summary but no samples is judged by the interval of the summary.
 [[nodiscard]] Judgement judge_row(const Demand& demand, const ImplementationResult& row,
                                   const ImplementationResult* reference, const Rates& rates);
 

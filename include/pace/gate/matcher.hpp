@@ -21,8 +21,8 @@ struct MatchResult {
 /// Tag of pace's matchers; see Matcher.
 struct MatcherTag {};
 
-/// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V of values that it matches:
-/// a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing.
+/// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V of values that it
+/// matches: a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing.
 ///
 /// There is no toString(), which Catch2 would call without the value: pace/catch2.hpp has Catch2 print
 /// MatchResult::text. A file that uses a matcher in CHECK_THAT includes that header.
@@ -112,8 +112,8 @@ class AnyOf : public Matcher<AnyOf<Left, Right>> {
 
 }  // namespace gate
 
-/// Returns a matcher that is met where `matcher` is refuted: by a verdict of `failed`, or an implementation that ran and is
-/// not correct. Values that are undecided or were not measured meet neither a matcher nor its negation.
+/// Returns a matcher that is met where `matcher` is refuted: by a verdict of `failed`, or an implementation that ran
+/// and is not correct. Values that are undecided or were not measured meet neither a matcher nor its negation.
 template <gate::PaceMatcher M>
 [[nodiscard]] auto operator!(M&& matcher) {
   return gate::Not<std::remove_cvref_t<M>>(std::forward<M>(matcher));

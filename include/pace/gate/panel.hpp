@@ -25,8 +25,9 @@ struct WeighedDemand {
 };
 
 /// Returns the error rates for each of `count` demands such that wrong verdicts of either kind have the probabilities
-/// `family` for all demands together, by Holm's procedure on each side (S. Holm, "A simple sequentially rejective multiple
-/// test procedure", 1979). Demands with explicit rates are left out. `weighed(i)` returns demand i. Allocates nothing.
+/// `family` for all demands together, by Holm's procedure on each side (S. Holm, "A simple sequentially rejective
+/// multiple test procedure", 1979). Demands with explicit rates are left out. `weighed(i)` returns demand i. Allocates
+/// nothing.
 [[nodiscard]] Rates shared_rates(std::size_t count, const Rates& family,
                                  FunctionRef<WeighedDemand(std::size_t)> weighed);
 
@@ -44,8 +45,8 @@ class Panel {
   /// Returns the number of demands.
   [[nodiscard]] std::size_t size() const { return watched_.size(); }
 
-  /// Adds the observations of one cycle. `samples[i]` has the times per iteration of implementation i by round, each of a
-  /// sample of `iterations` iterations; the `rounds` rounds from index `first` on are new.
+  /// Adds the observations of one cycle. `samples[i]` has the times per iteration of implementation i by round, each of
+  /// a sample of `iterations` iterations; the `rounds` rounds from index `first` on are new.
   void add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds,
                  std::int64_t iterations);
 
@@ -65,9 +66,9 @@ class Panel {
   std::vector<Watched> watched_;
 };
 
-/// Returns a panel of the stated demands on times in one phase or, if `phase` is empty, in whole iterations. `timed` are the
-/// rows in `result` of the timed implementations, in the order of the samples from position `first` on. Demands that need
-/// an implementation that is not timed are left out, since no cycle decides them.
+/// Returns a panel of the stated demands on times in one phase or, if `phase` is empty, in whole iterations. `timed`
+/// are the rows in `result` of the timed implementations, in the order of the samples from position `first` on. Demands
+/// that need an implementation that is not timed are left out, since no cycle decides them.
 [[nodiscard]] Panel watch_all(const Result& result, std::span<const std::size_t> timed, std::span<const Stated> stated,
                               const Rates& family, const std::string& phase = {}, std::size_t first = 0);
 
@@ -75,13 +76,13 @@ class Panel {
 /// the error rates `family`.
 [[nodiscard]] Rates share_among_phases(std::span<const Stated> stated, const Rates& family);
 
-/// Judges every row by the expectations stated for it in the phase of the result, and sets ImplementationResult::judgements
-/// in the order in which they were stated. The error rates `family` hold for all verdicts of the result together. Rows
-/// without figures take no share of them, as in a Panel.
+/// Judges every row by the expectations stated for it in the phase of the result, and sets
+/// ImplementationResult::judgements in the order in which they were stated. The error rates `family` hold for all
+/// verdicts of the result together. Rows without figures take no share of them, as in a Panel.
 void judge_all(Result& result, std::span<const Stated> stated, const Rates& family);
 
-/// Marks the judgements of `result` and its phases that several processes decide together (Judgement::deferred): those on
-/// speed-ups, and those on implementations that were not reached.
+/// Marks the judgements of `result` and its phases that several processes decide together (Judgement::deferred): those
+/// on speed-ups, and those on implementations that were not reached.
 void defer_judgements(Result& result);
 
 }  // namespace pace::gate

@@ -58,8 +58,8 @@ class Replicates {
   std::size_t processes_ = 0;
 };
 
-/// Returns the median of ImplementationResult::log_ratios; NaN if there are none, or other work on the machine disturbed
-/// them.
+/// Returns the median of ImplementationResult::log_ratios; NaN if there are none, or other work on the machine
+/// disturbed them.
 [[nodiscard]] double centre_of(const ImplementationResult& row);
 
 }  // namespace pace::gate
