@@ -22,8 +22,8 @@ class Expectation : public Matcher<Expectation> {
   struct Rule {
     /// Description that completes "was expected to have", such as `at most 3 kernels`.
     std::string description = {};
-    /// Returns a verdict and a message with the figures found; judge() sets the other members of Judgement. The result must
-    /// depend on the report alone.
+    /// Returns a verdict and a message with the figures found; judge() sets the other members of Judgement. The result
+    /// must depend on the report alone.
     std::function<Judgement(const KernelReport&)> judge = {};
   };
 
@@ -182,8 +182,9 @@ inline constexpr CountEntry count_entries[] = {
 
 namespace pace {
 
-/// Returns the expectation that the count is at most `limit`, in the call or for each thread of each kernel. The verdict is
-/// `invalid` if the count is unknown, such as one that the driver does not report. Throws Error if `limit` is negative.
+/// Returns the expectation that the count is at most `limit`, in the call or for each thread of each kernel. The
+/// verdict is `invalid` if the count is unknown, such as one that the driver does not report. Throws Error if `limit`
+/// is negative.
 [[nodiscard]] inline kernel::Expectation AtMost(kernel::Count count, std::int64_t limit) {
   return kernel::detail::expect_count(count, limit, /*exactly=*/false);
 }
@@ -192,9 +193,9 @@ namespace pace {
   return kernel::detail::expect_count(count, number, /*exactly=*/true);
 }
 
-/// Returns the expectation that each kernel with known bytes reaches at least `share` of the measured peak bandwidth of the
-/// memory. The verdict is `passed` if all samples reach it, `failed` if no sample of some kernel does, and `undecided`
-/// otherwise. Throws Error unless `share` is in (0, 1].
+/// Returns the expectation that each kernel with known bytes reaches at least `share` of the measured peak bandwidth of
+/// the memory. The verdict is `passed` if all samples reach it, `failed` if no sample of some kernel does, and
+/// `undecided` otherwise. Throws Error unless `share` is in (0, 1].
 [[nodiscard]] inline kernel::Expectation BandwidthAtLeast(double share) {
   if (!(share > 0 && share <= 1)) throw Error("a share of the peak bandwidth lies between 0 and 1");
   return kernel::Expectation({.description = format_percent(share) + " of the peak bandwidth",
