@@ -26,7 +26,8 @@ struct Rounds {
   Nanoseconds observed{};                            ///< part of `elapsed` that observers took
 };
 
-/// Returns the mean time of a cycle of `implementations` implementations, without the time of observers; 0 without rounds.
+/// Returns the mean time of a cycle of `implementations` implementations, without the time of observers; 0 without
+/// rounds.
 [[nodiscard]] inline Nanoseconds time_of_cycle(const Rounds& rounds, std::size_t implementations) {
   if (rounds.rounds == 0) return {};
   return (rounds.elapsed - rounds.observed) *
@@ -63,11 +64,11 @@ class StoppingRule {
   [[nodiscard]] virtual bool enough(const Rounds& so_far) = 0;
 };
 
-/// Samples every subject once per round, with `iterations` iterations and in the order of `schedule`, until `rule` is met,
-/// `options.budget` is spent (`options.hard_limit` before `fewest_cycles` cycles), or `options.max_rounds` is reached. The
-/// rounds end only between cycles, so that every cycle is balanced, and after one cycle at least. Nothing is allocated
-/// between the first and the last sample. The subjects have no phases, or all of them the same ones. Observers are called
-/// in order and before the rule. Without a rule (null), the rounds end by time or number alone.
+/// Samples every subject once per round, with `iterations` iterations and in the order of `schedule`, until `rule` is
+/// met, `options.budget` is spent (`options.hard_limit` before `fewest_cycles` cycles), or `options.max_rounds` is
+/// reached. The rounds end only between cycles, so that every cycle is balanced, and after one cycle at least. Nothing
+/// is allocated between the first and the last sample. The subjects have no phases, or all of them the same ones.
+/// Observers are called in order and before the rule. Without a rule (null), the rounds end by time or number alone.
 [[nodiscard]] inline Rounds run_rounds(Clock& clock, std::span<Subject* const> subjects, std::int64_t iterations,
                                        Schedule& schedule, std::size_t fewest_cycles, const Options& options,
                                        std::span<RoundObserver* const> observers = {}, StoppingRule* rule = nullptr) {
