@@ -258,8 +258,8 @@ class Recorder {
   /// Returns the names of operators of which a call could not be recorded, with the reason for the first such call.
   [[nodiscard]] std::map<std::string, std::string> skipped() const { return recording_->skipped(); }
 
-  /// Stops recording and writes text() to `file`; makes the directory if it is missing. Returns and throws as write() does;
-  /// also throws Error for a model that is empty or holds a `/`.
+  /// Stops recording and writes text() to `file`; makes the directory if it is missing. Returns and throws as write()
+  /// does; also throws Error for a model that is empty or holds a `/`.
   bool write_as(const LogFile& file) {
     stop();
     if (file.model.empty() || file.model.find('/') != std::string::npos) {
