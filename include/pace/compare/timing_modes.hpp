@@ -92,7 +92,7 @@ struct ModeTimings {
   }
 };
 
-/// The timings beside the gate's own, and what one call asks of the device.
+/// Timing by the modes other than the gate's, and counts of one call on the device.
 struct OtherTimings {
   std::vector<ModeTimings> modes = {};
   std::map<std::size_t, std::optional<DeviceCounts>> device_counts = {};
@@ -144,7 +144,8 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
 }
 
 /// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of `remaining`. What the gate
-/// was about is not measured again. Then, if asked for, what one call asks of the device. Throws ImplementationThrew.
+/// was about is not measured again. Then, if the options request it, one call is counted on the device. Throws
+/// ImplementationThrew.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
                                                    const Options& options, const std::vector<std::size_t>& remaining) {
   OtherTimings found;

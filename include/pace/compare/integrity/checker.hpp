@@ -126,7 +126,7 @@ class IntegrityChecker final : public timing::RoundObserver {
   std::optional<Answers> answers_;
   ProcessSettings settings_ = ProcessSettings::now();
   bool busy_before_ = false;
-  /// What was noticed and need not be the doing of the implementation that was looked at; check() asks all.
+  /// Faults that another implementation may have caused; check() audits all implementations for them.
   std::string changed_operands_, changed_settings_;
 
   std::vector<std::size_t> timed_;
