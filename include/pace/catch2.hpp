@@ -1,4 +1,4 @@
-// The door to Catch2: CHECK_THAT with pace's matchers, and results in messages.
+// Support for Catch2: CHECK_THAT with pace's matchers, and results in messages.
 //
 //   CHECK_THAT(result, pace::AsExpected());
 #pragma once
@@ -16,14 +16,16 @@
 #include "pace/expectations.hpp"
 #include "pace/gate/matcher.hpp"
 
-/// A failure of one of pace's matchers prints the value and MatchResult::text, which a matcher's toString(), called without
-/// the value, could not know.
+/// Expression of CHECK_THAT with one of pace's matchers. The message of a failure has the value and MatchResult::text,
+/// since toString() of a matcher is called without the value.
 template <class Value, pace::gate::PaceMatcher Matcher>
 class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
  public:
+  /// Matches `value`, which must outlive the expression, as `matcher` must.
   MatchExpr(Value&& value, const Matcher& matcher)
       : ITransientExpression{true, matcher.match(value)}, value_(value), matcher_(matcher) {}
 
+  /// Prints the value and the text of the match.
   void streamReconstructedExpression(std::ostream& out) const override {
     out << Catch::Detail::stringify(value_) << ' ' << matcher_.examine(value_).text;
   }
@@ -33,9 +35,10 @@ class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
   const Matcher& matcher_;
 };
 
-/// How Catch2 shows an implementation in a message: what was measured, in one line.
+/// Conversion of a row for messages of Catch2.
 template <>
 struct Catch::StringMaker<pace::ImplementationResult> {
+  /// Returns the name, the outcome or the median time, and the speed-up with its interval, in one line.
   static std::string convert(const pace::ImplementationResult& result) {
     std::string text = "'" + result.name + "'";
     if (result.outcome != pace::Outcome::measured) return text + " (" + pace::to_string(result.outcome) + ")";
@@ -49,9 +52,10 @@ struct Catch::StringMaker<pace::ImplementationResult> {
   }
 };
 
-/// The same of a whole comparison.
+/// Conversion of a result for messages of Catch2.
 template <>
 struct Catch::StringMaker<pace::Result> {
+  /// Returns the name of the comparison and all its rows, in one line.
   static std::string convert(const pace::Result& result) {
     std::string text = "'" + result.name + "': ";
     for (const auto& each : result.implementations) {

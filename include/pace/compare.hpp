@@ -1,4 +1,4 @@
-// The door to comparisons: pace::compare, everything that may be expected of one, its options and its result.
+// Comparisons: pace::compare with its expectations, options and results.
 //
 //   const auto result = pace::compare("layer_norm", x)
 //                           .baseline("eager", f)

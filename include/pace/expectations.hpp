@@ -1,4 +1,4 @@
-// The door to the gate: what may be expected of an implementation, and the matchers of a result. Without LibTorch.
+// Expectations of implementations and matchers for results, without LibTorch.
 //
 //   comparison.expect("mine", pace::SpeedupAtLeast(1.2)).expect(pace::AtMost(pace::Count::allocations, 1));
 #pragma once

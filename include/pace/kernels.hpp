@@ -1,5 +1,4 @@
-// The door to kernels: pace::kernels, which times every kernel of a call, what may be expected of its report, and the report
-// as a table.
+// Kernels: pace::kernels, which times every kernel of a call, expectations of its report, and the report as a table.
 //
 //   const auto report = pace::kernels("block", block, x);
 //   CHECK_THAT(report, pace::AtMost(pace::kernel::Count::spills, 0));

@@ -1,5 +1,5 @@
-// The door to options: how a comparison is measured (pace::Options) and its outputs are compared
-// (pace::check::CheckOptions), as Comparison::options and Comparison::check take them.
+// Options of the measurement (pace::Options) and of the comparison of outputs (pace::check::CheckOptions), for
+// Comparison::options and Comparison::check.
 #pragma once
 
 #include "pace/check/check_options.hpp"

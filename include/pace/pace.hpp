@@ -1,5 +1,5 @@
-// The front door: comparisons, expectations, options and results. The other doors are beside it: training.hpp, kernels.hpp
-// and record.hpp with their own Bazel targets, catch2.hpp for a Catch2 test, version.hpp for the preprocessor.
+// Comparisons, expectations, options and results. Further public headers are training.hpp, kernels.hpp and record.hpp
+// with Bazel targets of their own, catch2.hpp for Catch2 tests, and version.hpp for the preprocessor.
 //
 //   #include <pace/pace.hpp>
 //   #include <pace/catch2.hpp>

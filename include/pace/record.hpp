@@ -1,5 +1,5 @@
-// The door to recorded operators: a recorder of what a piece of code runs, recorded files read back, and inputs made of
-// them again.
+// Recorded operators: a recorder of the operators that code runs, a reader of recorded files, and a generator of
+// inputs.
 //
 //   pace::inputs::Recorder recorder;
 //   step();

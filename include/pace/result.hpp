@@ -1,4 +1,4 @@
-// The door to results: pace::Result and what it is made of, as plain values. Without LibTorch.
+// Results: pace::Result and its members as plain values, without LibTorch.
 #pragma once
 
 #include "pace/core/format.hpp"

@@ -1,4 +1,4 @@
-// The door to training steps: pace::training_step as an implementation of a comparison, forward and backward timed apart.
+// Training steps: pace::training_step as an implementation of a comparison, with forward and backward timed apart.
 //
 //   pace::compare("my_model", x, target)
 //       .baseline("eager", pace::training_step(model->parameters(), [&](at::Tensor& x, at::Tensor& target) {

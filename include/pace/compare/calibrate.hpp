@@ -1,4 +1,4 @@
-// Calibrate: warm-up, and how many calls make a sample.
+// Calibrate: warm-up, and the number of calls of a sample.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@ struct Calibration {
   std::vector<timing::Subject*> subjects = {};
   /// One for each of these.
   std::vector<timing::WarmUp> warm_ups = {};
-  /// Calls in a sample; 0: no time is left for rounds.
+  /// Number of calls of a sample; 0: no time is left for rounds.
   std::int64_t iterations = 0;
-  /// That the rounds are to have, unless the hard limit of the options is spent before.
+  /// Smallest number of cycles, unless the hard limit of the options is spent before.
   std::size_t fewest_cycles = 1;
-  /// The budget and the hard limit are what is left of them.
+  /// Options whose budget and hard limit are reduced to the time that is left.
   Options options = {};
   std::vector<std::string> notes = {};
 };
@@ -68,8 +68,8 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
 }
 
 /// Limits budget and hard limit to the time of the program that is left, where there are gates (`gated`) to that alone:
-/// a gate that ends before it can have a verdict lets through whatever is slow enough. An interval is not worth as much.
-/// False if none is left.
+/// a gate that ends before it can have a verdict lets through whatever is slow enough. An interval is not worth as
+/// much. False if none is left.
 [[nodiscard]] inline bool limit_to_time_left(timing::Clock& clock, const Options& asked, bool gated, Options& options) {
   options.budget = std::min(asked.budget, time_left(clock));
   options.hard_limit = gated ? time_left(clock) : std::min(asked.hard_limit, time_left(clock));

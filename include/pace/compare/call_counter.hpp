@@ -1,4 +1,4 @@
-// Counts what happens inside one call: operators dispatched, memory allocated. Exact, so a gate on it has no noise.
+// Exact counts of the operators and the memory of one call, so that gates on them have no noise.
 #pragma once
 
 #include <ATen/record_function.h>

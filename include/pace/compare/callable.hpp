@@ -125,7 +125,7 @@ class CallableImplementation final : public Implementation {
         clobber_memory();
       }
     } else {
-      // Each output dies before the next call, as a caller's would; only the last one stays, to be checked.
+      // Each output is destroyed before the next call, as in ordinary code; the last one is kept to be checked.
       for (std::int64_t i = 1; i < iterations; ++i) {
         const Kept output = std::apply(function_, next());
         do_not_optimize(output);
@@ -136,10 +136,10 @@ class CallableImplementation final : public Implementation {
   }
 
   F function_;
-  /// What the last call returned, until its sample is finished; from then on a copy of it.
+  /// Output of the last call; a copy of it once the sample is finished.
   std::optional<Kept> last_;
   c10::IValue copied_;
-  /// What a replayed call returned, in memory of its graph.
+  /// Output of a replayed call, in the memory of its graph.
   c10::IValue replayed_;
   std::size_t calls_since_prepared_ = 0;
 };

@@ -1,4 +1,4 @@
-// CapturedOutput: what a captured call returned, which every launch of the graph writes again.
+// CapturedOutput: the output of a captured call, which every launch of the graph writes anew.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace pace::detail {
 
-/// Memory that only the output held goes back to the pool that it was captured in, where the next capture finds it: all
-/// graphs that are captured in one pool write to the same memory. What is kept are views of it, good as long as the pool
-/// is, that hold what this graph wrote until another one is launched.
+/// Keeps views of an output and releases its memory to the pool of the capture, where the next capture gets it, so that
+/// all graphs captured in one pool write to the same memory. The views are valid as long as the pool, and hold the
+/// output of this graph until another graph is launched.
 class CapturedOutput {
  public:
   explicit CapturedOutput(c10::IValue output) {
     std::vector<at::Tensor> originals, views;
     for (auto& tensor : check::tensors_of(output)) {
-      // Held by the value and here, and by nothing else: not a weight, say, that the callable returns.
+      // True for memory that only the value and this vector hold, unlike a weight that the callable returns.
       const bool own = tensor.use_count() == 2 && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
                        tensor.storage().use_count() == 1 && !tensor.is_conj() && !tensor.is_neg();
       if (!own) continue;
@@ -36,7 +36,7 @@ class CapturedOutput {
 
   [[nodiscard]] const c10::IValue& value() const { return value_; }
 
-  /// A launch that does nothing must not pass with what an earlier one left there.
+  /// Poisons the memory, so that a launch without effect does not pass with the output of an earlier launch.
   void poison() {
     for (auto& tensor : own_) check::poison_(tensor);
   }

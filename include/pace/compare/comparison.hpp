@@ -17,87 +17,91 @@ namespace pace {
 
 /// A candidate that could not be made.
 struct Refused {
-  std::string name, reason;
-  /// How else it is known to end.
+  std::string name;    ///< name of the candidate
+  std::string reason;  ///< why it could not be made
+  /// Outcome of its row, if another one is known.
   Outcome outcome = Outcome::refused;
 };
 
-/// Made by pace::compare. Operands are copied on run(), so that every implementation gets equal values in memory of
-/// its own; callables receive them as lvalues and may write to them.
+/// A comparison of several implementations of one computation, made by pace::compare(). run() copies the operands, so
+/// that every implementation gets equal values in memory of its own. Callables receive the operands as lvalues and may
+/// write to them.
 template <class... Operands>
 class Comparison {
  public:
+  /// Makes a comparison without implementations; see pace::compare().
   Comparison(std::string name, Operands... operands) {
     plan_.name = std::move(name);
     plan_.operands =
         std::make_shared<detail::TypedOperands<Operands...>>(std::tuple<Operands...>(std::move(operands)...));
   }
 
-  /// The implementation that the others are compared with. `function` is called with the operands and returns a
-  /// tensor, several of them (tuple, vector), a number, a c10::IValue, or nothing (then it must write to an operand).
+  /// Adds the implementation that the others are compared with. `function` is called with the operands and returns a
+  /// tensor, several tensors (tuple, vector), a number, a c10::IValue, or nothing (then it must write to an operand).
   template <class F>
   Comparison& baseline(std::string name, F function) {
     return add(std::move(name), std::move(function), true);
   }
 
-  /// Another implementation. Any number of them.
+  /// Adds an implementation that is compared with the baseline; there may be any number of them.
   template <class F>
   Comparison& candidate(std::string name, F function) {
     return add(std::move(name), std::move(function), false);
   }
 
-  /// A candidate that could not be made: it becomes a row with its reason, and no expectation accepts it.
+  /// Adds a row for a candidate that could not be made, with the reason. No expectation accepts it.
   Comparison& refused(Refused candidate) {
     plan_.implementations.push_back(
         {.name = std::move(candidate.name), .refusal = std::move(candidate.reason), .outcome = candidate.outcome});
     return *this;
   }
 
-  /// Every candidate is judged by it; Result has the judgements, and AsExpected() asserts them. The rounds end as soon as
-  /// every expectation of a time or speed-up is decided, or the budget is spent; they do not wait for the others, such as
-  /// counts. Throws Error on run() if it is of a phase (Expectation::in_phase) that the iterations do not have.
+  /// States an expectation of every candidate. Result has the judgements, and AsExpected() asserts them. The rounds end
+  /// as soon as every expectation of a time or speed-up is decided, or the budget is spent; they do not wait for other
+  /// expectations, such as counts. run() throws Error if the iterations do not have its phase (Expectation::in_phase).
   Comparison& expect(Expectation expectation) { return expect(std::string(), std::move(expectation)); }
-  /// The candidate of that name is judged by it; a count may be the baseline's, too. Throws Error on run() if there is none.
+  /// States an expectation of the candidate `implementation`; a count may also be expected of the baseline. run()
+  /// throws Error if there is no such implementation.
   Comparison& expect(std::string implementation, Expectation expectation) {
     plan_.stated.push_back({std::move(implementation), std::move(expectation)});
     return *this;
   }
 
-  /// In place of the command line's. What budget() sets stays, whichever of the two is called first.
+  /// Replaces the options of the command line, except for a budget set by budget() before or after.
   Comparison& options(const Options& options) {
     plan_.options = options;
     return with_budget();
   }
-  /// How long the rounds may take, in place of Options::budget; Options::hard_limit grows with it.
+  /// Replaces Options::budget, the time of the rounds, and raises Options::hard_limit to it.
   Comparison& budget(Nanoseconds budget) {
     budget_ = budget;
     return with_budget();
   }
-  /// How outputs are compared. What float64_reference() sets stays, whichever of the two is called first; throws Error for
-  /// another method beside it.
+  /// Sets how outputs are compared, except for a reference set by float64_reference() before or after. Throws Error if
+  /// there is such a reference and `options` have another method.
   Comparison& check(const check::CheckOptions& options) {
     plan_.check = options;
     return by_reference_ ? with_reference() : *this;
   }
 
-  /// Also compares with a float64 reference: the baseline on operands converted to float64. A candidate may be as far
-  /// from it as the baseline is, times a factor (see check::CheckOptions). Throws Error if check() was given another method
-  /// than the default one.
+  /// Compares outputs with a float64 reference, which is the baseline on operands converted to float64. The error of a
+  /// candidate may be the error of the baseline times a factor (see check::CheckOptions). Throws Error if check() was
+  /// called with a method other than the default one.
   Comparison& float64_reference() {
     by_reference_ = true;
     return with_reference();
   }
-  /// The same where the baseline has parameters of its own: `function` computes in float64 what the baseline does, and is
-  /// called with the operands converted. It is not measured.
+  /// Compares outputs with a float64 reference for a baseline with parameters: `function` computes in float64 what the
+  /// baseline computes. It is called with the operands converted to float64, and is not timed. Throws as above.
   template <class F>
   Comparison& float64_reference(F function) {
     plan_.reference = maker(std::move(function));
     return float64_reference();
   }
 
-  /// Each round has operands of other values. Before it, untimed, `write` is called with copies of the operands, as
-  /// lvalues, that hold the first values, and writes into their tensors; what it draws at random is another number in
-  /// each round and the same in each run. All implementations get what it wrote.
+  /// Gives the operands other values in each round. Before each round, untimed, `write` is called with copies of the
+  /// operands, as lvalues with the first values, and writes into their tensors. Its random numbers differ between
+  /// rounds and are equal in each run. All implementations get the same values.
   template <class F>
   Comparison& renew_each_round(F write) {
     plan_.renew = [write = std::move(write)](detail::OperandSet& operands) mutable {
@@ -106,38 +110,39 @@ class Comparison {
     return *this;
   }
 
-  /// What one iteration reads and writes, in bytes: gives GB/s.
+  /// Sets the bytes that one iteration reads and writes, for a bandwidth in GB/s.
   Comparison& bytes(double bytes) {
     plan_.bytes = bytes;
     return *this;
   }
-  /// Floating-point operations of one iteration: gives GFLOP/s.
+  /// Sets the floating-point operations of one iteration, for a computing rate in GFLOP/s.
   Comparison& flops(double flops) {
     plan_.flops = flops;
     return *this;
   }
-  /// What the operands are, in words that tell them from those of other comparisons of the same name. Without it the
-  /// tensors' types and sizes, and numbers.
+  /// Sets a description of the operands that distinguishes them from those of other comparisons of the same name. The
+  /// default consists of the types and sizes of tensors, and of numbers.
   Comparison& inputs(std::string inputs) {
     plan_.inputs = std::move(inputs);
     return *this;
   }
-  /// Where the calls run, if no operand says so.
+  /// Sets the device on which the calls run; the default is the GPU of the operands, or else the CPU.
   Comparison& device(at::Device device) {
     plan_.device = device;
     return *this;
   }
-  /// A sentence that is printed beside the numbers.
+  /// Adds a sentence that is printed with the figures.
   Comparison& note(std::string note) {
     plan_.notes.push_back(std::move(note));
     return *this;
   }
 
-  /// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. An
-  /// implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the comparison
-  /// itself is ill-formed: no baseline or several, a name twice, an expectation of no implementation, senseless options.
+  /// Checks, times and judges the implementations, publishes the result to the listeners of run_context(), and returns
+  /// it. An implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the
+  /// comparison is ill-formed: no baseline or several, a name that occurs twice, an expectation of an unknown
+  /// implementation, or options out of range.
   Result run() { return detail::run_comparison(plan_); }
-  /// The same by `clock`, such as a test's.
+  /// Runs the comparison as above with `clock`, such as the fake clock of a test.
   Result run(timing::Clock& clock) { return detail::run_comparison(plan_, clock); }
 
  private:
@@ -148,7 +153,8 @@ class Comparison {
     return *this;
   }
 
-  /// Built only once the operand sets exist; copies of the callable make run() repeatable.
+  /// Returns a function that makes the implementation once the operand sets exist. It copies the callable, so that
+  /// run() can be repeated.
   template <class F>
   [[nodiscard]] static detail::MakeImplementation maker(F function) {
     return [function = std::move(function)](const detail::OperandSets& operands) {
@@ -169,13 +175,13 @@ class Comparison {
   }
 
   detail::ComparisonPlan plan_;
-  /// What budget() was given, and whether float64_reference() was called.
-  std::optional<Nanoseconds> budget_ = {};
-  bool by_reference_ = false;
+  std::optional<Nanoseconds> budget_ = {};  ///< budget set by budget()
+  bool by_reference_ = false;               ///< whether float64_reference() was called
 };
 
-/// Starts a comparison: `pace::compare("softmax", x).baseline("eager", f).candidate("mine", g).run()`.
-/// `name` is the case in tables and files; `operands` are what every implementation is called with.
+/// Returns a comparison without implementations, as in
+/// `pace::compare("softmax", x).baseline("eager", f).candidate("mine", g).run()`. `name` is its name in tables and files;
+/// `operands` are the arguments of every implementation.
 template <class... Operands>
 [[nodiscard]] Comparison<std::decay_t<Operands>...> compare(std::string name, Operands&&... operands) {
   return Comparison<std::decay_t<Operands>...>(std::move(name), std::forward<Operands>(operands)...);

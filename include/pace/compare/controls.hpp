@@ -21,8 +21,8 @@
 
 namespace pace::detail {
 
-/// What `log_ratios` say of a control whose true speed-up is `injected`: 1, or below 1 for a slowdown. It must not be
-/// proven slower, or for a slowdown faster, than itself; and a slowdown should be proven.
+/// Returns the summary of a control with the true speed-up `injected`: 1, or below 1 for a slowdown. If nothing
+/// disturbs the machine, a control with 1 is proven neither slower nor faster, and a slowdown is proven slower.
 [[nodiscard]] inline ControlSummary judge_control(std::span<const double> log_ratios, double injected, double alpha,
                                                   double confidence) {
   ControlSummary control{.injected = injected, .speedup = stats::summarize_watched_speedup(log_ratios, confidence)};
@@ -32,13 +32,13 @@ namespace pace::detail {
   return control;
 }
 
-/// Between the cycles of a comparison, cycles of controls, for at most a tenth of the time. Allocates nothing while the
-/// rounds go on.
+/// Runs cycles of controls between the cycles of a comparison, for at most a tenth of the time. It allocates nothing
+/// during the rounds.
 class Controls final : public timing::RoundObserver {
  public:
-  /// Controls take this share of the rounds' time.
+  /// Largest share of the time of the rounds that controls take.
   static constexpr double share = 0.1;
-  /// Calls added to a sample of the slowed control, as a share; one at least.
+  /// Share of calls that are added to a sample of the slowed control; at least one call.
   static constexpr double slowdown = 0.05;
 
   /// `baseline` is sampled with `iterations` calls on any of `sets` operand sets.
@@ -48,7 +48,7 @@ class Controls final : public timing::RoundObserver {
         baseline_(baseline),
         iterations_(iterations),
         added_(std::max<std::int64_t>(1, std::llround(slowdown * static_cast<double>(iterations)))),
-        // Two buffers that change hands, as in the comparison, where there are two.
+        // Two sets, if there are two, are exchanged as in the comparison.
         schedule_(2, sets >= 2 ? options.operands : OperandPolicy::shared, options.seed + 1) {
     same_.reserve(options.max_rounds);
     slowed_.reserve(options.max_rounds);
@@ -95,7 +95,7 @@ class Controls final : public timing::RoundObserver {
   Nanoseconds took_{}, longest_{};
 };
 
-/// What the controls say of the figures beside them, in one sentence.
+/// Returns the result of the controls as one sentence.
 [[nodiscard]] inline std::string describe_controls(const std::vector<ControlSummary>& controls) {
   std::string text = "Controls: the baseline";
   for (const auto& control : controls) {
@@ -109,7 +109,7 @@ class Controls final : public timing::RoundObserver {
   return text + "; " + std::to_string(controls.empty() ? 0 : controls.front().speedup.observations) + " cycles each.";
 }
 
-/// Why no verdict may rest on figures taken beside these controls; empty if nothing speaks against them.
+/// Returns why the controls do not allow a verdict on the figures; empty if they do.
 [[nodiscard]] inline std::string control_alarm(const std::vector<ControlSummary>& controls) {
   for (const auto& control : controls) {
     if (control.injected < 1 && control.proven_faster)

@@ -1,4 +1,4 @@
-// Expected: what the baseline computes, and how far the output of another call agrees with it.
+// Expected: the outputs of the baseline, and the agreement of other outputs with them.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,18 @@
 
 namespace pace::detail {
 
-/// What the baseline left behind after one call on pristine operands.
+/// Outputs of one call of the baseline on operands with their first values.
 struct Expected {
   c10::IValue output;
   /// Values of every operand tensor after the call.
   std::vector<at::Tensor> operands;
-  /// Whether it drew random numbers: the next call is right with other values.
+  /// Whether the call drew random numbers, so that the next call may have other correct outputs.
   bool random = false;
-  /// In float64, where asked for.
+  /// Outputs of the float64 reference, if there is one.
   std::optional<c10::IValue> reference;
 };
 
-/// Bit for bit the same, so that a NaN which stays is no change.
+/// Returns whether both are equal bit for bit, so that an unchanged NaN is no change.
 [[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
   check::CheckOptions bitwise;
   bitwise.method = check::CheckOptions::Method::bitwise;
@@ -47,8 +47,8 @@ struct Expected {
   return true;
 }
 
-/// One call on pristine operands, with poisoned memory for whatever it allocates. Returned by value: what a later call
-/// overwrites must not change it.
+/// Makes one call on operands with their first values and with poisoned memory for allocations. Returns a copy of the
+/// output, which later calls do not overwrite.
 [[nodiscard]] inline c10::IValue checked_call(Implementation& implementation, OperandSets& operands, std::size_t set,
                                               std::uint64_t seed) {
   operands.restore_all(set);
@@ -57,7 +57,7 @@ struct Expected {
   return check::clone_ivalue(implementation.call(set));
 }
 
-/// Runs the baseline once and takes down its outputs and which operands it writes to.
+/// Runs the baseline once, and returns its outputs and the operands that it writes to.
 [[nodiscard]] inline Expected expected_of(Implementation& baseline, OperandSets& operands, std::uint64_t seed) {
   Expected expected;
   reset_random_state(seed);
@@ -75,7 +75,7 @@ struct Expected {
 
 struct Agreement {
   bool correct = true;
-  /// Whether there was anything to compare.
+  /// Whether there were outputs to compare.
   bool compared = false;
   std::string message;
   double max_abs_error = 0;

@@ -1,4 +1,4 @@
-// What all implementations have in common.
+// Members of all implementations.
 #pragma once
 
 #include "pace/compare/implementation.hpp"
@@ -92,7 +92,8 @@ PACE_INLINE Implementation::Implementation(const OperandSets& operands)
 PACE_INLINE Implementation::~Implementation() = default;
 
 PACE_INLINE void Implementation::expect_outputs_like(const c10::IValue& output) {
-  // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the allocator.
+  // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the
+  // allocator.
   memory_->fresh_outputs.clear();
   for (const auto& tensor : check::tensors_of(output))
     if (tensor.layout() == at::kStrided && tensor.has_storage() && !operands_.aliases(tensor))

@@ -1,4 +1,4 @@
-// Implementation: what is compared, as checks and clocks see it, whatever the user's callable is.
+// Implementation: a user's callable behind the interface that checks and clocks use.
 #pragma once
 
 #include <cstddef>
@@ -17,91 +17,91 @@
 
 namespace pace::detail {
 
-/// What all implementations of one comparison share. `sets` are the operand buffers; `pristine` their first values.
+/// Operands that all implementations of one comparison share. `sets` are the buffers, `pristine` their first values.
 struct OperandSets {
   std::vector<std::unique_ptr<OperandSet>> sets;
-  /// Per set, the tensors inside; `tensors[set][i]` corresponds to `pristine[i]`.
+  /// Tensors of each set; `tensors[set][i]` corresponds to `pristine[i]`.
   std::vector<std::vector<at::Tensor>> tensors;
   std::vector<at::Tensor> pristine;
-  /// What they hold in this round, where each has values of its own (see RoundValues); empty: the first values.
+  /// Values in this round, if rounds have different values (see RoundValues); empty: the first values.
   std::vector<at::Tensor> renewed;
-  /// Which tensors the baseline writes to: they are outputs too, and get their values back before each run.
+  /// Indices of the tensors that the baseline writes to: they are outputs, too, and are restored before each run.
   std::vector<std::size_t> mutated;
-  /// Where the baseline writes to operands: further copies of each set and the tensors inside, one for every further
-  /// call of a sample, so that each call finds the first values. Empty otherwise.
+  /// Further copies of each set and their tensors, if the baseline writes to operands: one for every further call of a
+  /// sample, so that each call starts from the first values. Empty otherwise.
   std::vector<std::vector<std::unique_ptr<OperandSet>>> spares;
   std::vector<std::vector<std::vector<at::Tensor>>> spare_tensors;
-  /// The baseline draws random numbers: the generators are put into one state before each run.
+  /// Whether the baseline draws random numbers, so that the generators get the same state before each run.
   bool random = false;
   std::uint64_t seed = 0;
 
-  /// Whether the baseline writes to the operand tensor.
+  /// Returns whether the baseline writes to the operand tensor of this index.
   [[nodiscard]] bool may_change(std::size_t operand) const;
-  /// Whether a tensor shares memory with an operand.
+  /// Returns whether `tensor` shares memory with an operand.
   [[nodiscard]] bool aliases(const at::Tensor& tensor) const;
-  /// What calls find in all sets at present, whatever they write.
+  /// Returns the values from which calls on all sets start in this round.
   [[nodiscard]] const std::vector<at::Tensor>& values() const { return renewed.empty() ? pristine : renewed; }
-  /// Gives the operands of a set, and its spares, what the baseline changed of values().
+  /// Restores the operands of a set and of its spares that the baseline writes to, from values().
   void restore(std::size_t set) const;
-  /// Gives the operands of a set their first values.
+  /// Restores the first values of all operands of a set.
   void restore_all(std::size_t set) const;
 };
 
-/// An exception, in words, and what it says of the device.
+/// Message of an exception, with its meaning for the device.
 struct Failure {
   std::string message;
   enum class Device { fine, missing, lost } device = Device::fine;
-  /// The device's or the host's.
+  /// Whether memory ran out, on the device or on the host.
   bool out_of_memory = false;
 };
 
-/// An exception out of an implementation, or out of timing it.
+/// Exception for an exception thrown by an implementation or by its timing.
 struct ImplementationThrew {
   std::size_t index;
   Failure failure;
 };
 
-/// What is wrong with an implementation, found while it was timed.
+/// Exception for a fault of an implementation that was found while it was timed.
 struct ImplementationWrong {
   std::size_t index;
   std::string message;
 };
 
-/// The message of the exception being handled.
+/// Returns the message of the exception being handled.
 [[nodiscard]] std::string current_message();
 
-/// What the exception being handled says.
+/// Returns the message of the exception being handled, with its meaning for the device.
 [[nodiscard]] Failure current_failure();
 
-/// A callable of the user: called once to be checked, and sampled as a Subject. What a type of callables adds is how it is
-/// called and where its output is.
+/// A user's callable: it is called to be checked, and sampled as a Subject. Derived classes define how a type of
+/// callable is called and where its output is.
 class Implementation : public timing::Subject {
  public:
   ~Implementation() override;
-  /// Among those of the comparison.
+  /// Index among the implementations of the comparison.
   std::size_t index = 0;
-  /// One call on operand set `set`; what it returned. `returned` is called when it has, before that is converted.
+  /// Calls the callable on operand set `set` and returns its output. `returned` runs after the call and before the
+  /// output is converted.
   virtual c10::IValue call(std::size_t set, const std::function<void()>& returned) = 0;
   c10::IValue call(std::size_t set) { return call(set, {}); }
-  /// What the last timed call returned; gives it up.
+  /// Moves out the output of the last timed call.
   virtual c10::IValue take_output() = 0;
-  /// The outputs of later calls look like this one: memory of their sizes is poisoned before each sample.
+  /// Sets the expected sizes of outputs, so that memory of these sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output);
 
-  /// Throws ImplementationThrew with what the exception being handled says.
+  /// Throws ImplementationThrew with the exception being handled.
   void failed() override;
 
  protected:
   explicit Implementation(const OperandSets& operands);
 
   [[nodiscard]] const OperandSets& operands() const { return operands_; }
-  /// Announces the call, restores the operands of the set and the generators, and poisons the memory that outputs will
-  /// get.
+  /// Announces the call, restores the operands of the set and the generators, and poisons the memory for outputs.
   void start(std::size_t set);
   void announce() const;
-  /// The output in memory that is reserved for copies of it.
+  /// Returns a copy of the output in memory that is reserved for copies.
   [[nodiscard]] c10::IValue copy_of(const c10::IValue& output);
-  /// What keep_output() returns for an output, and back: the output, poisoned.
+  /// captured() returns the result of keep_output() for an output; replayed() returns the output from that, poisoned.
   [[nodiscard]] static std::shared_ptr<void> captured(c10::IValue output);
   [[nodiscard]] static c10::IValue replayed(const std::shared_ptr<void>& captured);
 

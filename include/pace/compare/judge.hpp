@@ -1,4 +1,4 @@
-// Judge: from samples to figures, and from these to verdicts.
+// Judge: figures from samples, and verdicts from figures.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace pace::detail {
 
-/// One pass over the participants, from calibration to the looks after the rounds.
+/// One pass over the participants, from the calibration to the checks after the rounds.
 struct Measurement {
   /// Those that are right and timed; at the end of a pass that is good, those that the result has figures of.
   Participants participants;
@@ -40,7 +40,8 @@ struct Measurement {
   bool again = false;
 };
 
-/// What speaks against the samples, as conditions and notes of `result`; in one text, empty if nothing does.
+/// Adds the conditions of the rounds and notes to `result`. Returns the reasons against a verdict as one text; empty if
+/// there are none.
 [[nodiscard]] inline std::string note_disturbances(const Samples& samples, std::size_t baseline, double tolerated,
                                                    Result& result) {
   auto& found = result.conditions.disturbances;
@@ -68,7 +69,7 @@ struct Measurement {
   return text;
 }
 
-/// Adds samples, times and speed-ups of the whole (part 0), or of a phase, to the rows of those that remain.
+/// Adds samples, times and speed-ups of the whole (part 0) or of a phase to the rows of the remaining implementations.
 inline void add_times(const Samples& samples, std::size_t part, const Participants& participants,
                       const Options& options, Result& result) {
   auto& rows = result.implementations;
@@ -88,7 +89,7 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   }
 }
 
-/// A result about one phase: what is known of the whole, without what belongs to the whole and stands there.
+/// Returns a result for one phase: a copy of the result of the whole without the figures that exist only there.
 [[nodiscard]] inline Result result_of_phase(const Result& whole, const std::string& phase) {
   Result result = whole;
   result.phase = phase;

@@ -1,4 +1,4 @@
-// MachineWatch: follows the rounds of one comparison, to say what else happened meanwhile.
+// MachineWatch: records the conditions of the machine during the rounds of one comparison.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace pace::detail {
 
-/// Starts when it is made. A clock without counters (a fake one) leaves the figures about the machine empty.
+/// Records from its construction on. With a clock without counters, such as a fake one, the conditions are empty.
 class MachineWatch final : public timing::RoundObserver {
  public:
   /// Takes memory for `most_cycles` of `implementations`, so that none is allocated between samples.
@@ -26,7 +26,7 @@ class MachineWatch final : public timing::RoundObserver {
     before_ = read();
   }
 
-  /// Around each sample, so that what happens then is known to have happened to that implementation.
+  /// Reads the counters of the thread around each sample, so that they are known for each implementation.
   void sample_started() override {
     if (sides_.empty()) return;
     sample_began_ = clock_.now();
@@ -68,7 +68,7 @@ class MachineWatch final : public timing::RoundObserver {
   }
 
  private:
-  /// Not after every cycle: the driver takes up to a millisecond to answer.
+  /// Shortest time between two readings of the GPU, each of which takes up to a millisecond.
   static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
 
   void look_at_gpu(const timing::ModeClock& clock, Nanoseconds elapsed) {

@@ -1,4 +1,4 @@
-// Operands: the inputs of a case, in as many equal copies as implementations need.
+// Operands: the inputs of a comparison, in as many equal copies as the implementations need.
 #pragma once
 
 #include <array>
@@ -20,49 +20,63 @@
 
 namespace pace {
 
-/// How pace copies an operand and finds the tensors inside. Anything without tensors is copied by its constructor.
-/// Specialise it for a type of your own that holds tensors: the two functions are all there is.
+/// How pace copies an operand and finds its tensors. A user's type that holds tensors needs a specialisation with these
+/// two functions. This template is for values without tensors.
 template <class T>
 struct OperandTraits {
+  /// Returns a copy of `value` by its copy constructor.
   static T clone(const T& value) { return value; }
+  /// Appends the tensors of an operand, which share memory with it; here there are none.
   static void collect(const T&, std::vector<at::Tensor>&) {}
 };
 
+/// Copies a tensor.
 template <>
 struct OperandTraits<at::Tensor> {
-  /// Equal values, strides and alignment phase, in memory of its own.
+  /// Returns a tensor in memory of its own with equal values and strides, and with equal alignment of its first
+  /// element.
   static at::Tensor clone(const at::Tensor& value);
+  /// Appends the tensor, if it is defined.
   static void collect(const at::Tensor& value, std::vector<at::Tensor>& tensors) {
     if (value.defined()) tensors.push_back(value);
   }
 };
 
+/// Copies an IValue with its tensors.
 template <>
 struct OperandTraits<c10::IValue> {
+  /// Returns a copy whose tensors are in memory of their own.
   static c10::IValue clone(const c10::IValue& value);
+  /// Appends all tensors in the value.
   static void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
     for (auto& tensor : check::tensors_of(value)) tensors.push_back(std::move(tensor));
   }
 };
 
+/// Copies a vector element by element.
 template <class T>
 struct OperandTraits<std::vector<T>> {
+  /// Returns the vector of the copied elements.
   static std::vector<T> clone(const std::vector<T>& values) {
     std::vector<T> copy;
     copy.reserve(values.size());
     for (const auto& value : values) copy.push_back(OperandTraits<T>::clone(value));
     return copy;
   }
+  /// Appends the tensors of all elements, in order.
   static void collect(const std::vector<T>& values, std::vector<at::Tensor>& tensors) {
     for (const auto& value : values) OperandTraits<T>::collect(value, tensors);
   }
 };
 
+/// Copies the value of an optional, if there is one.
 template <class T>
 struct OperandTraits<std::optional<T>> {
+  /// Returns the copied value, or nothing.
   static std::optional<T> clone(const std::optional<T>& value) {
     return value ? std::optional<T>(OperandTraits<T>::clone(*value)) : std::nullopt;
   }
+  /// Appends the tensors of the value, if there is one.
   static void collect(const std::optional<T>& value, std::vector<at::Tensor>& tensors) {
     if (value) OperandTraits<T>::collect(*value, tensors);
   }
@@ -70,10 +84,11 @@ struct OperandTraits<std::optional<T>> {
 
 namespace detail {
 
-/// `Float[16, 1024]`, `Half[4, 8] with strides [1, 4] on cuda`: type and layout, not the values.
+/// Returns type and layout of a tensor, such as `Float[16, 1024]` or `Half[4, 8] with strides [1, 4] on cuda`.
 [[nodiscard]] std::string describe_tensor(const at::Tensor& tensor);
 
-/// A number is itself, and so is an IValue without tensors; anything else is the tensors in it.
+/// Returns the description of an operand: the value of a number or of an IValue without tensors, and otherwise the
+/// descriptions of its tensors.
 template <class T>
 [[nodiscard]] std::string describe_operand(const T& value) {
   std::ostringstream text;
@@ -97,18 +112,18 @@ template <class... Operands>
   return text;
 }
 
-/// One copy of the operands that a comparison calls its implementations with.
+/// One copy of the operands of a comparison.
 class OperandSet {
  public:
   OperandSet() = default;
   OperandSet(const OperandSet&) = delete;
   OperandSet& operator=(const OperandSet&) = delete;
   virtual ~OperandSet() = default;
-  /// Equal values, in memory of their own.
+  /// Returns a copy with equal values in memory of its own.
   [[nodiscard]] virtual std::unique_ptr<OperandSet> clone() const = 0;
-  /// The tensors of all operands, in order. They share memory with the operands.
+  /// Returns the tensors of all operands, in order, which share memory with the operands.
   [[nodiscard]] virtual std::vector<at::Tensor> tensors() const = 0;
-  /// What they are, in words that tell them from other operands: types and sizes of tensors, and numbers.
+  /// Returns a description that distinguishes them from other operands: types and sizes of tensors, and numbers.
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
@@ -119,7 +134,7 @@ template <class... Operands>
       operands);
 }
 
-/// The tensors of all operands, in order. They share memory with the operands.
+/// Returns the tensors of all operands, in order, which share memory with the operands.
 template <class... Operands>
 [[nodiscard]] std::vector<at::Tensor> tensors_in(const std::tuple<Operands...>& operands) {
   std::vector<at::Tensor> tensors;
@@ -127,7 +142,7 @@ template <class... Operands>
   return tensors;
 }
 
-/// The one place where the operands' types are known.
+/// Operands with their static types.
 template <class... Operands>
 class TypedOperands final : public OperandSet {
  public:

@@ -1,4 +1,4 @@
-// OutputCopy: what a call returned, copied into memory that is reserved for it.
+// OutputCopy: a copy of the output of a call in memory that is reserved for it.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 
 namespace pace::detail {
 
-/// An output that stayed where it was written would keep its block from the calls that follow: each implementation
-/// would write to blocks of its own, and where those lie would be part of its time. Identical relu of 16 MB differed by
-/// 6 % on an H200 for that reason. The memory of the copies is allocated once, and again only where outputs change
-/// their shapes or an earlier copy is still in use.
+/// An output that stayed in its block would keep the block from later calls. Each implementation would then write to
+/// different blocks, whose addresses would affect its time: identical relu of 16 MB differed by 6 % on an H200. The
+/// memory of the copies is allocated once, and again only where outputs change their shapes or an earlier copy is still
+/// in use.
 class OutputCopy {
  public:
   /// The same structure with copies of its tensors. A tensor of which `stays(tensor)` is true, such as an operand that

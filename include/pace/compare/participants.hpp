@@ -1,4 +1,4 @@
-// Participants: the implementations that a comparison still goes on with, and what became of the others.
+// Participants: the implementations that remain in a comparison, and the outcomes of the others.
 #pragma once
 
 #include <algorithm>
@@ -13,46 +13,46 @@
 
 namespace pace::detail {
 
-/// An implementation that is to leave the comparison, and why.
+/// An implementation that leaves the comparison, with the reason.
 struct Drop {
   std::size_t index = 0;
   Outcome outcome = Outcome::wrong;
   std::string message = {};
 };
 
-/// A value that goes from stage to stage. Its functions are the rules by which one implementation's end concerns others:
-/// without a baseline there is nothing to compare with, and on a lost device nothing more can run.
+/// A value that is passed from stage to stage. Its functions define how the end of one implementation affects the
+/// others: without a baseline there is no comparison, and on a lost device nothing more can run.
 class Participants {
  public:
-  /// At first all are pending. `names` are those of the comparison, in its order.
+  /// Makes all implementations pending. `names` are their names in the order of the comparison.
   Participants(std::vector<std::string> names, std::size_t baseline)
       : names_(std::move(names)), states_(names_.size()), baseline_(baseline) {}
 
   [[nodiscard]] std::size_t baseline() const { return baseline_; }
-  /// Indices of those that are correct so far, ascending.
+  /// Returns the indices of the implementations that are correct so far, in ascending order.
   [[nodiscard]] const std::vector<std::size_t>& remaining() const { return remaining_; }
   [[nodiscard]] bool empty() const { return remaining_.empty(); }
   [[nodiscard]] bool remains(std::size_t index) const {
     return std::binary_search(remaining_.begin(), remaining_.end(), index);
   }
-  /// Neither admitted nor dropped.
+  /// Returns whether the implementation is neither admitted nor dropped.
   [[nodiscard]] bool pending(std::size_t index) const { return states_[index].pending; }
   [[nodiscard]] bool device_lost() const { return !lost_device_.empty(); }
 
-  /// It is correct, and goes on.
+  /// Admits a correct implementation.
   void admit(std::size_t index) {
     states_[index] = {.outcome = Outcome::measured, .pending = false};
     remaining_.insert(std::lower_bound(remaining_.begin(), remaining_.end(), index), index);
   }
 
-  /// It does not go on, and without a baseline no other does.
+  /// Drops an implementation; if it is the baseline, all that remain are dropped, too.
   void drop(std::size_t index, Outcome outcome, std::string message) {
     states_[index] = {.outcome = outcome, .message = std::move(message), .pending = false};
     std::erase(remaining_, index);
     if (index != baseline_) return;
     for (const std::size_t other : std::exchange(remaining_, {})) drop_without_baseline(other);
   }
-  /// The same of each that has not left already.
+  /// Drops each of these implementations that has not been dropped already.
   void drop(const std::vector<Drop>& drops) {
     for (const auto& each : drops)
       if (remains(each.index)) drop(each.index, each.outcome, each.message);
@@ -74,14 +74,16 @@ class Participants {
     if (lost) lose_device("'" + names_[index] + "': " + failure.message);
   }
 
-  /// Memory ran out for pace's own work, such as copies of operands: all that is not known yet stays unknown.
+  /// Drops the baseline and all pending implementations, since memory for pace's own work, such as copies of operands,
+  /// ran out.
   void run_out_of_memory(const std::string& message) {
     if (pending(baseline_) || remains(baseline_)) drop(baseline_, Outcome::out_of_memory, message);
     for (std::size_t index = 0; index < states_.size(); ++index)
       if (pending(index)) drop_without_baseline(index);
   }
 
-  /// `how` names the culprit, if that is known. The others are not to blame.
+  /// Drops all that remain as unreached. `how` describes how the device was lost, with the implementation if it is
+  /// known.
   void lose_device(std::string how) {
     lost_device_ = std::move(how);
     for (const std::size_t other : std::exchange(remaining_, {}))
@@ -90,7 +92,7 @@ class Participants {
 
   void run_out_of_time(const std::string& reason) { drop(baseline_, Outcome::unreached, reason); }
 
-  /// Enters into the rows of `result` what became of each.
+  /// Writes the outcome of each implementation into the rows of `result`.
   void enter(Result& result) const {
     for (std::size_t index = 0; index < states_.size(); ++index) {
       result.implementations[index].outcome = states_[index].outcome;
@@ -114,8 +116,8 @@ class Participants {
   std::string missing_device_ = {}, lost_device_ = {};
 };
 
-/// What the exception being handled says. LibTorch's own errors do not say whether the device can still be used; the
-/// device does.
+/// Returns the message of the exception being handled, with the state of the device, which is read from the device,
+/// since LibTorch's errors do not contain it.
 [[nodiscard]] inline Failure current_failure_on(timing::Clock& clock) {
   Failure failure = current_failure();
   if (const auto* modes = clock.modes())
@@ -138,10 +140,10 @@ inline void enter_exception(timing::Clock& clock, Participants& participants) {
     throw;
   } catch (const ImplementationThrew& thrown) {
     participants.drop_failed(thrown.index, failure);
-    // What was captured of it holds memory that the others may want.
+    // Its captured graphs hold memory that the others may need.
     if (clock.modes() != nullptr && failure.out_of_memory) clock.modes()->forget();
   } catch (...) {
-    // What was queued in one call may fail in whatever waits for it.
+    // Work that one call has queued may fail in a later call that waits for it.
     if (failure.device == Failure::Device::lost) return participants.lose_device(failure.message);
     enter_out_of_memory(participants);
   }

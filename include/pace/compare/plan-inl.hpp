@@ -1,4 +1,4 @@
-// Whether a ComparisonPlan can be run.
+// Validation and description of a ComparisonPlan.
 #pragma once
 
 #include "pace/compare/plan.hpp"

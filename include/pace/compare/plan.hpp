@@ -1,4 +1,4 @@
-// ComparisonPlan: everything that a user said of one comparison, before it runs.
+// ComparisonPlan: the complete description of one comparison before it runs.
 #pragma once
 
 #include <functional>
@@ -20,53 +20,55 @@
 
 namespace pace::detail {
 
-/// Null if there is none.
+/// Makes an implementation that runs on the given operand sets; null if there is none.
 using MakeImplementation = std::function<std::unique_ptr<Implementation>(const OperandSets&)>;
 
-/// Writes other values into operands; null if rounds keep theirs.
+/// Writes other values into operands; null if the values are the same in all rounds.
 using RenewOperands = std::function<void(OperandSet&)>;
 
-/// An implementation as the user named it.
+/// An implementation before it is made.
 struct Planned {
   std::string name;
   bool is_baseline = false;
   /// Null if refused.
   MakeImplementation make = {};
   std::string refusal = {};
-  /// How an earlier process of this run has seen one that was refused end, if it has.
+  /// Outcome of a refused implementation in an earlier process of this run, if there is one.
   Outcome outcome = Outcome::refused;
 };
 
+/// Complete description of one comparison before it runs.
 struct ComparisonPlan {
   std::string name;
-  /// What the operands are, in words of the user's; empty: the operands describe themselves.
+  /// Description of the operands (Comparison::inputs); empty: OperandSet::describe() is used.
   std::string inputs = {};
-  /// As the user gave them. Copies of a plan share them: no implementation ever gets hold of them.
+  /// Original operands, which copies of a plan share, since no implementation has access to them.
   std::shared_ptr<const OperandSet> operands;
   std::vector<Planned> implementations = {};
   MakeImplementation reference = {};
   RenewOperands renew = {};
-  /// The parts of each iteration that are timed apart; empty: iterations are timed as a whole.
+  /// Names of the phases of each iteration; empty: iterations are timed as a whole.
   std::vector<std::string> phases = {};
   std::vector<gate::Stated> stated = {};
   Options options = run_context().options;
   check::CheckOptions check = {};
-  /// What one iteration moves and computes.
+  /// Bytes that one iteration moves, and its floating-point operations.
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};
   std::vector<std::string> notes = {};
 
-  /// Adds an implementation with iterations of these phases. Throws Error if those before it have others.
+  /// Adds an implementation whose iterations have the given phases. Throws Error if earlier implementations have
+  /// others.
   void add(Planned implementation, std::vector<std::string> of_phases);
-  /// In words by which results of other inputs are told apart.
+  /// Returns a description of the inputs that distinguishes results for other inputs.
   [[nodiscard]] std::string describe_inputs() const;
 };
 
-/// Compares outputs with a float64 reference. Throws Error if they are to be compared otherwise already.
+/// Sets the comparison of outputs with a float64 reference. Throws Error if another method is set already.
 void check_by_reference(ComparisonPlan& plan);
 
-/// Throws Error that names the comparison and what is wrong with it: options, baseline, names, or an expectation of what
-/// is not there.
+/// Throws Error with the name of the comparison and the fault: options out of range, no baseline or several, equal
+/// names, or an expectation of an implementation or a phase that does not exist.
 void validate(const ComparisonPlan& plan);
 
 }  // namespace pace::detail

@@ -1,4 +1,4 @@
-// Prepare: from a plan to operands in memory, implementations that can be called, and a row for each.
+// Prepare: makes operands, implementations and rows from a plan.
 #pragma once
 
 #include <algorithm>
@@ -23,29 +23,29 @@
 
 namespace pace::detail {
 
-/// What all later stages work with. Of this only the memory of the operands changes later, and what `operands` says of
-/// how calls find them.
+/// Input of all later stages. Later only the memory of the operands and the members of `operands` change.
 struct Prepared {
-  /// As asked for, within what memory allows.
+  /// Options of the plan, adapted to the available memory.
   Options options;
-  /// As the user gave them: no implementation ever gets hold of them.
+  /// Original operands, to which no implementation has access.
   std::shared_ptr<const OperandSet> given;
-  /// Writes other values for each round; null: rounds keep theirs.
+  /// Writes other values for each round; null: the values are the same in all rounds.
   RenewOperands renew;
   /// Implementations refer to it.
   std::unique_ptr<OperandSets> operands;
   /// As many as rows of the result; null if refused.
   std::vector<std::unique_ptr<Implementation>> implementations = {};
-  /// What computes in float64 if such a reference was named; null: the baseline does.
+  /// Separate float64 reference; null: the baseline is the reference.
   std::unique_ptr<Implementation> reference = {};
   Participants participants;
-  /// A row for each implementation, of which nothing is known but its name.
+  /// Result with a row for each implementation, which has only its name.
   Result result = {};
 
   [[nodiscard]] Implementation& baseline() const { return *implementations[participants.baseline()]; }
 };
 
-/// How implementations ended earlier processes of this run, by their index: they are not called again.
+/// Returns the failures of implementations, by index, that ended earlier processes of this run. These implementations
+/// are not called again.
 [[nodiscard]] inline std::map<std::size_t, RunContext::PriorFailure> prior_failures(const std::string& comparison) {
   std::map<std::size_t, RunContext::PriorFailure> found;
   RunContext::PriorFailure failure;
@@ -55,8 +55,8 @@ struct Prepared {
   return found;
 }
 
-/// Options that have no effect where calls are not on a GPU become notes. They are no error, since other comparisons of
-/// the same program may be of calls on one.
+/// Adds a note for each option that has no effect for calls on the CPU. It is no error, since other comparisons of the
+/// program may run on a GPU.
 inline void note_options_for_gpu(const Options& options, Result& result) {
   const auto note = [&](const std::string& option) {
     result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
@@ -66,8 +66,8 @@ inline void note_options_for_gpu(const Options& options, Result& result) {
   if (options.asks_for_figures) note("--figures");
 }
 
-/// Makes a set of operands for each implementation, or one for all if that is asked for or more would not fit.
-/// `available` are the bytes that are left where the operands lie, if that is known.
+/// Makes a set of operands for each implementation, or one for all if the options request it or more would not fit.
+/// `available` is the free memory of the operands' device in bytes, if it is known.
 inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> available) {
   const auto able =
       static_cast<std::size_t>(std::count_if(prepared.implementations.begin(), prepared.implementations.end(),
@@ -76,7 +76,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   std::size_t sets = prepared.options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
   operands.pristine = prepared.given->tensors();
   const double bytes = bytes_of(operands.pristine);
-  // Half of what is free, so that outputs and the implementations' own memory find room as well.
+  // Half of the free memory, which leaves the rest for outputs and for the memory of the implementations.
   if (sets > 1 && available && bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
     sets = 1;
     prepared.options.operands = OperandPolicy::shared;

@@ -1,4 +1,4 @@
-// Publish: results leave for the listeners; those that an earlier process of this run has found come back.
+// Publish: passes results to the listeners, and recalls results of earlier processes of this run.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace pace::detail {
 
-/// What an earlier process of this run found out about the comparison, with its phases. Throws InputError if that was with
-/// other inputs.
+/// Returns the result of the comparison, with its phases, from an earlier process of this run. Throws InputError if the
+/// inputs were different there.
 [[nodiscard]] inline std::optional<Result> recall(const ComparisonPlan& plan) {
   Result known;
   if (!run_context().recall(plan.name, plan.describe_inputs(), known)) return std::nullopt;
@@ -25,8 +25,8 @@ namespace pace::detail {
   return known;
 }
 
-/// To all listeners, the whole and then each phase; where several processes decide together, with judgements that wait for
-/// them. Returns what was published.
+/// Passes the result and then each of its phases to all listeners, and returns it. If several processes decide
+/// together, its judgements are deferred.
 inline Result publish(Result result) {
   if (run_context().defers_judgements) gate::defer_judgements(result);
   run_context().publish(result);

@@ -37,7 +37,7 @@ inline void reset_random_state(std::uint64_t seed) {
   return states;
 }
 
-/// Puts the generators, when it ends, into the state in which it found them.
+/// Restores in its destructor the states that the generators had at its construction.
 class RandomStateKept {
  public:
   RandomStateKept() = default;

@@ -1,4 +1,4 @@
-// RoundValues: other operands for each round, the same for all implementations in it.
+// RoundValues: other values of the operands in each round, equal for all implementations.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace pace::detail {
 
-/// Before each round, untimed, the user's function writes other values, which all sets of operands and their spares get.
-/// Between cycles they have their first values again, whose answers are known.
+/// Before each round, untimed, the user's function writes other values, which are copied to all sets of operands and
+/// their spares. Between cycles the operands have their first values, for which the correct outputs are known.
 class RoundValues final : public timing::RoundObserver {
  public:
   /// All must outlive it, and `prepared.renew` must not be null. Values of rounds that an exception has ended are taken
@@ -45,7 +45,7 @@ class RoundValues final : public timing::RoundObserver {
     took_ += clock_.now() - start;
   }
 
-  /// An implementation that has changed an operand in the round is noticed before the first values are back.
+  /// Detects changed operands before it restores the first values.
   void cycle_ended(const timing::Rounds&) override {
     const Nanoseconds start = clock_.now();
     integrity_.look_at_operands();
@@ -73,7 +73,7 @@ class RoundValues final : public timing::RoundObserver {
   const Prepared& prepared_;
   OperandSets& operands_;
   IntegrityChecker& integrity_;
-  /// In memory that no implementation gets hold of.
+  /// Values of the round, in memory to which no implementation has access.
   std::unique_ptr<OperandSet> own_;
   Nanoseconds took_{};
 };

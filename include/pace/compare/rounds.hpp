@@ -1,4 +1,4 @@
-// Rounds: interleaved samples of all participants, what is observed beside them, and what ends them.
+// Rounds: interleaved samples of all participants, with their observers and their stopping rule.
 #pragma once
 
 #include <algorithm>
@@ -28,39 +28,41 @@
 
 namespace pace::detail {
 
-/// What the rounds have measured.
+/// Measurements of the rounds.
 struct Samples {
   /// Indices of the implementations that were timed, in the order of the samples in `rounds`.
   std::vector<std::size_t> timed = {};
-  /// Calls in each sample.
+  /// Number of calls of each sample.
   std::int64_t iterations = 0;
   /// Times per iteration by implementation, phase and round; why they ended.
   timing::Rounds rounds = {};
   Conditions conditions = {};
-  /// If asked for.
+  /// Results of the controls; empty unless Options::controls is set.
   std::vector<ControlSummary> controls = {};
-  /// Expectations looked at the figures while they were taken, and may have ended the rounds.
+  /// Whether expectations were tested during the rounds and may have ended them.
   bool watched = false;
 
-  /// Consecutive samples of an implementation that make up one crossover cycle.
+  /// Returns the number of consecutive samples of an implementation in one crossover cycle.
   [[nodiscard]] std::size_t rounds_per_cycle() const { return timed.size(); }
-  /// Times of the implementation at that place of `timed`; `part` is 0 for the whole, and from 1 on the phases.
+  /// Returns the samples of the implementation at index `place` of `timed`; `part` is 0 for the whole, from 1 on a
+  /// phase.
   [[nodiscard]] const std::vector<Nanoseconds>& of(std::size_t place, std::size_t part) const {
     return rounds.samples[part * timed.size() + place];
   }
 };
 
-/// On a GPU, how the calls of a side are captured and where memory lies are random effects that are drawn once for a whole
-/// comparison: rounds do not average them out, although operands change hands and all graphs of a clock, captured in one
-/// pool, write their outputs to the same memory. Identical kernels differed by up to 0.046 % in 500 comparisons on an H200,
-/// of which a GPU proves 0.01 %; four times that is allowed for.
+/// Allowance for placement on a GPU, as ln of a ratio. The capture of the calls and the addresses of memory are random
+/// effects that are constant in a comparison. Rounds do not average them out, although operands are exchanged and all
+/// graphs of a clock, captured in one pool, write their outputs to the same memory. Identical kernels differed by up to
+/// 0.046 % in 500 comparisons on an H200, on which 0.01 % can be proven; the allowance is four times the largest
+/// difference.
 inline constexpr double gpu_placement = 0.002;
 
-/// What of a ratio (as ln) the sides' placement may account for.
+/// Returns the largest effect of placement on ln of a ratio.
 [[nodiscard]] inline double allowance_of(timing::Clock& clock) { return clock.modes() != nullptr ? gpu_placement : 0; }
 
-/// The expectations that rounds of `timed` can decide: a panel for the whole and for each phase of which something was
-/// stated.
+/// Returns the expectations that rounds of `timed` can decide: a panel for the whole and for each phase of which
+/// something was stated.
 [[nodiscard]] inline std::vector<gate::Panel> watch_expectations(timing::Clock& clock, const Prepared& prepared,
                                                                  const std::vector<std::size_t>& timed,
                                                                  std::span<const gate::Stated> stated,
@@ -78,7 +80,7 @@ inline constexpr double gpu_placement = 0.002;
   return panels;
 }
 
-/// That an interval of each median takes, or a verdict of each panel.
+/// Returns the smallest number of cycles for an interval of each median or a verdict of each panel.
 [[nodiscard]] inline std::size_t fewest_cycles(const std::vector<gate::Panel>& panels, std::size_t candidates,
                                                double confidence, const gate::Rates& rates) {
   std::size_t fewest = stats::fewest_for_median_interval(stats::simultaneous_confidence(confidence, candidates));
@@ -88,9 +90,9 @@ inline constexpr double gpu_placement = 0.002;
   return fewest;
 }
 
-/// Rounds end when every panel is decided; with nothing expected, the budget is spent. It is, too, where the figures are
-/// wanted as well as the verdict, and then what is past it is for the verdict alone. And they end when an audit finds
-/// something wrong, for the samples taken beside it are worth nothing.
+/// Rounds end when every panel is decided; with nothing expected, the budget is spent. It is, too, where the figures
+/// are wanted as well as the verdict, and then what is past it is for the verdict alone. And they end when an audit
+/// finds something wrong, for the samples taken beside it are worth nothing.
 class StopWhenDecided final : public timing::StoppingRule {
  public:
   StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const IntegrityChecker& integrity)
@@ -115,7 +117,7 @@ class StopWhenDecided final : public timing::StoppingRule {
   const IntegrityChecker& integrity_;
 };
 
-/// Throws ImplementationThrew.
+/// Runs the rounds. Throws ImplementationThrew.
 [[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
                                           const Calibration& calibration, std::vector<gate::Panel> panels,
                                           IntegrityChecker& integrity) {

@@ -1,4 +1,4 @@
-// The straight line through a comparison: prepare, verify, calibrate, run rounds, check integrity, judge, publish. Each
+// The stages of a comparison: prepare, verify, calibrate, run rounds, check integrity, judge, publish. Each
 // stage is a function in the file of its name, which takes values and returns one.
 #pragma once
 
@@ -32,8 +32,9 @@
 
 namespace pace::detail {
 
-/// One pass over the participants: calibrate, run rounds, check integrity, time other modes. Here exceptions of the user's
-/// code become values: an implementation that throws is dropped, and the others are to be measured again without it.
+/// One pass over the participants: calibrate, run rounds, check integrity, time other modes. Here exceptions of the
+/// user's code become values: an implementation that throws is dropped, and the others are to be measured again without
+/// it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, const ComparisonPlan& plan,
                                               const gate::Rates& rates, const Prepared& prepared,
                                               const Verified& verified, IntegrityChecker& integrity,
@@ -65,7 +66,7 @@ namespace pace::detail {
   return pass;
 }
 
-/// All stages that need the operands, which are gone afterwards.
+/// Runs all stages that need the operands, which are released afterwards.
 [[nodiscard]] inline Result measure(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates) {
   Prepared prepared = prepare(clock, plan);
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
@@ -90,7 +91,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   return publish(std::move(result));
 }
 
-/// Where the calls run: on a GPU if any operand lies there.
+/// Returns the device on which the calls run: that of the plan, or else the GPU of the operands, or else the CPU.
 [[nodiscard]] inline at::Device device_of(const ComparisonPlan& plan) {
   if (plan.device) return *plan.device;
   for (const auto& tensor : plan.operands->tensors())
@@ -101,7 +102,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
   if (const auto device = device_of(plan); device.is_cuda()) {
 #ifdef PACE_CUDA
-    // Last of all, when graphs, operands and outputs are gone.
+    // This comes last, when graphs, operands and outputs are released.
     const cuda::UnusedMemoryGivenBack afterwards;
     cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
     cuda::ComparisonClock clock(gpu);

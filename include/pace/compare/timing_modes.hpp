@@ -1,4 +1,4 @@
-// Timing modes on a GPU (cold, hot, graph, host): which one the gate is about, and the others beside it.
+// Timing modes on a GPU (cold, hot, graph, host): selection of the mode of the gate, and timing by the other modes.
 #pragma once
 
 #include <algorithm>
@@ -41,18 +41,18 @@ namespace pace::detail {
   return found;
 }
 
-/// How the rounds time calls.
+/// Mode in which the rounds time calls.
 struct GateMode {
   std::string clock = {};
   Nanoseconds resolution{};
-  /// Those that cannot be timed that way.
+  /// Implementations that cannot be timed in this mode.
   std::vector<Drop> dropped = {};
   std::vector<std::string> notes = {};
 };
 
-/// Selects what the gate is about, where a clock has several modes. Automatic: the graph, unless one implementation
-/// cannot be captured; then none is, for all are timed alike. Where iterations have phases, the stream: training launches
-/// every step. If asked for by name, those that cannot be timed that way are dropped.
+/// Selects the mode of the gate for a clock with several modes. The automatic choice is the graph, or the stream for
+/// all implementations if one of them cannot be captured or iterations have phases, since training launches every step.
+/// If the mode is chosen explicitly, implementations that cannot be timed in it are dropped.
 [[nodiscard]] inline GateMode select_mode(timing::Clock& clock, const Prepared& prepared,
                                           const std::vector<std::size_t>& timed) {
   GateMode selected;
@@ -92,7 +92,7 @@ struct ModeTimings {
   }
 };
 
-/// The timings beside the gate's own, and what one call asks of the device.
+/// Timing by the modes other than the gate's, and counts of one call on the device.
 struct OtherTimings {
   std::vector<ModeTimings> modes = {};
   std::map<std::size_t, std::optional<DeviceCounts>> device_counts = {};
@@ -143,8 +143,9 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   }
 }
 
-/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of `remaining`. What the gate was
-/// about is not measured again. Then, if asked for, what one call asks of the device. Throws ImplementationThrew.
+/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of `remaining`. What the gate
+/// was about is not measured again. Then, if the options request it, one call is counted on the device. Throws
+/// ImplementationThrew.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
                                                    const Options& options, const std::vector<std::size_t>& remaining) {
   OtherTimings found;
@@ -161,7 +162,7 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
       try {
         time_mode(*modes, prepared, options, remaining, timings);
       } catch (...) {
-        // The gate's own time was measured, and stands.
+        // The time by the mode of the gate remains valid.
         const Failure failure = current_failure();
         if (!failure.out_of_memory || !modes->usable()) throw;
         timings.add_missing(remaining, failure.message);
@@ -172,7 +173,7 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   }
   modes->select(of_gate);
 
-  // Last of all: a profiler may slow down what follows.
+  // This comes last, since a profiler may slow down later calls.
   if (options.device_counts)
     for (const std::size_t index : remaining) {
       prepared.operands->restore_all(0);

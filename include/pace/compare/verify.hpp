@@ -1,4 +1,4 @@
-// Verify: the first calls of each implementation, before anything is timed: is it right?
+// Verify: the first calls of each implementation, which are checked before anything is timed.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +23,18 @@
 
 namespace pace::detail {
 
-/// What the first calls have found.
+/// Result of the first calls.
 struct Verified {
-  /// Those that are right.
+  /// Implementations whose outputs are correct.
   Participants participants;
-  /// For each implementation its first call, whether and how well its outputs agree, its counts and its memory.
+  /// Rows with the first call, the agreement of the outputs, the counts and the memory of each implementation.
   Result result;
-  /// As prepared, with the most calls that a sample may have.
+  /// Options of Prepared, with the largest number of calls of a sample.
   Options options;
 };
 
-/// Adds the answer of the baseline, or of the reference that was named for it, on `operands` converted to float64, if
-/// such a reference is asked for. Where there is none, outputs are compared directly from then on, which is noted.
+/// Adds the output of the baseline, or of its separate reference, on `operands` converted to float64, if `check` has
+/// that method. If the reference fails, outputs are compared directly from then on, which becomes a note.
 inline void add_reference(const Prepared& prepared, Expected& expected, const OperandSet& operands,
                           check::CheckOptions& check, Result& result) {
   if (check.method != check::CheckOptions::Method::float64_reference) return;
@@ -52,7 +52,7 @@ inline void add_reference(const Prepared& prepared, Expected& expected, const Op
     check.method = check::CheckOptions::Method::allclose;
     result.notes.push_back("There is no float64 reference, so outputs were compared directly: " + current_message());
   }
-  // Without its tensors among those of the sets, the extra one was never part of the rounds.
+  // The extra set is removed. Its tensors are not among those of the sets, so that it is no part of the rounds.
   sets.resize(prepared.operands->tensors.size());
 }
 
@@ -63,10 +63,10 @@ class FirstCalls {
              const check::CheckOptions& check)
       : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {}
 
-  /// What the baseline was found to compute.
+  /// Outputs of the baseline.
   [[nodiscard]] const Expected& expected() const { return expected_; }
 
-  /// The first call, timed; then checked ones. Admits the implementation, or drops it.
+  /// Makes and times the first call, then checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
     if (time_left(clock_).count() <= 0)
       verified.participants.drop(index, Outcome::unreached, deadline_reason());
@@ -78,7 +78,7 @@ class FirstCalls {
  private:
   void try_to_make(std::size_t index, Verified& verified) {
     auto* const modes = clock_.modes();
-    // On a GPU: one that leaves another stream behind must not take the others along.
+    // An implementation may leave another stream of the GPU current, which must not affect the others.
     const auto stream = modes != nullptr ? modes->keep_stream() : nullptr;
     try {
       if (auto problem = find_problem(index, verified.result); !problem.empty())
@@ -90,7 +90,7 @@ class FirstCalls {
     }
   }
 
-  /// What is wrong with the implementation, in words; empty if nothing is.
+  /// Returns the fault of the implementation as text; empty if there is none.
   [[nodiscard]] std::string find_problem(std::size_t index, Result& result) {
     auto* const modes = clock_.modes();
     auto& implementation = *prepared_.implementations[index];
@@ -177,8 +177,9 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
                                   "untimed.");
 }
 
-/// Those that are wrong, or throw, are dropped. The baseline goes first, for the others are compared with it. Takes the
-/// reference out of `prepared`, which is not called again.
+/// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
+/// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
+/// called again.
 [[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, IntegrityChecker& integrity,
                                      const check::CheckOptions& check) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};

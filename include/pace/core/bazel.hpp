@@ -1,4 +1,4 @@
-// Bazel's side of the process: its environment variables and the file that betrays an early exit.
+// Environment variables that Bazel sets, and the file by which it detects an early exit.
 #pragma once
 
 #include <cstdio>
@@ -9,14 +9,14 @@
 
 namespace pace {
 
-/// The value of an environment variable; empty if it is not set.
+/// Returns the value of an environment variable; empty if it is not set.
 [[nodiscard]] inline std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-/// Whether `bazel test` started this process. Bazel says so by BAZEL_TEST from version 5.2 on; older ones are known by
-/// two variables that every test gets.
+/// Returns whether `bazel test` started this process. Bazel sets BAZEL_TEST from version 5.2 on; older versions are
+/// detected by two variables that every test gets.
 [[nodiscard]] inline bool under_bazel() {
   return !environment_variable("BAZEL_TEST").empty() ||
          (!environment_variable("TEST_SRCDIR").empty() && !environment_variable("TEST_TIMEOUT").empty());
@@ -35,14 +35,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// A path that a person typed. `bazel run` starts programs in their runfiles, so a relative path is taken from where
-/// the person stood. Elsewhere it is left as it is.
+/// Returns a path from a command line. Since `bazel run` starts programs in their runfiles, a relative path is resolved
+/// against the directory in which `bazel run` was started. Outside of it, the path is returned unchanged.
 [[nodiscard]] inline std::string user_path(const std::string& path) {
   const std::string stood_in = environment_variable("BUILD_WORKING_DIRECTORY");
   return stood_in.empty() || path.empty() ? path : detail::inside(stood_in, path);
 }
 
-/// Where `bazel test` keeps files that a test leaves; empty outside of it.
+/// Returns the folder in which `bazel test` keeps the files of a test; empty outside of it.
 [[nodiscard]] inline std::string undeclared_outputs() { return environment_variable("TEST_UNDECLARED_OUTPUTS_DIR"); }
 
 /// As user_path; inside `bazel test` a relative path is taken from the undeclared outputs, because the working

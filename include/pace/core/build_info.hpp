@@ -1,18 +1,19 @@
-// BuildInfo: what the build knows of a program and the program could not find out itself.
+// BuildInfo: properties of the build that a program cannot determine at run time.
 #pragma once
 
 #include <string>
 
 namespace pace {
 
+/// Properties of the build of this program; empty where the build did not set them.
 struct BuildInfo {
-  /// Compiler options that the program's own sources were built with.
+  /// Options of the compiler for the program's own sources.
   std::string flags{};
-  /// A Python that has the LibTorch which the program is linked with, to compile packages with.
+  /// Path of a Python interpreter with the LibTorch that the program is linked with; it compiles packages.
   std::string python{};
 };
 
-/// How this process was built. Empty unless the build filled it in, as pace_test and pace_binary do.
+/// Returns the build information of this process. The rules pace_test and pace_binary set it; otherwise it is empty.
 inline BuildInfo& build_info() {
   static BuildInfo info;
   return info;

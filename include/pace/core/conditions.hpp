@@ -1,4 +1,4 @@
-// Conditions: what else happened on the machine while a comparison was timed, and whether figures can stand it.
+// Conditions: the load and the state of the machine while a comparison was timed, and whether they allow a verdict.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,29 @@
 
 namespace pace {
 
-/// What a GPU's driver told between cycles. Figures that it did not tell are 0.
+/// The readings of a GPU's driver between cycles. Figures that the driver does not report are 0.
 struct GpuConditions {
-  std::size_t readings = 0;
-  /// Clock of the multiprocessors, in MHz.
-  double lowest_clock = 0, highest_clock = 0;
-  double hottest = 0;     ///< in degrees Celsius
-  double most_power = 0;  ///< in watts
-  /// Shares of the readings: slowed down by heat or by the hardware; held at its power limit, which long dense products
-  /// reach on a healthy GPU.
-  double slowed = 0, power_limited = 0;
-  /// Cycles during which the clock changed: their sides need not have seen the same GPU.
+  std::size_t readings = 0;  ///< number of readings
+  double lowest_clock = 0;   ///< lowest clock of the multiprocessors, in MHz
+  double highest_clock = 0;  ///< highest clock of the multiprocessors, in MHz
+  double hottest = 0;        ///< highest temperature, in degrees Celsius
+  double most_power = 0;     ///< highest power, in watts
+  double slowed = 0;         ///< share of the readings in which heat or the hardware slowed the GPU down
+  /// Share of the readings in which the GPU was at its power limit, which long dense products reach on a healthy GPU.
+  double power_limited = 0;
+  /// Number of cycles during which the clock changed, so that the sides of a pair may have run at different clocks.
   std::size_t suspect_cycles = 0;
 };
 
-/// Over the samples of one implementation, from before each is prepared until it has ended.
+/// Conditions during the samples of one implementation; each sample counts from its preparation to its end.
 struct SideConditions {
-  Nanoseconds sampled{};
-  /// The part of it in which the measuring thread did not run.
-  Nanoseconds off{};
-  /// Times that it was put aside for something else, and that it stepped aside itself.
-  std::int64_t involuntary_switches = 0, voluntary_switches = 0;
+  Nanoseconds sampled{};                  ///< length of all samples, preparation included
+  Nanoseconds off{};                      ///< part of `sampled` in which the measuring thread did not run
+  std::int64_t involuntary_switches = 0;  ///< context switches by which the scheduler preempted the thread
+  std::int64_t voluntary_switches = 0;    ///< context switches by which the thread blocked or yielded
 
-  /// Time for which it was ready to run and did not, as Conditions::waiting has it.
+  /// Returns an estimate of the time for which the thread was ready to run and did not: the share of `off` that the
+  /// involuntary switches have among all switches.
   [[nodiscard]] Nanoseconds waited() const {
     const auto switches = static_cast<double>(involuntary_switches + voluntary_switches);
     if (off.count() <= 0 || switches <= 0) return {};
@@ -42,58 +42,58 @@ struct SideConditions {
   }
 };
 
-/// Over the timed rounds of one comparison. What is not known is absent.
+/// Conditions during the timed rounds of one comparison. Unknown values are absent.
 struct Conditions {
-  /// Share of the CPU time that this machine wanted and its hypervisor gave to others.
+  /// Share of the CPU time demanded by this machine that the hypervisor gave to other machines (steal time).
   std::optional<double> steal = {};
   /// Share of the time of all cores that other processes used.
   std::optional<double> others = {};
-  /// ... and that time itself, of all cores together.
+  /// CPU time that other processes used, summed over all cores.
   std::optional<Nanoseconds> others_cpu = {};
-  /// Share of the rounds in which the measuring thread was ready to run and did not, since something else ran.
+  /// Share of the rounds in which the measuring thread was ready to run and waited for a core.
   std::optional<double> waiting = {};
   /// Share of the rounds in which the container had used up its quota of CPU time.
   std::optional<double> throttled = {};
-  /// Times that the measuring thread was put aside for something else.
+  /// Number of involuntary context switches of the measuring thread.
   std::optional<std::int64_t> involuntary_switches = {};
-  /// What the timing clock told more than a raw hardware counter did.
+  /// Time by the timing clock less the time by a raw hardware counter.
   std::optional<Nanoseconds> clock_error = {};
-  /// For how long the machine slept.
+  /// Time for which the machine was suspended.
   std::optional<Nanoseconds> suspended = {};
-  /// The longest crossover cycle and the median one; 0 without cycles. The shortest is below 0 only if the clock ran
-  /// backwards.
-  Nanoseconds longest_cycle{}, median_cycle{}, shortest_cycle{};
-  /// One for each implementation that was timed, in their order. Empty: not known.
+  Nanoseconds longest_cycle{};   ///< length of the longest crossover cycle; 0 without cycles
+  Nanoseconds median_cycle{};    ///< median length of a crossover cycle; 0 without cycles
+  Nanoseconds shortest_cycle{};  ///< length of the shortest crossover cycle; negative only if the clock ran backwards
+  /// Conditions of each timed implementation, in the order of implementations; empty: unknown.
   std::vector<SideConditions> sides = {};
-  /// Conditions of the GPU that did the work, if one did and its driver reports them.
+  /// Conditions of the GPU on which the calls ran; absent for the CPU, and if the driver reports none.
   std::optional<GpuConditions> gpu = {};
-  /// Why no verdict may rest on the figures, in full sentences. Empty: nothing speaks against them.
+  /// Reasons why no verdict may be based on the figures, in full sentences; empty: there is none.
   std::vector<std::string> disturbances = {};
 };
 
-/// Beyond these no verdict is given. Rounds are paired and balanced, so load on both sides alike cancels; what is left
-/// is that a loaded machine is another machine, on which another implementation may be the faster one.
+/// Limits beyond which no verdict is given. Rounds are paired and balanced, so that equal load on both sides cancels.
+/// Yet another implementation may be the fastest one on a loaded machine.
 namespace limits {
 
-/// Share of the cores' time. With a tenth of the machine left, what this process needs does not fit in.
+/// Share of the time of all cores that other processes may use. The remaining tenth is too little for this process.
 inline constexpr double others = 0.9;
-/// Length of a cycle: a page fault, a disk or a pause of a virtual machine take less, and then a robust statistic
-/// copes.
+/// Length of a cycle. Page faults, disk accesses and pauses of a virtual machine are shorter, and robust statistics
+/// tolerate them.
 inline constexpr Nanoseconds gap = std::chrono::seconds(1);
-/// ... and it is this many times the median cycle, or the subject itself takes that long.
+/// Length of a cycle in median cycles. A cycle must exceed both limits, since the subject itself may take long.
 inline constexpr double gap_factor = 10;
-/// Share of the elapsed time. NTP slews a clock by 0.05 % at most; steps are larger.
+/// Error of the clock as a share of the elapsed time. NTP slews a clock by 0.05 % at most; steps are larger.
 inline constexpr double clock_error = 0.01;
-/// ... and at least this much, since two clocks are not read at once.
+/// Error of the clock that is always tolerated, since two clocks cannot be read at the same instant.
 inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 
 }  // namespace limits
 
-/// Positions among `conditions.sides` of candidates that made the measuring thread wait, by threads or child processes of
-/// their own: the waiting is part of what such a candidate costs. In the samples of each of them the thread waited for
-/// more than `share` of the time, and in those of all other sides together for less. Work of other processes falls on all
-/// sides alike, except that a side with more threads meets more of it; so the result is empty where the time of other
-/// processes accounts for half of the waiting. `baseline` is the position of the baseline, which is never among them.
+/// Returns the positions in `conditions.sides` of the candidates whose own threads or child processes made the
+/// measuring thread wait, so that the waiting is part of their cost. In the samples of each of them the thread waited
+/// for more than `share` of the time, and in the samples of all other sides together for less. Other processes affect
+/// all sides, and sides with more threads more; hence the result is empty if the CPU time of other processes accounts
+/// for half of the waiting. `baseline` is the position of the baseline, which is never returned.
 [[nodiscard]] inline std::vector<std::size_t> sides_that_disturb(const Conditions& conditions, std::size_t baseline,
                                                                  double share) {
   std::vector<std::size_t> own;
@@ -114,8 +114,10 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
   return own;
 }
 
-/// What of `conditions` speaks against the figures. `share` is the most that steal, waiting and throttling may each
-/// take (see Options::max_interference). `charged`: implementations made the thread wait themselves, and the others did not.
+/// Returns the reasons, in full sentences, why `conditions` do not allow a verdict; empty if there are none. `elapsed`
+/// is the length of the rounds. `share` is the largest share of the rounds that steal time, waiting and throttling may
+/// each take (Options::max_interference). If `charged`, waiting and throttling are the cost of the implementations
+/// themselves (sides_that_disturb()) and no reason.
 [[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
                                                                 double share, bool charged = false) {
   std::vector<std::string> found;
@@ -124,12 +126,12 @@ inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
     found.push_back(who + format_percent(*value) + what + " (limit: " + format_percent(limit) + ").");
   };
   beyond(conditions.steal, share, " of the CPU time that this machine wanted", "The hypervisor gave others ");
-  // Put aside once or twice it has a few bad samples, which a robust statistic copes with.
+  // One or two preemptions spoil a few samples, which robust statistics tolerate.
   constexpr std::int64_t fewest_switches = 5;
   if (!charged && conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
     beyond(conditions.waiting, share, " of the rounds, put aside for other work",
            "The measuring thread waited during ");
-  // A thread that has used up the quota is put aside as well.
+  // A thread is preempted also when the quota is used up.
   if (!charged)
     beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
   if (share < 1) beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");

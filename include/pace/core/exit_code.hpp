@@ -13,11 +13,11 @@
 
 namespace pace {
 
-/// Catch2's code of a failed test.
+/// Exit code of Catch2 for a failed test.
 inline constexpr int exit_failed = 42;
-/// A guard was let through although nothing is proven of it, or an implementation was not reached in time.
+/// Exit code if a guard was let through undecided, or an implementation was not reached in time.
 inline constexpr int exit_undecided = 43;
-/// Nothing was measured: Catch2's own code where every test was skipped.
+/// Exit code if nothing was measured, which is that of Catch2 if every test was skipped.
 inline constexpr int exit_unmeasured = 4;
 
 namespace detail {
@@ -29,19 +29,20 @@ namespace detail {
 
 }  // namespace detail
 
-/// Bad options, files that cannot be written and results that got lost end with it. Catch2's own codes are 2 (no test
-/// ran), 3 (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
+/// Exit code for bad options, files that cannot be written and lost results. Catch2's own codes are 2 (no test ran), 3
+/// (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
 inline constexpr int exit_error = 1;
 
-/// The exit code of a run in which nothing was measured, as `why` says, which goes to `errors`.
+/// Returns the exit code of a run in which nothing was measured, and prints the reason `why` to `errors`.
 [[nodiscard]] inline int exit_without_figures(const std::string& why, bool allow_unmeasured, std::ostream& errors) {
   errors << "pace: " << why << detail::fate_of_exit(exit_unmeasured, allow_unmeasured, "--allow-unmeasured");
   return allow_unmeasured ? 0 : exit_unmeasured;
 }
 
-/// What a run amounts to for its exit code, from all that it publishes.
+/// Determines the exit code of a run from its published results, rows and judgements.
 class RunAccount {
  public:
+  /// Adds a comparison with its rows and judgements.
   void add(const Result& result) {
     has_rows_ = true;
     const std::string name = result.name + '#' + std::to_string(++comparisons_[result.name]);
@@ -55,32 +56,32 @@ class RunAccount {
       for (const auto& judgement : row.judgements) add(name, row, judgement);
     }
   }
-  /// One row of a program that publishes no comparisons.
+  /// Adds one row of a program that publishes no comparisons.
   void add_row(bool measured, bool unresolved) {
     has_rows_ = true;
     measured_ += measured;
     unresolved_rows_ += unresolved;
   }
-  /// One implementation of a comparison that other processes have published.
+  /// Adds one implementation of a comparison that other processes published.
   void add_row(Outcome outcome) {
     has_rows_ = true;
     measured_ += outcome == Outcome::measured;
     unreached_ += outcome == Outcome::unreached;
   }
-  /// A judgement on a comparison that was added before, as several processes make it together. One that repeats another
-  /// counts once.
+  /// Adds a judgement, made by several processes together, on a comparison that was added before. Equal judgements
+  /// count once.
   void add(const ImplementationResult& row, const Judgement& judgement) {
     const auto known = comparisons_.find(row.context.comparison);
     const auto times = known == comparisons_.end() ? 0 : known->second;
     add(row.context.comparison + '#' + std::to_string(times), row, judgement);
   }
-  /// Catch2's totals.
+  /// Adds the numbers of tests and assertions that Catch2 reports.
   void add_tests(std::uint64_t tests, std::uint64_t assertions) {
     tests_ += tests;
     assertions_ += assertions;
   }
 
-  /// Why a run that ended with Catch2's `code` ends with `exit_unmeasured`; empty where it does not.
+  /// Returns why a run with Catch2's exit code `code` ends with `exit_unmeasured`; empty if it does not.
   [[nodiscard]] std::string why_unmeasured(int code) const {
     const auto nothing = [](const std::string& reason) { return reason + "; nothing was measured"; };
     if (code == exit_unmeasured)
@@ -91,21 +92,22 @@ class RunAccount {
     if (has_rows_) return measured_ == 0 ? nothing("no implementation could be measured") : "";
     return tests_ > 0 && assertions_ == 0 ? nothing("no test made a comparison or an assertion") : "";
   }
-  /// Whether a run ends with `exit_code`, which is not 0, for reasons of the machine alone: nothing has failed, and what
-  /// is open is so since the machine was disturbed or lacks a device. `failed_assertions` is Catch2's count; those that
-  /// no such row or judgement accounts for are about something else.
+  /// Returns whether the machine alone is the reason for `exit_code`, which is not 0: nothing failed, and everything
+  /// that is open is so because the machine was disturbed or lacks a device. `failed_assertions` is the count of
+  /// Catch2; a count above that of such rows and judgements shows other failures.
   [[nodiscard]] bool is_for_machine(int exit_code, std::uint64_t failed_assertions) const {
     if (failed_ > 0 || lost_ > 0) return false;
     if (exit_code == exit_unmeasured) return true;
     if (open_ > 0) return false;
     return exit_code == exit_undecided ? unreached_ == 0 : exit_code == exit_failed && failed_assertions <= machines_;
   }
-  /// Whether nothing was published.
+  /// Returns whether nothing was added.
   [[nodiscard]] bool empty() const { return !has_rows_; }
 
-  /// `code` unless that is 0, or `exit_unmeasured`, and must not stay so; then it says why in `errors`.
+  /// Returns the exit code of the run, given Catch2's `code`. If it differs from `code`, the reason is printed to
+  /// `errors`. `allow_undecided` and `allow_unmeasured` turn the respective exit codes into 0.
   [[nodiscard]] int exit_code(int code, bool allow_undecided, bool allow_unmeasured, std::ostream& errors) const {
-    // What was not reached for it is no matter of time, which options allow.
+    // Implementations that were not reached because a device was lost are failures, which no option allows.
     if ((code == 0 || code == exit_unmeasured) && lost_ > 0) {
       errors << "pace: " << lost_ << (lost_ == 1 ? " comparison" : " comparisons") << " lost the device\n";
       return exit_failed;
@@ -136,15 +138,16 @@ class RunAccount {
       ++open_;
   }
 
-  /// How often a comparison of each name was published.
+  /// Number of published comparisons by name.
   std::map<std::string, std::size_t> comparisons_;
   /// Guards by comparison, implementation and expectation.
   std::set<std::string> unresolved_;
-  /// Names of comparisons on a device that is not there.
+  /// Names of comparisons on a device that does not exist.
   std::set<std::string> without_device_;
   bool has_rows_ = false;
   std::size_t measured_ = 0, unreached_ = 0, lost_ = 0, unresolved_rows_ = 0;
-  /// Rows and judgements that failed; that are not acceptable for reasons of the machine; that are open for others.
+  /// Numbers of rows and judgements that failed, that are not acceptable because of the machine, and that are open for
+  /// other reasons.
   std::size_t failed_ = 0, machines_ = 0, open_ = 0;
   std::uint64_t tests_ = 0, assertions_ = 0;
 };

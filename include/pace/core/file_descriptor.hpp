@@ -1,4 +1,4 @@
-// FileDescriptor: a file descriptor that is closed with its owner.
+// FileDescriptor: owner of a file descriptor.
 #pragma once
 
 #include <unistd.h>
@@ -7,21 +7,26 @@
 
 namespace pace {
 
+/// Owns a file descriptor and closes it in its destructor.
 class FileDescriptor {
  public:
-  /// Takes over `number`; below 0: none.
+  /// Takes ownership of the descriptor `number`; below 0: none.
   explicit FileDescriptor(int number = -1) noexcept : number_(number) {}
+  /// Takes ownership of the descriptor of `other`, which has none afterwards.
   FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  /// Exchanges the descriptors of both objects.
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(number_, other.number_);
     return *this;
   }
   ~FileDescriptor() { static_cast<void>(close()); }
 
-  /// Below 0: none.
+  /// Returns the descriptor; below 0: none.
   [[nodiscard]] int get() const noexcept { return number_; }
+  /// Returns whether the object owns a descriptor.
   explicit operator bool() const noexcept { return number_ >= 0; }
-  /// Returns whether the system closes it without an error (in errno otherwise). It does so at most once.
+  /// Closes the descriptor if there is one. Returns false on an error, with errno set; the descriptor is given up also
+  /// then.
   bool close() noexcept {
     const int number = std::exchange(number_, -1);
     return number < 0 || ::close(number) == 0;

@@ -1,4 +1,4 @@
-// Folders that come and go, and folders that only this user may write to.
+// Temporary folders, and folders that only this user may write to.
 #pragma once
 
 #include <cerrno>
@@ -36,7 +36,7 @@ inline void remove_tree(const std::filesystem::path& path) {
       open_folders, FTW_DEPTH | FTW_PHYS);
 }
 
-/// A new, empty folder in `parent`. Throws `Unsupported` when none can be made.
+/// Makes a new, empty folder in `parent` and returns its path. Throws `Unsupported` if that fails.
 [[nodiscard]] inline std::filesystem::path make_folder_in(const std::filesystem::path& parent,
                                                           std::string_view prefix = "pace-") {
   std::string name = (parent / prefix).string() + "XXXXXX";
@@ -44,14 +44,16 @@ inline void remove_tree(const std::filesystem::path& path) {
   return name;
 }
 
-/// Whose folders are safe for this process.
+/// Users and groups whose folders are safe for this process.
 struct FolderTrust {
   uid_t user = ::geteuid();
   /// The user that may write anywhere.
   uid_t root = 0;
-  /// False in a user namespace without root, as a sandbox may have: there root's folders seem to be the overflow user's.
+  /// False in a user namespace without root, as a sandbox may have: there root's folders seem to be the overflow
+  /// user's.
   bool root_is_mapped = true;
-  /// The group that has this user as its only member, if there is one: many systems let it write to a user's new folders.
+  /// The group that has this user as its only member, if there is one: many systems let it write to a user's new
+  /// folders.
   std::optional<gid_t> private_group = {};
 };
 
@@ -82,11 +84,11 @@ struct FolderTrust {
   return {.root_is_mapped = is_root_mapped(), .private_group = private_group_of(::geteuid())};
 }
 
-/// Whether users other than the owner can put entries into a folder.
+/// Returns whether users other than the owner may write to a folder.
 [[nodiscard]] inline bool is_shared(const struct stat& folder) { return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
-/// What lets other users put files into a folder or, where it is `on_the_way` to one, another folder in the place of that;
-/// empty: nothing does. An owner, and root, may always.
+/// Returns why other users may write to a folder or, if it is `on_the_way` to one, may replace that one; empty if they
+/// may not. Its owner and root may always.
 [[nodiscard]] inline std::string problem_of_folder(const struct stat& found, bool on_the_way,
                                                    const FolderTrust& trust) {
   constexpr uid_t overflow_user = 65534;
@@ -96,17 +98,17 @@ struct FolderTrust {
   const bool may_be_root = on_the_way && !trust.root_is_mapped && found.st_uid == overflow_user;
   if (found.st_uid != trust.user && found.st_uid != trust.root && !may_be_root)
     return "belongs to another user than " + std::to_string(trust.user) + ", which this program runs as" + facts.str();
-  // In a sticky folder others cannot replace what is not theirs.
+  // In a sticky folder users can replace only files of their own.
   if (!is_shared(found) || (on_the_way && (found.st_mode & S_ISVTX) != 0)) return {};
   if ((found.st_mode & S_IWOTH) != 0) return "may be written to by every user" + facts.str();
   if (on_the_way && trust.private_group == found.st_gid) return {};
   return "may be written to by its group" + facts.str();
 }
 
-/// Makes the folder, with those above it, for this user alone where it is new. Throws `Unsupported` where another user could
-/// put files into it, or another folder in its place: where it, or one above it, belongs to a user other than this one and
-/// root, or may be written to by others; on the way, a sticky folder such as /tmp will do, but a link in one will not.
-/// `remedy`: the end of the message.
+/// Makes the folder and its parents; new ones are accessible to this user alone. Throws `Unsupported` if another user
+/// could write to the folder or replace it, that is, if it or a parent belongs to a user other than this one and root,
+/// or is writable by others. A parent may be a sticky folder such as /tmp, but not a link in one. `remedy` ends the
+/// message.
 inline void make_safe_folder(const std::filesystem::path& folder, std::string_view remedy,
                              const FolderTrust& trust = folder_trust()) {
   const auto refuse = [&](const std::filesystem::path& path, const std::string& problem) {

@@ -1,4 +1,4 @@
-// What this process was started with: the signals that it ignores on its parent's behalf, as under nohup.
+// InheritedSignals: the signals that this process was started with as ignored, such as SIGHUP under nohup.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,7 @@
 
 namespace pace {
 
-/// Which signals this process ignored when the object was made. Ignored signals outlive exec, handlers do not.
+/// The signals that this process ignored when the object was made. Ignored signals survive exec, handlers do not.
 class InheritedSignals {
  public:
   InheritedSignals() noexcept {
@@ -18,15 +18,17 @@ class InheritedSignals {
     }
   }
 
+  /// Returns whether the signal `number` was ignored.
   [[nodiscard]] bool ignores(int number) const noexcept { return ::sigismember(&ignored_, number) == 1; }
-  /// Takes back what the program has set since, a handler among it. May be called between fork and exec.
+  /// Ignores the signal `number` again if it was ignored, and sets its default action otherwise. Async-signal-safe, so
+  /// that it may be called between fork and exec.
   void restore(int number) const noexcept { ::signal(number, ignores(number) ? SIG_IGN : SIG_DFL); }
 
  private:
   sigset_t ignored_;
 };
 
-/// Those of the program: taken before main begins.
+/// The signals that the program inherited, read before main begins.
 inline const InheritedSignals inherited_signals;
 
 }  // namespace pace

@@ -1,4 +1,4 @@
-// What pipes have brought, kept for later processes of the same run: a pipe can be read once.
+// Contents of pipes, kept for later processes of the same run, since a pipe can be read only once.
 #pragma once
 
 #include <sys/mman.h>
@@ -60,7 +60,7 @@ struct KeptPipe {
   return true;
 }
 
-/// What this process, or one before it, has read from the pipe.
+/// Returns the content that this or an earlier process has read from the pipe; nothing if there is none.
 [[nodiscard]] inline std::optional<std::string> kept_content(const struct stat& pipe) {
   const int file = kept_pipes_file();
   if (file < 0) return std::nullopt;
@@ -75,7 +75,7 @@ struct KeptPipe {
   return std::nullopt;
 }
 
-/// Without memory for it nothing is kept; then a later process says that the pipe is empty.
+/// Keeps nothing if there is no memory; a later process then reports that the pipe is empty.
 inline void keep_content(const struct stat& pipe, std::string_view text) {
   const int file = kept_pipes_file();
   struct stat info{};
@@ -89,8 +89,8 @@ inline void keep_content(const struct stat& pipe, std::string_view text) {
 
 }  // namespace detail
 
-/// From now on what read_file() reads from a pipe is kept, and is what it returns when this process, or one that it
-/// becomes or starts, reads the same pipe again. Does nothing where a process before this one has done so.
+/// Keeps the content that read_file() reads from pipes from now on. read_file() returns it when this process, or one
+/// that it executes or starts, reads the same pipe again. Has no effect if an earlier process has called it.
 inline void keep_pipes() {
   if (detail::kept_pipes_file() >= 0) return;
   if (const int file = ::memfd_create("pace-pipes", 0); file >= 0)

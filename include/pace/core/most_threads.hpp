@@ -1,4 +1,4 @@
-// How many threads a program may be asked to use.
+// The largest number of threads that options accept.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 
 namespace pace {
 
-/// More than a few for each processor only wait for each other, and starting a hundred thousand takes minutes. On small
-/// machines, too, a run may be tried with what a larger one has.
+/// Returns the largest number of threads that options accept: four for each processor, since more would only wait for
+/// each other and take long to start, and at least 64, so that small machines accept the settings of larger ones.
 [[nodiscard]] inline int most_threads() {
   constexpr int each_processor = 4, anywhere = 64;
   return std::max(anywhere, each_processor * static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// For messages: the numbers from `least` to most_threads().
+/// Returns the numbers from `least` to most_threads() as text for messages.
 [[nodiscard]] inline std::string expected_threads(int least) {
   return "a whole number from " + std::to_string(least) + " to " + std::to_string(most_threads()) +
          ", which is 4 for each processor and at least 64";

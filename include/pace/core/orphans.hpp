@@ -1,4 +1,4 @@
-// Orphans: what a child has started and left behind, in whichever process group or session.
+// Orphans: processes that a child has started and left running, in any process group or session.
 #pragma once
 
 #include <dirent.h>
@@ -16,8 +16,8 @@
 
 namespace pace {
 
-/// While it lives, processes whose parent ends become children of this process instead of the system's first one; those
-/// that have are killed by end_all().
+/// During the lifetime of the object, processes whose parent ends become children of this process instead of the init
+/// process; end_all() kills them.
 class Orphans {
  public:
   Orphans() : before_(children()) {

@@ -1,4 +1,4 @@
-// OutputFile: a file that is whole after every write, or says why not.
+// OutputFile: an output file that is complete after every write, or reports an error.
 #pragma once
 
 #include <fcntl.h>
@@ -23,17 +23,17 @@
 
 namespace pace {
 
-/// A file descriptor rather than a stream: each change is one system call, so that a killed process leaves either the
-/// old content or the new, and a full disk is seen in that call rather than in a destructor. The file is locked (flock)
-/// as long as it is open: a second writer under any name of it, in this process or another, is refused. Where nothing
-/// but a head was written and close() was not called, such as after a start that failed, the destructor leaves what was
-/// there before: no file, an empty one, or the old content. So does a signal that ends the process, where
-/// take_back_when_ended() was called.
+/// An output file by a file descriptor rather than a stream: each change is one system call, so that a killed process
+/// leaves either the old content or the new one, and a full disk is reported by that call rather than in a destructor.
+/// The file is locked (flock) as long as it is open: a second writer, by any name and in any process, is refused. If
+/// only a head was written and close() was not called, such as after a failed start, the destructor restores the
+/// earlier state: no file, an empty one, or the old content. So does a signal that ends the process after
+/// take_back_when_ended().
 class OutputFile {
  public:
-  /// As flock(2): the descriptor and the operation; 0, or -1 with errno set. Tests have one that fails.
+  /// Function with the parameters and results of flock(2); tests pass one that fails.
   using Lock = int (*)(int, int);
-  /// As pread(2).
+  /// Function with the parameters and results of pread(2).
   using Read = ssize_t (*)(int, void*, std::size_t, off_t);
 
   /// Opens the file, and creates it if there is none. What it held stays until the first change. Throws Error with the
@@ -56,10 +56,11 @@ class OutputFile {
       pace::take_back(undo_, target_.c_str(), descriptor_.get());
   }
 
+  /// Returns the path as given to the constructor.
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// What was written takes the place of what was there under the name, at once. Not to be called after close(), with which
-  /// the lock goes: another run could take the name meanwhile. Throws Error, also for what closing reports.
+  /// Replaces the file of that name by the written file, atomically. Must not be called after close(), which releases
+  /// the lock, so that another run could take the name. Throws Error, also for errors that closing reports.
   void replace() {
     if (under_name_) return;
     // Closing a copy writes what is pending (on network file systems), and the lock stays.
@@ -70,15 +71,15 @@ class OutputFile {
     guard_ = FileDescriptor();
   }
 
-  /// What the file holds stays for good; append() writes behind it. To be called before anything is written.
+  /// Keeps the old content, so that append() writes behind it. Must be called before anything is written.
   void keep() {
     holds_old_ = false;
-    // A pipe has no end to go to.
+    // A pipe has no position, so that seeking fails.
     if (const off_t end = ::lseek(descriptor_.get(), 0, SEEK_END); end > 0) size_ = end;
   }
 
-  /// As keep(), but for a last line without an end: an addition that was cut off, to which another one would be joined.
-  /// Throws Error where the file cannot be read or shortened.
+  /// Keeps the old content as keep() does, except for a last line without a line end, which is an addition that was cut
+  /// off. Throws Error if the file cannot be read or shortened.
   void keep_lines(Read read = &::pread) {
     keep();
     if (size_ == 0) return;
@@ -99,12 +100,12 @@ class OutputFile {
     size_ = end;
   }
 
-  /// What the file held goes now, as it does with the first change. Throws Error.
+  /// Removes the old content now, as the first change does otherwise. Throws Error.
   void clear() { start(); }
 
-  /// What the file begins with. It is written now if the file is empty, otherwise with the first change or by close(): a
-  /// run that fails before it has a result leaves what an earlier one wrote. `rewritten`: replace_tail() will be called,
-  /// which cannot be a pipe. Throws Error.
+  /// Sets the head of the file. It is written now if the file is empty, and otherwise with the first change or by
+  /// close(), so that a run that fails without a result keeps the old content. `rewritten` announces calls of
+  /// replace_tail(), which a pipe does not allow. Throws Error.
   void begin_with(std::string_view head, bool rewritten = false) {
     if (holds_old_)
       head_ = head;
@@ -114,8 +115,8 @@ class OutputFile {
       write_behind(head);
   }
 
-  /// Adds `text` at the end. On an error the file is cut back to what it was, and Error is thrown. The first addition, with
-  /// the head before it, takes the place of what the file held when it was opened.
+  /// Appends `text`. On an error the addition is removed, and Error is thrown. The first addition, with the head before
+  /// it, replaces the old content unless keep() was called.
   void append(std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -125,8 +126,8 @@ class OutputFile {
     });
   }
 
-  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are put back and
-  /// Error is thrown. Needs a file that can be written at any place: not a pipe, not a terminal.
+  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are restored, and
+  /// Error is thrown. The file must allow seeking, unlike a pipe or a terminal.
   void replace_tail(std::string_view old_tail, std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -136,7 +137,7 @@ class OutputFile {
     });
   }
 
-  /// Throws Error if closing reports what writing did not (network file systems do that).
+  /// Closes the file, which then stays. Throws Error if closing reports an error, as network file systems do.
   void close() {
     if (!head_.empty()) start();
     changed_ = true;
@@ -145,17 +146,18 @@ class OutputFile {
   }
 
  private:
-  /// Once this is done, the destructor cleans up after whatever the other one throws.
+  /// Sets the members. Since it completes the object, the destructor runs if the delegating constructor throws.
   OutputFile(std::string path, Lock lock) : path_(std::move(path)), target_(path_), lock_(lock) {}
 
   struct Opened {
     FileDescriptor descriptor{};
     bool is_regular = false, is_empty = false;
-    /// It was not there before.
+    /// Whether the file did not exist before.
     bool is_new = false;
   };
 
-  /// Once something is written the file stays. Where nothing could be, it is taken back like one that has a head alone.
+  /// Calls `write`, after which the file stays. If nothing could be written, the file is treated as one with a head
+  /// alone.
   template <class Write>
   void change(const Write& write) {
     const bool was_changed = changed_;
@@ -169,8 +171,8 @@ class OutputFile {
     }
   }
 
-  /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that was
-  /// emptied first would hold neither the old results nor the new one where the disk is full.
+  /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that
+  /// was emptied first would hold neither the old results nor the new one where the disk is full.
   void take_place_of_old(const std::string& text) {
     struct stat info{};
     const bool has_size = ::fstat(descriptor_.get(), &info) == 0;

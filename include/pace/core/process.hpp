@@ -39,7 +39,7 @@ namespace pace::detail {
 struct ExitStatus {
   int code = 0;
   int signal = 0;
-  /// It was killed because it had printed nothing for so long.
+  /// Time without output after which the program was killed; absent if it was not.
   std::optional<std::chrono::milliseconds> silent_for{};
 
   [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0 && !silent_for; }
@@ -52,7 +52,8 @@ struct ExitStatus {
   }
 };
 
-/// Hands out the complete lines of a stream of bytes; one without end comes in pieces, so that it does not fill the memory.
+/// Splits a stream of bytes into lines. Lines longer than `longest_line` are split, so that they do not fill the
+/// memory.
 class LineReader {
  public:
   static constexpr std::size_t longest_line = std::size_t{1} << 20;
@@ -85,20 +86,20 @@ inline void restore_signals() noexcept {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
 }
 
-/// What a child gets from its parent, and what of the child the parent keeps.
+/// Parameters of a child process.
 struct Spawn {
-  /// The first is the program, looked up in PATH unless it has a slash. No shell lies in between.
+  /// Arguments without a shell; the first one is the program, which is searched in PATH unless it has a slash.
   std::vector<std::string> arguments;
-  /// NAME=VALUE each; none: those of this process.
+  /// Environment as NAME=VALUE; absent: that of this process.
   std::optional<std::vector<std::string>> environment{};
   /// A file descriptor for its standard output and standard error.
   int output = STDOUT_FILENO;
-  /// A process group of its own, so that it can be ended with everything that it has started. Then the interrupt key
-  /// does not reach it; that its parent has ended does.
+  /// Whether the child gets a process group of its own, so that it can be ended with all processes that it has started.
+  /// The interrupt key does not reach such a group; the end of the parent does.
   bool own_group = false;
 };
 
-/// Null-terminated, for exec; valid as long as the words.
+/// Returns a null-terminated array for exec, valid as long as the words.
 [[nodiscard]] inline std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> result;
   for (const auto& word : words) result.push_back(const_cast<char*>(word.c_str()));
@@ -106,8 +107,8 @@ struct Spawn {
   return result;
 }
 
-/// Starts a program that ends when this process does (more precisely: the calling thread), however that ends, with
-/// nothing on its standard input. Throws `Unsupported` when it cannot be started.
+/// Starts a program with an empty standard input. The program is killed when the calling thread of this process ends,
+/// in whatever way. Throws `Unsupported` if it cannot be started.
 [[nodiscard]] inline pid_t spawn(const Spawn& wanted) {
   // The child reports by it why exec failed; a successful exec closes it.
   int ends[2];
@@ -166,13 +167,13 @@ class GroupLeader {
     }
   }
 
-  /// Waits for the end of this process alone.
+  /// Waits for the end of the first process alone.
   void wait() const {
     siginfo_t ignored;
     while (::waitid(P_PID, static_cast<id_t>(process_), &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
   }
-  /// Ends the whole group; how this process ended.
+  /// Ends the whole group and returns how its first process ended.
   [[nodiscard]] ExitStatus end() {
     // Before it is waited for: from then on its number may be that of another group.
     ::kill(-process_, SIGKILL);
@@ -183,11 +184,12 @@ class GroupLeader {
   pid_t process_;
 };
 
-/// A process in a group that spawn() has made, which kills the group when this process ends, however that ends: the system
-/// ends by itself only what this process has started, not what that has started in turn.
+/// A process in a group made by spawn() that kills the group when this process ends, in whatever way. The system by
+/// itself ends only the children of this process, not their children.
 class GroupGuard {
  public:
-  /// The leader must not have been waited for yet. Throws `Unsupported` where no process can be started.
+  /// Starts the process. The leader of the group must not have been waited for yet. Throws `Unsupported` if no process
+  /// can be started.
   explicit GroupGuard(pid_t group) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
@@ -207,7 +209,7 @@ class GroupGuard {
   }
   GroupGuard(const GroupGuard&) = delete;
   GroupGuard& operator=(const GroupGuard&) = delete;
-  /// The group is left as it is.
+  /// Ends the process without killing the group.
   ~GroupGuard() {
     ::kill(process_, SIGKILL);
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
@@ -215,15 +217,15 @@ class GroupGuard {
   }
 
  private:
-  /// The end of this pipe is that of this process.
+  /// Pipe that is closed when this process ends.
   FileDescriptor writing_;
   pid_t process_ = 0;
 };
 
-/// Runs a program; each line of its standard output and standard error goes to `on_line` as it comes. One that prints
-/// nothing for `longest_silence` (none: no limit) is killed. It ends with this process, or when
-/// `on_line` throws, and what it has started in its process group ends with it in every case. What it leaves behind in other groups is not waited for, and
-/// what that prints from then on is lost. Throws `Unsupported` when it cannot be started.
+/// Runs a program and calls `on_line` with each line of its standard output and standard error. A program that prints
+/// nothing for `longest_silence` (absent: no limit) is killed. The program ends with this process, or when `on_line`
+/// throws, and its process group ends with it. Processes in other groups are not waited for, and their later output is
+/// lost. Throws `Unsupported` if the program cannot be started.
 [[nodiscard]] inline ExitStatus run_process(const std::vector<std::string>& arguments,
                                             const std::function<void(std::string_view)>& on_line,
                                             std::optional<std::chrono::milliseconds> longest_silence = std::nullopt) {

@@ -72,20 +72,22 @@ namespace detail {
 
 }  // namespace detail
 
+/// Limits of read_file().
 struct ReadOptions {
-  /// Bytes; a longer file is refused without being read to its end.
+  /// Largest size in bytes; a longer file is refused without being read to its end.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
-  /// A NUL byte is refused, and nothing behind it is read: a large binary file need not be read to its end.
+  /// Whether a file with a NUL byte is refused, without being read to its end.
   bool text_only = false;
-  /// Pipes are read like files. Not for all files of a folder, each of which would be waited for.
+  /// Whether pipes are read like files; false for all files of a folder, since each pipe would be waited for.
   bool pipes = true;
+  /// Waits until a pipe can be read or the time is over; tests pass another function.
   WaitForPipe wait = &detail::poll_pipe;
 };
 
-/// The content of a regular file, or of a pipe (a named one, or a shell's `<(...)`) up to its end, or as it was kept (see
-/// keep_pipes()). Throws InputError, which names the file and what was `expected`, for a folder, a device, a socket, a pipe
-/// that no program writes to or whose writer is silent for longer than `longest_silence_of_pipe`, and for whatever cannot
-/// be opened or read.
+/// Returns the content of a regular file or of a pipe (a named one, or a shell's `<(...)`) up to its end, or the kept
+/// content of a pipe (see keep_pipes()). Throws InputError, which names the file and the `expected` content, for a
+/// folder, a device, a socket, a pipe that no program writes to or whose writer is silent for longer than
+/// `longest_silence_of_pipe`, a file beyond the limits of `options`, and a file that cannot be opened or read.
 [[nodiscard]] inline std::string read_file(const std::string& path, const std::string& expected,
                                            const ReadOptions& options = {}) {
   const auto fail = [&](const std::string& what) { throw InputError({path}, what + "; expected " + expected); };

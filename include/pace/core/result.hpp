@@ -1,4 +1,4 @@
-// Result: what one comparison found out, as plain values. Printing, judging and storing are done elsewhere.
+// Result: the measurements of one comparison as plain values, without printing, judging and storing.
 #pragma once
 
 #include <cstddef>
@@ -16,157 +16,169 @@
 
 namespace pace {
 
-/// What became of one implementation.
+/// How the check and the measurement of one implementation ended.
 enum class Outcome {
-  measured,       ///< ran, was timed, and (where checked) computes what the baseline computes
-  wrong,          ///< its outputs differ from the baseline's: timed or not, it gets no speed-up
+  measured,       ///< timed, and its outputs, if checked, agree with the baseline's
+  wrong,          ///< its outputs differ from the baseline's; it has no speed-up, timed or not
   threw,          ///< ended with an exception
-  refused,        ///< could not be made to run here: no kernel, no package, no memory
-  unreached,      ///< the time of the whole program ran out first; nothing is known of it
-  crashed,        ///< took the whole process along
-  timed_out,      ///< did not come back for so long that its process was ended
-  out_of_memory,  ///< asked for more memory than there was
+  refused,        ///< could not be made or run here, such as for lack of a kernel, a package or memory
+  unreached,      ///< not run, since the time of the whole program was spent
+  crashed,        ///< ended the whole process
+  timed_out,      ///< ran for longer than allowed, so that its process was ended
+  out_of_memory,  ///< needed more memory than was available
 };
 
 /// Quantiles of the time per iteration over all samples of one implementation.
 struct TimeSummary {
-  std::size_t samples = 0;
-  Nanoseconds min{}, q20{}, median{}, q80{}, max{};
-  /// The median's, by order statistics; absent when there are too few samples for the confidence asked for.
+  std::size_t samples = 0;  ///< number of samples
+  Nanoseconds min{};        ///< shortest time
+  Nanoseconds q20{};        ///< quantile 0.2
+  Nanoseconds median{};     ///< quantile 0.5
+  Nanoseconds q80{};        ///< quantile 0.8
+  Nanoseconds max{};        ///< longest time
+  /// Confidence interval of the median by order statistics; absent if there are too few samples for the confidence.
   std::optional<Interval<Nanoseconds>> interval{};
-  /// Scaled median absolute deviation over the median: 0.01 is a spread of 1 %.
+  /// Median absolute deviation, scaled to a standard deviation, divided by the median: 0.01 is 1 %.
   double spread = 0;
 };
 
-/// Speed-up = baseline time / candidate time, from paired rounds.
+/// Quantiles of the speed-up (baseline time / candidate time) over paired rounds.
 struct SpeedupSummary {
-  /// Crossover cycles: each is one paired observation.
+  /// Number of crossover cycles, each of which is one paired observation.
   std::size_t observations = 0;
-  /// Observations in which both sides took exactly as long.
+  /// Number of observations in which both sides took exactly the same time.
   std::size_t ties = 0;
-  double q20 = 0, median = 0, q80 = 0;
-  /// Simultaneous over all candidates of the comparison; absent when there are too few observations.
+  double q20 = 0;     ///< quantile 0.2
+  double median = 0;  ///< quantile 0.5
+  double q80 = 0;     ///< quantile 0.8
+  /// Confidence interval of the median, simultaneous over all candidates of the comparison; absent if there are too few
+  /// observations.
   std::optional<Interval<double>> interval{};
-  /// The interval holds whenever the rounds ended, also where expectations decided that; false: only for a number of
-  /// rounds that did not depend on the figures.
+  /// Whether the interval is valid at every stopping time, also if expectations ended the rounds; false: valid only if
+  /// the number of rounds did not depend on the figures.
   bool anytime = false;
 };
 
-/// The baseline against itself inside a comparison, where the true speed-up is known.
+/// Measurement of the baseline against itself inside a comparison, where the true speed-up is known.
 struct ControlSummary {
-  /// 1: the same calls; below 1: with calls added.
+  /// True speed-up: 1 for the same calls, below 1 with calls added.
   double injected = 1;
-  SpeedupSummary speedup = {};
-  /// At the comparison's alpha.
-  bool proven_slower = false, proven_faster = false;
+  SpeedupSummary speedup = {};  ///< measured speed-up
+  bool proven_slower = false;   ///< whether a speed-up below 1 is proven at the comparison's alpha
+  bool proven_faster = false;   ///< whether a speed-up above 1 is proven at the comparison's alpha
 };
 
-/// What a gate must know of the comparison that a row stands in.
+/// Properties of a comparison that a gate needs to judge one of its rows.
 struct GateContext {
-  /// What it was compared with; empty: not known.
+  /// Name of the baseline; empty: unknown.
   std::string baseline = {};
-  /// Consecutive samples that make up one crossover cycle.
+  /// Number of consecutive samples of one crossover cycle.
   std::size_t rounds_per_cycle = 1;
-  /// Iterations of each sample; 0: not known.
+  /// Number of iterations of each sample; 0: unknown.
   std::int64_t iterations = 0;
-  /// From the start of one cycle to the start of the next, the samples of all implementations included; 0: not known.
+  /// Time from the start of one cycle to the start of the next one, with the samples of all implementations; 0:
+  /// unknown.
   Nanoseconds cycle{};
-  /// Error rates of one gate on this row (see Options): the comparison's, shared among its candidates.
-  double alpha = 1e-3, beta = 1e-2;
-  /// By how much (ln of a ratio) identical code may differ in one process, which no number of samples shows.
+  double alpha = 1e-3;  ///< share of Options::alpha for one gate on this row
+  double beta = 1e-2;   ///< share of Options::beta for one gate on this row
+  /// Largest difference (ln of a ratio) between identical code in one process, which more samples do not reduce.
   double allowance = 0;
-  /// Name of the comparison; empty: not known.
+  /// Name of the comparison; empty: unknown.
   std::string comparison = {};
-  /// Why no verdict may rest on the figures (see Conditions); empty: nothing speaks against them.
+  /// Why no verdict may be based on the figures (see Conditions); empty: there is no reason.
   std::string disturbance = {};
-  /// Why the figures cannot be true; empty: they can. Then there is no verdict either, and no gate lets it through.
+  /// Why the figures cannot be true, so that there is no verdict and every gate closes; empty: there is no reason.
   std::string impossible = {};
-  /// Why the rounds ended before their time; empty: they did not.
+  /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
 };
 
-/// What one call does, counted exactly, outside the timed rounds.
+/// Exact counts of one call, taken outside of the timed rounds.
 struct CallCounts {
-  /// Through LibTorch's dispatcher, without those that operators call in turn.
+  /// Calls of operators through LibTorch's dispatcher, without calls from inside of operators.
   std::int64_t operator_calls = 0;
-  /// Blocks taken from LibTorch's allocators, and their bytes (on a GPU as it rounds them).
-  std::int64_t allocations = 0, bytes_allocated = 0;
+  std::int64_t allocations = 0;      ///< blocks taken from LibTorch's allocators
+  std::int64_t bytes_allocated = 0;  ///< bytes of these blocks; on a GPU as the allocator rounds them
 
+  /// Returns whether all counts are equal.
   [[nodiscard]] bool operator==(const CallCounts&) const = default;
 };
 
-/// One way to time the same calls beside the one that the gate is about: cold, hot, graph, host.
+/// Times of the same calls by one clock of a GPU comparison.
 struct ModeSummary {
-  std::string name;
-  std::optional<TimeSummary> time = {};
-  /// Absent for the baseline, and where it has no time in this mode.
+  std::string name;                      ///< name of the clock: `cold`, `hot`, `graph` or `host`
+  std::optional<TimeSummary> time = {};  ///< time per iteration; absent if it was not measured
+  /// Speed-up over the baseline; absent for the baseline, and if the baseline has no time by this clock.
   std::optional<SpeedupSummary> speedup = {};
-  /// Why there is none; empty otherwise.
+  /// Why `time` is absent; empty otherwise.
   std::string missing = {};
 };
 
-/// What one call asks of a GPU, counted exactly, outside the timed rounds.
+/// Exact counts of one call on a GPU, taken outside of the timed rounds.
 struct DeviceCounts {
-  /// Kernels that ran; what the host launched (kernels and graphs); waits of the host for the device.
-  std::int64_t kernels = 0, launches = 0, synchronisations = 0;
-  /// Nodes of the call captured into a CUDA graph: kernels, copies, fills. Absent if it cannot be captured.
+  std::int64_t kernels = 0;           ///< kernels that ran
+  std::int64_t launches = 0;          ///< kernels and graphs that the host launched
+  std::int64_t synchronisations = 0;  ///< waits of the host for the device
+  /// Nodes of the CUDA graph of the call: kernels, copies, fills; absent if the call cannot be captured.
   std::optional<std::int64_t> graph_nodes = {};
 
+  /// Returns whether all counts are equal.
   [[nodiscard]] bool operator==(const DeviceCounts&) const = default;
 };
 
-/// What one call takes of a GPU's memory, by LibTorch's allocator.
+/// Memory of a GPU that one call takes, by the statistics of LibTorch's allocator.
 struct DeviceMemory {
-  /// The most bytes allocated at once beyond those before the call; bytes taken from the driver in addition.
-  std::int64_t peak = 0, reserved = 0;
-  /// Blocks asked for, and requests to the driver, which wait for the device.
-  std::int64_t allocations = 0, driver_allocations = 0;
+  std::int64_t peak = 0;                ///< largest number of allocated bytes beyond those before the call
+  std::int64_t reserved = 0;            ///< bytes that the allocator took from the driver during the call
+  std::int64_t allocations = 0;         ///< blocks that the call requested
+  std::int64_t driver_allocations = 0;  ///< requests to the driver, each of which waits for the device
 };
 
+/// Measurements and judgements of one implementation: a row of a Result.
 struct ImplementationResult {
-  std::string name;
-  bool is_baseline = false;
-  Outcome outcome = Outcome::refused;
+  std::string name;                    ///< name of the implementation
+  bool is_baseline = false;            ///< whether it is the baseline of the comparison
+  Outcome outcome = Outcome::refused;  ///< how its check and its measurement ended
   /// Why `outcome` is not `measured`; empty otherwise.
   std::string message;
-  /// Whether the outputs were compared at all (the baseline's own are, between its calls).
+  /// Whether the outputs were compared; those of the baseline are compared between its calls.
   bool checked = false;
-  /// Largest absolute difference to the baseline's outputs that the check saw.
+  /// Largest absolute difference from the baseline's outputs that the check found.
   double max_abs_error = 0;
 
-  /// The very first call, apart from all others: loading, lazy initialisation, compiling on demand.
+  /// Time of the first call, with loading, lazy initialisation and compilation on demand.
   Nanoseconds first_call{};
-  std::int64_t warm_up_iterations = 0;
-  /// False: the warm-up reached its cap before two blocks agreed.
+  std::int64_t warm_up_iterations = 0;  ///< number of iterations of the warm-up
+  /// Whether two blocks of the warm-up agreed before its time was spent.
   bool warmed_up = false;
 
   /// Time per iteration of each sample, in the order of rounds.
   std::vector<Nanoseconds> samples;
-  std::optional<TimeSummary> time;
+  std::optional<TimeSummary> time;  ///< summary of `samples`; absent if nothing was timed
   /// ln(baseline time / own time), one per crossover cycle; empty for the baseline.
   std::vector<double> log_ratios;
-  std::optional<SpeedupSummary> speedup;
-  GateContext context;
-  /// On a GPU: all four, the gate's own among them.
+  std::optional<SpeedupSummary> speedup;  ///< summary of `log_ratios`; absent for the baseline
+  GateContext context;                    ///< properties of the comparison that a gate needs
+  /// Times by all four clocks of a GPU, including the clock of the gate; empty on the CPU.
   std::vector<ModeSummary> modes;
-  std::optional<DeviceMemory> device_memory;
-  /// If asked for (see Options::device_counts); absent unless two calls count the same.
+  std::optional<DeviceMemory> device_memory;  ///< memory of one call on a GPU; absent on the CPU
+  /// Counts of one call on a GPU (Options::device_counts); absent unless two calls have equal counts.
   std::optional<DeviceCounts> device_counts;
 
-  /// Absent unless two calls on the same operands counted the same; then `why_uncounted` says why.
+  /// Counts of one call; absent unless two calls on equal operands have equal counts.
   std::optional<CallCounts> counts;
-  std::string why_uncounted;
+  std::string why_uncounted;  ///< why `counts` is absent; empty otherwise
 
-  /// What the comparison's own expectations say of this implementation, in the order in which they were stated.
+  /// Verdicts of the comparison's expectations on this implementation, in the order in which they were stated.
   std::vector<Judgement> judgements;
 
-  /// What one iteration moves and computes, if the user declared it.
-  std::optional<double> bytes, flops;
-  /// As a share of what the machine was measured to move or compute at most, whichever is nearer; on a GPU, where those
-  /// are known.
+  std::optional<double> bytes;  ///< bytes that one iteration moves, if declared (Comparison::bytes)
+  std::optional<double> flops;  ///< floating-point operations of one iteration, if declared (Comparison::flops)
+  /// Share of the measured peak bandwidth or peak computing rate that the implementation reaches, the larger one;
+  /// absent on the CPU, and if neither is known.
   std::optional<double> share_of_peak;
 
-  /// Measured, and every expectation let it through.
+  /// Returns whether the implementation was measured and every judgement is acceptable.
   [[nodiscard]] bool acceptable() const {
     if (outcome != Outcome::measured) return false;
     for (const auto& judgement : judgements)
@@ -174,9 +186,9 @@ struct ImplementationResult {
     return true;
   }
 
-  /// 1e9 bytes per second (10^9, not 2^30) at the median time.
+  /// Returns the bandwidth at the median time in GB/s (10^9 bytes, not 2^30); absent without `bytes` or `time`.
   [[nodiscard]] std::optional<double> gigabytes_per_second() const { return rate(bytes); }
-  /// 1e9 floating-point operations per second at the median time.
+  /// Returns the computing rate at the median time in GFLOP/s; absent without `flops` or `time`.
   [[nodiscard]] std::optional<double> gigaflops_per_second() const { return rate(flops); }
 
  private:
@@ -190,47 +202,48 @@ struct ImplementationResult {
 /// Why the rounds ended.
 enum class StopReason {
   not_started,  ///< no implementation could be timed
-  budget,       ///< the time was spent
-  max_rounds,   ///< as many rounds as allowed
-  rule,         ///< the stopping rule knew enough
+  budget,       ///< Options::budget was spent
+  max_rounds,   ///< Options::max_rounds was reached
+  rule,         ///< the stopping rule was met, such as when every expectation is decided
   deadline,     ///< the time of the whole program was spent
 };
 
+/// Measurements of one comparison.
 struct Result {
-  std::string name;
-  /// The name of a part of each iteration that was timed apart. Empty: the result is of the whole.
+  std::string name;  ///< name of the comparison
+  /// Name of the phase of each iteration that the result is about; empty: the whole iteration.
   std::string phase;
-  /// In the order in which they were added; exactly one is the baseline.
+  /// Rows of the implementations in the order in which they were added; exactly one is the baseline.
   std::vector<ImplementationResult> implementations;
 
-  std::int64_t iterations = 0;  ///< per sample, the same for every implementation
-  std::size_t rounds = 0;
-  StopReason stop_reason = StopReason::not_started;
-  Nanoseconds elapsed{};  ///< of the timed rounds, with what happens between them
-  std::string clock;
-  Nanoseconds clock_resolution{};
-  /// The GPU whose time that is, such as `NVIDIA H200`. Empty: the host's.
+  std::int64_t iterations = 0;                       ///< iterations per sample, equal for all implementations
+  std::size_t rounds = 0;                            ///< number of timed rounds
+  StopReason stop_reason = StopReason::not_started;  ///< why the rounds ended
+  Nanoseconds elapsed{};                             ///< time of the rounds, with all work between samples
+  std::string clock;                                 ///< name of the clock, such as `wall` or `graph`
+  Nanoseconds clock_resolution{};                    ///< smallest step of the clock
+  /// Name of the GPU whose time was measured, such as `NVIDIA H200`; empty: the time of the host.
   std::string device;
-  /// What the implementations are called with: types and sizes, such as `Float[16, 1024]`, and numbers. Empty: not known.
+  /// Types and sizes of the operands, such as `Float[16, 1024]`, and numbers; empty: unknown.
   std::string inputs;
-  double confidence = 0;
-  std::uint64_t seed = 0;
-  /// What else happened on the machine during the rounds.
+  double confidence = 0;   ///< Options::confidence of the comparison
+  std::uint64_t seed = 0;  ///< Options::seed of the comparison
+  /// Load and state of the machine during the rounds.
   Conditions conditions;
-  /// If asked for (see Options::controls): against itself, and slowed.
+  /// Baseline against itself, and against itself with calls added; empty unless Options::controls is set.
   std::vector<ControlSummary> controls;
-  /// A device that was asked for and is not there: an infrastructure failure. Empty otherwise.
+  /// Requested device that does not exist, which is a failure of the infrastructure; empty otherwise.
   std::string missing_device;
-  /// How a device was lost to this process, so that nothing more can run on it. Empty otherwise.
+  /// How this process lost a device, so that nothing more can run on it; empty otherwise.
   std::string lost_device;
-  /// An earlier process of this run found it; it was not measured again.
+  /// Whether the result is of an earlier process of this run and was not measured again.
   bool recalled = false;
-  /// What belongs to the numbers, in full sentences.
+  /// Remarks on the figures, in full sentences.
   std::vector<std::string> notes;
-  /// The same comparison by parts of each iteration, if these were timed apart; the result itself is of their sum.
+  /// Results for the phases of each iteration, if they were timed apart; this result is then about their sum.
   std::vector<Result> phases;
 
-  /// Throws Error listing the known names if there is no such phase.
+  /// Returns the result for the phase `wanted`. Throws Error with the known names if there is no such phase.
   [[nodiscard]] const Result& in_phase(std::string_view wanted) const {
     std::string known;
     for (const auto& each : phases) {
@@ -241,13 +254,14 @@ struct Result {
                 "'; it has: " + (known.empty() ? "none" : known));
   }
 
+  /// Returns the row of the baseline. Throws Error if there is none.
   [[nodiscard]] const ImplementationResult& baseline() const {
     for (const auto& each : implementations)
       if (each.is_baseline) return each;
     throw Error("result '" + name + "' has no baseline");
   }
 
-  /// Throws Error listing the known names if there is no such implementation.
+  /// Returns the row of `implementation`. Throws Error with the known names if there is no such implementation.
   [[nodiscard]] const ImplementationResult& operator[](std::string_view implementation) const {
     std::string known;
     for (const auto& each : implementations) {
@@ -257,7 +271,7 @@ struct Result {
     throw Error("result '" + name + "' has no implementation '" + std::string(implementation) + "'; it has: " + known);
   }
 
-  /// Whether every implementation ran and agreed with the baseline.
+  /// Returns whether there are implementations and each of them was measured.
   [[nodiscard]] bool all_measured() const {
     for (const auto& each : implementations)
       if (each.outcome != Outcome::measured) return false;
@@ -265,6 +279,7 @@ struct Result {
   }
 };
 
+/// Returns the name of the enumerator, with spaces for underscores.
 [[nodiscard]] inline const char* to_string(Outcome outcome) {
   switch (outcome) {
     case Outcome::measured:
@@ -286,13 +301,16 @@ struct Result {
   }
   return "?";
 }
+/// Prints to_string() of the value.
 inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out << to_string(outcome); }
 
-/// It ran, and failed: neither refused beforehand nor left out for want of time.
+/// Returns whether the implementation ran and failed, that is, was neither measured nor refused nor left out for lack
+/// of time.
 [[nodiscard]] inline bool at_fault(Outcome outcome) {
   return outcome != Outcome::measured && outcome != Outcome::refused && outcome != Outcome::unreached;
 }
 
+/// Returns the name of the enumerator, with spaces for underscores.
 [[nodiscard]] inline const char* to_string(StopReason reason) {
   switch (reason) {
     case StopReason::not_started:
@@ -308,6 +326,7 @@ inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out
   }
   return "?";
 }
+/// Prints to_string() of the value.
 inline std::ostream& operator<<(std::ostream& out, StopReason reason) { return out << to_string(reason); }
 
 }  // namespace pace

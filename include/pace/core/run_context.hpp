@@ -1,4 +1,4 @@
-// RunContext: the options a test binary was started with, and the listeners to its results.
+// RunContext: the options of a test binary and the listeners to its results.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace pace {
 
-/// What the process-wide harness shares with fixtures inside it. The only global state of pace: test bodies have no
-/// other way to reach the command line. Not thread-safe; fixtures run on the main thread.
+/// State of the process that the fixtures in tests share. A global object is needed since bodies of tests have no other
+/// access to the command line. Not thread-safe; fixtures run on the main thread.
 class RunContext {
  public:
   RunContext() = default;
@@ -20,40 +20,41 @@ class RunContext {
   RunContext(const RunContext&) = delete;
   RunContext& operator=(const RunContext&) = delete;
 
-  /// Defaults of every comparison that sets none of its own.
+  /// Options of every comparison that sets none.
   Options options;
 
-  /// When measuring must end, by the comparisons' clock (`now()`), and whose wish that is. None: whenever it is done.
+  /// Time at which measuring must end.
   struct Deadline {
-    Nanoseconds time{};
-    std::string reason = {};
+    Nanoseconds time{};       ///< time by the clock of the comparisons (timing::Clock::now)
+    std::string reason = {};  ///< source of the deadline, for messages
   };
+  /// Deadline of the run; absent: there is none.
   std::optional<Deadline> deadline;
 
-  /// Whether this process is one of several that decide their gates together, so that comparisons defer their judgements
+  /// Whether several processes decide the gates together, so that comparisons defer their judgements
   /// (Judgement::deferred).
   bool defers_judgements = false;
 
-  /// How an implementation ended an earlier process of this run.
+  /// Failure of an implementation that ended an earlier process of this run.
   struct PriorFailure {
-    /// Its index among those of the comparison; below 0: of none, while the comparison was being made.
+    /// Index of the implementation in the comparison; below 0: the process ended while the comparison was being made.
     std::int64_t implementation = -1;
-    Outcome outcome = Outcome::crashed;
-    std::string message = {};
+    Outcome outcome = Outcome::crashed;  ///< outcome to report for the implementation
+    std::string message = {};            ///< message to report for the implementation
   };
-  /// Knows what an earlier process of this run found out.
+  /// Access to the results and failures of earlier processes of this run.
   struct Checkpoint {
     virtual ~Checkpoint() = default;
-    /// Whether recall() or next_fate() would find something.
+    /// Returns whether recall() or next_fate() would return true for `name`.
     [[nodiscard]] virtual bool knows(const std::string& name) const = 0;
-    /// Hands out the next result of that name that was not asked for yet; false if there is none.
+    /// Stores the next result of the comparison `name` in `result` and removes it; returns false if there is none.
     virtual bool recall(const std::string& name, Result& result) = 0;
-    /// Hands out the next fate in the next comparison of that name; false if there is none.
+    /// Stores the next failure in the next comparison `name` in `fate` and removes it; returns false if there is none.
     virtual bool next_fate(const std::string& name, PriorFailure& fate) = 0;
   };
-  /// Is asked before anything is measured; null: everything is measured.
+  /// Source of earlier results, used before anything is measured; null: everything is measured.
   Checkpoint* recollection = nullptr;
-  /// As Checkpoint::recall. Throws InputError if what is recalled was measured with other `inputs`.
+  /// Does the same as Checkpoint::recall(). Throws InputError if the earlier result was measured with other `inputs`.
   [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {
     if (recollection == nullptr || !recollection->recall(name, result)) return false;
     if (!result.inputs.empty() && !inputs.empty() && result.inputs != inputs)
@@ -62,7 +63,7 @@ class RunContext {
     return true;
   }
 
-  /// `listener(const Result&)` is called for every comparison that has ended.
+  /// Adds a listener: `listener(const Result&)` is called for every comparison that ends.
   template <class F>
   void on_result(F listener) {
     struct OfResult : Listener {
@@ -72,23 +73,25 @@ class RunContext {
     };
     add(new OfResult(std::move(listener)));
   }
+  /// Calls all listeners with `result`, in the order in which they were added.
   void publish(const Result& result) const {
     for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
   }
+  /// Removes all listeners.
   void clear_listeners() {
     while (first_ != nullptr) delete std::exchange(first_, first_->next);
   }
-  /// Puts the listeners aside into `other`, or back from there.
+  /// Exchanges the listeners with those of `other`.
   void swap_listeners(RunContext& other) { std::swap(first_, other.first_); }
 
  private:
-  // A list by hand: std::function and vectors of it would be a quarter of what this header costs to compile.
+  // A hand-written list, since a vector of std::function would take a quarter of the time to compile this header.
   struct Listener {
     virtual ~Listener() = default;
     virtual void hear_result(const Result&) = 0;
     Listener* next = nullptr;
   };
-  /// They are told in the order in which they came.
+  /// Appends `listener`, so that listeners are called in the order in which they were added.
   void add(Listener* listener) {
     Listener** end = &first_;
     while (*end != nullptr) end = &(*end)->next;
@@ -98,7 +101,7 @@ class RunContext {
   Listener* first_ = nullptr;
 };
 
-/// The context of this process.
+/// Returns the context of this process.
 inline RunContext& run_context() {
   static RunContext context;
   return context;

@@ -1,4 +1,4 @@
-// Unfinished: files and folders without a result, which go again where a signal ends the process.
+// Unfinished: files and folders without results, which are removed if a signal ends the process.
 #pragma once
 
 #include <limits.h>
@@ -17,34 +17,35 @@
 
 namespace pace {
 
-/// How a path is made what it was. A file that will take the name of another one is removed only under its first name
-/// (`remove_beside`): once it has the other name, it holds results.
+/// How the creation of a file or folder is undone. A file that is to replace another one is removed only under its
+/// first name (`remove_beside`): once it has the other name, it holds results.
 enum class TakeBack : int { nothing, remove_file, empty_file, remove_folder, remove_beside };
 
 namespace detail {
 
-/// The destructors of what a signal ends do not run, so that a handler, which may take no lock and no memory, does their
-/// work from here.
+/// Entry of a static table for a signal handler, which replaces the destructors that do not run and may neither lock
+/// nor allocate.
 struct UnfinishedPath {
   std::atomic<bool> is_taken{false};
   std::atomic<TakeBack> how{TakeBack::nothing};
-  /// A process that was forked since has its own.
+  /// Process that made the entry; processes forked later ignore it.
   pid_t owner = 0;
   int descriptor = 0;
   char path[PATH_MAX] = {};
 };
 
-/// More than one run has open; what does not fit in stays where a signal ends the process.
+/// More entries than one run has open. Paths beyond that are not removed if a signal ends the process.
 inline constexpr std::size_t most_unfinished = 64;
 inline std::array<UnfinishedPath, most_unfinished> unfinished_paths;
 
-/// A process of the same run that makes files of its own; 0: none.
+/// Process of the same run that makes its own files and is ended first; 0: none.
 inline std::atomic<pid_t> process_that_ends_first{0};
 
 }  // namespace detail
 
-/// Undoes the making of a file, open by `descriptor`, or of a folder. A file that another one has taken the name of is
-/// emptied; one that has no name there any more was removed or has another name, and stays as it is. Does nothing that a handler of signals may not do. Returns whether something was removed.
+/// Undoes the creation of the file `path`, open as `descriptor`, or of the folder `path`. A file that should be removed
+/// is emptied if another file has its name by now; if nothing has that name, the file stays as it is.
+/// Async-signal-safe. Returns whether something was removed.
 inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   if (how == TakeBack::nothing) return false;
   if (how == TakeBack::remove_folder) return ::rmdir(path) == 0;
@@ -57,7 +58,7 @@ inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   return false;
 }
 
-/// Takes back all that this process has begun and not finished. May be called by a handler of signals.
+/// Undoes the creation of all unfinished files and folders of this process. Async-signal-safe.
 inline void take_back_unfinished() noexcept {
   const auto each = [](bool folders) {
     bool any = false;
@@ -69,15 +70,17 @@ inline void take_back_unfinished() noexcept {
     return any;
   };
   each(/*folders=*/false);
-  // In any order, and one may lie in another.
+  // Folders are in no order and may be nested, so that a pass may empty a folder for the next pass.
   while (each(/*folders=*/true)) {
   }
 }
 
-/// One file or folder that holds no result yet.
+/// Registers one file or folder that holds no result yet.
 class Unfinished {
  public:
   Unfinished() = default;
+  /// Registers `path`, whose creation is undone as `how` describes; `descriptor` is that of an open file. Has no effect
+  /// if the path is too long or the table is full.
   Unfinished(TakeBack how, const std::string& path, int descriptor = -1) noexcept {
     if (path.size() >= sizeof(detail::UnfinishedPath::path)) return;
     for (auto& entry : detail::unfinished_paths) {
@@ -91,14 +94,16 @@ class Unfinished {
       return;
     }
   }
+  /// Takes over the registration of `other`.
   Unfinished(Unfinished&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
+  /// Exchanges the registrations of both objects.
   Unfinished& operator=(Unfinished&& other) noexcept {
     std::swap(entry_, other.entry_);
     return *this;
   }
   ~Unfinished() { finish(); }
 
-  /// From now on it stays, or its owner takes it back.
+  /// Ends the registration: the path stays if a signal ends the process.
   void finish() noexcept {
     if (entry_ == nullptr) return;
     entry_->how = TakeBack::nothing;
@@ -125,8 +130,8 @@ inline void take_back_and_end(int number) {
 
 }  // namespace detail
 
-/// From now on, signals by which a user or the system ends a run take back what is unfinished before they end this process,
-/// as by default they end it. Those that are ignored, or have another handler, are left as they are.
+/// Installs a handler of SIGHUP, SIGINT and SIGTERM that calls take_back_unfinished() before the signal ends the
+/// process. Signals that are ignored or have another handler are left unchanged.
 inline void take_back_when_ended() {
   for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
     struct sigaction action{};

@@ -1,4 +1,4 @@
-// Verdict: what a gate says of one implementation, and why.
+// Verdict: the decision of a gate on one implementation, with its reason.
 #pragma once
 
 #include <optional>
@@ -7,42 +7,44 @@
 
 namespace pace {
 
+/// Decision on one expectation.
 enum class Verdict {
-  passed,     ///< proven, with the confidence stated
-  failed,     ///< disproven, or the implementation is wrong
-  undecided,  ///< the interval still holds the threshold: the data cannot tell
-  invalid,    ///< nothing was measured that a verdict could rest on
+  passed,     ///< proven at the stated error rate
+  failed,     ///< disproven, or the outputs are wrong
+  undecided,  ///< neither, since the confidence interval contains the threshold
+  invalid,    ///< there are no measurements that allow a verdict
 };
 
-/// What was demanded of the speed-up over the baseline, for a judgement of several processes together.
+/// Demanded speed-up over the baseline, for a judgement of several processes together.
 struct DemandedSpeed {
-  /// A guard allows `limit` times the baseline's time; a claim is `limit` times as fast.
-  bool guard = false;
-  double limit = 1;
-  /// As of gate::Rates.
-  double alpha = 1e-3, beta = 1e-2;
-  bool closes_when_undecided = true;
-  /// Let through undecided by name (WhenUndecided::let_through).
+  bool guard = false;                 ///< whether the demand is a guard; false: a claim
+  double limit = 1;                   ///< guard: largest time in baseline times; claim: smallest speed-up
+  double alpha = 1e-3;                ///< error rate, as gate::Rates::alpha
+  double beta = 1e-2;                 ///< error rate, as gate::Rates::beta
+  bool closes_when_undecided = true;  ///< whether an undecided verdict closes the gate
+  /// Whether an undecided verdict is let through explicitly (WhenUndecided::let_through).
   bool allowed_undecided = false;
 };
 
+/// Verdict on one expectation for one implementation, with its reason.
 struct Judgement {
-  /// What was expected, such as "speed-up of at least 1.20x".
+  /// Description of the expectation, such as "speed-up of at least 1.20x".
   std::string expectation = {};
-  Verdict verdict = Verdict::invalid;
-  /// Whether the gate lets this through: `passed`, or `undecided` where the expectation only forbids what is proven.
+  Verdict verdict = Verdict::invalid;  ///< decision on the expectation
+  /// Whether the gate is open: the verdict is `passed`, or `undecided` for an expectation that this does not close.
   bool acceptable = false;
-  /// The figures, the threshold, and what to do about it.
+  /// Figures and threshold, and how to get a verdict if there is none.
   std::string message = {};
-  /// Absent where something else was demanded, or there were no figures.
+  /// Demanded speed-up; absent for other demands, and without figures.
   std::optional<DemandedSpeed> speed = {};
-  /// Let through although nothing is proven, where the expectation does not allow that by name
-  /// (WhenUndecided::let_through): the exit code differs from that of a run in which everything passed.
+  /// Whether the gate is open without a proof and the expectation does not allow that explicitly
+  /// (WhenUndecided::let_through), so that the exit code differs from that of a run in which everything passed.
   bool unresolved = false;
-  /// This process is one of several that decide together (`--processes`), and leaves the gate to all of them.
+  /// Whether the gate is decided by several processes together (`--processes`) rather than by this one.
   bool deferred = false;
 };
 
+/// Returns the name of the enumerator.
 [[nodiscard]] inline const char* to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::passed:
@@ -56,6 +58,7 @@ struct Judgement {
   }
   return "?";
 }
+/// Prints to_string() of the value.
 inline std::ostream& operator<<(std::ostream& out, Verdict verdict) { return out << to_string(verdict); }
 
 }  // namespace pace

@@ -1,4 +1,4 @@
-// Counts: what one call does, counted exactly, and expectations of it. They have no noise, so they are never undecided.
+// Counts: exact counts of one call, and expectations of them, which are never undecided since counts have no noise.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace pace {
 
-/// What is counted of one call of an implementation. Each has one entry in gate::count_entries, below.
+/// Quantities that are counted in one call of an implementation, each with one entry in gate::count_entries.
 enum class Count {
-  operator_calls,    ///< LibTorch's operators that the call calls, without what these call in turn
-  allocations,       ///< blocks that it takes from LibTorch's allocators, outputs included
-  bytes_allocated,   ///< bytes of these blocks, all together, whether or not they are freed within the call
-  kernels,           ///< kernels that it runs on a GPU, by whatever they are launched
+  operator_calls,    ///< calls of LibTorch's operators, without calls from inside of operators
+  allocations,       ///< blocks taken from LibTorch's allocators, outputs included
+  bytes_allocated,   ///< bytes of these blocks together, freed within the call or not
+  kernels,           ///< kernels that run on a GPU, by whatever they are launched
   launches,          ///< kernels and graphs that the host launches
-  synchronisations,  ///< times that the host waits for the device, a stream or an event
+  synchronisations,  ///< waits of the host for the device, a stream or an event
   graph_nodes,       ///< nodes of the CUDA graph that the call is captured into: kernels, copies, fills
 };
 
@@ -25,31 +25,33 @@ namespace gate {
 
 /// One row of the table of counts.
 struct CountEntry {
-  Count count;
-  /// As in `'mine' makes 3 operator calls`.
-  const char *verb, *one, *many;
-  /// Whether it is of ImplementationResult::device_counts.
-  bool on_device;
-  /// Absent where it was not counted.
+  Count count;       ///< the quantity
+  const char* verb;  ///< verb of the quantity, such as `makes` in `'mine' makes 3 operator calls`
+  const char* one;   ///< singular of the quantity, such as `operator call`
+  const char* many;  ///< plural of the quantity, such as `operator calls`
+  bool on_device;    ///< whether the quantity belongs to ImplementationResult::device_counts
+  /// Returns the count of a row; absent if it was not counted.
   std::optional<std::int64_t> (*read)(const ImplementationResult&);
 };
 
-/// A count of CallCounts, and one of DeviceCounts.
+/// Returns a count of ImplementationResult::counts; absent if nothing was counted.
 template <std::int64_t CallCounts::* which>
 [[nodiscard]] std::optional<std::int64_t> count_of_call(const ImplementationResult& row) {
   if (!row.counts) return std::nullopt;
   return *row.counts.*which;
 }
+/// Returns a count of ImplementationResult::device_counts; absent if nothing was counted.
 template <std::int64_t DeviceCounts::* which>
 [[nodiscard]] std::optional<std::int64_t> count_on_device(const ImplementationResult& row) {
   if (!row.device_counts) return std::nullopt;
   return *row.device_counts.*which;
 }
+/// Returns the number of nodes of the CUDA graph of the call; absent if it was not counted.
 [[nodiscard]] inline std::optional<std::int64_t> count_of_nodes(const ImplementationResult& row) {
   return row.device_counts ? row.device_counts->graph_nodes : std::nullopt;
 }
 
-/// All counts: what one is called, and how it is read from a row.
+/// Names and readers of all counts.
 inline constexpr CountEntry count_entries[] = {
     // clang-format off
     {Count::operator_calls, "makes", "operator call", "operator calls", false, count_of_call<&CallCounts::operator_calls>},
@@ -64,10 +66,11 @@ inline constexpr CountEntry count_entries[] = {
 
 }  // namespace gate
 
-/// At most `limit` of that in one call. `passed` or `failed`; `invalid` where nothing was counted, such as where two calls
-/// on equal operands count differently. May name the baseline, too. Throws Error if `limit` is negative.
+/// Returns the expectation that one call has a count of at most `limit`. The verdict is `passed` or `failed`, or
+/// `invalid` if nothing was counted, such as if two calls on equal operands have different counts. It may be stated for
+/// the baseline, too. Throws Error if `limit` is negative.
 [[nodiscard]] Expectation AtMost(Count count, std::int64_t limit);
-/// Exactly `number` of that in one call; otherwise as AtMost.
+/// Returns the expectation that one call has a count of exactly `number`; otherwise as AtMost().
 [[nodiscard]] Expectation Exactly(Count count, std::int64_t number);
 
 }  // namespace pace

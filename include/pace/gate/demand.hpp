@@ -1,4 +1,4 @@
-// Demand: an expectation as plain figures, such that what is observed must lie above a threshold.
+// Demand: an expectation of a time or a speed-up as plain figures: observations must lie above a threshold.
 #pragma once
 
 #include <optional>
@@ -11,91 +11,95 @@
 
 namespace pace {
 
-/// What a verdict of `undecided` does to the gate.
+/// Effect of a verdict of `undecided` on the gate.
 enum class WhenUndecided {
-  by_burden,    ///< closes it to a claim, lets a guard through with a warning
-  close,        ///< closes it to a guard as well
-  let_through,  ///< lets a claim through as well, with exit code 0
+  by_burden,    ///< a claim closes the gate, a guard is let through with a warning
+  close,        ///< a claim and a guard close the gate
+  let_through,  ///< a claim and a guard are let through, with exit code 0
 };
 
 namespace gate {
 
-/// What is observed, once a crossover cycle.
+/// Quantity of which each crossover cycle gives one observation.
 enum class Quantity {
   speedup,  ///< ln(time of the reference / own time)
   time,     ///< -ln(own time in nanoseconds)
 };
 
-/// Which side needs a proof.
+/// The side that needs a proof.
 enum class Burden {
-  claim,  ///< passing does: what is not proven does not pass
-  guard,  ///< failing does: what is not proven does not fail
+  claim,  ///< passing needs a proof: without one, the demand does not pass
+  guard,  ///< failing needs a proof: without one, the demand does not fail
 };
 
-/// How figures become a verdict.
+/// Statistical test that decides.
 enum class Method {
-  sequential,  ///< by betting: holds no matter how often the figures are looked at, and when it stops
-  fixed_size,  ///< by the sign test: for data whose amount was fixed beforehand; decides with less of it
-  replicates,  ///< by a sequential t-test: each observation is the centre of what one process found
+  sequential,  ///< test by betting (stats::SequentialTest), valid at every stopping time
+  fixed_size,  ///< exact sign test, for a number of observations fixed in advance; needs fewer of them
+  replicates,  ///< sequential t-test; each observation is the centre of one process
 };
 
-/// How often a gate may err: `alpha` is to pass a claim that is false or fail a guard that holds, `beta` the other way.
+/// Error rates of a gate, as probabilities.
 struct Rates {
-  double alpha = 1e-3, beta = 1e-2;
+  double alpha = 1e-3;  ///< probability that a false claim passes, or a guard that holds fails
+  double beta = 1e-2;   ///< probability that a true claim fails, or a guard that is violated passes
 };
 
+/// Demand on the time or the speed-up of one implementation.
 struct Demand {
-  Quantity quantity = Quantity::speedup;
-  Burden burden = Burden::claim;
-  /// Observations whose centre lies above this meet the demand.
+  Quantity quantity = Quantity::speedup;  ///< quantity that is observed
+  Burden burden = Burden::claim;          ///< side that needs a proof
+  /// The demand is met if the centre of the observations lies above this value, in the unit of `quantity`.
   double threshold = 0;
-  /// As the user stated it: a factor, or a time in nanoseconds.
+  /// Limit as stated: a factor, or a time in nanoseconds.
   double limit = 1;
-  /// Name of the implementation to be faster than; empty: whatever is the baseline.
+  /// Name of the implementation that the time is compared with; empty: the baseline.
   std::string reference = {};
-  WhenUndecided when_undecided = WhenUndecided::by_burden;
-  Method method = Method::sequential;
-  /// Rates of its own, in place of its share of the comparison's.
-  std::optional<double> alpha = {}, beta = {};
+  WhenUndecided when_undecided = WhenUndecided::by_burden;  ///< effect of an undecided verdict
+  Method method = Method::sequential;                       ///< test that decides
+  std::optional<double> alpha = {};                         ///< error rate instead of a share of Options::alpha
+  std::optional<double> beta = {};                          ///< error rate instead of a share of Options::beta
 
-  /// The same, where identical code may differ by `allowance` (a log ratio): a proof takes that much
-  /// more. Times are not compared with anything.
+  /// Returns the demand for code that may differ from identical code by `allowance` (ln of a ratio), which moves the
+  /// threshold away from a proof. Demands on times are returned unchanged.
   [[nodiscard]] Demand with(double allowance) const {
     Demand demand = *this;
     if (quantity == Quantity::speedup) demand.threshold += burden == Burden::claim ? allowance : -allowance;
     return demand;
   }
 
-  /// Ratios of one process are symmetric, times are not.
+  /// Returns the assumption of the test: ratios within one process are symmetric, times are not.
   [[nodiscard]] stats::Assumption assumption() const {
     return quantity == Quantity::speedup ? stats::Assumption::symmetry : stats::Assumption::median;
   }
-  /// Probability to pass, or fail, wrongly.
+  /// Returns the probability of passing wrongly, given the error rates of the comparison.
   [[nodiscard]] double pass_level(const Rates& rates) const {
     return burden == Burden::claim ? alpha.value_or(rates.alpha) : beta.value_or(rates.beta);
   }
+  /// Returns the probability of failing wrongly, given the error rates of the comparison.
   [[nodiscard]] double fail_level(const Rates& rates) const {
     return burden == Burden::claim ? beta.value_or(rates.beta) : alpha.value_or(rates.alpha);
   }
+  /// Returns whether an undecided verdict closes the gate.
   [[nodiscard]] bool closes_when_undecided() const {
     return when_undecided == WhenUndecided::close ||
            (when_undecided == WhenUndecided::by_burden && burden == Burden::claim);
   }
-  /// What an open question does to the gate.
+  /// Sets `acceptable` and `unresolved` of an undecided judgement.
   void leave_open(Judgement& judgement) const {
     judgement.acceptable = !closes_when_undecided();
     judgement.unresolved = judgement.acceptable && when_undecided != WhenUndecided::let_through;
   }
-  /// The threshold as text: `1.20x`, `1.00 ms`.
+  /// Returns the limit as text, such as `1.20x` or `1.00 ms`.
   [[nodiscard]] std::string limit_text() const {
     return quantity == Quantity::time ? format_time(Nanoseconds(limit)) : format_factor(limit);
   }
-  /// `the baseline`, `'eager'`.
+  /// Returns the reference as text: `the baseline`, or the name in quotes, such as `'eager'`.
   [[nodiscard]] std::string reference_text() const {
     return reference.empty() ? "the baseline" : '\'' + reference + '\'';
   }
 
-  /// What is expected, to follow "a".
+  /// Returns the description of the demand without an article, such as `speed-up of at least 1.20x`.
   [[nodiscard]] std::string describe() const {
     if (quantity == Quantity::time) return "time of at most " + limit_text();
     if (burden == Burden::guard) return "time of at most " + limit_text() + ' ' + reference_text() + "'s";

@@ -1,4 +1,4 @@
-// Evidence: what the figures of one implementation say about one demand.
+// Evidence: summary of the observations of one implementation for one demand.
 #pragma once
 
 #include <algorithm>
@@ -19,61 +19,61 @@
 
 namespace pace::gate {
 
-/// An observation is slow where the longer of the two sides that it compares was timed for so long within its cycle. The
-/// dozen that signs alone take would be longer than a budget, and what else a machine does (a time slice of another
-/// process is a few milliseconds) does not make so much of a tenth of it. Then the size of what is observed counts, too
-/// (see stats::LargeDeviationBet). What other implementations of the comparison take says nothing of the pair.
+/// An observation is slow if the longer of its two sides was timed for at least this time within its cycle. A test by
+/// signs alone needs a dozen observations, which would then exceed a budget. As disturbances (a time slice of another
+/// process takes a few milliseconds) are small against a slow side, the size of a slow observation is also evidence
+/// (see stats::LargeDeviationBet). The times of other implementations of the comparison do not matter.
 inline constexpr Nanoseconds slow_side = std::chrono::milliseconds(100);
 
-/// What the longer side of an observation was timed for within a cycle: `log_time` is that of the implementation's own
-/// time per iteration (ln of nanoseconds, mean over `rounds` samples), `log_ratio` the observation.
+/// Returns the time of the longer side of an observation within its cycle. `log_time` is ln of the implementation's own
+/// time per iteration in nanoseconds (mean over `rounds` samples of `iterations` each), `log_ratio` the observation.
 [[nodiscard]] inline Nanoseconds longer_side(double log_time, double log_ratio, std::size_t rounds,
                                              std::int64_t iterations) {
   return Nanoseconds(std::exp(log_time + std::max(log_ratio, 0.0)) * static_cast<double>(rounds) *
                      static_cast<double>(iterations));
 }
 
+/// Summary of the observations for one demand, in the unit of Demand::quantity.
 struct Evidence {
-  std::size_t observations = 0;
-  /// Median and robust standard deviation of the observations; of replicates, mean and standard deviation.
-  double centre = 0, deviation = 0;
-  /// P-values of "the centre is at or below the threshold" and of "at or above".
-  double p_above = 1, p_below = 1;
-  /// The same without stats::LargeDeviationBet: what undecided_thresholds() goes by.
-  double p_above_by_interval = 1, p_below_by_interval = 1;
-  /// So many observations, from the first one on, won that bet on either side.
-  std::size_t far_above = 0, far_below = 0;
-  /// Every observation is slow.
-  bool slow = false;
+  std::size_t observations = 0;    ///< number of observations
+  double centre = 0;               ///< median of the observations; mean for replicates
+  double deviation = 0;            ///< robust standard deviation of the observations; standard deviation for replicates
+  double p_above = 1;              ///< p-value of "the centre is at or below the threshold"
+  double p_below = 1;              ///< p-value of "the centre is at or above the threshold"
+  double p_above_by_interval = 1;  ///< `p_above` without stats::LargeDeviationBet, as undecided_thresholds() uses it
+  double p_below_by_interval = 1;  ///< `p_below` without stats::LargeDeviationBet, as undecided_thresholds() uses it
+  std::size_t far_above = 0;       ///< number of observations with which stats::LargeDeviationBet was won above; 0: not
+  std::size_t far_below = 0;       ///< number of observations with which stats::LargeDeviationBet was won below; 0: not
+  bool slow = false;               ///< whether every observation is slow (see slow_side)
 };
 
-/// The observations that `demand` is about, in the order of cycles. `reference` is the row of the implementation that
-/// the demand names, where that is not the baseline.
+/// Returns the observations for `demand`, in the order of cycles. `reference` is the row of the implementation that the
+/// demand names, if that is not the baseline.
 [[nodiscard]] std::vector<double> observe(const Demand& demand, const ImplementationResult& row,
                                           const ImplementationResult* reference = nullptr);
 
-/// What the longer side of each observation was timed for (see longer_side); empty where that is not known, and for
-/// times, which are compared with nothing.
+/// Returns the time of the longer side of each observation (see longer_side()); empty if it is unknown, and for demands
+/// on times, which have one side.
 [[nodiscard]] std::vector<Nanoseconds> longer_sides(const Demand& demand, const ImplementationResult& row,
                                                     const std::vector<double>& observations);
 
-/// A pure function of the numbers, in the order in which they were observed. `sides`: as longer_sides() has them; empty:
-/// not known, so that no observation is slow.
+/// Returns the evidence of `observations`, in the order in which they were made, for `demand`. `sides` is the result of
+/// longer_sides(); if it is empty, no observation is slow.
 [[nodiscard]] Evidence weigh(std::span<const double> observations, const Demand& demand,
                              std::span<const Nanoseconds> sides = {});
 
-/// Thresholds that the same evidence would neither have passed nor failed at these levels, so that the verdict can be
-/// read off the interval. Infinite ends where there are too few observations.
+/// Returns the interval of the thresholds for which the observations are undecided at these levels, so that the verdict
+/// can be read off the interval. Its ends are infinite if there are too few observations.
 [[nodiscard]] Interval<double> undecided_thresholds(std::span<const double> observations, const Demand& demand,
                                                     double pass_level, double fail_level);
 
-/// Fewest observations of one sign that decide at this level.
+/// Returns the smallest number of observations of one sign that decide at this level.
 [[nodiscard]] inline std::size_t fewest_for_verdict(double level) {
   return stats::fewest_for_rejection(stats::SequentialTest::wealth_share * level);
 }
 
-/// Passed or failed where the evidence suffices for one of them. For both it can only suffice if the figures moved
-/// across the threshold while they were taken, which proves neither.
+/// Returns `passed` or `failed` if the evidence suffices for exactly one of them, and `undecided` otherwise. It
+/// suffices for both only if the figures moved across the threshold during the rounds, which proves neither.
 [[nodiscard]] Verdict decide(double p_above, double p_below, double pass_level, double fail_level);
 
 }  // namespace pace::gate

@@ -1,4 +1,4 @@
-// Expectation: what a gate demands of one implementation, as a value.
+// Expectation: the condition of a gate on one implementation, as a value.
 #pragma once
 
 #include <functional>
@@ -15,76 +15,80 @@
 
 namespace pace {
 
-/// What is expected of one implementation. A plain value, made by functions: those of gate/times.hpp and
-/// gate/counts.hpp, or one of your own, from a Rule. The same value may be stated in comparisons (Comparison::expect) and
-/// judge any row. Members that refine it return a new value and leave this one as it is.
+/// Condition on one implementation. It is a plain value, made by the functions of gate/times.hpp and gate/counts.hpp or
+/// from a Rule. The same value may be stated in several comparisons (Comparison::expect) and judge any row. Members
+/// that refine it return a new value and leave this one unchanged.
 ///
-/// As a matcher (`CHECK_THAT(result["mine"], NoSlowerThan(1.02))`) it is for exploring a finished result: met by what is
-/// proven, an ordinary assertion, of which reports and exit codes know nothing else. A gate is stated in its comparison.
+/// As a matcher (`CHECK_THAT(result["mine"], NoSlowerThan(1.02))`) it explores a finished result: it is met by a proof,
+/// and reports and exit codes treat it as an ordinary assertion. A gate is stated in its comparison.
 class Expectation : public Matcher<Expectation> {
  public:
-  /// What judges an implementation by its row alone, after the rounds.
+  /// Judges an implementation by its row alone, after the rounds.
   struct Rule {
-    /// What is expected, to follow "a": `count of at most 3 kernels`.
+    /// Description without an article, such as `count of at most 3 kernels`.
     std::string description = {};
-    /// Called with the row of an implementation that was measured; the baseline's too, where it is named. Returns a verdict
-    /// and a message with what was found and what was expected; pace sets the other members of Judgement. `undecided` and
-    /// `invalid` close the gate. It must be a function of the row alone.
+    /// Judges the row of a measured implementation (of the baseline only if it is named). Returns a verdict and a
+    /// message with the measured and the expected figures; pace sets the other members of Judgement. `undecided` and
+    /// `invalid` close the gate. The result must depend on the row alone.
     std::function<Judgement(const ImplementationResult&)> judge = {};
-    /// Reads ImplementationResult::device_counts, which are taken only where an expectation needs them.
+    /// Whether the rule reads ImplementationResult::device_counts, which are taken only for expectations that need
+    /// them.
     bool needs_device_counts = false;
-    /// Reads what is known of whole iterations alone, and of none of their phases.
+    /// Whether the rule reads figures that exist for whole iterations but not for their phases.
     bool of_whole_iterations = false;
   };
 
   /// Throws Error unless `rule` has a description and a function.
   explicit Expectation(Rule rule);
-  /// Demands a time or a speed-up; see gate/times.hpp. `passed` and `failed` are both proven, by a test that may be read
-  /// after every cycle (stats::SequentialTest); `undecided` says how much longer it would take.
+  /// Makes an expectation of a time or a speed-up; see gate/times.hpp. `passed` and `failed` are both proven, by a test
+  /// that is valid after every cycle (stats::SequentialTest); the message of `undecided` estimates the time that is
+  /// missing.
   explicit Expectation(gate::Demand demand) : demand_(std::move(demand)) {}
 
-  /// How often the gate may pass a claim that is false, or fail a guard that holds, in place of the comparison's rate
-  /// (Options::alpha). Throws Error unless in (0, 0.5), and for a Rule, which has no error rates.
+  /// Sets the probability that a false claim passes or a guard that holds fails, instead of a share of Options::alpha.
+  /// Throws Error unless it is in (0, 0.5), and for a Rule, which has no error rates.
   [[nodiscard]] Expectation alpha(double rate) const;
-  /// How often it may fail a claim that is true, or pass a guard that is broken (Options::beta). Throws as alpha().
+  /// Sets the probability that a true claim fails or a guard that is violated passes, instead of a share of
+  /// Options::beta. Throws Error as alpha() does.
   [[nodiscard]] Expectation beta(double rate) const;
-  /// By default an undecided claim closes the gate, since it is not proven, and an undecided guard does not. A Rule is a
-  /// claim.
+  /// Sets the effect of an undecided verdict. By default an undecided claim closes the gate, since it is not proven,
+  /// and an undecided guard does not. A Rule is a claim.
   [[nodiscard]] Expectation when_undecided(WhenUndecided what) const;
-  /// For data whose amount was fixed beforehand, such as stored samples: the exact sign test, which decides with less.
-  /// Wrong after a run that this or another expectation ended. Throws Error for a Rule.
+  /// Selects the exact sign test, which needs fewer observations, for a number of observations that was fixed in
+  /// advance, such as stored samples. It is not valid for rounds that an expectation ended. Throws Error for a Rule.
   [[nodiscard]] Expectation fixed_size() const;
-  /// Expects the same of one phase of each iteration, such as "backward" of a training step, in Comparison::expect. Throws Error
-  /// for an empty name, and for a Rule of whole iterations, such as a count.
+  /// Restricts the expectation to one phase of each iteration, such as "backward" of a training step, in
+  /// Comparison::expect. Throws Error for an empty name, and for a Rule of whole iterations, such as a count.
   [[nodiscard]] Expectation in_phase(std::string name) const;
 
-  /// What is expected, to follow "a": `speed-up of at least 1.20x`.
+  /// Returns the description without an article, such as `speed-up of at least 1.20x`.
   [[nodiscard]] std::string describe() const;
-  /// The verdict on one row, with the reason in words; with the error rates of its comparison, which this expectation does
-  /// not share with others. It is of whatever `row` is of, whole iterations or a phase.
+  /// Returns the verdict on one row, of whole iterations or of a phase, with its reason. The error rates are those of
+  /// the comparison, without a share for other expectations.
   [[nodiscard]] Judgement judge(const ImplementationResult& row) const;
-  /// The verdict on what several processes found, one number each, such as the median of its log ratios in the order
-  /// in which they ended. `row` gives the name and the error rates. For margins as small as what differs from process
-  /// to process, which no number of rounds in one of them shows. Throws Error for a Rule.
+  /// Returns the verdict on several processes by stats::ReplicateTest. `centres` has one observation of each process,
+  /// such as the median of its log ratios, in the order in which they ended; `row` gives the name and the error rates.
+  /// It suits margins as small as the differences between processes, which more rounds in one process do not show.
+  /// Throws Error for a Rule.
   [[nodiscard]] Judgement judge_replicates(const ImplementationResult& row, const std::vector<double>& centres) const;
-  /// Met where judge() passes, or says `undecided` and that is allowed by name; refuted where it fails. Throws Error if it
-  /// is of a phase, since a row does not know which one it is of.
+  /// Returns whether judge() passes, or is undecided and that is let through explicitly; refuted if judge() fails.
+  /// Throws Error for an expectation of a phase, since a row does not name its phase.
   [[nodiscard]] MatchResult examine(const ImplementationResult& row) const;
 
-  /// Whether it is of a time or a speed-up, and so has a demand().
+  /// Returns whether it is an expectation of a time or a speed-up, which has a demand().
   [[nodiscard]] bool is_of_time() const { return demand_.has_value(); }
-  /// Throws Error for a Rule.
+  /// Returns the demand. Throws Error for a Rule.
   [[nodiscard]] const gate::Demand& demand() const;
-  /// The phase that it is of; empty: the whole iteration.
+  /// Returns the name of the phase; empty: the whole iteration.
   [[nodiscard]] const std::string& phase() const { return phase_; }
-  /// Whether it needs Options::device_counts.
+  /// Returns whether it needs Options::device_counts.
   [[nodiscard]] bool needs_device_counts() const { return rule_.needs_device_counts; }
 
  private:
   [[nodiscard]] Judgement judge_by_rule(const ImplementationResult& row) const;
 
   std::optional<gate::Demand> demand_ = {};
-  /// In place of a demand.
+  /// Used if there is no demand.
   Rule rule_ = {};
   WhenUndecided rule_when_undecided_ = WhenUndecided::by_burden;
   std::string phase_ = {};
@@ -92,10 +96,10 @@ class Expectation : public Matcher<Expectation> {
 
 namespace gate {
 
-/// An expectation, and the implementation that it was stated for; empty: every candidate.
+/// An expectation with the implementation that it was stated for.
 struct Stated {
-  std::string implementation;
-  Expectation expectation;
+  std::string implementation;  ///< name of the implementation; empty: every candidate
+  Expectation expectation;     ///< the expectation
 };
 
 }  // namespace gate

@@ -17,10 +17,10 @@ namespace pace::gate {
 
 PACE_INLINE Forecast forecast(const Evidence& evidence, const Demand& demand, double pass_level, double fail_level) {
   const double effect = evidence.centre - demand.threshold, level = effect > 0 ? pass_level : fail_level;
-  // Fewer than a dozen say too little of the noise to call anything hopeless.
+  // Fewer than a dozen observations estimate the noise too poorly to call a question hopeless.
   const double so_far = static_cast<double>(evidence.observations), base = std::max(so_far, 12.0);
   const bool by_sign = demand.assumption() == stats::Assumption::median || demand.method == Method::fixed_size;
-  // The sign of an observation is worth 2/pi of a normal one.
+  // The sign test has the relative efficiency 2/pi for normal observations.
   const double deviation = evidence.deviation * (by_sign ? std::sqrt(std::numbers::pi / 2) : 1);
   const double needed = demand.method == Method::replicates
                             ? stats::replicates_to_reject(effect, deviation, level)
@@ -43,7 +43,7 @@ PACE_INLINE std::string forecast_text(const Forecast& forecast, const Evidence& 
     return "That is too near the threshold to settle at today's noise: ten times the " +
            std::string(by_process ? "processes" : "rounds") + " would tell a difference of " +
            format_significant(100 * forecast.within_reach, 2) + " %";
-  // Rounded up to two digits; the rest would be pretence.
+  // The number is rounded up to two digits, which is its precision.
   const auto whole = [](double value) {
     const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::max(value, 1.0))) - 1));
     return std::to_string(static_cast<long long>(std::ceil(value / unit) * unit));

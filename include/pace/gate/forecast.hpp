@@ -1,4 +1,4 @@
-// Forecast: how much longer an open question would have to be measured.
+// Forecast: estimate of the measurements that are missing for a verdict.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace pace::gate {
 
+/// Estimate of the measurements that are missing for a verdict.
 struct Forecast {
-  /// Observations (cycles, or processes) that are still missing, on average, if centre and noise stay what they are.
+  /// Mean number of missing observations (cycles or processes) if centre and noise do not change.
   double more = 0;
-  /// The centre lies so near the threshold that a hundred times the observations so far would not do.
+  /// Whether the centre is so close to the threshold that a hundred times the observations so far would not suffice.
   bool hopeless = false;
-  /// Difference from the threshold, as a share, that ten times as many observations as so far would tell.
+  /// Smallest difference from the threshold, as a share, that ten times the observations so far would prove.
   double within_reach = 0;
 };
 
-/// Mean sample numbers, for what is estimated of effect and noise so far.
+/// Returns the forecast by mean sample numbers, for the effect and the noise estimated so far.
 [[nodiscard]] Forecast forecast(const Evidence& evidence, const Demand& demand, double pass_level, double fail_level);
 
-/// The forecast as a sentence.
+/// Returns the forecast as a sentence.
 [[nodiscard]] std::string forecast_text(const Forecast& forecast, const Evidence& evidence, const Demand& demand,
                                         const GateContext& context);
 

@@ -34,7 +34,7 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
       judgement.message = own + " could not be run here: " + row.message;
       return true;
     case Outcome::unreached:
-      // Nothing speaks for it or against it: an open question, as any other that the time did not suffice for.
+      // There are no figures for or against the demand, so that it is undecided as if the time had not sufficed.
       judgement.verdict = Verdict::undecided;
       demand.leave_open(judgement);
       judgement.message = own + " was not measured: " + row.message;
@@ -62,8 +62,8 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
 
 namespace detail {
 
-/// Whether every observation, each a slow one, lies more than a thousand times below the threshold. A machine on which one
-/// side runs for a thousandth of the time and the other does not, in every cycle, is none that disturbances describe.
+/// Returns whether every observation is slow and more than a thousand times below the threshold. No disturbance slows
+/// one side down a thousand times in every cycle and leaves the other one unaffected.
 [[nodiscard]] inline bool beyond_any_disturbance(const Demand& demand, const Evidence& evidence,
                                                  const std::vector<double>& observations) {
   constexpr double thousandfold = 6.907755278982137;  // ln 1000
@@ -91,7 +91,7 @@ struct Figures {
   const bool guard = demand.burden == Burden::guard;
   const double low = std::exp(guard ? -interval.high : interval.low);
   const double high = std::exp(guard ? -interval.low : interval.high);
-  // As many digits as it takes to tell the ends from the limit, and from each other.
+  // As many digits as distinguish the ends from the limit and from each other.
   int digits = 3;
   const auto text = [&](double factor) { return format_significant(factor, digits) + 'x'; };
   const auto alike = [&](double one, double other) {
@@ -121,8 +121,8 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles by
-/// which stats::LargeDeviationBet was won.
+/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles
+/// by which stats::LargeDeviationBet was won.
 struct Ground {
   bool shown = true;
   std::size_t won = 0, observations = 0;
@@ -138,8 +138,8 @@ struct Ground {
          (above ? "more than ten times " : "less than a tenth of ");
 }
 
-/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no disturbance
-/// accounts for a verdict of `failed`.
+/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no
+/// disturbance accounts for a verdict of `failed`.
 inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
                      const std::string& rates, std::string open, const Ground& ground = {}, bool stands = false) {
   if (!context.impossible.empty()) {
@@ -148,7 +148,7 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.message = figures + ", which cannot be: " + context.impossible;
     return;
   }
-  // What the figures would say is not even told: it would be read as a verdict.
+  // The result of the figures is not printed, since it would be read as a verdict.
   const bool disturbed = !context.disturbance.empty();
   if (disturbed && !(stands && judgement.verdict == Verdict::failed)) {
     judgement.verdict = Verdict::undecided;
@@ -248,7 +248,7 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
            levels + "; " + cycles + "). " +
            forecast_text(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context);
   }
-  // The bet on large deviations is what is named only where the interval would not have decided.
+  // The bet on large deviations is named only if the interval would not have decided.
   const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
                                                                 : evidence.p_below_by_interval <= fail_level;
   const auto won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;

@@ -1,4 +1,4 @@
-// Judge: from the figures of one implementation to a verdict, with the reason in words.
+// Judge: verdict on the figures of one implementation, with its reason.
 #pragma once
 
 #include <string>
@@ -12,21 +12,22 @@
 
 namespace pace::gate {
 
-/// Whether the judgement needs no figures, since nothing was measured, so nothing can be said; then it is `judgement`.
+/// Returns whether the judgement is known without figures, such as if nothing was measured, and sets `judgement` then.
 [[nodiscard]] bool judge_without_figures(const Demand& demand, const ImplementationResult& row,
                                          const ImplementationResult* reference, Judgement& judgement);
 
-/// Where only a summary is left: on its interval, at whatever confidence that has.
+/// Returns the judgement on a row with a summary alone, by the interval of the summary and at its confidence.
 [[nodiscard]] Judgement judge_summary(const Demand& demand, const ImplementationResult& row);
 
-/// The verdict on one implementation from what was observed of it, in the order in which it was: passed, failed, or
-/// undecided; each of the first two wrong at most as often as `rates` says. `evidence` must be that of `observations`.
+/// Returns the verdict on one implementation by its observations, in the order in which they were made: passed, failed
+/// or undecided. The probabilities of passing or failing wrongly are at most `rates`. `evidence` must be the result of
+/// weigh() for `observations`.
 [[nodiscard]] Judgement judge_observations(const Demand& demand, const std::string& name, const GateContext& context,
                                            const std::vector<double>& observations, const Evidence& evidence,
                                            const Rates& rates);
 
-/// The same from a row of a result. `reference` is the row of the implementation that the demand names, where it is not
-/// the baseline. A row that holds a summary but no samples is judged on the summary's interval.
+/// Returns the verdict on a row of a result. `reference` is the row of the implementation that the demand names, if
+/// that is not the baseline. A row with a summary but no samples is judged by the interval of the summary.
 [[nodiscard]] Judgement judge_row(const Demand& demand, const ImplementationResult& row,
                                   const ImplementationResult* reference, const Rates& rates);
 

@@ -1,4 +1,4 @@
-// Matcher: what pace's matchers for Catch2's CHECK_THAT have in common, and how !, && and || combine them.
+// Matcher: base of pace's matchers for Catch2's CHECK_THAT, and their combination by !, && and ||.
 #pragma once
 
 #include <concepts>
@@ -8,27 +8,27 @@
 
 namespace pace {
 
-/// What a matcher found out about one value. Where too little was measured to say, it is neither met nor refuted.
+/// Result of a matcher for one value. It is neither met nor refuted if there are too few measurements.
 struct MatchResult {
-  /// The value was shown to be what is expected.
+  /// Whether the value is proven to be as expected.
   bool met = false;
-  /// The value was shown not to be, which is what meets the negation.
+  /// Whether the value is proven not to be as expected, which meets the negation.
   bool refuted = false;
-  /// What was expected and what was found, to follow the value in a failure's message.
+  /// Expected and found, as text that follows the value in the message of a failure.
   std::string text = {};
 };
 
 /// Tag of pace's matchers; see Matcher.
 struct MatcherTag {};
 
-/// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V of values that it matches:
-/// a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing.
+/// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V of values that it
+/// matches: a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing.
 ///
 /// There is no toString(), which Catch2 would call without the value: pace/catch2.hpp has Catch2 print
 /// MatchResult::text. A file that uses a matcher in CHECK_THAT includes that header.
 template <class Derived>
 struct Matcher : MatcherTag {
-  /// Whether `value` was shown to be what is expected.
+  /// Returns whether `value` is proven to be as expected.
   template <class V>
   [[nodiscard]] bool match(const V& value) const {
     return static_cast<const Derived&>(*this).examine(value).met;
@@ -37,6 +37,7 @@ struct Matcher : MatcherTag {
 
 namespace gate {
 
+/// One of pace's matchers.
 template <class M>
 concept PaceMatcher = std::is_base_of_v<MatcherTag, std::remove_cvref_t<M>>;
 /// One of pace's matchers, or of Catch2's.
@@ -45,7 +46,7 @@ concept AnyMatcher = PaceMatcher<M> || requires(const M& matcher) {
   { matcher.toString() } -> std::convertible_to<std::string>;
 };
 
-/// The same of matchers of either kind. Catch2's leave nothing open.
+/// Returns the result of a matcher of pace or Catch2 for `value`. A matcher of Catch2 is either met or refuted.
 template <AnyMatcher M, class V>
 [[nodiscard]] MatchResult examine(const M& matcher, const V& value) {
   if constexpr (PaceMatcher<M>) {
@@ -56,10 +57,13 @@ template <AnyMatcher M, class V>
   }
 }
 
+/// Matcher that is met where `M` is refuted, and refuted where `M` is met.
 template <class M>
 class Not : public Matcher<Not<M>> {
  public:
+  /// Makes the negation of `matcher`.
   explicit Not(M matcher) : matcher_(std::move(matcher)) {}
+  /// Returns the negated result for `value`.
   template <class V>
   [[nodiscard]] MatchResult examine(const V& value) const {
     MatchResult inner = gate::examine(matcher_, value);
@@ -70,11 +74,13 @@ class Not : public Matcher<Not<M>> {
   M matcher_;
 };
 
-/// Both are always asked, so that a message has what each of them says.
+/// Matcher that is met where both are met. Both are always evaluated, so that the message has the texts of both.
 template <class Left, class Right>
 class AllOf : public Matcher<AllOf<Left, Right>> {
  public:
+  /// Makes the conjunction of both matchers.
   AllOf(Left left, Right right) : left_(std::move(left)), right_(std::move(right)) {}
+  /// Returns the combined result for `value`; refuted if one of the matchers is.
   template <class V>
   [[nodiscard]] MatchResult examine(const V& value) const {
     const MatchResult left = gate::examine(left_, value), right = gate::examine(right_, value);
@@ -86,10 +92,13 @@ class AllOf : public Matcher<AllOf<Left, Right>> {
   Right right_;
 };
 
+/// Matcher that is met where at least one of the two is met. Both are always evaluated.
 template <class Left, class Right>
 class AnyOf : public Matcher<AnyOf<Left, Right>> {
  public:
+  /// Makes the disjunction of both matchers.
   AnyOf(Left left, Right right) : left_(std::move(left)), right_(std::move(right)) {}
+  /// Returns the combined result for `value`; refuted if both matchers are.
   template <class V>
   [[nodiscard]] MatchResult examine(const V& value) const {
     const MatchResult left = gate::examine(left_, value), right = gate::examine(right_, value);
@@ -103,20 +112,20 @@ class AnyOf : public Matcher<AnyOf<Left, Right>> {
 
 }  // namespace gate
 
-/// Met by what was shown not to meet `matcher`: a verdict of `failed`, or an implementation that ran and is not correct.
-/// What is undecided, or was not measured, meets neither a matcher nor its negation.
+/// Returns a matcher that is met where `matcher` is refuted: by a verdict of `failed`, or an implementation that ran
+/// and is not correct. Values that are undecided or were not measured meet neither a matcher nor its negation.
 template <gate::PaceMatcher M>
 [[nodiscard]] auto operator!(M&& matcher) {
   return gate::Not<std::remove_cvref_t<M>>(std::forward<M>(matcher));
 }
-/// Met by what meets both. One of them may be a matcher of Catch2's.
+/// Returns a matcher that is met where both are met. One of them may be a matcher of Catch2.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
   requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator&&(Left&& left, Right&& right) {
   return gate::AllOf<std::remove_cvref_t<Left>, std::remove_cvref_t<Right>>(std::forward<Left>(left),
                                                                             std::forward<Right>(right));
 }
-/// Met by what meets one of them, or both. One of them may be a matcher of Catch2's.
+/// Returns a matcher that is met where at least one of the two is met. One of them may be a matcher of Catch2.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
   requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator||(Left&& left, Right&& right) {

@@ -1,4 +1,4 @@
-// Panel: all demands of a comparison, watched cycle by cycle, and judged together in the end.
+// Panel: all demands of a comparison, tested after every cycle and judged together at the end.
 #pragma once
 
 #include <cstddef>
@@ -17,33 +17,40 @@
 
 namespace pace::gate {
 
-/// A demand with the p-values of "the centre is at or below its threshold" and of "at or above".
+/// A demand with its p-values.
 struct WeighedDemand {
-  const Demand& demand;
-  double p_above = 1, p_below = 1;
+  const Demand& demand;  ///< the demand
+  double p_above = 1;    ///< p-value of "the centre is at or below the threshold"
+  double p_below = 1;    ///< p-value of "the centre is at or above the threshold"
 };
 
-/// Rates at which `count` demands are judged so that wrong verdicts of either kind have the given probability for all
-/// together: Holm's procedure, on each side. Demands with a rate of their own stand outside. No allocation.
+/// Returns the error rates for each of `count` demands such that wrong verdicts of either kind have the probabilities
+/// `family` for all demands together, by Holm's procedure on each side (S. Holm, "A simple sequentially rejective
+/// multiple test procedure", 1979). Demands with explicit rates are left out. `weighed(i)` returns demand i. Allocates
+/// nothing.
 [[nodiscard]] Rates shared_rates(std::size_t count, const Rates& family,
                                  FunctionRef<WeighedDemand(std::size_t)> weighed);
 
-/// The stopping rule: given every cycle while the rounds go on, it says when every demand is decided. All memory is
-/// taken before the first cycle; a cycle costs a fraction of a microsecond per demand.
+/// The stopping rule of the rounds: it takes each cycle and determines when every demand is decided. All memory is
+/// allocated before the first cycle; a cycle takes a fraction of a microsecond per demand.
 class Panel {
  public:
+  /// Makes an empty panel with the error rates `family` for all demands together.
   explicit Panel(Rates family) : family_(family) {}
 
-  /// `own` and `reference` are positions among the samples that add_cycle is given.
+  /// Adds a demand. `own` and `reference` are positions in the `samples` of add_cycle().
   void watch(const Demand& demand, std::size_t own, std::size_t reference);
+  /// Returns whether there are no demands.
   [[nodiscard]] bool empty() const { return watched_.empty(); }
+  /// Returns the number of demands.
   [[nodiscard]] std::size_t size() const { return watched_.size(); }
 
-  /// `samples[i]` are times per iteration of implementation i, each of a sample of `iterations`; those of `rounds` rounds
-  /// from `first` on are new.
+  /// Adds the observations of one cycle. `samples[i]` has the times per iteration of implementation i by round, each of
+  /// a sample of `iterations` iterations; the `rounds` rounds from index `first` on are new.
   void add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds,
                  std::int64_t iterations);
 
+  /// Returns whether every demand is decided.
   [[nodiscard]] bool decided() const;
 
  private:
@@ -59,22 +66,23 @@ class Panel {
   std::vector<Watched> watched_;
 };
 
-/// A panel for whatever was stated of times in one phase, or of the whole, for implementations that are timed: `timed` are
-/// their rows in `result`, in the order in which samples will be given, from position `first` on. What needs one that is
-/// not timed is left out, since no cycle can decide it.
+/// Returns a panel of the stated demands on times in one phase or, if `phase` is empty, in whole iterations. `timed`
+/// are the rows in `result` of the timed implementations, in the order of the samples from position `first` on. Demands
+/// that need an implementation that is not timed are left out, since no cycle decides them.
 [[nodiscard]] Panel watch_all(const Result& result, std::span<const std::size_t> timed, std::span<const Stated> stated,
                               const Rates& family, const std::string& phase = {}, std::size_t first = 0);
 
-/// The rates of each phase, and of the whole, whose times something was stated of: all together err as often as `family`.
+/// Returns the error rates for each phase, and for the whole, with stated demands on times, such that all together have
+/// the error rates `family`.
 [[nodiscard]] Rates share_among_phases(std::span<const Stated> stated, const Rates& family);
 
-/// Judges every row by what was stated for it in the result's phase, into ImplementationResult::judgements, in the order
-/// in which it was stated, with the error rates `family` for all verdicts of the result together. Rows without figures take
-/// no share of them, as they take none of a Panel's.
+/// Judges every row by the expectations stated for it in the phase of the result, and sets
+/// ImplementationResult::judgements in the order in which they were stated. The error rates `family` hold for all
+/// verdicts of the result together. Rows without figures take no share of them, as in a Panel.
 void judge_all(Result& result, std::span<const Stated> stated, const Rates& family);
 
-/// Marks the judgements of `result` and its phases that several processes decide together (Judgement::deferred): those on
-/// speed-ups, and on what was not reached.
+/// Marks the judgements of `result` and its phases that several processes decide together (Judgement::deferred): those
+/// on speed-ups, and those on implementations that were not reached.
 void defer_judgements(Result& result);
 
 }  // namespace pace::gate

@@ -1,4 +1,4 @@
-// Replicates: what several processes found about the same gates, judged together.
+// Replicates: joint judgement of the same gates in several processes.
 #pragma once
 
 #include <cstddef>
@@ -11,37 +11,41 @@
 
 namespace pace::gate {
 
-/// What one process found out about one gate.
+/// Measurement of one gate in one process.
 struct Finding {
-  std::string comparison, implementation, expectation;
-  DemandedSpeed demanded;
-  /// Median of ln(baseline time / own time) over its crossover cycles; not finite if no verdict may rest on them.
+  std::string comparison;      ///< name of the comparison
+  std::string implementation;  ///< name of the implementation
+  std::string expectation;     ///< description of the expectation
+  DemandedSpeed demanded;      ///< demanded speed-up
+  /// Median of ln(baseline time / own time) over the crossover cycles; not finite if they do not allow a verdict.
   double centre = 0;
 };
 
-/// All processes' findings about one gate, in the order in which the processes ended.
+/// Measurements of one gate in all processes, in the order in which the processes ended.
 struct ReplicatedGate {
-  Finding first;
-  std::vector<double> centres;
-  Judgement judgement;
-  /// Standard deviation of the centres: what differs from process to process; 0 of one.
+  Finding first;                ///< measurement in the first process
+  std::vector<double> centres;  ///< Finding::centre of each process
+  Judgement judgement;          ///< joint judgement
+  /// Standard deviation of the centres between processes; 0 for one process.
   double deviation = 0;
 };
 
-/// One number a process and gate, since rounds of one process share whatever differs between processes: where buffers
-/// and code lie, what the machine did meanwhile. Judged by stats::ReplicateTest, which may be looked at after every
-/// process; each gate at its own error rates.
+/// Judges gates by one observation per process, since the rounds of one process share the effects that differ between
+/// processes, such as the addresses of buffers and code and the state of the machine. The test is stats::ReplicateTest,
+/// which is valid after every process; each gate has its own error rates.
 class Replicates {
  public:
-  /// The findings of one more process. A gate found twice in it counts once: the first time.
+  /// Adds the findings of one more process. If a gate occurs twice in `findings`, its first finding counts.
   void add_process(const std::vector<Finding>& findings);
 
+  /// Returns the number of processes so far.
   [[nodiscard]] std::size_t processes() const { return processes_; }
+  /// Returns all gates, in the order in which they were first found.
   [[nodiscard]] const std::vector<ReplicatedGate>& gates() const { return gates_; }
 
-  /// Nothing that further processes find could be needed: every gate is proven one way or the other.
+  /// Returns whether every gate is proven to pass or to fail, so that no further process is needed.
   [[nodiscard]] bool decided() const;
-  /// There is a gate, and none is closed.
+  /// Returns whether there is a gate and no gate is closed.
   [[nodiscard]] bool acceptable() const;
 
  private:
@@ -49,12 +53,13 @@ class Replicates {
   static void judge(ReplicatedGate& gate);
 
   std::vector<ReplicatedGate> gates_;
-  /// For each gate, the process that last found something about it.
+  /// For each gate, the number of the last process with a finding about it.
   std::vector<std::size_t> last_process_;
   std::size_t processes_ = 0;
 };
 
-/// Median over the cycles of a row; NaN if it has none, or other work on the machine disturbed them.
+/// Returns the median of ImplementationResult::log_ratios; NaN if there are none, or other work on the machine
+/// disturbed them.
 [[nodiscard]] double centre_of(const ImplementationResult& row);
 
 }  // namespace pace::gate

@@ -9,7 +9,7 @@ namespace pace {
 
 namespace detail {
 
-/// What stands against one implementation, and what is not known of it; a line each.
+/// Faults and open questions of one implementation, one line each.
 struct Findings {
   std::string problems, unreached;
   bool refuted = false;
@@ -30,14 +30,14 @@ struct Findings {
   }
 };
 
-/// The judgements of `result` that close the gate, a line each, appended to `problems`. Returns whether one has failed.
+/// Appends the judgements of `result` that close the gate to `problems`, one line each. Returns whether one has failed.
 [[nodiscard]] inline bool add_closed(const Result& result, std::string& problems) {
   bool failed = false;
   for (const auto& row : result.implementations)
     for (const auto& judgement : row.judgements) {
       if (judgement.deferred) continue;
       failed = failed || judgement.verdict == Verdict::failed;
-      // What is wrong or did not run has been named already; what was not reached proves no claim.
+      // Implementations that are wrong or did not run are listed already; one that was not reached proves no claim.
       if (!judgement.acceptable && (row.outcome == Outcome::measured || row.outcome == Outcome::unreached))
         problems += std::string("\n") + to_string(judgement.verdict) + ": " +
                     (result.phase.empty() ? "" : "of its " + result.phase + " phase, ") + judgement.message;

@@ -1,4 +1,4 @@
-// Correct and AsExpected: matchers of whole results.
+// Correct and AsExpected: matchers for whole results.
 #pragma once
 
 #include "pace/core/config.hpp"
@@ -7,21 +7,24 @@
 
 namespace pace {
 
-/// Matcher for a whole Result or for one implementation of it: it ran and computed what the baseline computes. An
-/// implementation that threw, was refused or was never compared is not correct either. One that the program's time did not
-/// suffice for is not incorrect: it is let through, and the program's exit code says so (see pace::RunAccount).
-/// `!Correct()` asks for one that ran and is not correct.
+/// Matcher for a whole Result or for one of its implementations, which must have run with the results of the baseline.
+/// An implementation that threw, was refused or was never compared is not correct either. One that was not reached in
+/// the time of the program is let through, which the exit code of the program shows (see pace::RunAccount).
+/// `!Correct()` is met by an implementation that ran and is not correct.
 class Correct : public Matcher<Correct> {
  public:
+  /// Returns the match of all implementations of `result`.
   [[nodiscard]] MatchResult examine(const Result& result) const;
+  /// Returns the match of one implementation.
   [[nodiscard]] MatchResult examine(const ImplementationResult& row) const;
 };
 
-/// Matcher for the Result of a comparison that stated expectations (Comparison::expect): every implementation is Correct,
-/// and no judgement closes the gate, in no phase either. In one of several processes, which decide together
-/// (`--processes`), judgements that are deferred to all of them close nothing.
+/// Matcher for the Result of a comparison with expectations (Comparison::expect): every implementation must be Correct,
+/// and no judgement may close the gate, on the whole or on a phase. If several processes decide together
+/// (`--processes`), deferred judgements close no gate.
 class AsExpected : public Matcher<AsExpected> {
  public:
+  /// Returns the match of `result` with its phases.
   [[nodiscard]] MatchResult examine(const Result& result) const;
 };
 

@@ -1,4 +1,4 @@
-// Expectations of times and speed-ups. Judged on proof, never on a point estimate.
+// Expectations of times and speed-ups, which are judged by proof rather than by point estimates.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace pace {
 
-/// A claim: the speed-up over the baseline is at least `factor`. Passes only when proven. Throws Error unless
-/// factor > 0.
+/// Returns the claim that the speed-up over the baseline is at least `factor`, which passes only if it is proven.
+/// Throws Error unless factor > 0.
 [[nodiscard]] Expectation SpeedupAtLeast(double factor);
 
-/// A guard: the implementation takes at most `factor` times as long as the baseline. Fails only when the contrary is
-/// proven. For identical code that has at most probability alpha by design, whatever the machine does meanwhile; where one
-/// side takes long, under the assumption of stats::LargeDeviationBet. Throws Error unless factor > 0.
+/// Returns the guard that the implementation takes at most `factor` times the time of the baseline, which fails only if
+/// the contrary is proven. By design identical code fails with probability alpha at most under any load of the machine;
+/// if one side takes long, this holds under the assumption of stats::LargeDeviationBet. Throws Error unless factor > 0.
 [[nodiscard]] Expectation NoSlowerThan(double factor);
 
-/// A claim: faster than the implementation of that name, by `factor` at least. The name may be the baseline's; any other
-/// needs `.expect("mine", FasterThan("other"))`, since one row alone says nothing of the other. Throws Error if the name
-/// is empty, and unless factor > 0.
+/// Returns the claim that the speed-up over `implementation` is at least `factor`. For a name other than the baseline's
+/// it must be stated in the comparison (`.expect("mine", FasterThan("other"))`), since one row does not hold the
+/// other's figures. Throws Error if the name is empty, and unless factor > 0.
 [[nodiscard]] Expectation FasterThan(std::string implementation, double factor = 1);
 
-/// A claim: the median time of one iteration is at most `time`, whatever the baseline takes. Times drift with the
-/// machine and are skewed, so this is the weaker kind of gate. What is assumed: of each cycle's time, given those
-/// before it, the median is on the same side of the limit. A machine that is slow for seconds at a stretch breaks that.
-/// Throws Error unless time > 0.
+/// Returns the claim that the median time of one iteration is at most `time`, whatever the baseline takes. Times drift
+/// with the machine and are skewed, so that this gate is weaker than one on a speed-up. It assumes that the median time
+/// of each cycle, given the cycles before, is on the same side of the limit; a machine that is slow for seconds
+/// violates that. Throws Error unless time > 0.
 [[nodiscard]] Expectation WithinTime(Nanoseconds time);
 
 }  // namespace pace

@@ -38,11 +38,11 @@ namespace pace::inputs {
   return std::string(model) + (training ? "_training.txt" : "_eval.txt");
 }
 
-/// Where a recorder writes what a step of a model did: `<directory>/<model>_training.txt` or `..._eval.txt`.
+/// File to which a recorder writes the calls of one step: `<directory>/<model>_training.txt` or `..._eval.txt`.
 struct LogFile {
-  std::filesystem::path directory;
-  std::string model;
-  bool training = false;
+  std::filesystem::path directory;  ///< folder of the file
+  std::string model;                ///< name of the model
+  bool training = false;            ///< whether the step is a training step; false: an evaluation
 };
 
 namespace detail {
@@ -258,8 +258,8 @@ class Recorder {
   /// Returns the names of operators of which a call could not be recorded, with the reason for the first such call.
   [[nodiscard]] std::map<std::string, std::string> skipped() const { return recording_->skipped(); }
 
-  /// Stops recording and writes text() to `file`; makes the directory if it is missing. Returns and throws as write() does;
-  /// also throws Error for a model that is empty or holds a `/`.
+  /// Stops recording and writes text() to `file`; makes the directory if it is missing. Returns and throws as write()
+  /// does; also throws Error for a model that is empty or holds a `/`.
   bool write_as(const LogFile& file) {
     stop();
     if (file.model.empty() || file.model.find('/') != std::string::npos) {

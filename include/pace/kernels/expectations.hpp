@@ -15,15 +15,15 @@
 
 namespace pace::kernel {
 
-/// What is expected of a KernelReport: a plain value, made by the functions below, or one of your own, from what it
-/// expects and how that is judged.
+/// Condition on a KernelReport. It is a plain value, made by the functions below or from a Rule.
 class Expectation : public Matcher<Expectation> {
  public:
+  /// Description and judgement of a condition on a report.
   struct Rule {
-    /// What is expected, to follow "to have": `at most 3 kernels`.
+    /// Description that completes "was expected to have", such as `at most 3 kernels`.
     std::string description = {};
-    /// Returns a verdict and a message with what was found; the other members of Judgement are set by judge(). It must be a
-    /// function of the report alone.
+    /// Returns a verdict and a message with the figures found; judge() sets the other members of Judgement. The result
+    /// must depend on the report alone.
     std::function<Judgement(const KernelReport&)> judge = {};
   };
 
@@ -33,15 +33,16 @@ class Expectation : public Matcher<Expectation> {
       throw Error("an expectation of a kernel report needs a description and a function that judges");
   }
 
+  /// Returns the description of the rule.
   [[nodiscard]] const std::string& describe() const { return rule_.description; }
-  /// Only `passed` is acceptable.
+  /// Returns the verdict on `report`. Only `passed` is acceptable.
   [[nodiscard]] Judgement judge(const KernelReport& report) const {
     Judgement judgement = rule_.judge(report);
     judgement.expectation = rule_.description;
     judgement.acceptable = judgement.verdict == Verdict::passed;
     return judgement;
   }
-  /// Met where judge() passes, refuted where it fails.
+  /// Returns whether judge() passes; refuted if it fails.
   [[nodiscard]] MatchResult examine(const KernelReport& report) const {
     const Judgement judgement = judge(report);
     return {judgement.acceptable, judgement.verdict == Verdict::failed,
@@ -52,11 +53,11 @@ class Expectation : public Matcher<Expectation> {
   Rule rule_;
 };
 
-/// What is counted in a KernelReport. Each has one entry in detail::count_entries, below.
+/// Quantities of a KernelReport, each with one entry in detail::count_entries.
 enum class Count {
   kernels,    ///< kernels that the call runs
-  copies,     ///< copies of memory; of a GPU's calls
-  fills,      ///< fills of memory; of a GPU's calls
+  copies,     ///< copies of memory; only for calls on a GPU
+  fills,      ///< fills of memory; only for calls on a GPU
   registers,  ///< registers of each thread of each kernel
   spills,  ///< words of four bytes for each thread of each kernel that are no registers: spilled ones, and arrays that
            ///< are indexed by what is not known when compiling
@@ -152,7 +153,7 @@ inline constexpr CountEntry count_entries[] = {
   throw Error("there is no count of the number " + std::to_string(static_cast<int>(count)));
 }
 
-/// Judges each kernel whose bytes are known by all samples of its time.
+/// Returns the judgement on the bandwidth of each kernel with known bytes, by all samples of its time.
 [[nodiscard]] inline Judgement judge_bandwidth(double share, const KernelReport& report) {
   if (!(report.peak_bandwidth > 0)) return detail::judgement(Verdict::invalid, "the peak was not measured");
   std::size_t known = 0;
@@ -181,19 +182,20 @@ inline constexpr CountEntry count_entries[] = {
 
 namespace pace {
 
-/// At most `limit` of that: in the call, or for each thread of each of its kernels. `invalid` where it is not known, such
-/// as what the driver does not tell. Throws Error if `limit` is negative.
+/// Returns the expectation that the count is at most `limit`, in the call or for each thread of each kernel. The
+/// verdict is `invalid` if the count is unknown, such as one that the driver does not report. Throws Error if `limit`
+/// is negative.
 [[nodiscard]] inline kernel::Expectation AtMost(kernel::Count count, std::int64_t limit) {
   return kernel::detail::expect_count(count, limit, /*exactly=*/false);
 }
-/// Exactly `number` of that; otherwise as AtMost.
+/// Returns the expectation that the count is exactly `number`; otherwise as AtMost().
 [[nodiscard]] inline kernel::Expectation Exactly(kernel::Count count, std::int64_t number) {
   return kernel::detail::expect_count(count, number, /*exactly=*/true);
 }
 
-/// Each kernel whose bytes are known moves them at this share, between 0 and 1, of the memory's measured peak, or faster.
-/// Passed if all samples say so, failed if all of one kernel's say the opposite, else undecided. Throws Error for a share
-/// outside of (0, 1].
+/// Returns the expectation that each kernel with known bytes reaches at least `share` of the measured peak bandwidth of
+/// the memory. The verdict is `passed` if all samples reach it, `failed` if no sample of some kernel does, and
+/// `undecided` otherwise. Throws Error unless `share` is in (0, 1].
 [[nodiscard]] inline kernel::Expectation BandwidthAtLeast(double share) {
   if (!(share > 0 && share <= 1)) throw Error("a share of the peak bandwidth lies between 0 and 1");
   return kernel::Expectation({.description = format_percent(share) + " of the peak bandwidth",

@@ -1,4 +1,4 @@
-// Rounds: the timed loop.
+// Rounds: the loop of timed samples.
 #pragma once
 
 #include <algorithm>
@@ -15,54 +15,60 @@
 
 namespace pace::timing {
 
+/// Result of run_rounds().
 struct Rounds {
-  /// samples[implementation][round]: time per iteration. Where these have phases, theirs follow those of the whole:
+  /// Time per iteration as samples[implementation][round]. Times of phases follow those of whole iterations, as
   /// samples[(1 + phase) * implementations + implementation][round].
   std::vector<std::vector<Nanoseconds>> samples = {};
-  std::size_t rounds = 0;
-  StopReason stop_reason = StopReason::not_started;
-  /// From the first sample to the end of the last, and what observers took of that.
-  Nanoseconds elapsed{}, observed{};
+  std::size_t rounds = 0;                            ///< number of rounds
+  StopReason stop_reason = StopReason::not_started;  ///< why the rounds ended
+  Nanoseconds elapsed{};                             ///< time from the start of the first sample to the end of the last
+  Nanoseconds observed{};                            ///< part of `elapsed` that observers took
 };
 
-/// What a cycle of `implementations` takes, in the mean and without what observers do.
+/// Returns the mean time of a cycle of `implementations` implementations, without the time of observers; 0 without
+/// rounds.
 [[nodiscard]] inline Nanoseconds time_of_cycle(const Rounds& rounds, std::size_t implementations) {
   if (rounds.rounds == 0) return {};
   return (rounds.elapsed - rounds.observed) *
          (static_cast<double>(implementations) / static_cast<double>(rounds.rounds));
 }
 
-/// Learns what happens in the rounds. None of it is timed; the time that it takes passes by the clock.
+/// Observer of the rounds. Its functions run between samples: their time belongs to no sample, but to the elapsed time.
 class RoundObserver {
  public:
   RoundObserver() = default;
   RoundObserver(const RoundObserver&) = delete;
   RoundObserver& operator=(const RoundObserver&) = delete;
   virtual ~RoundObserver() = default;
+  /// Called before the first sample of each round.
   virtual void round_started(std::size_t /*round*/) {}
-  /// Around each sample and what prepares it.
+  /// Called before each sample and its preparation.
   virtual void sample_started() {}
+  /// Called after each sample, with the index of its implementation.
   virtual void sample_ended(std::size_t /*implementation*/) {}
+  /// Called after each cycle, with the samples so far.
   virtual void cycle_ended(const Rounds& /*so_far*/) {}
-  /// By the clock, since the rounds began; 0 where it does not matter.
+  /// Returns the time, by the clock, that this observer has taken since the rounds began; 0 if it is negligible.
   [[nodiscard]] virtual Nanoseconds took() const { return {}; }
 };
 
-/// Decides after each cycle whether there are samples enough: the place of a sequential test.
+/// Rule that decides after each cycle whether the rounds end, such as a sequential test.
 class StoppingRule {
  public:
   StoppingRule() = default;
   StoppingRule(const StoppingRule&) = delete;
   StoppingRule& operator=(const StoppingRule&) = delete;
   virtual ~StoppingRule() = default;
+  /// Returns whether the samples so far suffice.
   [[nodiscard]] virtual bool enough(const Rounds& so_far) = 0;
 };
 
-/// Samples every subject once a round, in the order of `schedule`, until the first of: `rule` has enough,
-/// `options.budget` is spent (but not before `fewest_cycles` cycles, unless `options.hard_limit` is spent),
-/// `options.max_rounds`. Decides between cycles only, so that every cycle is balanced. At least one cycle. Between
-/// the first sample and the last nothing is allocated here. Either all subjects have phases, or none: the same ones.
-/// Observers are called in order, before the rule, which may be null: then the time is spent.
+/// Samples every subject once per round, with `iterations` iterations and in the order of `schedule`, until `rule` is
+/// met, `options.budget` is spent (`options.hard_limit` before `fewest_cycles` cycles), or `options.max_rounds` is
+/// reached. The rounds end only between cycles, so that every cycle is balanced, and after one cycle at least. Nothing
+/// is allocated between the first and the last sample. The subjects have no phases, or all of them the same ones.
+/// Observers are called in order and before the rule. Without a rule (null), the rounds end by time or number alone.
 [[nodiscard]] inline Rounds run_rounds(Clock& clock, std::span<Subject* const> subjects, std::int64_t iterations,
                                        Schedule& schedule, std::size_t fewest_cycles, const Options& options,
                                        std::span<RoundObserver* const> observers = {}, StoppingRule* rule = nullptr) {

@@ -1,4 +1,4 @@
-// Answers: does a call return the right answer, for the values given and for others, and has it computed it?
+// Answers: whether a call computes the correct outputs, for the given values and for others.
 #pragma once
 
 #include <algorithm>
@@ -125,7 +125,7 @@ class Answers {
     const Expected& expected = renewed ? fresh.expected : given;
     const Agreement agreement = agree(expected, made.at_return, operands_, set, options);
     if (!agreement.correct) {
-      // Said first: a changed operand makes the outputs of later calls wrong.
+      // This is reported first, since a changed operand makes the outputs of later calls wrong.
       if (auto problem = changed_operand(operands_, expected.operands, set); !problem.empty()) return problem;
       const bool stale = renewed && !made.at_return.isNone() &&
                          check::outputs_match(given.output, made.at_return, without_reference(options)).correct;

@@ -1,5 +1,5 @@
-// IntegrityChecker: looks, outside the timed code, for implementations that are right or fast only as long as they are
-// looked at in the expected way. Each question that it asks stands in a file of its own in this folder.
+// IntegrityChecker: finds, outside of the timed code, implementations that are correct or fast only in the expected
+// sequence of calls. Each check is in a file of its own in this folder.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@
 
 namespace pace::detail {
 
-/// What became known of one implementation by calls beside its first ones.
+/// Result of the additional calls of one implementation beside its first calls.
 struct Examination {
   /// What is wrong, in words; empty if nothing is.
   std::string problem = {};
@@ -42,7 +42,7 @@ struct Examination {
   std::string why_uncounted = {};
 };
 
-/// What the rounds, and the looks after them, found.
+/// Result of the audits in the rounds and of the checks after them.
 struct IntegrityFindings {
   std::vector<Drop> dropped = {};
   /// For each implementation of the comparison: of the outputs of its last timed calls.
@@ -51,9 +51,9 @@ struct IntegrityFindings {
   bool measure_again = false;
 };
 
-/// One for a comparison. It learns from the baseline what is right; examines each implementation beside its first calls;
-/// audits candidates between cycles, as an observer of the rounds; and checks all of them after the rounds. What is
-/// wrong is said in words; an empty text says that nothing is.
+/// Integrity checks of one comparison. It takes the correct outputs from the baseline, examines each implementation
+/// beside its first calls, audits candidates between cycles as an observer of the rounds, and checks all
+/// implementations after the rounds. Faults are returned as text, which is empty if there is none.
 class IntegrityChecker final : public timing::RoundObserver {
  public:
   /// `prepared` must outlive it.
@@ -66,7 +66,8 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// Gives the operands of a set their first values, whatever was done to them.
   void repair(std::size_t set);
 
-  /// Learns from the baseline what is right, for the given values and for others. `add_reference` may change `check`.
+  /// Takes the correct outputs from the baseline, for the given values and for others. `add_reference` may change
+  /// `check`.
   void learn(Implementation& baseline, const Expected& expected, const check::CheckOptions& check,
              const AddReference& add_reference);
 
@@ -79,17 +80,17 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// Between cycles, at moments that cannot be foreseen, audits one candidate; for at most `audit_share` of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
   [[nodiscard]] Nanoseconds took() const override { return took_; }
-  /// An audit found something wrong: the rounds are to end.
+  /// Returns whether an audit found a fault, so that the rounds end.
   [[nodiscard]] bool found() const { return found_.has_value(); }
-  /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their first
-  /// ones, in all sets, and gives them their first values.
+  /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their
+  /// first ones, in all sets, and gives them their first values.
   void look_at_operands();
 
   /// After the rounds of begin_rounds(): whether each was right in them, and is right and as fast where it does not
   /// expect to be looked at.
   [[nodiscard]] IntegrityFindings check();
 
-  /// Audits take this share of the rounds' time, and half as much again after them for each candidate.
+  /// Share of the time of the rounds for audits; each candidate takes half of that again after the rounds.
   static constexpr double audit_share = 0.05;
 
  private:
@@ -125,7 +126,7 @@ class IntegrityChecker final : public timing::RoundObserver {
   std::optional<Answers> answers_;
   ProcessSettings settings_ = ProcessSettings::now();
   bool busy_before_ = false;
-  /// What was noticed and need not be the doing of the implementation that was looked at; check() asks all.
+  /// Faults that another implementation may have caused; check() audits all implementations for them.
   std::string changed_operands_, changed_settings_;
 
   std::vector<std::size_t> timed_;
@@ -310,7 +311,7 @@ inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   }
 }
 
-/// Audits all that remain, and finds the one whose doing it was if something was noticed that concerns all.
+/// Audits all that remain, and finds the implementation that caused a change which affects all.
 inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
   std::string noticed = disturbance();
   const std::string changed = std::exchange(changed_operands_, {});
@@ -345,7 +346,7 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
   findings.measure_again = !dropped(baseline_) && remaining.size() > findings.dropped.size() - dropped_before + 1;
 }
 
-// The questions.
+// The checks.
 
 /// One or more calls as they are timed, on the values given, and as many after these were overwritten by fresh ones:
 /// the last one's output must be that of the fresh ones.
@@ -387,8 +388,8 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
 }
 
 /// For a clock that replays what it captured: takes a sample on set 0, whose output must be that of the fresh values,
-/// which lie in the memory that was captured. Nothing is asked of calls that write to operands or draw random numbers,
-/// which a sample makes many times over.
+/// which lie in the memory that was captured. Calls that write to operands or draw random numbers are not checked,
+/// since a sample repeats them.
 inline std::string IntegrityChecker::audit_replay(Implementation& implementation) {
   if (!answers_->renews() || calls_add_up()) return {};
   write_values(operands_, answers_->fresh_values(), 0);

@@ -19,7 +19,7 @@ namespace pace::detail {
 /// How other values are made from the given ones, the gentlest first. Integers and bools stay as they are: they may be
 /// indices, offsets or masks, of which few others are valid.
 enum class Renewal {
-  /// Every floating-point value is halved. Exact, and it keeps what values are usually asked for: signs, order, ties,
+  /// Every floating-point value is halved. This is exact and keeps the usual requirements: signs, order, ties,
   /// zeros, symmetry, positive definiteness, ranges such as [0, 1] and [-1, 1], ratios between operands.
   halve,
   /// ... by another power of two for each tensor: for what depends on ratios only.

@@ -1,4 +1,4 @@
-// Novelty: does a call take longer on values that it has not seen before? Then it has kept something of the others.
+// Novelty: whether a call takes longer on new values than on repeated ones, which shows that it keeps earlier results.
 #pragma once
 
 #include <algorithm>

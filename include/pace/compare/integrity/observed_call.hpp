@@ -1,4 +1,4 @@
-// ObservedCall: one untimed call of an implementation, and what could be seen of it from outside.
+// ObservedCall: one untimed call of an implementation with its observable effects.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct ObservedCall {
   CallCounts late;
 };
 
-/// Gives the operands of a set these values; null: the ones that the user gave.
+/// Sets the operands of a set to these values; null: to the original values.
 inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {
   if (values == nullptr) return operands.restore_all(set);
   for (std::size_t i = 0; i < values->size(); ++i) check::restore_tensor((*values)[i], operands.tensors[set][i]);

@@ -1,4 +1,4 @@
-// ProcessSettings: what all implementations in a process share, so that none may change it for the others.
+// ProcessSettings: settings that all implementations in a process share and that none may change.
 #pragma once
 
 #include <c10/core/AutogradState.h>
@@ -29,7 +29,7 @@ struct ProcessSettings {
   int rounding = 0;
   at::ScalarType default_dtype = at::kFloat;
   c10::AutogradState autograd{false, false, false, false};
-  /// Autocast, inference mode and whatever else stands between a call and its kernel.
+  /// Autocast, inference mode and other dispatch keys that select the kernel of a call.
   c10::impl::LocalDispatchKeySet dispatch;
   cpu_set_t cpus{};
   int priority = 0;
@@ -76,7 +76,7 @@ struct ProcessSettings {
     return text;
   }
 
-  /// Puts back what can be put back.
+  /// Restores the settings that can be restored.
   void restore() const {
     const ProcessSettings present = now();
     if (present.threads != threads) at::set_num_threads(threads);

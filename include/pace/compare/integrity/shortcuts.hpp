@@ -45,8 +45,8 @@ enum Shortcuts : std::int64_t {
   return found;
 }
 
-/// What a candidate does that the baseline does not, in words; empty if nothing. What both do is what the computation
-/// is: a transposition returns a view.
+/// Returns the shortcuts that only the candidate takes, as text; empty if there are none. Shortcuts of both belong to
+/// the computation: a transposition returns a view.
 [[nodiscard]] inline std::string describe_shortcuts(const std::vector<std::int64_t>& baseline,
                                                     const std::vector<std::int64_t>& candidate) {
   for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i) {
