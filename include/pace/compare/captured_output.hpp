@@ -20,7 +20,8 @@ namespace pace::detail {
 /// output of this graph until another graph is launched.
 class CapturedOutput {
  public:
-  explicit CapturedOutput(c10::IValue output) {
+  // By value: the output dies here, and its memory goes back to the pool.
+  explicit CapturedOutput(c10::IValue output) {  // NOLINT(performance-unnecessary-value-param)
     std::vector<at::Tensor> originals, views;
     for (auto& tensor : check::tensors_of(output)) {
       // True for memory that only the value and this vector hold, unlike a weight that the callable returns.
@@ -45,7 +46,7 @@ class CapturedOutput {
   struct Views {
     const std::vector<at::Tensor>& originals;
     const std::vector<at::Tensor>& views;
-    [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const {
+    [[nodiscard]] at::Tensor of(const at::Tensor& tensor) const {
       for (std::size_t i = 0; i < originals.size(); ++i)
         if (originals[i].is_same(tensor)) return views[i];
       return tensor;

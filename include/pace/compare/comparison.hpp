@@ -147,7 +147,7 @@ class Comparison {
 
  private:
   template <class F>
-  Comparison& add(std::string name, F function, bool is_baseline) {
+  Comparison& add(std::string name, F function, bool is_baseline) {  // NOLINT(performance-unnecessary-value-param)
     plan_.add({.name = std::move(name), .is_baseline = is_baseline, .make = maker(std::move(function))},
               detail::phases_of_implementation<F, Operands...>());
     return *this;

@@ -95,7 +95,7 @@ class MachineWatch final : public timing::RoundObserver {
     reading.from = clock_.now();
     auto counters = clock_.counters();
     if (!counters) return std::nullopt;
-    reading.counters = std::move(*counters);
+    reading.counters = *counters;
     reading.to = clock_.now();
     return reading;
   }

@@ -27,7 +27,7 @@ struct MatcherTag {};
 /// There is no toString(), which Catch2 would call without the value: pace/catch2.hpp has Catch2 print
 /// MatchResult::text. A file that uses a matcher in CHECK_THAT includes that header.
 template <class Derived>
-struct Matcher : MatcherTag {
+struct Matcher : MatcherTag {  // NOLINT(bugprone-crtp-constructor-accessibility): matchers are aggregates
   /// Returns whether `value` is proven to be as expected.
   template <class V>
   [[nodiscard]] bool match(const V& value) const {

@@ -66,7 +66,7 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
       for (const auto size : sizes) row.number(size);
     row.number(launch->occupancy);
   } else {
-    row.empty(10);
+    row.blank(10);
   }
   return row.text(kernel.why_not_alone).number(kernel.counted_bytes).line();
 }

@@ -38,7 +38,7 @@ class CsvRow {
   /// Adds `true` or `false`; a field without a value is empty.
   CsvRow& flag(std::optional<bool> value) { return field(!value ? "" : *value ? "true" : "false"); }
   /// Adds as many empty fields.
-  CsvRow& empty(int fields = 1) {
+  CsvRow& blank(int fields = 1) {
     for (int i = 0; i < fields; ++i) field("");
     return *this;
   }
@@ -59,18 +59,18 @@ class CsvRow {
   /// Adds a number, or an empty field where there is none.
   template <class Number>
   CsvRow& number(const std::optional<Number>& value) {
-    return value ? number(*value) : empty();
+    return value ? number(*value) : blank();
   }
 
   /// Adds a member of a summary, or an empty field where there is no summary.
   template <class Summary, class Member>
   CsvRow& member(const std::optional<Summary>& summary, Member Summary::* which) {
-    return summary ? number((*summary).*which) : empty();
+    return summary ? number((*summary).*which) : blank();
   }
   /// Adds `low` and `high` of a summary's `interval`, or two empty fields where there is none.
   template <class Summary>
   CsvRow& bounds(const std::optional<Summary>& summary) {
-    if (!summary || !summary->interval) return empty(2);
+    if (!summary || !summary->interval) return blank(2);
     return number(summary->interval->low).number(summary->interval->high);
   }
 

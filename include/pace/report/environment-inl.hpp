@@ -64,7 +64,7 @@ PACE_INLINE std::string commit_of(const std::string& folder) {
   if (const auto pointer = machine::first_line(git))
     if (const auto elsewhere = detail::after("gitdir: ", *pointer); !elsewhere.empty())
       git = detail::seen_from(checkout, elsewhere);
-  const std::string head = machine::first_line(git + "/HEAD").value_or("");
+  std::string head = machine::first_line(git + "/HEAD").value_or("");
   if (detail::is_commit(head)) return head;
   const std::string reference = detail::after("ref: ", head);
   if (reference.empty()) return "";

@@ -15,7 +15,7 @@
 namespace pace::report {
 
 PACE_INLINE void print(const gate::Replicates& replicates, std::ostream& out) {
-  const auto cell = [](std::string text, std::size_t width) {
+  const auto cell = [](const std::string& text, std::size_t width) {
     return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
   };
   out << cell("comparison", 28) << cell("implementation", 18) << cell("processes", 11) << cell("speed-up", 10)

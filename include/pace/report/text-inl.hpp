@@ -138,7 +138,7 @@ PACE_INLINE bool wants_colour(int descriptor) {
 }
 
 PACE_INLINE std::string coloured(std::string_view text, Colour colour) {
-  const char* code = "";
+  std::string_view code;
   switch (colour) {
     case Colour::none:
       return std::string(text);
@@ -158,7 +158,7 @@ PACE_INLINE std::string coloured(std::string_view text, Colour colour) {
       code = "1";
       break;
   }
-  return std::string("\033[") + code + 'm' + std::string(text) + "\033[0m";
+  return "\033[" + std::string(code) + 'm' + std::string(text) + "\033[0m";
 }
 
 }  // namespace pace::report

@@ -21,13 +21,14 @@ namespace detail {
     const auto& segment = object.dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
     const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives an address as a number.
     const char* at = reinterpret_cast<const char*>(object.dlpi_addr + segment.p_vaddr);
     const char* const end = at + segment.p_memsz;
     while (at + sizeof(ElfW(Nhdr)) <= end) {
       const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
       const char* const name = at + sizeof note;
       const char* const content = name + padded(note.n_namesz);
-      if (note.n_type == NT_GNU_BUILD_ID && std::string_view(name, note.n_namesz) == std::string_view("GNU", 4))
+      if (note.n_type == NT_GNU_BUILD_ID && std::string_view(name, note.n_namesz) == std::string_view("GNU\0", 4))
         return {content, note.n_descsz};
       at = content + padded(note.n_descsz);
     }

@@ -227,7 +227,7 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
   if (configuration.empty()) throw InputError({}, "--resume: this program's runs cannot be resumed");
   if (options.json.empty())
     throw InputError({}, "--resume: expected --json FILE beside it, the result file of the run to go on from");
-  if (!options.baseline.compare_with.empty() || options.baseline.save.size() > 0)
+  if (!options.baseline.compare_with.empty() || !options.baseline.save.empty())
     throw InputError({}, "--resume does not go with stored baselines");
   const std::string path = output_path(options.json);
   auto results = results_to_resume(path, configuration);

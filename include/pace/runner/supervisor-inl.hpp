@@ -153,7 +153,8 @@ class Supervisor {
     file_ = open_unnamed_file(trouble);
     if (file_ < 0) return false;
     memory_ = ::memfd_create("pace-activity", 0);
-    if (memory_ < 0 || ::ftruncate(memory_, sizeof(Activity)) != 0 || (shared_ = map_activity(memory_)) == nullptr) {
+    if (memory_ >= 0 && ::ftruncate(memory_, sizeof(Activity)) == 0) shared_ = map_activity(memory_);
+    if (shared_ == nullptr) {
       trouble = std::string("no shared memory: ") + std::strerror(errno);
       return false;
     }
