@@ -39,7 +39,7 @@ TEST_CASE("results that are good enough: table, totals, exit code 0") {
 TEST_CASE("an expectation that is not met fails the program and says what to do") {
   const auto program = run("'too slow'");
   CHECK(program.code != 0);
-  CHECK_THAT(program.out, ContainsSubstring("'fused' (1.00 us, speed-up 2.00x [1.90x, 2.10x])"));
+  CHECK_THAT(program.out, ContainsSubstring("'fused' (1.00 us, speed-up 2.00x"));
   CHECK_THAT(program.out, ContainsSubstring("speed-up of at least 3.00x"));
   CHECK_THAT(program.out, ContainsSubstring("Make the implementation faster"));
   const auto wrong = run("wrong");
