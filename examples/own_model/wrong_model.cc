@@ -15,7 +15,7 @@ struct Unsteady : torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) { return linear->forward(x) + static_cast<double>(++calls); }
 
   torch::nn::Linear linear;
-  /// Of all instances, since each run has one of its own.
+  /// All instances share it, since each run makes one.
   static inline int calls = 0;
 };
 

@@ -71,7 +71,7 @@ TEST_CASE("an expectation of one's own gates a comparison like any other") {
              ContainsSubstring("failed: 'loading' takes 1.00 us at first; load what it needs beforehand"));
   CHECK_FALSE(broken["loading"].acceptable());
 
-  // Of the baseline by name.
+  // A name selects the baseline, too.
   CHECK(compare(mine::FirstCallWithin(pace::Nanoseconds(99)), "eager")["eager"].judgements.at(0).verdict ==
         Verdict::failed);
 }

@@ -61,12 +61,6 @@ struct ImplementationThrew {
   Failure failure;
 };
 
-/// Exception for a fault of an implementation that was found while it was timed.
-struct ImplementationWrong {
-  std::size_t index;
-  std::string message;
-};
-
 /// Returns the message of the exception being handled.
 [[nodiscard]] std::string current_message();
 
