@@ -33,7 +33,7 @@ printf '#include <pace/pace.hpp>\n#include <pace/catch2.hpp>\n' >other.cc
 # The command line that docs/ show, in two parts: each file is compiled, and both are linked.
 compile=(g++ -std=c++20 -O2 -Iinclude -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include")
 "${compile[@]}" -c relu_test.cc &
-"${compile[@]}" -O0 -c other.cc
+"${compile[@]}" -O0 -Wall -Wextra -Werror -c other.cc
 wait $!
 g++ relu_test.o other.o -o relu_test -L"$torch/lib" -Wl,-rpath,"$torch/lib" -ltorch_cpu -lc10 -lCatch2Main -lCatch2
 ./relu_test

@@ -6,12 +6,10 @@ The compiler is Clang; whatever uses the headers is compiled by GCC, but the uni
 load("//third_party/clang:compile.bzl", "COMPILE_ATTRS", "check_with_clang")
 
 def _own_headers(library):
-    """As they are included: what follows the library's virtual include folder, or the path from the workspace's root."""
-    folder = "/_virtual_includes/" + library.label.name + "/"
+    """As they are included: below `include`, or else from the workspace's root."""
     headers = library[CcInfo].compilation_context.direct_public_headers
-    paths = [header.path.partition(folder)[2] for header in headers]
-    if not any(paths):
-        paths = [header.short_path for header in headers]
+    paths = [header.short_path for header in headers]
+    paths = [path[len("include/"):] if path.startswith("include/") else path for path in paths]
     return [path for path in paths if path.endswith(".hpp")]
 
 def _impl(ctx):

@@ -46,7 +46,9 @@ def _flags(ctx, context):
         _FLAGS + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts +
         ["-D" + each for each in context.defines.to_list()] +
         ["-I" + each for each in context.includes.to_list()] +
-        _each("-iquote", context.quote_includes) + _each("-isystem", context.system_includes)
+        _each("-iquote", context.quote_includes) +
+        # A folder of `includes` is one of system headers for Bazel; of pace's own, all warnings are wanted.
+        [word for each in context.system_includes.to_list() for word in (["-Iinclude"] if each == "include" else ["-isystem", each])]
     )
 
 def _each(flag, folders):
