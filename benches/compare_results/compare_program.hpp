@@ -17,8 +17,8 @@
 
 namespace pace::benches::compare_results {
 
-/// Exit codes: every gate open, at least one closed, nothing compared; none closed, but at least one let through undecided
-/// (as of a program that measures).
+/// Exit codes: every gate open, at least one closed, nothing compared; none closed, but at least one let through
+/// undecided (as of a program that measures).
 inline constexpr int all_acceptable = 0, not_acceptable = 1, not_compared = 2, not_resolved = 43;
 
 inline constexpr std::string_view compare_usage =
