@@ -62,8 +62,8 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
   return {cuda.hasCUDA() && cuda.deviceCount() > 0 ? "cuda" : "cpu"};
 }
 
-/// The settings that pace has for its models: below the root of its workspace or runfiles, and below external/pace in
-/// those of a program in another workspace.
+/// The settings that pace has for its models: below the root of its workspace or runfiles, and below external/pace in those of
+/// a program in another workspace.
 [[nodiscard]] std::string shipped_settings() {
   const std::string path = "benches/models/models.yaml", outside = "external/pace/" + path;
   std::error_code unknown;  // then reading complains
