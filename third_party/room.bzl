@@ -20,8 +20,8 @@ def room(headers = ["*.hpp"], deps = [], defines = []):
         hdrs = native.glob(headers),
         copts = COMPILED,
         defines = defines,
-        # The folder `include` itself. A folder of links (`strip_include_prefix`) would keep those of older commits, which a
-        # build without sandboxes finds.
+        # The folder `include` itself. A folder of links (`strip_include_prefix`) would keep those of older commits,
+        # which a build without sandboxes finds.
         includes = ["/".join([".."] * (len(folders) - 1))],
         deps = deps,
     )

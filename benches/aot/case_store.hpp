@@ -55,8 +55,8 @@ class CaseStore {
   }
 
   /// Compiles all cases into `directory`, which then serves as one of `PackageOptions::directories` (a build output).
-  /// Cases that fail leave a record with the reason. Throws `Unsupported` when there is no Python to compile with, or it
-  /// does not get as far as compiling.
+  /// Cases that fail leave a record with the reason. Throws `Unsupported` when there is no Python to compile with, or
+  /// it does not get as far as compiling.
   void export_and_compile(std::span<const PackageCase> cases, const std::filesystem::path& directory) const {
     std::filesystem::create_directories(directory);
     PackageCompiler(options_, script_).compile(cases, directory);

@@ -49,8 +49,8 @@ inline void prepare_all(DefinitionStore& store, std::span<const Definition> defi
 }
 
 /// Compiles all into `directory`, one of `PackageOptions::directories` from then on, for a program that runs on as many
-/// threads as this one now (`at::get_num_threads`; of no matter for a GPU). Throws `Unsupported` when there is no Python to
-/// compile with.
+/// threads as this one now (`at::get_num_threads`; of no matter for a GPU). Throws `Unsupported` when there is no
+/// Python to compile with.
 inline void compile_definitions(std::span<const Definition> definitions, std::span<const PackageKind> kinds,
                                 const std::filesystem::path& directory,
                                 const DefinitionStore& store = DefinitionStore()) {

@@ -19,7 +19,8 @@ struct Definition {
   /// norm) are written to by compiled forwards, too.
   std::vector<at::Tensor> inputs;
   /// Must compute with these operands or with tensors made on the way. Others become constants; one that requires a
-  /// gradient is refused. (Operands may also be reached without the arguments: a module's own parameters, listed above.)
+  /// gradient is refused. (Operands may also be reached without the arguments: a module's own parameters, listed
+  /// above.)
   std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& parameters,
                                         const std::vector<at::Tensor>& inputs)>
       forward;

@@ -17,8 +17,8 @@
 
 namespace pace::benches::aot {
 
-/// `cpu`, `cuda` (the first GPU) or `cuda:1`. Throws InputError for anything else, and for a device that is not there or
-/// that this program was built without.
+/// `cpu`, `cuda` (the first GPU) or `cuda:1`. Throws InputError for anything else, and for a device that is not there
+/// or that this program was built without.
 [[nodiscard]] inline at::Device parse_device(const std::string& name) {
   const auto refuse = [&](const std::string& why) -> at::Device {
     throw InputError({}, "--device: expected cpu, cuda or cuda:NUMBER, found '" + name + "'" + why);

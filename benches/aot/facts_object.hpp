@@ -39,7 +39,8 @@ class FactsObject {
     if (has(field)) to = get<T>(field, expected);
   }
 
-  /// `read` makes an element of where it stands and its JSON. Null is an empty list, a field that is not there an error.
+  /// `read` makes an element of where it stands and its JSON. Null is an empty list, a field that is not there an
+  /// error.
   template <class Read>
   [[nodiscard]] auto list(const std::string& field, const char* expected, Read read) const {
     std::vector<decltype(read(where_, json_))> elements;

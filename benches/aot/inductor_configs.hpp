@@ -79,7 +79,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// By its name, or by Inductor's own options: `max_autotune=true,cpp.simdlen=0`. Throws InputError that lists the names.
+/// By its name, or by Inductor's own options: `max_autotune=true,cpp.simdlen=0`. Throws InputError that lists the
+/// names.
 [[nodiscard]] inline InductorConfig find_inductor_config(std::string_view name) {
   if (name.find('=') != std::string_view::npos) return detail::parse_inductor_options(name);
   if (name == "freezing") throw InputError({}, std::string("--inductor-config: 'freezing' is refused: ") + not_frozen);

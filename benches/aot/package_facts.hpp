@@ -151,8 +151,8 @@ namespace detail {
 
 /// What is kept beside the package `MODEL.pt2`, or stands in `MODEL.json` (record_kernels.py describes it); nothing if
 /// there is no such file, or nothing of this in it. `model`: of several in one package; `model` is also the only one,
-/// whatever its name. Throws `Error`, which names the file and the field, if the file is not what the script writes or has
-/// no such model.
+/// whatever its name. Throws `Error`, which names the file and the field, if the file is not what the script writes or
+/// has no such model.
 [[nodiscard]] inline std::optional<PackageFacts> read_package_facts(std::filesystem::path path,
                                                                     const std::string& model = "model") {
   path.replace_extension(".json");

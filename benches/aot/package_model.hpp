@@ -22,8 +22,8 @@
 
 namespace pace::benches::aot::detail {
 
-/// Loads a package. If that fails, has it compiled anew and loads that. `find` gives its path, `discard` is false where it
-/// has been compiled anew before, `load` throws. Throws `Unsupported` with the reason.
+/// Loads a package. If that fails, has it compiled anew and loads that. `find` gives its path, `discard` is false where
+/// it has been compiled anew before, `load` throws. Throws `Unsupported` with the reason.
 template <class Find, class Discard, class Load>
 [[nodiscard]] auto load_package(const Find& find, const Discard& discard, const Load& load) {
   const auto first_line = [](const std::exception& error) {
@@ -46,8 +46,8 @@ template <class Find, class Discard, class Load>
 
 #if PACE_HAS_AOT_INDUCTOR
 
-/// LibTorch's attention keeps the state of its random numbers in whole numbers without dimensions. It has them on the CPU
-/// unless a graph is captured; compilers are told of the GPU, but only hand them on to its backward.
+/// LibTorch's attention keeps the state of its random numbers in whole numbers without dimensions. It has them on the
+/// CPU unless a graph is captured; compilers are told of the GPU, but only hand them on to its backward.
 [[nodiscard]] inline bool is_random_state(const TensorMetadata& expected, const at::Tensor& operand) {
   return operand.defined() && operand.device().is_cpu() && operand.dim() == 0 && expected.sizes.empty() &&
          operand.scalar_type() == at::kLong && expected.dtype == at::kLong;

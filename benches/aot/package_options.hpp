@@ -20,9 +20,9 @@
 
 namespace pace::benches::aot {
 
-/// `PACE_PACKAGE_CACHE`, or `packages` in `PACE_HOME`, or in `pace` in the user's cache folder; without any, in a folder
-/// of the user's own among temporary files. Throws InputError for one of these variables that is no absolute path: it
-/// would mean another folder wherever the program is started.
+/// `PACE_PACKAGE_CACHE`, or `packages` in `PACE_HOME`, or in `pace` in the user's cache folder; without any, in a
+/// folder of the user's own among temporary files. Throws InputError for one of these variables that is no absolute
+/// path: it would mean another folder wherever the program is started.
 [[nodiscard]] inline std::filesystem::path default_package_cache() {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);

@@ -33,12 +33,12 @@ class TraceRange {
   at::RecordFunction range_{at::RecordScope::USER_SCOPE};
 };
 
-/// Records what this thread runs, and what the GPU does where there is one. PyTorch's own handler compresses its traces;
-/// LibTorch writes plain text, whatever the file is called, and viewers take both.
+/// Records what this thread runs, and what the GPU does where there is one. PyTorch's own handler compresses its
+/// traces; LibTorch writes plain text, whatever the file is called, and viewers take both.
 class ProfilerTrace {
  public:
-  /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without Kineto.
-  /// `with_shapes`: of each operator's operands.
+  /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without
+  /// Kineto. `with_shapes`: of each operator's operands.
   explicit ProfilerTrace(bool with_shapes = false) {
     namespace profiler = torch::autograd::profiler;
     // It would take a second recording without a word, and lose the first.
@@ -66,8 +66,8 @@ class ProfilerTrace {
     }
   }
 
-  /// Ends the recording and writes it, into a folder that exists; once. What was recorded is the result. A file or a link
-  /// of that name is replaced at once, when all is written. Throws Error naming the file if it cannot be written.
+  /// Ends the recording and writes it, into a folder that exists; once. What was recorded is the result. A file or a
+  /// link of that name is replaced at once, when all is written. Throws Error naming the file if it cannot be written.
   std::unique_ptr<torch::autograd::profiler::ProfilerResult> save(const std::filesystem::path& path) {
     if (!recording_) throw Error("the trace " + path.string() + " was saved already; expected one save()");
     wait_for_gpus();  // what is still queued there belongs to it
@@ -76,7 +76,8 @@ class ProfilerTrace {
     std::error_code missing;
     const auto there = std::filesystem::symlink_status(path, missing);
     if (exists(there) && !is_regular_file(there) && !is_symlink(there)) refuse(path, "the name of a regular file");
-    // The profiler first writes beside the name that it is given, into whatever is there: a pipe, or where a link leads.
+    // The profiler first writes beside the name that it is given, into whatever is there: a pipe, or where a link
+    // leads.
     const OwnFolder own(path);
     const std::filesystem::path written = own.path / "trace";
     result->save(written.string());

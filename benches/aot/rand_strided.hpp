@@ -16,9 +16,9 @@
 
 namespace pace::benches::aot {
 
-/// torch._dynamo's rand_strided: normal numbers for floating types (8-bit ones from float16), zeros for all others, in a
-/// buffer that just holds them and `extra` elements more. Throws InputError unless there is a stride for each size and
-/// none of either is below 0.
+/// torch._dynamo's rand_strided: normal numbers for floating types (8-bit ones from float16), zeros for all others, in
+/// a buffer that just holds them and `extra` elements more. Throws InputError unless there is a stride for each size
+/// and none of either is below 0.
 [[nodiscard]] inline at::Tensor rand_strided(const std::vector<std::int64_t>& sizes,
                                              const std::vector<std::int64_t>& strides,
                                              at::ScalarType dtype = at::kFloat, at::Device device = at::kCPU,

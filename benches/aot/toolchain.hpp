@@ -19,8 +19,8 @@
 
 namespace pace::benches::aot::detail {
 
-/// The file of a program, links followed; `name` is looked up in PATH unless it has a slash. The name itself where there
-/// is no such file.
+/// The file of a program, links followed; `name` is looked up in PATH unless it has a slash. The name itself where
+/// there is no such file.
 [[nodiscard]] inline std::string program_file(const std::string& name) {
   std::vector<std::string> places;
   if (name.find('/') != std::string::npos) {

@@ -67,8 +67,8 @@ class TracedModel {
     std::optional<benches::aot::TensorMetadata::Range> batch = {};
   };
 
-  /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Unsupported with the reason if
-  /// that cannot be done.
+  /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Unsupported with the reason
+  /// if that cannot be done.
   TracedModel(const std::string& name, ModelStep model, GradientOf gradient)
       : model_(std::move(model)), gradient_(std::move(gradient)), traced_(trace(name)) {}
 

@@ -125,13 +125,14 @@ template <class Package>
 /// The forward of a definition, without gradients.
 class InferencePackage {
  public:
-  /// Compiles the package if it is not there yet. Throws `Unsupported` with the reason when it cannot be made or loaded.
+  /// Compiles the package if it is not there yet. Throws `Unsupported` with the reason when it cannot be made or
+  /// loaded.
   [[nodiscard]] static InferencePackage open(DefinitionStore& store, const Traced& traced) {
     return detail::open_package<InferencePackage>(store, traced, PackageKind::inference);
   }
 
-  /// `operands`: the parameters, then the inputs, of the metadata that the definition had (`Error` otherwise). Returns the
-  /// outputs. Inputs that the definition writes to are written to.
+  /// `operands`: the parameters, then the inputs, of the metadata that the definition had (`Error` otherwise). Returns
+  /// the outputs. Inputs that the definition writes to are written to.
   [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) { return model_.run(operands); }
 
   [[nodiscard]] const PackageCosts& costs() const noexcept { return costs_; }
@@ -162,13 +163,14 @@ class TrainingPackage {
     std::vector<at::Tensor> saved;
   };
 
-  /// Compiles the package if it is not there yet. Throws `Unsupported` with the reason when it cannot be made or loaded.
+  /// Compiles the package if it is not there yet. Throws `Unsupported` with the reason when it cannot be made or
+  /// loaded.
   [[nodiscard]] static TrainingPackage open(DefinitionStore& store, const Traced& traced) {
     return detail::open_package<TrainingPackage>(store, traced, PackageKind::training);
   }
 
-  /// `operands`: the parameters, then the inputs, of the metadata that the definition had (`Error` otherwise). Inputs that
-  /// the definition writes to are written to.
+  /// `operands`: the parameters, then the inputs, of the metadata that the definition had (`Error` otherwise). Inputs
+  /// that the definition writes to are written to.
   [[nodiscard]] Forward forward(const std::vector<at::Tensor>& operands) {
     Forward result;
     result.outputs = forward_.run(operands);
@@ -183,9 +185,9 @@ class TrainingPackage {
     return forward(parameters);
   }
 
-  /// `saved`: what a forward returned; moved in, it is freed on the way. `gradients`: one for each differentiated output,
-  /// of the metadata that `expected_gradients` gives (`Error` otherwise). Returns the gradients of the parameters; an
-  /// undefined tensor for one that has none. They share memory with nothing.
+  /// `saved`: what a forward returned; moved in, it is freed on the way. `gradients`: one for each differentiated
+  /// output, of the metadata that `expected_gradients` gives (`Error` otherwise). Returns the gradients of the
+  /// parameters; an undefined tensor for one that has none. They share memory with nothing.
   [[nodiscard]] std::vector<at::Tensor> backward(std::vector<at::Tensor> saved,
                                                  const std::vector<at::Tensor>& gradients) {
     saved.insert(saved.end(), gradients.begin(), gradients.end());

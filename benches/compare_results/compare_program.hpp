@@ -17,8 +17,8 @@
 
 namespace pace::benches::compare_results {
 
-/// Exit codes: every gate open, at least one closed, nothing compared; none closed, but at least one let through undecided
-/// (as of a program that measures).
+/// Exit codes: every gate open, at least one closed, nothing compared; none closed, but at least one let through
+/// undecided (as of a program that measures).
 inline constexpr int all_acceptable = 0, not_acceptable = 1, not_compared = 2, not_resolved = 43;
 
 inline constexpr std::string_view compare_usage =
@@ -89,10 +89,10 @@ struct Limits {
             "it is not given, a side's own scatter counts from five processes in all on, and 0.05 with fewer)",
             args::number(settings.spread, 1e-6, 10, "0.01", "share"))
             .once(),
-        Option("--alpha", "wrong verdicts on the costly side, per comparison",
+        Option("--alpha", "false passes of claims and false alarms of guards, per comparison",
                args::number(settings.family.alpha, 1e-9, 0.49, "0.001", "rate"))
             .once(),
-        Option("--beta", "wrong verdicts on the cheap side, per comparison",
+        Option("--beta", "false failures of claims and false passes of guards, per comparison",
                args::number(settings.family.beta, 1e-9, 0.49, "0.01", "rate"))
             .once(),
         {"--undecided-fails", "an open question closes the gate (exit code 1)", args::flag(limits.undecided_fails)},

@@ -38,10 +38,10 @@ inline void tell_launch(const std::optional<kernel::Launch>& launch, benches::ke
   info.shared_bytes = launch->shared_bytes();
 }
 
-/// A line for each kernel that Inductor wrote and that is `shown` (all, without it), once, in the order in which they run,
-/// with its time by the original's timer. Where that, or the bytes that a kernel moves, are not known, `complaints` says so
-/// instead. Returns how many lines there are; without one it prints what the original says then. With `all_configurations`,
-/// a line for each of a kernel's configurations instead of the kernel's own figures.
+/// A line for each kernel that Inductor wrote and that is `shown` (all, without it), once, in the order in which they
+/// run, with its time by the original's timer. Where that, or the bytes that a kernel moves, are not known,
+/// `complaints` says so instead. Returns how many lines there are; without one it prints what the original says then.
+/// With `all_configurations`, a line for each of a kernel's configurations instead of the kernel's own figures.
 inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const benches::aot::PackageFacts& facts,
                                       bool colour, bool all_configurations, std::ostream& out, std::ostream& complaints,
                                       const std::function<bool(const kernel::Kernel&)>& shown = {}) {

@@ -38,8 +38,9 @@ TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are kn
     REQUIRE(kernel.bandwidth());
     CHECK(*kernel.bandwidth() > 0);
   }
-  // What is left is the package's own host code: microseconds of a call that takes milliseconds. On a machine that is shared
-  // recorded calls and others may differ by a tenth; without the smaller of the two large kernels it would be 0.7.
+  // What is left is the package's own host code: microseconds of a call that takes milliseconds. On a machine that is
+  // shared recorded calls and others may differ by a tenth; without the smaller of the two large kernels it would be
+  // 0.7.
   CHECK(report.explained() > 0.75);
   CHECK(report.explained() < 1.25);
 }

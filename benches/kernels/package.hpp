@@ -76,8 +76,8 @@ template <class Load>
 }
 
 /// Where a package runs that was compiled for `compiled_for`, on a machine with so many GPUs. `named`: `cpu`, `cuda`,
-/// `cuda:1` or nothing. Throws InputError for a package that was compiled for another device, DeviceMissing for a GPU that
-/// is not there.
+/// `cuda:1` or nothing. Throws InputError for a package that was compiled for another device, DeviceMissing for a GPU
+/// that is not there.
 [[nodiscard]] inline c10::Device device_of(const std::string& path, const std::string& compiled_for,
                                            const std::string& named, int gpus) {
   if (compiled_for != "cpu" && compiled_for != "cuda")
@@ -93,7 +93,8 @@ template <class Load>
   return device;
 }
 
-/// The package, with operands. Nothing runs before run() is called: under Nsight Compute, one call is all that may be seen.
+/// The package, with operands. Nothing runs before run() is called: under Nsight Compute, one call is all that may be
+/// seen.
 class Package {
  public:
   /// Throws InputError, Unsupported, DeviceMissing or Error, which name the file.

@@ -63,8 +63,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// What is recorded of a kernel, found by its symbol or its name, whichever is recorded: of Inductor's own, and on the CPU,
-/// where LibTorch's operators are steps that have names, of those as well. Several calls of one operator are all found.
+/// What is recorded of a kernel, found by its symbol or its name, whichever is recorded: of Inductor's own, and on the
+/// CPU, where LibTorch's operators are steps that have names, of those as well. Several calls of one operator are all
+/// found.
 [[nodiscard]] inline std::vector<const benches::aot::PackageKernel*> recorded_of(
     const kernel::Kernel& kernel, const benches::aot::PackageFacts& facts) {
   std::vector<const benches::aot::PackageKernel*> found;

@@ -60,7 +60,8 @@ struct Dependencies {
   std::function<double()> peak_bytes = {};
   /// Runs `body` while memory's history is recorded, and writes it; not set in programs without CUDA.
   std::function<void(const std::function<void()>& body, const std::string& file)> snapshot = {};
-  /// Runs a program, whose lines go to `printed`, or without it to the standard error; what is wrong with it, or nothing.
+  /// Runs a program, whose lines go to `printed`, or without it to the standard error; what is wrong with it, or
+  /// nothing.
   std::function<std::string(const std::vector<std::string>&, std::string* printed)> spawn;
   /// `20240131_235959`.
   std::function<std::string()> date;

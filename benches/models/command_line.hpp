@@ -40,8 +40,8 @@ struct CommandLine {
        print_rows = false, compile_only = false, allow_undecided = false, allow_unmeasured = false;
   /// Where packages go if they are all that is made; empty: to where they are kept.
   std::string compile_to;
-  /// All options but those that say where results go and how they are shown: what two runs must have in common for one to
-  /// go on from the other.
+  /// All options but those that say where results go and how they are shown: what two runs must have in common for one
+  /// to go on from the other.
   Configuration configuration;
 };
 

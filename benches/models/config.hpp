@@ -25,7 +25,8 @@ struct Config {
   Names require_larger_multiplier_for_smaller_tensor;
   Names very_slow, slow;  ///< slow holds the very slow ones, too
   Names non_deterministic;
-  /// Models with operators that LibTorch has no deterministic kernel of: they run all the same, and are judged as others.
+  /// Models with operators that LibTorch has no deterministic kernel of: they run all the same, and are judged as
+  /// others.
   Names no_deterministic_kernels;
   struct {
     Names force_amp_for_fp16_bf16_models, force_fp16_for_bf16_models, fp32_only_models;
@@ -42,8 +43,8 @@ struct Config {
   struct {
     Names sgd, none;
   } optimizer;
-  /// Statuses that are expected and why: name -> mode (`training`, `inference`, or both with precision behind a slash, as
-  /// in `training/amp`) -> status and reason; of one back end, or (if that is empty) of any.
+  /// Statuses that are expected and why: name -> mode (`training`, `inference`, or both with precision behind a slash,
+  /// as in `training/amp`) -> status and reason; of one back end, or (if that is empty) of any.
   struct Expected {
     std::string status, reason, backend = {};
   };

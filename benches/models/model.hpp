@@ -31,8 +31,8 @@ struct ModelRequest {
   std::int64_t batch_size = 1;
 };
 
-/// One instance of a model. Everything drawn for it comes from LibTorch's default generator, so that equal seeds make equal
-/// instances.
+/// One instance of a model. Everything drawn for it comes from LibTorch's default generator, so that equal seeds make
+/// equal instances.
 struct Model {
   std::shared_ptr<torch::nn::Module> module;
   /// What `forward` is called with: tensors. The first size of those that are batches is the batch size.
@@ -77,8 +77,8 @@ struct ModelEntry {
   return models;
 }
 
-/// Registers a model, in any source file of a program that has `//benches/models:program` among its deps; those of `zoo/`
-/// do so, and `examples/own_model` is a user's:
+/// Registers a model, in any source file of a program that has `//benches/models:program` among its deps; those of
+/// `zoo/` do so, and `examples/own_model` is a user's:
 ///
 ///   const pace::benches::models::Registered mine({.name = "mine", .family = "cnn",
 ///       .training_batch = 8, .inference_batch = 8, .make = [](const ModelRequest& request) {

@@ -139,8 +139,8 @@ inline constexpr const char* why_no_freezing =
 
 }  // namespace detail
 
-/// What the options are given goes into `line`, which must outlive what it returns. Those that set nothing themselves are
-/// put together by resolve().
+/// What the options are given goes into `line`, which must outlive what it returns. Those that set nothing themselves
+/// are put together by resolve().
 [[nodiscard]] inline args::Groups model_options(CommandLine& line) {
   using args::Option;
   using Text = const std::string&;

@@ -136,8 +136,8 @@ class Run {
   }
 
  private:
-  /// What a file holds; nothing of an empty path. Names stay the same when what they name has changed, so that the digest
-  /// belongs to the configuration.
+  /// What a file holds; nothing of an empty path. Names stay the same when what they name has changed, so that the
+  /// digest belongs to the configuration.
   [[nodiscard]] std::optional<std::string> read_input(const std::string& option, const std::string& path,
                                                       const char* expected) {
     if (path.empty()) return std::nullopt;
@@ -334,9 +334,9 @@ inline void list_models(const Dependencies& dependencies, const Selection& selec
 }  // namespace detail
 
 /// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code: 0
-/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the run.
-/// The main function must have a report::ProgramOutput: without it, output that cannot be written is a signal, which would
-/// end the run, or look like a crash of the model whose process it hits.
+/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the
+/// run. The main function must have a report::ProgramOutput: without it, output that cannot be written is a signal,
+/// which would end the run, or look like a crash of the model whose process it hits.
 [[nodiscard]] inline int run_program(const std::string& program, const std::vector<std::string>& words,
                                      const Dependencies& dependencies, std::ostream& out, std::ostream& errors) {
   try {

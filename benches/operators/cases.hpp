@@ -45,7 +45,8 @@ class AttributeValue {
 ///         .call("((T([{N}], {dtype}), T([{M}, {K}], {dtype}), T([{K}, {N}], {dtype})), {})")
 ///
 /// The call is what a recorded file would say, with attributes in braces. A case is named as operator_benchmark names
-/// its tests: the module, then each attribute with its value, `addmm_M1_N64_K64_dtypef32_cpu`; a device is only the value.
+/// its tests: the module, then each attribute with its value, `addmm_M1_N64_K64_dtypef32_cpu`; a device is only the
+/// value.
 class CaseList {
  public:
   /// `module`: the first part of the names. Throws InputError without an operator's name.

@@ -64,10 +64,10 @@ inline void require_operator_name(std::string_view line, const Location& where) 
 
 }  // namespace detail
 
-/// The categories of a default set, in the file's order: below each `[category]` its operators, one a line, with ` first`
-/// or ` reported` after those that Category lists so; empty lines and those that begin with # say nothing. Throws
-/// InputError, with file and line, for anything else: an operator above the first category or named twice, a category
-/// named twice or without an operator, a file without any.
+/// The categories of a default set, in the file's order: below each `[category]` its operators, one a line, with
+/// ` first` or ` reported` after those that Category lists so; empty lines and those that begin with # say nothing.
+/// Throws InputError, with file and line, for anything else: an operator above the first category or named twice, a
+/// category named twice or without an operator, a file without any.
 [[nodiscard]] inline std::vector<Category> read_default_set(const std::string& file) {
   std::istringstream lines(read_file(file, "a file with a default set of operators"));
   std::vector<Category> categories;
@@ -110,9 +110,9 @@ inline void require_operator_name(std::string_view line, const Location& where) 
   return categories;
 }
 
-/// Sets `options` to the first run of the default set in `file`, or to the categories that are named (`all`: every one).
-/// Returns the categories that are chosen, in the file's order. Throws InputError for a name that the file has not, for a
-/// file without a first run, and as read_default_set() does.
+/// Sets `options` to the first run of the default set in `file`, or to the categories that are named (`all`: every
+/// one). Returns the categories that are chosen, in the file's order. Throws InputError for a name that the file has
+/// not, for a file without a first run, and as read_default_set() does.
 inline std::vector<Category> choose_default_set(benches::operators::ReplayOptions& options, const std::string& file,
                                                 const std::vector<std::string>& categories = {}) {
   std::vector<Category> all = read_default_set(file);

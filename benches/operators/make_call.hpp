@@ -39,9 +39,9 @@ template <class Finish>
 
 }  // namespace detail
 
-/// Makes the inputs of a sample and binds them to its operator. Throws Unsupported or InputError, with operator, file and
-/// line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will hold.
-/// `generate.compat`: values are as upstream draws them, but for indices, without which a run may write anywhere.
+/// Makes the inputs of a sample and binds them to its operator. Throws Unsupported or InputError, with operator, file
+/// and line in the message, if the sample cannot be run here. `copies` is how many sets of the inputs the caller will
+/// hold. `generate.compat`: values are as upstream draws them, but for indices, without which a run may write anywhere.
 [[nodiscard]] inline benches::operators::OperatorCall make_call(const std::string& op, const corpus::Sample& sample,
                                                                 const inputs::GenerateOptions& generate,
                                                                 std::size_t copies) {

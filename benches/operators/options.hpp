@@ -55,8 +55,8 @@ struct ReplayOptions {
   std::string traces;
 };
 
-/// The parts of a comma-separated list, none of them empty; commas in brackets do not separate. Throws InputError naming
-/// `option` otherwise.
+/// The parts of a comma-separated list, none of them empty; commas in brackets do not separate. Throws InputError
+/// naming `option` otherwise.
 [[nodiscard]] inline std::vector<std::string> split_list(std::string_view list, std::string_view option) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= list.size();) {

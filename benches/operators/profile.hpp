@@ -25,8 +25,8 @@ using benches::aot::TraceRange;
 /// handler compresses its traces; LibTorch writes plain text, whatever the file is called, and viewers take both.
 class OperatorTrace {
  public:
-  /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without Kineto;
-  /// InputError if the folder cannot be made.
+  /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without
+  /// Kineto; InputError if the folder cannot be made.
   OperatorTrace(const std::filesystem::path& directory, const std::string& op)
       : folder_(directory / "log" / ("operator_" + op)) {
     std::error_code problem;

@@ -51,8 +51,8 @@ std::string suite_name;
 /// The file of the table of operators; empty: none is kept.
 std::string table_path;
 
-/// On the shipped inputs compiled code is far from that slow, unless something is wrong with it: what came to a third of
-/// it on any machine that was tried is only reported.
+/// On the shipped inputs compiled code is far from that slow, unless something is wrong with it: what came to a third
+/// of it on any machine that was tried is only reported.
 constexpr double shipped_guard = 10;
 
 pace::benches::operators::BackendRegistry backends() {
@@ -110,7 +110,8 @@ void require_folder(const fs::path& folder) {
 
 /// What will be done, made of inputs and files that the options name. Making it finds what is wrong with them.
 struct Work {
-  /// Throws InputError for inputs that cannot be read or leave nothing to measure, and for files that cannot be written.
+  /// Throws InputError for inputs that cannot be read or leave nothing to measure, and for files that cannot be
+  /// written.
   Work(std::ostream& out, std::ostream& errors) : corpus(inputs()), registry(backends()) {
     if (line.profile) require_folder(fs::path(line.output_dir) / "log");
     // What was left out of a suite fails the run in the end, and stops nothing.

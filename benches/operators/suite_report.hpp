@@ -23,11 +23,11 @@ namespace pace::benches::operators {
 
 /// Hears a replay, prints a line per operator when it is done, and keeps the table in a file.
 ///
-/// The file's columns are those of PyTorch's operatorbench: `operator`; for each candidate, and for `a/b` where there are
-/// exactly two, the 20th, 50th and 80th percentile of the speed-ups over the samples (of `a/b`: time of a over time of
-/// b); `elapsed` in seconds; mean times of the baseline and each candidate, here in milliseconds on every device. Then
-/// pace's own: recorded calls; samples; for each back end, how many of them it was measured on; for each candidate the
-/// speed-up weighted by recorded calls; why a back end was not measured. What does not exist is empty.
+/// The file's columns are those of PyTorch's operatorbench: `operator`; for each candidate, and for `a/b` where there
+/// are exactly two, the 20th, 50th and 80th percentile of the speed-ups over the samples (of `a/b`: time of a over time
+/// of b); `elapsed` in seconds; mean times of the baseline and each candidate, here in milliseconds on every device.
+/// Then pace's own: recorded calls; samples; for each back end, how many of them it was measured on; for each candidate
+/// the speed-up weighted by recorded calls; why a back end was not measured. What does not exist is empty.
 class SuiteReport final : public ReplayListener {
  public:
   /// `path`: the file; empty: none. Throws Error if it cannot be written. `total`: samples of the whole replay.
@@ -68,7 +68,8 @@ class SuiteReport final : public ReplayListener {
     current_.reset();
   }
 
-  /// After the last operator: the suite as a whole, and which back ends were not measured. `making_inputs`: time that took.
+  /// After the last operator: the suite as a whole, and which back ends were not measured. `making_inputs`: time that
+  /// took.
   void finish(const std::string& suite, Nanoseconds making_inputs) {
     std::size_t ran = 0;
     for (const auto& each : done_) ran += each.ran();

@@ -10,7 +10,8 @@
 
 namespace pace::benches::rnn {
 
-/// The device of that name; without one the first GPU if there is one that this program can use, else the CPU. Throws InputError.
+/// The device of that name; without one the first GPU if there is one that this program can use, else the CPU. Throws
+/// InputError.
 [[nodiscard]] inline c10::Device choose_device(const std::optional<std::string>& name) {
   if (name) return benches::aot::parse_device(*name);
 #ifdef PACE_CUDA

@@ -15,8 +15,8 @@
 
 namespace pace::benches::rnn {
 
-/// A runner as it was asked for: by its name, or by that and `_aot_inductor`, its step compiled, or `_graph`, as two CUDA
-/// graphs, or both.
+/// A runner as it was asked for: by its name, or by that and `_aot_inductor`, its step compiled, or `_graph`, as two
+/// CUDA graphs, or both.
 struct Planned {
   std::string name;
   const Runner* runner = nullptr;

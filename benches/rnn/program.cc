@@ -56,10 +56,11 @@ std::vector<Group> groups;
 
 bool quiet() { return line.print_json != JsonFormat::none; }
 
-/// How far a runner's answers and gradients may be from the baseline's. Sums over a sequence and a batch in another order:
-/// float32 keeps seven digits, of which a recurrence of a hundred steps loses some. On a GPU, what fastrnns' own
-/// correctness tool accepts; each tensor as a whole with TF32, of whose three digits sums of thousands of terms leave less
-/// in some elements, and behind layer norms, whose gradients of a long sequence are thousands of times their inputs'.
+/// How far a runner's answers and gradients may be from the baseline's. Sums over a sequence and a batch in another
+/// order: float32 keeps seven digits, of which a recurrence of a hundred steps loses some. On a GPU, what fastrnns' own
+/// correctness tool accepts; each tensor as a whole with TF32, of whose three digits sums of thousands of terms leave
+/// less in some elements, and behind layer norms, whose gradients of a long sequence are thousands of times their
+/// inputs'.
 pace::check::CheckOptions check_options(const pace::benches::rnn::Runner& baseline) {
   pace::check::CheckOptions options;
   const bool on_gpu = sizes.device.is_cuda();

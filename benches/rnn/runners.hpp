@@ -18,8 +18,8 @@ inline constexpr std::int64_t any_number_of_layers = std::numeric_limits<std::in
 /// What executes a step: a module of LibTorch, a loop in C++, or TorchScript's interpreter and fusers.
 enum class Form { module, plain, scripted };
 
-/// A runner by its name, and all that is known of it before its model is made. What the programs do with a runner depends
-/// on these fields, never on its name.
+/// A runner by its name, and all that is known of it before its model is made. What the programs do with a runner
+/// depends on these fields, never on its name.
 struct Runner {
   std::string name;
   /// lstm, vl_lstm or resnet: under which name fastrnns reports its results.
@@ -40,8 +40,8 @@ struct Runner {
   /// Gradients of a long sequence are thousands of times their inputs', as behind layer norms: on a GPU, each tensor is
   /// checked as a whole.
   bool magnifies_rounding = false;
-  /// A rectifier that switches for an input near zero changes gradients by as much as they are, whatever the precision: on
-  /// a GPU, errors are compared with those of the kind's reference against float64.
+  /// A rectifier that switches for an input near zero changes gradients by as much as they are, whatever the precision:
+  /// on a GPU, errors are compared with those of the kind's reference against float64.
   bool needs_float64_reference = false;
   /// Makes the model for these sizes. Called by `runners()` with sizes that `check` lets through.
   std::function<ModelDef(const Sizes&)> make = {};
@@ -68,8 +68,8 @@ void check(const Runner& runner, const Sizes& sizes);
 /// Throws InputError with all names.
 [[nodiscard]] const Runner& find_runner(const std::string& name);
 
-/// The runner of a kind with the largest rank is what the others are compared with: one that leads its kind before others,
-/// then one that is no TorchScript, then one that needs a GPU. 0: it does not run on this device.
+/// The runner of a kind with the largest rank is what the others are compared with: one that leads its kind before
+/// others, then one that is no TorchScript, then one that needs a GPU. 0: it does not run on this device.
 [[nodiscard]] inline int reference_rank(const Runner& runner, const c10::Device& device) {
   if (runner.needs_cuda && !device.is_cuda()) return 0;
   const int rank = runner.leads ? 3 : runner.form != Form::scripted ? 2 : 1;

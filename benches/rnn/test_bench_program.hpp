@@ -58,8 +58,8 @@ struct TestBenchLine {
 }
 
 /// JSON goes to `out`, all else to `err`. `to_device` makes a device of what --device names, `set_fuser` is given a
-/// fuser and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code: 0, or
-/// 1 with a message for each runner that failed.
+/// fuser and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code:
+/// 0, or 1 with a message for each runner that failed.
 template <class ToDevice, class SetFuser, class WithTimer>
 [[nodiscard]] int test_bench(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
                              SetFuser&& set_fuser, WithTimer&& with_timer, std::ostream& out, std::ostream& err) {

@@ -1,4 +1,7 @@
-// bazel run //benches/selftest:merge_runs -- [--no-slower-than FACTOR | --speedup-at-least FACTOR] [--allow-undecided] RESULTS.json...
+// The program merge_runs: judges the gates of several runs together. Its options and files are:
+//
+//   bazel run //benches/selftest:merge_runs --
+//     [--no-slower-than FACTOR | --speedup-at-least FACTOR] [--allow-undecided] RESULTS.json...
 #include <iostream>
 
 #include "benches/selftest/merge_runs.hpp"

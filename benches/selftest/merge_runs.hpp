@@ -21,9 +21,10 @@
 
 namespace pace::benches::selftest {
 
-/// What one file says of every candidate's speed-up over the baseline of its own run. A candidate that was disturbed or not
-/// reached has a finding without a figure, so that its gate is open only if other processes have figures. Throws Error if an
-/// implementation computed something else, threw, crashed, hung or ran out of memory: no number of processes mends that.
+/// What one file says of every candidate's speed-up over the baseline of its own run. A candidate that was disturbed or
+/// not reached has a finding without a figure, so that its gate is open only if other processes have figures. Throws
+/// Error if an implementation computed something else, threw, crashed, hung or ran out of memory: no number of
+/// processes mends that.
 [[nodiscard]] inline std::vector<gate::Finding> findings_of(const report::ResultsFile& file,
                                                             const Expectation& expectation) {
   const auto& demand = expectation.demand();
@@ -49,7 +50,8 @@ namespace pace::benches::selftest {
 }
 
 /// Prints the table. Returns 0 if every gate is open, 1 if one is closed, 43 if one is let through undecided and
-/// `allow_undecided` is not set. Throws Error if a file cannot be read or is there twice, or if there is nothing to judge.
+/// `allow_undecided` is not set. Throws Error if a file cannot be read or is there twice, or if there is nothing to
+/// judge.
 inline int merge_runs(const std::vector<std::string>& paths, const Expectation& expectation, std::ostream& out,
                       bool allow_undecided = false) {
   gate::Replicates replicates;
@@ -105,8 +107,8 @@ struct MergeLine {
 
 }  // namespace detail
 
-/// All of the program but main; `resolve` finds a file that the command line names. Throws Error for a command line or a
-/// file that it cannot use.
+/// All of the program but main; `resolve` finds a file that the command line names. Throws Error for a command line or
+/// a file that it cannot use.
 [[nodiscard]] inline int merge_runs_program(const std::vector<std::string>& words,
                                             const std::function<std::string(const std::string&)>& resolve,
                                             std::ostream& out) {

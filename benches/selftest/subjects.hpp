@@ -27,11 +27,12 @@ struct Candidate {
 /// Runs a comparison of the subject of kind `which` modulo `subjects`, whose name the result has.
 [[nodiscard]] Result compare_subject(std::size_t which, const Options& options, const Candidate& candidate = {});
 
-/// One function at several places in the code: that at the first is the baseline; the others are named by their padding.
+/// One function at several places in the code: that at the first is the baseline; the others are named by their
+/// padding.
 [[nodiscard]] Result compare_layouts(const ShiftedFunctions& functions, const Options& options);
 
-/// LibTorch's own "product" of 128 x 128 floats, or "copy" of 16 MB, twice: "one" and "other". The output is an operand: a
-/// buffer that belongs to one side unless the sides swap.
+/// LibTorch's own "product" of 128 x 128 floats, or "copy" of 16 MB, twice: "one" and "other". The output is an
+/// operand: a buffer that belongs to one side unless the sides swap.
 [[nodiscard]] Result compare_placements(const std::string& subject, const Options& options);
 
 }  // namespace pace::benches::selftest

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs one of the tests in Python of what looks on while Inductor writes code: SCRIPT is one of the scripts, which stand in one
-# folder, TEST the test.   inductor_script_test.sh TEST SCRIPT...
+# Runs one of the tests in Python of what looks on while Inductor writes code: SCRIPT is one of the scripts, which stand
+# in one folder, TEST the test.   inductor_script_test.sh TEST SCRIPT...
 set -eu
 if [ -z "${PACE_PYTHON:-}" ]; then
   echo "no Python with torch is known: set PACE_PYTHON" >&2

@@ -16,7 +16,8 @@ LINKS_ALONE = {"docs/architecture.md", "CHANGELOG.md"}
 OTHERS_OPTIONS = {"--config", "--jobs", "--list-tests", "--reporter"}
 # PyTorch's programs, after which pace's are made.
 OTHERS_FILES = {"operatorbench.py", "torchbench.py"}
-# Where options are described (see include/pace/args/command_line.hpp), and the section of docs/command-line.md that lists them.
+# Where options are described (see include/pace/args/command_line.hpp), and the section of docs/command-line.md that
+# lists them.
 DESCRIBED = {
     "Common options": ["include/pace/runner/session_options-inl.hpp"],
     "operators": ["benches/operators/command_line.hpp"],

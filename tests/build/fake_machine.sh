@@ -60,7 +60,8 @@ python_with_pip() {
   esac'
 }
 
-# both_missing SCRIPT: a machine whose apt-get ends only when pip has begun, and whose pip only when apt-get has: with SCRIPT.
+# both_missing SCRIPT: a machine whose apt-get ends only when pip has begun, and whose pip only when apt-get has: with
+# SCRIPT.
 both_missing() {
   new_machine
   mv "$bin/apt-get" "$bin/apt-get-alone"
@@ -96,8 +97,8 @@ on_machine() {
   code=$?
 }
 
-# wait_for FILE [TEXT]: waits until it is there, and holds the text. It has as long as Bazel gives the test: how fast the
-# machine is must make no difference.
+# wait_for FILE [TEXT]: waits until it is there, and holds the text. It has as long as Bazel gives the test: how fast
+# the machine is must make no difference.
 wait_for() {
   printf '%s: waiting for %s\n' "$case" "$*"
   until [[ -e $1 ]] && { (($# == 1)) || grep -qF -- "$2" "$1"; }; do sleep 0.05; done

@@ -1,11 +1,11 @@
-# Types that are defined in several files under one qualified name: where two of them meet in one program, the linker keeps
-# the functions of one and uses them for both, without a word.
+# Types that are defined in several files under one qualified name: where two of them meet in one program, the linker
+# keeps the functions of one and uses them for both, without a word.
 #
 #   awk -f one_definition.awk FILE...
 #
 # Reads classes, structs, unions and enumerations at namespace scope. Anonymous namespaces, specialisations and
-# declarations without a body have no part in it, nor have two definitions in one file, which the compiler sees. Prints each
-# such name with its places, and ends with 1 if there is one.
+# declarations without a body have no part in it, nor have two definitions in one file, which the compiler sees. Prints
+# each such name with its places, and ends with 1 if there is one.
 
 BEGIN { files = 0 }
 
@@ -59,7 +59,8 @@ function read_line(line,   c, rest, found) {
 
 function add(word) { word_of[++words] = word }
 
-# Every scope has a name of its own: what it adds to qualified names, "?" in an anonymous namespace, "-" in anything else.
+# Every scope has a name of its own: what it adds to qualified names, "?" in an anonymous namespace, "-" in anything
+# else.
 function open(   i, name) {
   name = "-"
   i = 1

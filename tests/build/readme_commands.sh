@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Holds README.md, docs/*.md and the examples' pages to the tree:
-#  - every line of a ```sh block runs, each in a shell of its own at the top of the tree, once however many pages show it;
-#  - a block ```cpp FILE is that file; a block ```cpp excerpt FILE is a run of its lines, whatever their common indentation;
+#  - every line of a ```sh block runs, each in a shell of its own at the top of the tree, once however many pages show
+#    it;
+#  - a block ```cpp FILE is that file; a block ```cpp excerpt FILE is a run of its lines, whatever their common
+#    indentation;
 #  - the block ```ini .bazelrc is every example's. (readme_workspace.sh builds a workspace of its own.)
 #
 #   tests/build/readme_commands.sh [LINE...]     leaves out the lines given: those that have been run already

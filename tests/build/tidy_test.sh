@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# clang-tidy over the library: one source file that includes every header of include/pace, with the definitions in them, is
-# checked by the rules of .clang-tidy. Headers of CUDA need a toolkit and are left out.
+# clang-tidy over the library: one source file that includes every header of include/pace, with the definitions in them,
+# is checked by the rules of .clang-tidy. Headers of CUDA need a toolkit and are left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

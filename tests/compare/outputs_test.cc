@@ -1,4 +1,5 @@
-// Outputs change hands: no implementation keeps memory of its own for them, and what was returned is checked all the same.
+// Outputs change hands: no implementation keeps memory of its own for them, and what was returned is checked all the
+// same.
 #include "pace/check/out_of_memory.hpp"
 #include "pace/compare/comparison.hpp"
 

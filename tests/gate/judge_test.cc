@@ -137,7 +137,8 @@ TEST_CASE("three slow cycles that are each ten times beyond the limit decide, ei
   // What lies less than ten times beyond takes the dozen that signs take.
   CHECK(NoSlowerThan(1.02).judge(slow(1 / 9.0, 8)).verdict == Verdict::undecided);
   CHECK(NoSlowerThan(1.02).judge(slow(1 / 9.0, 14)).verdict == Verdict::failed);
-  // Where the longer side takes milliseconds, a time slice of another process makes as much, however long the cycle lasts.
+  // Where the longer side takes milliseconds, a time slice of another process makes as much, however long the cycle
+  // lasts.
   auto quick = slow(1 / 20000.0, 3);
   for (auto& sample : quick.samples) sample *= 1e-7;
   quick.context.cycle = pace::Nanoseconds(1e10);

@@ -1,4 +1,5 @@
-// The event and the graph clock on a device that only keeps books: what they read, in which order they call, what they leave.
+// The event and the graph clock on a device that only keeps books: what they read, in which order they call, what they
+// leave.
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# benches/kernels from the command line, on packages for the CPU: what it prints and writes, and what it says to wrong input.
+# benches/kernels from the command line, on packages for the CPU: what it prints and writes, and what it says to wrong
+# input.
 #
 #   bench_test.sh PROGRAM PACKAGES
 set -uo pipefail

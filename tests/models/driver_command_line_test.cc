@@ -1,5 +1,4 @@
 // The options of the models' bench: each into its setting, what does not go together, and what is refused.
-// One file of more than 300 lines, most of them tables with a line for each option.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>

@@ -1,5 +1,5 @@
 // The models' bench as a program, with models that hang, crash and eat memory: rows, messages and exit codes.
-// One file of more than 300 lines, since all cases are runs of one program and share what starts it and reads its files.
+// All cases are runs of one program, and share what starts it and reads its files.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

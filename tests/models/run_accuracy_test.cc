@@ -1,5 +1,4 @@
 // Accuracy runs: every status, provoked by models and back ends that go wrong in one way each.
-// One file of more than 300 lines, so that the list of statuses stands in one place; compiling a second one takes longer.
 #include "benches/models/run/run_model.hpp"
 
 #include <cstdint>
@@ -77,8 +76,8 @@ ModelEntry restless(
 
 void fail(const char* words) { throw std::runtime_error(words); }
 
-// Calls of a model, with two iterations a run: 1 when it is loaded, 2 and 3 in float64, 4 and 5 in eager's first run, 6 and
-// 7 in its second.
+// Calls of a model, with two iterations a run: 1 when it is loaded, 2 and 3 in float64, 4 and 5 in eager's first run, 6
+// and 7 in its second.
 constexpr int in_float64 = 2, in_first_run = 4, in_second_run = 6;
 
 TEST_CASE("pass, in inference and training, in every precision", "[models]") {

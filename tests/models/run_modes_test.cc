@@ -1,4 +1,5 @@
-// Tolerance, batch invariance, throughput, batch sizes, traces, snapshots, operator inputs: runs beside the measured ones.
+// Tolerance, batch invariance, throughput, batch sizes, traces, snapshots, operator inputs: runs beside the measured
+// ones.
 #include "benches/models/run/run_model.hpp"
 
 #include <algorithm>

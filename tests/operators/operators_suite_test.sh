@@ -14,8 +14,8 @@ unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UND
   TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE
 failures=0
 
-# run OPTIONS...: sets output and code. Within so short a time, on a busy machine, guards may stay undecided. As a generation
-# of the original, options that it has no counterpart of are refused.
+# run OPTIONS...: sets output and code. Within so short a time, on a busy machine, guards may stay undecided. As a
+# generation of the original, options that it has no counterpart of are refused.
 run() {
   [[ $* == *--compat* ]] || set -- --budget 0.005 --warm-up 0.001 --max-interference 1 --allow-undecided on "$@"
   output=$(cd "$root" && "$program" "$@" 2>&1 </dev/null)

@@ -10,8 +10,8 @@ unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UND
   TESTBRIDGE_TEST_ONLY BAZEL_TEST TEST_TIMEOUT TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE
 failures=0
 
-# run_counted OPTIONS...: sets output (stdout), errors (stderr) and code. run OPTIONS...: the same with one step of warm-up,
-# so that with --nloops no step depends on the time that others took.
+# run_counted OPTIONS...: sets output (stdout), errors (stderr) and code. run OPTIONS...: the same with one step of
+# warm-up, so that with --nloops no step depends on the time that others took.
 defaults=()
 run_counted() {
   "$program" --device cpu --seqLength 5 --input-size 4 --hidden_size 6 --miniBatch 3 "${defaults[@]}" "$@" >"$work/out" 2>"$work/err" </dev/null

@@ -1,5 +1,5 @@
-// A sink of a program's own, in one file: a list of medians, in the file that OWN_SINK_FILE names. Nothing else of pace, or
-// of the program, knows of it.
+// A sink of a program's own, in one file: a list of medians, in the file that OWN_SINK_FILE names. Nothing else of
+// pace, or of the program, knows of it.
 #include <cstdlib>
 #include <memory>
 #include <string>

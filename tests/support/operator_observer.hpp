@@ -10,8 +10,8 @@
 
 namespace pace::test {
 
-/// While it lives, `begins` is called with the name of each operator that this thread begins, such as `aten::zero_`. One at a
-/// time.
+/// While it lives, `begins` is called with the name of each operator that this thread begins, such as `aten::zero_`.
+/// One at a time.
 class OperatorObserver {
  public:
   explicit OperatorObserver(std::function<void(std::string_view)> begins) {

@@ -71,7 +71,7 @@ def compile_with_clang(ctx, context, source, output, message, headers = [], flag
     _run(ctx, context, source, message, headers, flags + [source.path, "-o", output.path], unused, [output], **kwargs)
 
 def check_with_clang(ctx, context, source, message):
-    """Declares the action that reads one source and makes nothing of it. Returns a file that is there if it compiles."""
+    """Declares the action that only checks one source. Returns a file that is there if it compiles."""
     unused = ctx.actions.declare_file(source.basename + ".unused", sibling = source)
     _run(ctx, context, source, message, [], ["-fsyntax-only", source.path], unused, [])
     return unused

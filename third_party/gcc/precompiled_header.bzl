@@ -1,7 +1,7 @@
 """Headers that GCC compiles ahead for libraries with many files that would each begin by reading them.
 
-What the files come to is the same, and takes half the time. GCC reads a compiled header only before everything else, and
-only if its own flags were the same; otherwise the header itself.
+The files compile to the same, in half the time. GCC reads a compiled header only before everything else, and only if its
+own flags were the same; otherwise it reads the header itself.
 
     precompiled_header(name = "nn", copts = COPTS, headers = ["torch/nn/module.h"], deps = ["@libtorch//:headers"])
     cc_library(..., copts = COPTS + after("//a/package:nn"), deps = ["//a/package:nn"])
@@ -14,7 +14,7 @@ load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_N
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 def after(label):
-    """The copts of what is compiled after a precompiled_header of its own workspace, "//PACKAGE:NAME", among its deps."""
+    """The copts for code with the precompiled_header "//PACKAGE:NAME" of its own workspace among its deps."""
     return ["-include", label[2:].replace(":", "/") + ".hpp"]
 
 def _compile(ctx, toolchain, context, header):

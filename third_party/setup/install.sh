@@ -101,7 +101,8 @@ catch2_is_too_old() {
   [[ ! $(apt-cache policy libcatch2-dev 2>/dev/null) =~ Candidate:\ [3-9] ]]
 }
 
-# name_packages NAME...: sets names to what apt-get is to install. Only a Catch2 that is too old is taken from backports.
+# name_packages NAME...: sets names to what apt-get is to install. Only a Catch2 that is too old is taken from
+# backports.
 name_packages() {
   names=("$@")
   ! catch2_is_too_old || names=("${names[@]/%libcatch2-dev/libcatch2-dev/$(backports_suite)}")

@@ -52,8 +52,8 @@ die() {
   exit 1
 }
 
-# Bazel's rules, and the programs that it runs, stand in other folders than this shell: what is given relative to this one
-# is made absolute, for them, too. The folders of the user, which other programs share, are not pace's to interpret.
+# Bazel's rules, and the programs that it runs, stand in other folders than this shell: what is given relative to this
+# one is made absolute, for them, too. The folders of the user, which other programs share, are not pace's to interpret.
 needs_make_absolute() {
   local name
   for name in PACE_LIBTORCH PACE_BAZEL PACE_PYTHON PACE_HOME PACE_PACKAGE_CACHE; do

@@ -7,8 +7,8 @@
 
 namespace pace::benches::kernels::compat {
 
-/// `arguments`: the bytes of each that is a tensor, none for others. The first `in_out_arguments` of all arguments, tensors
-/// or not, count twice, since they are read and written; Inductor goes by position, not by name.
+/// `arguments`: the bytes of each that is a tensor, none for others. The first `in_out_arguments` of all arguments,
+/// tensors or not, count twice, since they are read and written; Inductor goes by position, not by name.
 [[nodiscard]] inline double count_bytes(std::span<const std::optional<double>> arguments,
                                         std::size_t in_out_arguments) {
   double bytes = 0;

@@ -37,12 +37,14 @@ struct InfoLine {
   [[nodiscard]] double gigabytes_per_second() const { return gigabytes / (milliseconds / 1e3); }
 };
 
-/// Longer than launching it takes, and still below a third of what memory can do: the original's rule, made for an A100.
+/// Longer than launching it takes, and still below a third of what memory can do: the original's rule, made for an
+/// A100.
 [[nodiscard]] inline bool is_slow(const InfoLine& info) {
   return info.milliseconds > 0.012 && info.gigabytes_per_second() < 650;
 }
 
-/// `{prefix}0.123ms    \t1.234 GB \t 1234.56GB/s{registers, spills, shared memory}{suffix}`, red if it is slow and `colour`.
+/// `{prefix}0.123ms    \t1.234 GB \t 1234.56GB/s{registers, spills, shared memory}{suffix}`, red if it is slow and
+/// `colour`.
 [[nodiscard]] inline std::string info_line(const InfoLine& info, const std::string& prefix = {},
                                            const std::string& suffix = {}, bool colour = true) {
   std::string line = prefix + detail::print("%.3fms    \t%.3f GB \t %7.2fGB/s", info.milliseconds, info.gigabytes,

@@ -51,8 +51,8 @@ struct ProfileReport {
   bool original = false;
 };
 
-/// A table for each category that has kernels, each kernel's share of the wall time, how much of it the device was busy,
-/// and a line for machines. Throws Error for a wall time or a number of runs that is not above 0.
+/// A table for each category that has kernels, each kernel's share of the wall time, how much of it the device was
+/// busy, and a line for machines. Throws Error for a wall time or a number of runs that is not above 0.
 inline void print_profile_report(const ProfileReport& report, std::span<const ProfiledKernel> kernels,
                                  std::ostream& out) {
   if (!(report.wall_milliseconds > 0) || report.runs == 0)

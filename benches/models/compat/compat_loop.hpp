@@ -50,8 +50,8 @@ struct CompatOptions {
   return result;
 }
 
-/// torchbench's timed: the host's time of `iterations` calls, and then until the device is done; the random state is put
-/// back before each, untimed. Not divided by `iterations`.
+/// torchbench's timed: the host's time of `iterations` calls, and then until the device is done; the random state is
+/// put back before each, untimed. Not divided by `iterations`.
 template <class Call>
 [[nodiscard]] double timed(const CompatDependencies& dependencies, std::int64_t iterations, Call&& call) {
   dependencies.synchronise();

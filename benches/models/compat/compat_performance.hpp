@@ -34,9 +34,9 @@ namespace pace::benches::models {
   return figures;
 }
 
-/// One candidate after the other, each in turns with eager; eager against itself, as torchbench's --nothing. An iteration
-/// is torchbench's: with the optimiser, if the candidates have one, on copies of the inputs. Outputs are not compared
-/// here: the accuracy run does that.
+/// One candidate after the other, each in turns with eager; eager against itself, as torchbench's --nothing. An
+/// iteration is torchbench's: with the optimiser, if the candidates have one, on copies of the inputs. Outputs are not
+/// compared here: the accuracy run does that.
 [[nodiscard]] inline std::vector<Row> measure_compatibly(const ModelEntry& entry, const Settings& settings,
                                                          Candidate& eager, std::vector<Candidate>& candidates) {
   const Instance& instance = eager.iterating->runnable.instance;

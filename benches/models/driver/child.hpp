@@ -74,8 +74,8 @@ inline constexpr int cannot_run = 127;
 }  // namespace detail
 
 /// Runs `arguments` (the first is the program's path), which print where this process does and read nothing. When its
-/// time is over, or a signal interrupts this process, it is killed with all that it has started. Throws Unsupported if no
-/// process can be started.
+/// time is over, or a signal interrupts this process, it is killed with all that it has started. Throws Unsupported if
+/// no process can be started.
 [[nodiscard]] inline ChildEnd run_child(const std::vector<std::string>& arguments, const ChildLimits& limits) {
   std::vector<char*> argv;
   for (const auto& each : arguments) argv.push_back(const_cast<char*>(each.c_str()));

@@ -222,8 +222,9 @@ namespace detail {
   return std::abs(is - was) > 0.05 * was;
 }
 
-/// Figures of models that changed between two runs: any accuracy; speed-ups as is_other_speedup() says; compile times by
-/// more than 20 %, for each is a single call; ratios of memory by more than 5 %; and models that one of the runs alone has.
+/// Figures of models that changed between two runs: any accuracy; speed-ups as is_other_speedup() says; compile times
+/// by more than 20 %, for each is a single call; ratios of memory by more than 5 %; and models that one of the runs
+/// alone has.
 [[nodiscard]] inline std::vector<DashboardChange> changes_between(const DashboardKey& key,
                                                                   const DashboardFigures& before,
                                                                   const DashboardFigures& after) {

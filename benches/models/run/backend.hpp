@@ -43,8 +43,8 @@ struct Runnable {
   /// Seconds: compiling, if this process did that; loading.
   std::optional<double> compile_seconds = {};
   double load_seconds = 0;
-  /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nothing else
-  /// can have it.
+  /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nothing
+  /// else can have it.
   double captured_gigabytes = 0;
   /// Operators that were traced, and whether backward and CUDA graph are captured: what dynamo's counters would tell.
   std::int64_t calls_captured = 0;
@@ -137,8 +137,9 @@ struct PackageSource {
 };
 
 /// Inductor's own random numbers are others than eager's. So that outputs can be compared at all, random operators of
-/// definitions that have some are compiled as calls of LibTorch's, unless someone says otherwise; and in the definition's
-/// order: to save memory Inductor would have the dropouts of T5's decoder draw before the encoder's last ones.
+/// definitions that have some are compiled as calls of LibTorch's, unless someone says otherwise; and in the
+/// definition's order: to save memory Inductor would have the dropouts of T5's decoder draw before the encoder's last
+/// ones.
 [[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
   const bool any_batch = options.settings->dynamic_batch;
   if (any_batch && instance.options.training)

@@ -38,8 +38,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// torch._dynamo.testing.reduce_to_scalar_loss: the mean of all elements, by sum / numel, which works for integers, too;
-/// of several outputs the mean of their losses. Throws Error for None and for numbers.
+/// torch._dynamo.testing.reduce_to_scalar_loss: the mean of all elements, by sum / numel, which works for integers,
+/// too; of several outputs the mean of their losses. Throws Error for None and for numbers.
 [[nodiscard]] inline at::Tensor reduce_to_scalar_loss(const c10::IValue& output) {
   if (output.isTensor() && output.toTensor().defined())
     return output.toTensor().sum() / static_cast<double>(output.toTensor().numel());
@@ -74,8 +74,8 @@ namespace detail {
   return loss;
 }
 
-/// torch._dynamo.testing.collect_results: prediction, loss, gradients and values of parameters by name, buffers by name,
-/// then the gradient of each input. A parameter without a gradient counts as one of zeros. All are copies.
+/// torch._dynamo.testing.collect_results: prediction, loss, gradients and values of parameters by name, buffers by
+/// name, then the gradient of each input. A parameter without a gradient counts as one of zeros. All are copies.
 [[nodiscard]] inline c10::IValue collect_results(const Instance& instance, c10::IValue prediction,
                                                  const at::Tensor& loss, const torch::jit::Stack& inputs) {
   const at::NoGradGuard values_alone;

@@ -42,8 +42,8 @@ class PackageSet {
     }
   }
 
-  /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. What cannot be
-  /// compiled is told to `log`. Throws Unsupported where there is nothing to compile with.
+  /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. What cannot
+  /// be compiled is told to `log`. Throws Unsupported where there is nothing to compile with.
   void compile(const std::filesystem::path& directory, std::ostream& log) {
     for (Group& group : groups_) {
       if (!directory.empty()) group.options.directories = {directory};

@@ -31,8 +31,9 @@ class ContextFlagsKept {
   bool attention_ = at::globalContext().allowFP16BF16ReductionMathSDP();
 };
 
-/// Flags of convolutions as they are by default, until the scope ends. Traces hold them, and packages are found by their
-/// trace, though compiled code takes none of them from there: so runs that set them differently share their packages.
+/// Flags of convolutions as they are by default, until the scope ends. Traces hold them, and packages are found by
+/// their trace, though compiled code takes none of them from there: so runs that set them differently share their
+/// packages.
 class DefaultFlags {
  public:
   DefaultFlags() {

@@ -10,8 +10,8 @@
 namespace pace::benches::models {
 
 /// torchbench's set-up for accuracy runs, until the scope ends: deterministic algorithms, cuDNN's and oneDNN's
-/// deterministic kernels, no search for the fastest, no TF32, no sums in half precision inside attention; and cuBLAS gets
-/// the workspace that makes it deterministic, if it has none.
+/// deterministic kernels, no search for the fastest, no TF32, no sums in half precision inside attention; and cuBLAS
+/// gets the workspace that makes it deterministic, if it has none.
 class Deterministic {
  public:
   /// `warn_only`: operators that have no deterministic kernel run all the same.

@@ -30,8 +30,8 @@ namespace pace::benches::models {
   return make_instance(*instance.entry, options).model.inputs;
 }
 
-/// Which inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where another
-/// batch changes anything else in the inputs, or nothing.
+/// Which inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where
+/// another batch changes anything else in the inputs, or nothing.
 [[nodiscard]] inline std::vector<std::size_t> batch_inputs(const Instance& instance) {
   const std::int64_t size = instance.options.batch_size;
   const auto others = inputs_of_batch(instance, size + 1);
@@ -74,8 +74,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `size` samples what
-/// eager does; of code that draws random numbers (`values` false) the sizes of the answer alone.
+/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `size` samples
+/// what eager does; of code that draws random numbers (`values` false) the sizes of the answer alone.
 inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size, bool values) {
   const auto given = inputs_of_batch(instance, size);
   const pace::detail::RandomStateKept random;

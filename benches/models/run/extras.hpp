@@ -40,8 +40,8 @@ inline void run_once(Iterating& iterating) {
          (model + '_' + backend + (training ? "_training" : "_inference") + ".pt.trace.json");
 }
 
-/// One iteration, recorded; it must have run before. Throws InputError if the folder cannot be made, Unsupported where the
-/// profiler does not start, Error if the file cannot be written.
+/// One iteration, recorded; it must have run before. Throws InputError if the folder cannot be made, Unsupported where
+/// the profiler does not start, Error if the file cannot be written.
 inline void trace_iteration(Iterating& iterating, const std::string& backend, const std::string& folder) {
   const auto& instance = iterating.runnable.instance;
   const auto path = trace_path(folder, instance.name(), backend, instance.options.training);
@@ -81,8 +81,8 @@ inline void snapshot_memory(Iterating& iterating, const std::string& backend, co
 #endif
 }
 
-/// The operators of one eager iteration with their inputs, into `FOLDER/MODEL_training.txt` or `..._eval.txt`, which the
-/// operator bench replays. A file that exists stays. Throws Error where it cannot be written.
+/// The operators of one eager iteration with their inputs, into `FOLDER/MODEL_training.txt` or `..._eval.txt`, which
+/// the operator bench replays. A file that exists stays. Throws Error where it cannot be written.
 inline void record_operator_inputs(const Instance& base, const std::string& folder, std::ostream& log) {
   const std::string& name = base.name();
   Iterating iterating{.runnable = {.instance = base, .model = eager_step(base)}};

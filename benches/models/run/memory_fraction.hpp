@@ -13,8 +13,8 @@
 
 namespace pace::benches::models {
 
-/// torchbench's --per_process_memory_fraction: LibTorch's allocator hands out no more than that share of the GPU's memory
-/// until the scope ends; code that asks for more runs out of memory.
+/// torchbench's --per_process_memory_fraction: LibTorch's allocator hands out no more than that share of the GPU's
+/// memory until the scope ends; code that asks for more runs out of memory.
 class MemoryFraction {
  public:
   /// Throws InputError unless 0 < fraction <= 1, and for less than 1 where there is no GPU to have a share of.

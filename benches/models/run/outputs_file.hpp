@@ -24,7 +24,8 @@ namespace pace::benches::models {
   return std::filesystem::path(folder) / (model + '_' + backend + (training ? "_training.pt" : "_inference.pt"));
 }
 
-/// As torch.save has it: PyTorch loads it, too. The folder is made if need be. Throws Error naming the file, or the folder.
+/// As torch.save has it: PyTorch loads it, too. The folder is made if need be. Throws Error naming the file, or the
+/// folder.
 inline void save_outputs(const c10::IValue& outputs, const std::filesystem::path& path) {
   const std::vector<char> bytes = torch::jit::pickle_save(outputs);
   const NewFolders folders(path.parent_path());

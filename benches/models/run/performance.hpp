@@ -25,8 +25,8 @@
 
 namespace pace::benches::models {
 
-/// How far answers may be from eager's, as whole vectors: what kernels that sum in another order make of a deep network.
-/// The accuracy run shows more.
+/// How far answers may be from eager's, as whole vectors: what kernels that sum in another order make of a deep
+/// network. The accuracy run shows more.
 [[nodiscard]] inline check::CheckOptions performance_check(const InstanceOptions& options) {
   check::CheckOptions check;
   check.method = check::CheckOptions::Method::cosine;
@@ -113,8 +113,8 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
   }
 }
 
-/// torchbench's matrix of timings: for each repeat the seconds of a run in eager and in the back end's. Empty unless both
-/// were timed equally often; eager's own stands in both columns.
+/// torchbench's matrix of timings: for each repeat the seconds of a run in eager and in the back end's. Empty unless
+/// both were timed equally often; eager's own stands in both columns.
 [[nodiscard]] inline std::vector<std::vector<double>> raw_timings(const Result& result, const std::string& name) {
   const auto& eager = result.baseline().samples;
   const auto& own = result[name].samples;

@@ -56,8 +56,8 @@ namespace pace::benches::models {
   return size;
 }
 
-/// As torchbench: only training has the module in train mode, unless evaluation is asked for or it is an accuracy run of
-/// torchbench's own models; those that cannot evaluate keep it.
+/// As torchbench: only training has the module in train mode, unless evaluation is asked for or it is an accuracy run
+/// of torchbench's own models; those that cannot evaluate keep it.
 [[nodiscard]] inline bool choose_train_mode(const ModelEntry& entry, const Settings& settings, const Config& config) {
   if (!settings.training) return false;
   const bool accuracy =

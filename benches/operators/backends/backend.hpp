@@ -64,8 +64,8 @@ struct BackendOptions {
 class BackendRegistry {
  public:
   /// `eager`, `torchscript`, `aot_inductor`, and a CUDA graph of each; then those that source files register
-  /// (registered.hpp), sorted by name. Throws InputError where two have one name. Defined in default_backends.hpp, which the
-  /// caller includes.
+  /// (registered.hpp), sorted by name. Throws InputError where two have one name. Defined in default_backends.hpp,
+  /// which the caller includes.
   [[nodiscard]] static BackendRegistry with_defaults(const BackendOptions& options);
 
   /// Throws `InputError` when a back end of that name is there already.

@@ -45,7 +45,8 @@ class CudaGraphBackend final : public Backend {
 
   [[nodiscard]] std::string name() const override { return name_; }
 
-  /// Throws `Unsupported` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first call.
+  /// Throws `Unsupported` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first
+  /// call.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     if (call.tensors().empty() || !call.tensors().front().is_cuda())
       throw Unsupported("a CUDA graph holds what a GPU does; the operands of " + call.name() + " are not on one");

@@ -36,7 +36,8 @@ class EagerBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "eager"; }
 
-  /// Throws `Unsupported` when the operator has no kernel for the device of its tensors, or its results do not fit in memory.
+  /// Throws `Unsupported` when the operator has no kernel for the device of its tensors, or its results do not fit in
+  /// memory.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     const at::Device device = call.tensors().empty() ? at::kCPU : call.tensors().front().device();
     if (!has_kernel(call.handle(), device.type())) {

@@ -160,8 +160,8 @@ inline void fix_ctc(const OperatorCall& call) {
   arguments.tensor("input_lengths").fill_(scores.size(0));
 }
 
-/// Where sequences that lie behind one another begin and end: `boundaries` becomes 0, ..., `total`, ascending, in steps as
-/// equal as can be. Refuses sequences that would be longer than `longest`, if that is known.
+/// Where sequences that lie behind one another begin and end: `boundaries` becomes 0, ..., `total`, ascending, in steps
+/// as equal as can be. Refuses sequences that would be longer than `longest`, if that is known.
 inline void fill_boundaries(const at::Tensor& boundaries, std::int64_t total, std::optional<std::int64_t> longest) {
   const std::int64_t sequences = boundaries.numel() - 1;
   if (sequences < 1)

@@ -40,7 +40,8 @@ class OperatorCall {
   /// Looks the operator up (`aten.add.Tensor`; the overload `default` is the schema's nameless one) and brings the
   /// inputs to the types of its schema, with kwargs merged and defaults filled in. An operator that this LibTorch has
   /// under another name (see former_names.hpp) is bound by that one.
-  /// Throws `Unsupported` when this LibTorch has no such operator, `InputError` at `where` when the arguments do not fit.
+  /// Throws `Unsupported` when this LibTorch has no such operator, `InputError` at `where` when the arguments do not
+  /// fit.
   [[nodiscard]] static OperatorCall bind(std::string_view name, const inputs::Inputs& inputs,
                                          const Location& where = {}) {
     if (!find_operator(name)) {

@@ -21,9 +21,9 @@
 
 namespace pace::benches::operators {
 
-/// Finds, or makes, the AOTInductor package of an operator call; see CaseStore for how they are kept. Their key is a hash
-/// of the call's signature and of all that the code depends on: options, LibTorch, processor, number of threads, and the
-/// compile script.
+/// Finds, or makes, the AOTInductor package of an operator call; see CaseStore for how they are kept. Their key is a
+/// hash of the call's signature and of all that the code depends on: options, LibTorch, processor, number of threads,
+/// and the compile script.
 class PackageStore {
  public:
   explicit PackageStore(benches::aot::PackageOptions options = {})

@@ -18,8 +18,8 @@ namespace detail {
 
 using Registration = std::function<void(FunctorBackend&)>;
 
-/// Filled before main() begins. A type of its own: where a function's type has std::string in it, GCC and Clang name its
-/// static variables differently, and a program of both compilers' objects would have two.
+/// Filled before main() begins. A type of its own: where a function's type has std::string in it, GCC and Clang name
+/// its static variables differently, and a program of both compilers' objects would have two.
 struct Registrations {
   std::vector<std::function<std::unique_ptr<Backend>(const BackendOptions&)>> backends;
   /// By the back end's name.
@@ -54,8 +54,8 @@ bool register_implementation(const std::string& backend, const std::string& op, 
   return true;
 }
 
-/// Whole back ends sorted by name, since in which order source files register is the linker's choice; then those of single
-/// operators. Throws InputError where a name is taken.
+/// Whole back ends sorted by name, since in which order source files register is the linker's choice; then those of
+/// single operators. Throws InputError where a name is taken.
 inline void add_registered(BackendRegistry& registry, const BackendOptions& options) {
   std::vector<std::unique_ptr<Backend>> whole;
   for (const auto& make : detail::registrations().backends) whole.push_back(make(options));

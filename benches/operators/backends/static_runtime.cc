@@ -38,8 +38,8 @@ class StaticRuntimeBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "static_runtime"; }
 
-  /// Throws `Unsupported` on a GPU, for calls that TorchScript cannot express, and for those that write to their inputs,
-  /// which Static Runtime may reorder.
+  /// Throws `Unsupported` on a GPU, for calls that TorchScript cannot express, and for those that write to their
+  /// inputs, which Static Runtime may reorder.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
 #if PACE_HAS_STATIC_RUNTIME
     for (const auto& tensor : call.tensors())

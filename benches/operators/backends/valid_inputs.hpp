@@ -107,8 +107,8 @@ inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
   return parameter.kwarg_only() && parameter.alias_info() != nullptr && parameter.alias_info()->isWrite();
 }
 
-/// The first argument that holds integers of which pace does not know which are valid. In LibTorch's own operators those
-/// that neither are data nor get their values from index_fixes(); in other libraries' operators all of them.
+/// The first argument that holds integers of which pace does not know which are valid. In LibTorch's own operators
+/// those that neither are data nor get their values from index_fixes(); in other libraries' operators all of them.
 [[nodiscard]] inline std::optional<std::string> unknown_integers(const OperatorCall& call, std::string_view base) {
   const auto fix = index_fixes().find(base);
   const auto among = [](const auto& names, const std::string& name) {
@@ -151,8 +151,8 @@ inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
   throw Unsupported("cannot run " + call.name() + ": " + why);
 }
 
-/// Sets what value_fixes() has for the operator. Where that is not possible, because the arguments do not fit each other
-/// or share memory, they keep their random values: if these will not do, the run says so.
+/// Sets what value_fixes() has for the operator. Where that is not possible, because the arguments do not fit each
+/// other or share memory, they keep their random values: if these will not do, the run says so.
 inline void fix_values(const OperatorCall& call, std::string_view base) {
   const auto fix = value_fixes().find(base);
   if (fix == value_fixes().end()) return;
@@ -174,9 +174,9 @@ inline void fix_values(const OperatorCall& call, std::string_view base) {
                      [&](std::string_view each) { return name.starts_with(each); });
 }
 
-/// Throws `Unsupported` with the reason for calls that can have no valid values, as far as the operator and the types of its
-/// arguments tell: an argument holds integers and pace does not know which are valid; the call gives its argument other
-/// memory. Looks at no tensor's values.
+/// Throws `Unsupported` with the reason for calls that can have no valid values, as far as the operator and the types
+/// of its arguments tell: an argument holds integers and pace does not know which are valid; the call gives its
+/// argument other memory. Looks at no tensor's values.
 inline void require_valid_inputs(const OperatorCall& call) {
   if (const std::optional<std::string> why = detail::why_not_repeatable(call)) detail::refuse_inputs(call, *why);
   const std::string_view base = detail::base_name(call);
@@ -192,8 +192,8 @@ inline void require_valid_inputs(const OperatorCall& call) {
 
 /// Makes the indices of a call such that a run is defined: scattered numbers in range, boundaries that ascend, what a
 /// pooling's forward call returns. All other values stay, and the metadata of all tensors.
-/// Throws `Unsupported` as require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do not
-/// fit each other.
+/// Throws `Unsupported` as require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do
+/// not fit each other.
 inline void make_indices_valid(const OperatorCall& call) {
   require_valid_inputs(call);
   const auto fix = detail::index_fixes().find(detail::base_name(call));

@@ -63,8 +63,8 @@ inline constexpr const char* differences =
     "drawn "
     "from the original's ranges by a generator with a seed; indices lie in range, where the original's are random";
 
-/// A generation's flow in two steps: the constructor finds what is wrong with the options, the inputs and the output file,
-/// before anything is measured. See run().
+/// A generation's flow in two steps: the constructor finds what is wrong with the options, the inputs and the output
+/// file, before anything is measured. See run().
 class Flow {
  public:
   /// Everything that is given must outlive it, but the options.
@@ -361,9 +361,9 @@ class Flow {
 ///
 /// Runs under the caller's grad mode; the originals set none. A sample that cannot be run has its `error` line, and the
 /// flow goes on. Every sample is published by run_context() as a Result; what that recollects is neither measured nor
-/// printed again, but for what the new generation's file holds. Throws InputError for what validate() refuses, an operator
-/// without recorded inputs, a back end that is not registered, and a file that cannot be opened; Error if one cannot be
-/// written; Unsupported for a trace where LibTorch has no profiler; DeviceLost.
+/// printed again, but for what the new generation's file holds. Throws InputError for what validate() refuses, an
+/// operator without recorded inputs, a back end that is not registered, and a file that cannot be opened; Error if one
+/// cannot be written; Unsupported for a trace where LibTorch has no profiler; DeviceLost.
 inline Summary run(Generation generation, const corpus::Corpus& corpus, const CompatOptions& options,
                    const benches::operators::BackendRegistry& registry, Timer& timer, std::ostream& out,
                    std::ostream& err) {

@@ -15,7 +15,8 @@ class TextFile {
  public:
   enum class Mode { replace, append };
 
-  /// Makes the folder, too. Throws InputError naming the file if it cannot be opened, or if something else writes to it.
+  /// Makes the folder, too. Throws InputError naming the file if it cannot be opened, or if something else writes to
+  /// it.
   TextFile(const std::filesystem::path& path, Mode mode) : folders_(path.parent_path()), file_(open(path)) {
     if (mode == Mode::append) file_.keep();
   }

@@ -1,5 +1,5 @@
-// The LSTMs of custom_lstms.hpp, with layer norm and with dropout, in C++ and in TorchScript. Inputs [x, then h and c of
-// each layer, [batch, hidden]]; the parameters are the module's, drawn normal.
+// The LSTMs of custom_lstms.hpp, with layer norm and with dropout, in C++ and in TorchScript. Inputs [x, then h and c
+// of each layer, [batch, hidden]]; the parameters are the module's, drawn normal.
 #include <cmath>
 #include <memory>
 #include <tuple>
@@ -55,8 +55,8 @@ Drawn draw(const Sizes& sizes, const Create& create) {
     inputs.emplace_back(at::randn({sizes.batch, sizes.hidden}, at::kFloat).to(sizes.device));
   drawn.module = create();
   {
-    // As torch::nn::LSTM has them. The original's are sqrt(hidden) times as large: gates that are open or shut, and states
-    // in which a rounding error grows with every step, so that no two orders of summing agree in the end.
+    // As torch::nn::LSTM has them. The original's are sqrt(hidden) times as large: gates that are open or shut, and
+    // states in which a rounding error grows with every step, so that no two orders of summing agree in the end.
     const at::NoGradGuard values_alone;
     for (at::Tensor& parameter : drawn.module->parameters())
       if (parameter.dim() == 2) parameter.mul_(1 / std::sqrt(static_cast<double>(sizes.hidden)));

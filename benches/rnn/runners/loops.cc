@@ -1,4 +1,5 @@
-// LSTMs as loops over cells, in C++ and as the same text in TorchScript. Inputs [x, hx, cx]; all weights are parameters.
+// LSTMs as loops over cells, in C++ and as the same text in TorchScript. Inputs [x, hx, cx]; all weights are
+// parameters.
 #include <string>
 #include <utility>
 #include <vector>

@@ -24,9 +24,9 @@ struct ProfilerClockOptions {
   double flush = 3;
 };
 
-/// Times kernels, copies and fills on all streams without the gaps between them, by the device's profiler: a lower bound
-/// of the times of other clocks. A sample takes milliseconds more than what it times, so that this clock suits few
-/// samples and the calibration of other clocks.
+/// Times kernels, copies and fills on all streams without the gaps between them, by the device's profiler: a lower
+/// bound of the times of other clocks. A sample takes milliseconds more than what it times, so that this clock suits
+/// few samples and the calibration of other clocks.
 template <TracesActivities D>
 class ProfilerClock final : public timing::Clock {
  public:

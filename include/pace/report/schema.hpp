@@ -75,8 +75,8 @@ struct Schema<Options> {
       field("warm_up_ns", &Options::warm_up, "cap on the warm-up of one implementation, ns"),
       field("max_rounds", &Options::max_rounds, "cap on the number of rounds"),
       field("confidence", &Options::confidence, "of all intervals of a comparison together"),
-      field("alpha", &Options::alpha, "error rate of a comparison on the costly side"),
-      field("beta", &Options::beta, "error rate of a comparison on the cheap side"),
+      field("alpha", &Options::alpha, "of a comparison: rate of false passes of claims and false alarms of guards"),
+      field("beta", &Options::beta, "of a comparison: rate of false failures of claims and false passes of guards"),
       field("seed", &Options::seed, "repeats orders and inputs"),
   };
 };
@@ -156,8 +156,8 @@ struct Schema<DemandedSpeed> {
       field("guard", &DemandedSpeed::guard,
             "true: at most `limit` times the baseline's time; false: at least `limit` times as fast"),
       field("limit", &DemandedSpeed::limit, "the factor"),
-      field("alpha", &DemandedSpeed::alpha, "error rate of this gate on the costly side"),
-      field("beta", &DemandedSpeed::beta, "error rate of this gate on the cheap side"),
+      field("alpha", &DemandedSpeed::alpha, "of this gate: rate of false passes of claims and false alarms of guards"),
+      field("beta", &DemandedSpeed::beta, "of this gate: rate of false failures of claims and false passes of guards"),
       field("closes_when_undecided", &DemandedSpeed::closes_when_undecided, "an open question closes the gate"),
       field("allowed_undecided", &DemandedSpeed::allowed_undecided, "an open question is allowed by name"),
   };
@@ -233,8 +233,8 @@ struct Schema<GateContext> {
   static constexpr auto fields = std::tuple{
       field("rounds_per_cycle", &GateContext::rounds_per_cycle, "samples that make up one crossover cycle"),
       field("cycle_ns", &GateContext::cycle, "from one cycle to the next, ns; 0: not known"),
-      field("alpha", &GateContext::alpha, "error rate of one gate on the costly side"),
-      field("beta", &GateContext::beta, "error rate of one gate on the cheap side"),
+      field("alpha", &GateContext::alpha, "of one gate: rate of false passes of claims and false alarms of guards"),
+      field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
       field("allowance", &GateContext::allowance,
             "by how much identical code may differ in one process, ln of a ratio"),
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),

@@ -1,4 +1,5 @@
-// What a comparison does with the GPU's memory: outputs change hands, all of it is given back, and none left is a reason.
+// What a comparison does with the GPU's memory: outputs change hands, all of it is given back, and none left is a
+// reason.
 #include "pace/pace.hpp"
 
 #include <ATen/ops/add.h>
