@@ -42,6 +42,7 @@ namespace pace::detail {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   try {
+    integrity.begin_pass();
     if (time_left(clock).count() <= 0) return participants.run_out_of_time(deadline_reason()), pass;
     pass.mode = select_mode(clock, prepared, participants.remaining());
     participants.drop(pass.mode.dropped);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/outputs.hpp"
+#include "pace/check/restore.hpp"
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
@@ -75,6 +77,9 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
 
+  /// Before each pass of measuring: gives all operands their first values and forgets what an earlier pass has found,
+  /// so that an implementation which has left since then accounts for nothing that is found later.
+  void begin_pass();
   /// The rounds of these begin, with so many iterations a sample.
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations);
   /// Between cycles, at moments that cannot be foreseen, audits one candidate; for at most `audit_share` of the time.
@@ -105,6 +110,7 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
     return observe_call(implementation, operands_, values, seed_of(values != nullptr), answers_->given.output);
   }
+  void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
   void notice_changed_operands(std::size_t set);
@@ -125,7 +131,7 @@ class IntegrityChecker final : public timing::RoundObserver {
 
   std::optional<Answers> answers_;
   ProcessSettings settings_ = ProcessSettings::now();
-  bool busy_before_ = false;
+  bool busy_before_ = false, measured_before_ = false;
   /// Faults that another implementation may have caused; check() audits all implementations for them.
   std::string changed_operands_, changed_settings_;
 
@@ -158,12 +164,14 @@ inline void IntegrityChecker::finish() {
   settings_.restore();
 }
 
-inline void IntegrityChecker::repair(std::size_t set) {
+inline void IntegrityChecker::repair(std::size_t set) { repair(operands_.sets[set], operands_.tensors[set]); }
+
+inline void IntegrityChecker::repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors) {
   try {
-    operands_.restore_all(set);
+    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(operands_.pristine[i], tensors[i]);
   } catch (...) {  // of another shape, or without memory
-    operands_.sets[set] = prepared_.given->clone();
-    operands_.tensors[set] = operands_.sets[set]->tensors();
+    operands = prepared_.given->clone();
+    tensors = operands->tensors();
   }
 }
 
@@ -225,6 +233,21 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
 }
 
 // The rounds.
+
+inline void IntegrityChecker::begin_pass() {
+  settings_.restore();
+  // Threads that go on since the first calls are for the first pass to find.
+  if (std::exchange(measured_before_, true)) busy_before_ = background_work_goes_on();
+  changed_operands_.clear();
+  changed_settings_.clear();
+  operands_.renewed.clear();
+  for (std::size_t set = 0; set < operands_.sets.size(); ++set) {
+    repair(set);
+    if (operands_.spares.empty()) continue;
+    for (std::size_t spare = 0; spare < operands_.spares[set].size(); ++spare)
+      repair(operands_.spares[set][spare], operands_.spare_tensors[set][spare]);
+  }
+}
 
 inline void IntegrityChecker::begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) {
   timed_ = timed;
