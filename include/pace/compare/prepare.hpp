@@ -25,7 +25,7 @@ namespace pace::detail {
 
 /// Input of all later stages. Later only the memory of the operands and the members of `operands` change.
 struct Prepared {
-  /// Options of the plan, adapted to the available memory.
+  /// Options of the plan, adapted to the available memory and to several processes that decide together.
   Options options;
   /// Original operands, to which no implementation has access.
   std::shared_ptr<const OperandSet> given;
@@ -105,6 +105,8 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   prepared.options.device_counts = plan.options.device_counts ||
                                    std::any_of(plan.stated.begin(), plan.stated.end(),
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
+  // Rounds that end as soon as a gate looks proven have a centre that is biased away from the limit.
+  if (run_context().defers_judgements) prepared.options.stop = StopPolicy::budget;
   Result& result = prepared.result;
   result.name = plan.name;
   result.inputs = plan.describe_inputs();
