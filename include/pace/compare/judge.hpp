@@ -181,7 +181,7 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
 /// Together the verdicts of each part err as often as `rates`.
 inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates, Result& result) {
-  auto* const modes = clock.modes();
+  auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   bool held = true;
   for (auto& row : result.implementations) {
     row.bytes = plan.bytes;

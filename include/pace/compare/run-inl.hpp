@@ -59,7 +59,7 @@ namespace pace::detail {
     pass.findings = integrity.check();
     participants.drop(pass.findings.dropped);
     pass.again = pass.findings.measure_again && !participants.empty();
-    if (!pass.again) pass.other = time_other_modes(clock, prepared, verified.options, participants.remaining());
+    if (!pass.again) pass.other = time_other_modes(clock, prepared, verified.options, participants);
   } catch (...) {
     enter_exception(clock, participants);
     pass.again = !participants.empty();
