@@ -103,7 +103,7 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation, Nanoseconds time);
-  [[nodiscard]] std::string disturbance();
+  [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
   void inspect(IntegrityFindings& findings);
 
@@ -186,7 +186,7 @@ inline void IntegrityChecker::learn(Implementation& baseline, const Expected& ex
 }
 
 inline Examination IntegrityChecker::examine(Implementation& implementation) {
-  Examination found{.problem = disturbance()};
+  Examination found{.problem = take_disturbance()};
   if (!found.problem.empty()) return found;
   const ObservedCall fresh = call(implementation, answers_->fresh_values());
   if (answers_->checks()) found.problem = answers_->judge(fresh, answers_->renews());
@@ -197,7 +197,7 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
       found.problem = "correct at first, but not later: " + problem;
   if (!found.problem.empty()) return found;
   count(implementation, fresh, given, found);
-  if (found.problem.empty()) found.problem = disturbance();
+  if (found.problem.empty()) found.problem = take_disturbance();
   return found;
 }
 
@@ -304,9 +304,9 @@ inline IntegrityFindings IntegrityChecker::check() {
   return findings;
 }
 
-/// What the last timed call returned must be right as well. Where the call writes to operands or draws random
-/// numbers, its last sample applied it many times over, and where rounds have values of their own, what
-/// it had to return is unknown; one more timed call from the first state stands in for it.
+/// Checks the output of the last timed call of each implementation. The output is unknown if the call writes to operands
+/// or draws random numbers, since the last sample then applied it many times over, and if rounds have values of their
+/// own. One more timed call from the first state then stands in for it.
 inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   for (const std::size_t index : timed_) {
     auto& implementation = *prepared_.implementations[index];
@@ -336,7 +336,7 @@ inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
 
 /// Audits all that remain, and finds the implementation that caused a change which affects all.
 inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
-  std::string noticed = disturbance();
+  std::string noticed = take_disturbance();
   const std::string changed = std::exchange(changed_operands_, {});
   if (noticed.empty()) noticed = changed;
   const auto dropped = [&](std::size_t index) {
@@ -443,9 +443,9 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   return problem;
 }
 
-/// What was changed for all implementations since start(), by settings or by threads that go on working. Settings are
-/// put back.
-inline std::string IntegrityChecker::disturbance() {
+/// Returns what was changed for all implementations since start(), by settings or by threads that go on working, and
+/// forgets it: settings are restored, and the next call does not return them again.
+inline std::string IntegrityChecker::take_disturbance() {
   if (auto problem = settings_changed(); !problem.empty()) return problem;
   if (!changed_settings_.empty()) return std::exchange(changed_settings_, {});
   if (!busy_before_ && background_work_goes_on())
