@@ -1,16 +1,20 @@
 // Audits: how much of the time they take, which implementations they reach, and on which operands.
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
 
 #include "pace/compare/comparison.hpp"
 #include "tests/support/fake_clock.hpp"
 
 // After LibTorch, which has a CHECK of its own.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
@@ -130,4 +134,31 @@ TEST_CASE("an audit that finds something ends the rounds, and those that remain 
   CHECK(result.elapsed >= many_rounds().budget);
   // What followed the finding was not sampled: otherwise both measurements would have taken the whole budget.
   CHECK(clock.now() < 1.8 * many_rounds().budget);
+}
+
+TEST_CASE("what a candidate leaves behind when it throws is not held against those that are measured again") {
+  FakeClock clock;
+  const bool operand = GENERATE(true, false);
+  CAPTURE(operand);
+  int calls = 0;
+  const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
+  const auto result = pace::compare("case", at::ones({4}))
+                          .options(many_rounds())
+                          .baseline("old", add)
+                          .candidate("throws",
+                                     [&](const at::Tensor& x) {
+                                       if (++calls <= 200) return add(x);
+                                       if (operand)
+                                         x.fill_(7);
+                                       else
+                                         c10::set_default_dtype(c10::scalarTypeToTypeMeta(at::kDouble));
+                                       throw std::runtime_error("out of luck");
+                                     })
+                          .candidate("fine", add)
+                          .run(clock);
+  CHECK(result["throws"].outcome == Outcome::threw);
+  CHECK(result["throws"].message == "out of luck");
+  CAPTURE(result["fine"].message);
+  CHECK(result["fine"].outcome == Outcome::measured);
+  CHECK(c10::get_default_dtype_as_scalartype() == at::kFloat);
 }

@@ -6,6 +6,7 @@
 #include <ATen/ops/ones.h>
 
 #include "pace/compare/comparison.hpp"
+#include "pace/compare/machine_watch.hpp"
 #include "pace/gate/times.hpp"
 #include "tests/faults/faulty_machine.hpp"
 
@@ -141,4 +142,15 @@ TEST_CASE("of several candidates the one that makes the thread wait is charged, 
   CHECK(judgement(result).verdict == Verdict::failed);
   CHECK(result["same"].judgements.at(0).verdict == Verdict::passed);
   CHECK_THAT(notes(result), ContainsSubstring(charged));
+}
+
+TEST_CASE("counters that cannot be read any more at the end make no conditions") {
+  FaultyMachine machine;
+  pace::detail::MachineWatch watch(machine, /*most_cycles=*/1, /*implementations=*/2);
+  machine.waiting = 0.45;
+  machine.advance(2 * s);
+  machine.unreadable = true;
+  const auto conditions = watch.finish();
+  CHECK_FALSE(conditions.waiting);
+  CHECK_FALSE(conditions.others);
 }

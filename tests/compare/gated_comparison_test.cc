@@ -99,6 +99,26 @@ TEST_CASE("with figures asked for as well, the whole budget is spent, and the ve
   CHECK_FALSE(result["fused"].speedup->anytime);
 }
 
+TEST_CASE(
+    "where several processes decide together, the rounds take the whole budget, whatever options are set in code") {
+  struct Deferring {
+    Deferring() { pace::run_context().defers_judgements = true; }
+    ~Deferring() { pace::run_context().defers_judgements = false; }
+  } const deferring;
+  Machine machine;
+  auto options = many_rounds();
+  options.stop = pace::StopPolicy::decided;
+  options.max_rounds = 400;
+  const auto result = pace::compare("slower")
+                          .options(options)
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(2100))
+                          .expect(NoSlowerThan(1.02))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::max_rounds);
+  CHECK(result["fused"].judgements.at(0).deferred);
+}
+
 TEST_CASE("an equal candidate passes a guard early") {
   Machine machine;
   const auto result = pace::compare("equal")

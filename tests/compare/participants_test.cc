@@ -1,6 +1,7 @@
 // What becomes of the others when one implementation leaves a comparison.
 #include "pace/compare/participants.hpp"
 
+#include <exception>
 #include <new>
 #include <string>
 #include <vector>
@@ -103,11 +104,17 @@ TEST_CASE("participants: of exceptions, those that concern an implementation, th
       pace::detail::enter_exception(clock, participants);
     }
   };
-  enter(pace::detail::ImplementationThrew{0, {.message = "out of luck"}});
+  enter(pace::detail::ImplementationThrew(0, {.message = "out of luck"}));
   CHECK(participants.remaining() == Indices{1, 2});
   CHECK(entered(participants).implementations[0].outcome == Outcome::threw);
   CHECK_THROWS_AS(enter(pace::Error("the clock is broken")), pace::Error);
   CHECK(participants.remaining() == Indices{1, 2});
+}
+
+TEST_CASE("what an implementation threw is a std::exception with its message") {
+  const pace::detail::ImplementationThrew thrown(1, {.message = "out of luck"});
+  const std::exception& error = thrown;
+  CHECK(std::string(error.what()) == "out of luck");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -264,6 +265,46 @@ TEST_CASE("no memory for a further mode: it is missing, and the gate's own stand
   CHECK_THAT(mode(result["a"], "cold").missing, ContainsSubstring("nothing is left"));
   CHECK(mode(row, "hot").time);
   CHECK(mode(row, "host").time);
+}
+
+TEST_CASE("what throws in a further mode is at fault, and the rounds' figures stay") {
+  const bool is_baseline = GENERATE(false, true);
+  const bool loses_device = GENERATE(false, true);
+  CAPTURE(is_baseline, loses_device);
+  OnDevice on;
+  auto options = few_rounds();
+  options.clock = ClockChoice::hot;
+  options.max_rounds = 100;
+  options.budget = options.hard_limit = std::chrono::seconds(10000);
+  int captures = 0;
+  // By the cold clock, whose calls are captured: not in the look at whether there can be a capture, but in the rounds.
+  const auto throws_when_cold = [&] {
+    on.device.work(Nanoseconds(3000));
+    if (!on.device.capturing || ++captures == 1) return;
+    if (loses_device) on.device.lose();
+    throw std::runtime_error("out of luck");
+  };
+  auto comparison = on.compare(options);
+  if (is_baseline)
+    comparison.baseline("bad", throws_when_cold).candidate("good", on.taking(1000));
+  else
+    comparison.baseline("good", on.taking(9000)).candidate("bad", throws_when_cold);
+  const auto result = comparison.candidate("c", on.taking(1500)).expect("c", pace::SpeedupAtLeast(1.2)).run(on.clock);
+  const auto& bad = result["bad"];
+  CHECK(bad.outcome == Outcome::threw);
+  CHECK(bad.message == "after the rounds, by the cold clock: out of luck");
+  CHECK(bad.time);
+  CHECK(mode(bad, "hot").time);
+  CHECK(mode(bad, "cold").missing == "out of luck");
+  for (const char* const name : {"good", "c"}) {
+    CAPTURE(name);
+    CHECK(result[name].outcome == Outcome::measured);
+    CHECK(result[name].samples.size() == result.rounds);
+    CHECK((mode(result[name], "cold").time.has_value()) != loses_device);
+  }
+  CHECK_THAT(result["c"].speedup->median, WithinRel(is_baseline ? 2.0 : 6.0, 1e-9));
+  CHECK(result["c"].judgements.at(0).verdict == pace::Verdict::passed);
+  CHECK(result.lost_device == (loses_device ? "'bad': " + bad.message : ""));
 }
 
 TEST_CASE("a lost device: the culprit is named, the others are not to blame, and all of it is told") {

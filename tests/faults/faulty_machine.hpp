@@ -16,6 +16,8 @@ using pace::Nanoseconds;
 class FaultyMachine final : public pace::timing::Clock {
  public:
   double steal = 0, others = 0, waiting = 0, throttled = 0;
+  /// The counters cannot be read.
+  bool unreadable = false;
 
   /// Once, when `at` has passed: the process stands still that long; the clock alone jumps; the machine sleeps.
   struct Event {
@@ -45,6 +47,7 @@ class FaultyMachine final : public pace::timing::Clock {
   }
 
   [[nodiscard]] std::optional<pace::timing::MachineCounters> counters() const override {
+    if (unreadable) return std::nullopt;
     pace::timing::MachineCounters counters;
     // Two cores, in ticks of 10 ms.
     const double total = 2 * true_time_.count() / 1e7, own = process_.count() / 1e7;

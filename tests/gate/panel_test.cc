@@ -189,6 +189,34 @@ TEST_CASE("every candidate is judged by what was stated for it") {
   CHECK_THAT(result["slow"].judgements[0].message, ContainsSubstring("wrongly failed: 0.05 %"));
 }
 
+TEST_CASE("judgements rest on the tests of the rule, and are those that the samples alone would have") {
+  const std::vector<pace::gate::Stated> stated{{"", NoSlowerThan(1.1)},
+                                               {"quick", FasterThan("same")},
+                                               {"slow", pace::WithinTime(Nanoseconds(1.1e6))},
+                                               {"same", SpeedupAtLeast(1.2).fixed_size()}};
+  const std::vector<std::size_t> timed{0, 1, 2, 3};
+  auto judged = three_candidates(), alone = judged, unwatched = judged;
+  std::vector<Panel> panels{pace::gate::watch_all(judged, timed, stated, {1e-3, 1e-2})};
+  pace::gate::judge_all(unwatched, stated, {1e-3, 1e-2}, panels);
+  Samples samples;
+  for (const auto& row : judged.implementations) samples.push_back(row.samples);
+  for (std::size_t first = 0; first < samples[0].size(); first += 4) panels[0].add_cycle(samples, first, 4, 1);
+  pace::gate::judge_all(judged, stated, {1e-3, 1e-2}, panels);
+  pace::gate::judge_all(alone, stated, {1e-3, 1e-2});
+  for (std::size_t i = 1; i < judged.implementations.size(); ++i) {
+    const auto& row = judged.implementations[i];
+    REQUIRE(row.judgements.size() == 2);
+    for (std::size_t j = 0; j < row.judgements.size(); ++j) {
+      CAPTURE(row.name, j);
+      CHECK(row.judgements[j].message == alone.implementations[i].judgements[j].message);
+      CHECK(row.judgements[j].verdict != Verdict::undecided);
+      // The rule has seen no cycle; a sample of fixed size is none of its tests.
+      CHECK((unwatched.implementations[i].judgements[j].verdict == Verdict::undecided) ==
+            (row.name != "same" || j == 0));
+    }
+  }
+}
+
 TEST_CASE("one candidate against another") {
   auto result = three_candidates();
   const std::vector<pace::gate::Stated> stated{

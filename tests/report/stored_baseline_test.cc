@@ -127,6 +127,18 @@ TEST_CASE("what a cut file lost is not compared in silence") {
   CHECK_THAT(only(result, "fused").message, ContainsSubstring("it does not have 'fused' in 'case'"));
 }
 
+TEST_CASE("gates that close for another reason are not counted as those of the stored baseline") {
+  Settings by_speedup;
+  by_speedup.by_speedup = true;
+  StoredBaseline baseline({Written(files::process(1000, 500)).read()}, by_speedup, files::environment(), today);
+  auto result = run(1000, 500);
+  // Speed-ups say nothing of the row that they refer to, which has a closed gate of its own.
+  result.implementations[0].judgements.push_back({.expectation = "a count", .acceptable = false});
+  const auto closed = baseline.judge_all(result);
+  CHECK(result["eager"].judgements.size() == 1);
+  CHECK(closed == !only(result, "fused").acceptable);
+}
+
 TEST_CASE("figures that cannot be are refused") {
   const std::function<void(Json&)> spoil =
       GENERATE(std::function<void(Json&)>([](Json& row) { row["time"]["median_ns"] = 0; }),

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -56,7 +58,10 @@ struct Failure {
 };
 
 /// Exception for an exception thrown by an implementation or by its timing.
-struct ImplementationThrew {
+struct ImplementationThrew : std::exception {
+  ImplementationThrew(std::size_t which, Failure what) : index(which), failure(std::move(what)) {}
+  [[nodiscard]] const char* what() const noexcept override { return failure.message.c_str(); }
+
   std::size_t index;
   Failure failure;
 };

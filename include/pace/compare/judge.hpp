@@ -179,9 +179,10 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
 }
 
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
-/// Together the verdicts of each part err as often as `rates`.
-inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates, Result& result) {
-  auto* const modes = clock.modes();
+/// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result`.
+inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates,
+                  std::span<const gate::Panel> panels, Result& result) {
+  auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   bool held = true;
   for (auto& row : result.implementations) {
     row.bytes = plan.bytes;
@@ -192,8 +193,8 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::
     result.notes.push_back(
         "The times are not held against what this GPU can do at most: there was no memory left to "
         "measure that.");
-  gate::judge_all(result, plan.stated, rates);
-  for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates);
+  gate::judge_all(result, plan.stated, rates, panels);
+  for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates, panels);
 }
 
 }  // namespace pace::detail

@@ -52,7 +52,7 @@ class MachineWatch final : public timing::RoundObserver {
 
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
-    if (before_) conditions = timing::conditions_between(*before_, *read());
+    if (const auto after = read(); before_ && after) conditions = timing::conditions_between(*before_, *after);
     conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
       conditions.gpu = gpu_;

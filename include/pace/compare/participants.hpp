@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +91,15 @@ class Participants {
       drop(other, Outcome::unreached, "the device was lost to this process by " + lost_device_);
   }
 
+  /// Enters a failure beside the rounds: of an implementation if `index` is one, or else of the device. All samples of
+  /// the rounds are valid, so that the implementation is at fault but remains with its figures, as do the others.
+  void fail_beside_rounds(std::optional<std::size_t> index, const Failure& failure) {
+    if (index) states_[*index].outcome = failure.out_of_memory ? Outcome::out_of_memory : Outcome::threw;
+    if (index) states_[*index].message = failure.message;
+    if (failure.device == Failure::Device::lost)
+      lost_device_ = (index ? "'" + names_[*index] + "': " : "") + failure.message;
+  }
+
   void run_out_of_time(const std::string& reason) { drop(baseline_, Outcome::unreached, reason); }
 
   /// Writes the outcome of each implementation into the rows of `result`.
@@ -147,6 +157,25 @@ inline void enter_exception(timing::Clock& clock, Participants& participants) {
     if (failure.device == Failure::Device::lost) return participants.lose_device(failure.message);
     enter_out_of_memory(participants);
   }
+}
+
+/// Enters the exception being handled, which came beside the rounds and leaves their samples valid: an implementation
+/// threw, or the device is lost. Rethrows any other. `when` begins the message. Returns the implementation, if one
+/// threw.
+inline std::optional<std::size_t> enter_exception_beside_rounds(timing::Clock& clock, const std::string& when,
+                                                                Participants& participants) {
+  Failure failure = current_failure_on(clock);
+  failure.message = when + failure.message;
+  std::optional<std::size_t> index;
+  try {
+    throw;
+  } catch (const ImplementationThrew& thrown) {
+    index = thrown.index;
+  } catch (...) {
+    if (failure.device != Failure::Device::lost) throw;
+  }
+  participants.fail_beside_rounds(index, failure);
+  return index;
 }
 
 }  // namespace pace::detail

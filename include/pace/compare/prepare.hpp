@@ -25,7 +25,7 @@ namespace pace::detail {
 
 /// Input of all later stages. Later only the memory of the operands and the members of `operands` change.
 struct Prepared {
-  /// Options of the plan, adapted to the available memory.
+  /// Options of the plan, adapted to the available memory and to several processes that decide together.
   Options options;
   /// Original operands, to which no implementation has access.
   std::shared_ptr<const OperandSet> given;
@@ -44,9 +44,10 @@ struct Prepared {
   [[nodiscard]] Implementation& baseline() const { return *implementations[participants.baseline()]; }
 };
 
-/// Returns the failures of implementations, by index, that ended earlier processes of this run. These implementations
-/// are not called again.
-[[nodiscard]] inline std::map<std::size_t, RunContext::PriorFailure> prior_failures(const std::string& comparison) {
+/// Takes the failures of implementations, by index, that ended earlier processes of this run out of the checkpoint, so
+/// that a later comparison of the same name does not get them. These implementations are not called again.
+[[nodiscard]] inline std::map<std::size_t, RunContext::PriorFailure> take_prior_failures(
+    const std::string& comparison) {
   std::map<std::size_t, RunContext::PriorFailure> found;
   RunContext::PriorFailure failure;
   auto* const earlier = run_context().recollection;
@@ -105,6 +106,8 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   prepared.options.device_counts = plan.options.device_counts ||
                                    std::any_of(plan.stated.begin(), plan.stated.end(),
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
+  // Rounds that end as soon as a gate looks proven have a centre that is biased away from the limit.
+  if (run_context().defers_judgements) prepared.options.stop = StopPolicy::budget;
   Result& result = prepared.result;
   result.name = plan.name;
   result.inputs = plan.describe_inputs();
@@ -114,7 +117,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   result.confidence = plan.options.confidence;
   result.seed = plan.options.seed;
 
-  const auto failures = prior_failures(plan.name);
+  const auto failures = take_prior_failures(plan.name);
   for (std::size_t index = 0; index < plan.implementations.size(); ++index) {
     const auto& planned = plan.implementations[index];
     auto& row = result.implementations.emplace_back();

@@ -11,14 +11,15 @@
 
 namespace pace::detail {
 
-/// Returns the result of the comparison, with its phases, from an earlier process of this run. Throws InputError if the
-/// inputs were different there.
+/// Returns the result of the comparison, with its phases, from an earlier process of this run. Returns nothing if one of
+/// its phases is missing there, as where the earlier process ended while it wrote them: then no phase would have its
+/// judgements, so all is measured again. Throws InputError if the inputs were different there.
 [[nodiscard]] inline std::optional<Result> recall(const ComparisonPlan& plan) {
   Result known;
   if (!run_context().recall(plan.name, plan.describe_inputs(), known)) return std::nullopt;
   for (const auto& phase : plan.phases) {
     Result part;
-    if (!run_context().recollection->recall(plan.name + '/' + phase, part)) continue;
+    if (!run_context().recollection->recall(plan.name + '/' + phase, part)) return std::nullopt;
     part.phase = phase;
     known.phases.push_back(std::move(part));
   }

@@ -21,12 +21,9 @@ namespace pace::detail {
 /// their spares. Between cycles the operands have their first values, for which the correct outputs are known.
 class RoundValues final : public timing::RoundObserver {
  public:
-  /// All must outlive it, and `prepared.renew` must not be null. Values of rounds that an exception has ended are taken
-  /// back.
+  /// All must outlive it, and `prepared.renew` must not be null.
   RoundValues(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity)
-      : clock_(clock), prepared_(prepared), operands_(*prepared.operands), integrity_(integrity) {
-    if (!operands_.renewed.empty()) put_back();
-  }
+      : clock_(clock), prepared_(prepared), operands_(*prepared.operands), integrity_(integrity) {}
 
   /// Throws what the user's function throws, and Error if it makes tensors of other shapes, strides or types.
   void round_started(std::size_t round) override {

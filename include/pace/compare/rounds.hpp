@@ -39,6 +39,8 @@ struct Samples {
   Conditions conditions = {};
   /// Results of the controls; empty unless Options::controls is set.
   std::vector<ControlSummary> controls = {};
+  /// Tests of the expectations, which have got all cycles.
+  std::vector<gate::Panel> panels = {};
   /// Whether expectations were tested during the rounds and may have ended them.
   bool watched = false;
 
@@ -148,6 +150,7 @@ class StopWhenDecided final : public timing::StoppingRule {
   auto& ended = samples.rounds.stop_reason;
   samples.watched = !panels.empty() && (options.stop == StopPolicy::decided || ended == StopReason::rule);
   const bool too_few_for_verdict = !panels.empty() && samples.rounds.rounds < calibration.fewest_cycles * count;
+  samples.panels = std::move(panels);
   const bool too_short = samples.rounds.elapsed < prepared.options.budget;
   if (ended == StopReason::budget && (too_short || too_few_for_verdict)) ended = StopReason::deadline;
   return samples;

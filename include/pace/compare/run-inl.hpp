@@ -8,6 +8,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <c10/core/Device.h>
 
@@ -42,6 +43,7 @@ namespace pace::detail {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   try {
+    integrity.begin_pass();
     if (time_left(clock).count() <= 0) return participants.run_out_of_time(deadline_reason()), pass;
     pass.mode = select_mode(clock, prepared, participants.remaining());
     participants.drop(pass.mode.dropped);
@@ -58,7 +60,7 @@ namespace pace::detail {
     pass.findings = integrity.check();
     participants.drop(pass.findings.dropped);
     pass.again = pass.findings.measure_again && !participants.empty();
-    if (!pass.again) pass.other = time_other_modes(clock, prepared, verified.options, participants.remaining());
+    if (!pass.again) pass.other = time_other_modes(clock, prepared, verified.options, participants);
   } catch (...) {
     enter_exception(clock, participants);
     pass.again = !participants.empty();
@@ -66,8 +68,14 @@ namespace pace::detail {
   return pass;
 }
 
+/// Figures without verdicts, and the tests that the verdicts rest on.
+struct Measured {
+  Result result;
+  std::vector<gate::Panel> panels;
+};
+
 /// Runs all stages that need the operands, which are released afterwards.
-[[nodiscard]] inline Result measure(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates) {
+[[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates) {
   Prepared prepared = prepare(clock, plan);
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
   IntegrityChecker integrity(clock, prepared);
@@ -75,7 +83,7 @@ namespace pace::detail {
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   while (measurement.again)
     measurement = measure_once(clock, plan, rates, prepared, verified, integrity, measurement.participants);
-  return summarize(clock, prepared, verified, measurement);
+  return {summarize(clock, prepared, verified, measurement), std::move(measurement.samples.panels)};
 }
 
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clock) {
@@ -85,8 +93,8 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   activity()->watch(true);
   const gate::Rates rates = gate::share_among_phases(plan.stated, gate::Rates{plan.options.alpha, plan.options.beta});
 
-  Result result = measure(clock, plan, rates);
-  judge(clock, plan, rates, result);
+  auto [result, panels] = measure(clock, plan, rates);
+  judge(clock, plan, rates, panels, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
   return publish(std::move(result));
 }

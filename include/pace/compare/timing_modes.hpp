@@ -143,14 +143,20 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   }
 }
 
-/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of `remaining`. What the gate
-/// was about is not measured again. Then, if the options request it, one call is counted on the device. Throws
-/// ImplementationThrew.
+/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of those that remain. What the
+/// gate was about is not measured again. Then, if the options request it, one call is counted on the device. An
+/// implementation that throws meanwhile is at fault in `participants`, and what follows is done without it; on a lost
+/// device nothing follows.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
-                                                   const Options& options, const std::vector<std::size_t>& remaining) {
+                                                   const Options& options, Participants& participants) {
   OtherTimings found;
   auto* const modes = clock.modes();
   if (modes == nullptr) return found;
+  std::vector<std::size_t> remaining = participants.remaining();
+  const auto enter = [&](const std::string& when) {
+    if (const auto index = enter_exception_beside_rounds(clock, when, participants)) std::erase(remaining, *index);
+    if (participants.device_lost()) remaining.clear();
+  };
   const auto* const phases = prepared.baseline().phases();
   const std::size_t parts = 1 + (phases != nullptr ? phases->names().size() : 0);
   const ClockChoice of_gate = modes->selected();
@@ -158,16 +164,22 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
     modes->select(mode);
     ModeTimings timings{.name = clock.name(), .of_gate = mode == of_gate};
     timings.parts.resize(parts);
-    if (!timings.of_gate && options.figures > 0) {
+    bool timed = timings.of_gate || options.figures <= 0;
+    while (!timed && !remaining.empty()) {
       try {
         time_mode(*modes, prepared, options, remaining, timings);
+        timed = true;
       } catch (...) {
         // The time by the mode of the gate remains valid.
         const Failure failure = current_failure();
-        if (!failure.out_of_memory || !modes->usable()) throw;
-        timings.add_missing(remaining, failure.message);
+        const auto concerned = remaining;
+        timed = failure.out_of_memory && modes->usable();
+        if (!timed) enter("after the rounds, by the " + clock.name() + " clock: ");
+        for (const std::size_t index : concerned)
+          if (timed || std::find(remaining.begin(), remaining.end(), index) == remaining.end())
+            timings.add_missing({index}, failure.message);
       }
-      modes->forget();
+      if (!participants.device_lost()) modes->forget();
     }
     found.modes.push_back(std::move(timings));
   }
@@ -175,9 +187,22 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
 
   // This comes last, since a profiler may slow down later calls.
   if (options.device_counts)
-    for (const std::size_t index : remaining) {
-      prepared.operands->restore_all(0);
-      found.device_counts[index] = modes->device_counts_of([&] { (void)prepared.implementations[index]->call(0); });
+    for (const std::size_t index : std::vector(remaining)) {
+      if (participants.device_lost()) break;
+      auto& implementation = *prepared.implementations[index];
+      const auto call = [&] {
+        try {
+          (void)implementation.call(0);
+        } catch (...) {
+          implementation.failed();
+        }
+      };
+      try {
+        prepared.operands->restore_all(0);
+        found.device_counts[index] = modes->device_counts_of(call);
+      } catch (...) {
+        enter("after the rounds, when a call was counted: ");
+      }
     }
   return found;
 }

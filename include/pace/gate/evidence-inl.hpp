@@ -39,14 +39,47 @@ PACE_INLINE std::vector<Nanoseconds> longer_sides(const Demand& demand, const Im
   return sides;
 }
 
-PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& demand,
-                           std::span<const Nanoseconds> sides) {
+namespace detail {
+
+/// Returns evidence with the number of observations, their median and their robust deviation alone.
+[[nodiscard]] inline Evidence describe(std::span<const double> observations) {
   Evidence evidence;
   evidence.observations = observations.size();
   if (observations.empty()) return evidence;
   const auto ascending = stats::sorted({observations.begin(), observations.end()});
   evidence.centre = stats::median(ascending);
   evidence.deviation = stats::median_absolute_deviation(ascending);
+  return evidence;
+}
+
+}  // namespace detail
+
+PACE_INLINE Evidence weigh(std::span<const double> observations, const stats::SequentialTest& test, bool slow) {
+  Evidence evidence = detail::describe(observations);
+  evidence.p_above = test.p_above();
+  evidence.p_below = test.p_below();
+  evidence.p_above_by_interval = test.p_above_by_wealth();
+  evidence.p_below_by_interval = test.p_below_by_wealth();
+  evidence.far_above = test.far_above();
+  evidence.far_below = test.far_below();
+  evidence.slow = slow;
+  return evidence;
+}
+
+PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& demand,
+                           std::span<const Nanoseconds> sides) {
+  if (demand.method == Method::sequential) {
+    stats::SequentialTest test(demand.threshold, demand.assumption());
+    bool all_slow = !observations.empty() && !sides.empty();
+    for (std::size_t i = 0; i < observations.size(); ++i) {
+      const bool slow = i < sides.size() && sides[i] >= slow_side;
+      test.add(observations[i], slow);
+      all_slow = all_slow && slow;
+    }
+    return weigh(observations, test, all_slow);
+  }
+  Evidence evidence = detail::describe(observations);
+  if (observations.empty()) return evidence;
   if (demand.method == Method::replicates) {
     stats::ReplicateTest test(demand.threshold);
     double squares = 0, mean = 0;
@@ -60,25 +93,10 @@ PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& d
     if (observations.size() > 1) evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
     evidence.p_above = test.p_above();
     evidence.p_below = test.p_below();
-  } else if (demand.method == Method::fixed_size) {
+  } else {
     const auto test = stats::sign_test(observations, demand.threshold);
     evidence.p_above = test.p_above;
     evidence.p_below = test.p_below;
-  } else {
-    stats::SequentialTest test(demand.threshold, demand.assumption());
-    evidence.slow = !sides.empty();
-    for (std::size_t i = 0; i < observations.size(); ++i) {
-      const bool slow = i < sides.size() && sides[i] >= slow_side;
-      test.add(observations[i], slow);
-      evidence.slow = evidence.slow && slow;
-    }
-    evidence.p_above = test.p_above();
-    evidence.p_below = test.p_below();
-    evidence.p_above_by_interval = test.p_above_by_wealth();
-    evidence.p_below_by_interval = test.p_below_by_wealth();
-    evidence.far_above = test.far_above();
-    evidence.far_below = test.far_below();
-    return evidence;
   }
   evidence.p_above_by_interval = evidence.p_above;
   evidence.p_below_by_interval = evidence.p_below;

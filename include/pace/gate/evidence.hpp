@@ -44,7 +44,8 @@ struct Evidence {
   double p_below_by_interval = 1;  ///< `p_below` without stats::LargeDeviationBet, as undecided_thresholds() uses it
   std::size_t far_above = 0;       ///< number of observations with which stats::LargeDeviationBet was won above; 0: not
   std::size_t far_below = 0;       ///< number of observations with which stats::LargeDeviationBet was won below; 0: not
-  bool slow = false;               ///< whether every observation is slow (see slow_side)
+  /// Whether every observation is slow (see slow_side). A Panel takes one that is not large for one that is not slow.
+  bool slow = false;
 };
 
 /// Returns the observations for `demand`, in the order of cycles. `reference` is the row of the implementation that the
@@ -61,6 +62,9 @@ struct Evidence {
 /// longer_sides(); if it is empty, no observation is slow.
 [[nodiscard]] Evidence weigh(std::span<const double> observations, const Demand& demand,
                              std::span<const Nanoseconds> sides = {});
+
+/// Returns the evidence of `observations` that `test` has got one by one; `slow` becomes Evidence::slow.
+[[nodiscard]] Evidence weigh(std::span<const double> observations, const stats::SequentialTest& test, bool slow);
 
 /// Returns the interval of the thresholds for which the observations are undecided at these levels, so that the verdict
 /// can be read off the interval. Its ends are infinite if there are too few observations.

@@ -35,8 +35,9 @@ PACE_INLINE Rates shared_rates(std::size_t count, const Rates& family,
           stats::holm_level(sharing_beta, family.beta, [&](double level) { return count_at_most(false, level); })};
 }
 
-PACE_INLINE void Panel::watch(const Demand& demand, std::size_t own, std::size_t reference) {
-  watched_.push_back({demand, own, reference, stats::SequentialTest(demand.threshold, demand.assumption())});
+PACE_INLINE void Panel::watch(const Demand& demand, std::size_t own, std::size_t reference, DemandId id) {
+  watched_.push_back({demand, own, reference, id, stats::SequentialTest(demand.threshold, demand.assumption()),
+                      demand.quantity == Quantity::speedup});
 }
 
 PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first,
@@ -54,6 +55,7 @@ PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samp
     const bool slow = std::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
                       longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
     each.test.add(ratio, slow);
+    each.slow = each.slow && slow;
     each.p_above = each.test.p_above();
     each.p_below = each.test.p_below();
   }
@@ -96,14 +98,15 @@ PACE_INLINE Panel watch_all(const Result& result, std::span<const std::size_t> t
   const auto row = [&](std::size_t position) -> const ImplementationResult& {
     return result.implementations[timed[position]];
   };
-  for (const auto& each : stated) {
+  for (std::size_t index = 0; index < stated.size(); ++index) {
+    const Stated& each = stated[index];
     if (each.expectation.phase() != phase || !each.expectation.is_of_time()) continue;
     const Demand& demand = each.expectation.demand();
     for (std::size_t reference = 0; reference < timed.size(); ++reference) {
       if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
       for (std::size_t own = 0; own < timed.size(); ++own)
         if (detail::concerns(each, row(own)))
-          panel.watch(demand.with(row(own).context.allowance), first + own, first + reference);
+          panel.watch(demand.with(row(own).context.allowance), first + own, first + reference, {index, timed[own]});
     }
   }
   return panel;
@@ -118,7 +121,20 @@ PACE_INLINE Rates share_among_phases(std::span<const Stated> stated, const Rates
   return {share * family.alpha, share * family.beta};
 }
 
-PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const Rates& family) {
+namespace detail {
+
+/// The demand as a panel has watched it; null if none has, or if its method has another test.
+[[nodiscard]] inline const Panel::Watched* find_watched(std::span<const Panel> panels, DemandId id) {
+  for (const auto& panel : panels)
+    for (const auto& each : panel.watched())
+      if (each.id == id && each.demand.method == Method::sequential) return &each;
+  return nullptr;
+}
+
+}  // namespace detail
+
+PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const Rates& family,
+                           std::span<const Panel> panels) {
   /// A demand on a row with figures; its judgement, which stands at `place` in the row, waits for the others.
   struct Case {
     ImplementationResult* row;
@@ -128,8 +144,10 @@ PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const
     Evidence evidence;
   };
   std::vector<Case> cases;
-  for (auto& row : result.implementations) {
-    for (const auto& each : stated) {
+  for (std::size_t implementation = 0; implementation < result.implementations.size(); ++implementation) {
+    auto& row = result.implementations[implementation];
+    for (std::size_t index = 0; index < stated.size(); ++index) {
+      const Stated& each = stated[index];
       if (each.expectation.phase() != result.phase || !detail::concerns(each, row)) continue;
       if (!each.expectation.is_of_time()) {
         row.judgements.push_back(each.expectation.judge(row));
@@ -144,7 +162,10 @@ PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const
         judgement = judge_summary(demand, row);
         continue;
       }
-      const Evidence evidence = weigh(observations, demand, longer_sides(demand, row, observations));
+      const auto* const watched = detail::find_watched(panels, {index, implementation});
+      const Evidence evidence = watched != nullptr
+                                    ? weigh(observations, watched->test, watched->slow)
+                                    : weigh(observations, demand, longer_sides(demand, row, observations));
       cases.push_back({&row, row.judgements.size() - 1, demand, std::move(observations), evidence});
     }
   }

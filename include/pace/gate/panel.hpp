@@ -31,15 +31,23 @@ struct WeighedDemand {
 [[nodiscard]] Rates shared_rates(std::size_t count, const Rates& family,
                                  FunctionRef<WeighedDemand(std::size_t)> weighed);
 
-/// The stopping rule of the rounds: it takes each cycle and determines when every demand is decided. All memory is
-/// allocated before the first cycle; a cycle takes a fraction of a microsecond per demand.
+/// Identifies a demand: the index of its expectation among those stated, and of its implementation in the result.
+struct DemandId {
+  std::size_t stated = 0;          ///< index of the expectation
+  std::size_t implementation = 0;  ///< index of the row in the result
+  bool operator==(const DemandId&) const = default;
+};
+
+/// The stopping rule of the rounds: it takes each cycle and determines when every demand is decided. judge_all() then
+/// takes its tests, so that each cycle is weighed once. All memory is allocated before the first cycle; a cycle takes a
+/// fraction of a microsecond per demand.
 class Panel {
  public:
   /// Makes an empty panel with the error rates `family` for all demands together.
   explicit Panel(Rates family) : family_(family) {}
 
   /// Adds a demand. `own` and `reference` are positions in the `samples` of add_cycle().
-  void watch(const Demand& demand, std::size_t own, std::size_t reference);
+  void watch(const Demand& demand, std::size_t own, std::size_t reference, DemandId id = {});
   /// Returns whether there are no demands.
   [[nodiscard]] bool empty() const { return watched_.empty(); }
   /// Returns the number of demands.
@@ -53,15 +61,20 @@ class Panel {
   /// Returns whether every demand is decided.
   [[nodiscard]] bool decided() const;
 
- private:
+  /// Demand with its test, which has got the observations of all cycles.
   struct Watched {
-    Demand demand;
-    std::size_t own, reference;
-    stats::SequentialTest test;
-    /// The p-values of `test`, computed once a cycle.
-    double p_above = 1, p_below = 1;
+    Demand demand;               ///< the demand
+    std::size_t own, reference;  ///< positions in the samples
+    DemandId id;                 ///< where the demand comes from
+    stats::SequentialTest test;  ///< its test, for Method::sequential
+    bool slow;                   ///< whether every observation was slow and large (Evidence::slow)
+    double p_above = 1;          ///< SequentialTest::p_above() of `test`, computed once a cycle
+    double p_below = 1;          ///< SequentialTest::p_below() of `test`, computed once a cycle
   };
+  /// Returns all demands.
+  [[nodiscard]] const std::vector<Watched>& watched() const { return watched_; }
 
+ private:
   Rates family_;
   std::vector<Watched> watched_;
 };
@@ -78,8 +91,9 @@ class Panel {
 
 /// Judges every row by the expectations stated for it in the phase of the result, and sets
 /// ImplementationResult::judgements in the order in which they were stated. The error rates `family` hold for all
-/// verdicts of the result together. Rows without figures take no share of them, as in a Panel.
-void judge_all(Result& result, std::span<const Stated> stated, const Rates& family);
+/// verdicts of the result together. Rows without figures take no share of them, as in a Panel. `panels` have watched the
+/// samples of `result`, by watch_all() for `stated`; what none of them has watched is weighed by its samples.
+void judge_all(Result& result, std::span<const Stated> stated, const Rates& family, std::span<const Panel> panels = {});
 
 /// Marks the judgements of `result` and its phases that several processes decide together (Judgement::deferred): those
 /// on speed-ups, and those on implementations that were not reached.

@@ -207,7 +207,8 @@ PACE_INLINE StoredBaseline::StoredBaseline(std::vector<ResultsFile> files, Setti
   }
 }
 
-PACE_INLINE void StoredBaseline::judge_all(Result& result) const {
+PACE_INLINE std::size_t StoredBaseline::judge_all(Result& result) const {
+  std::size_t closed = 0;
   static const std::string reference = "the stored baseline";
   for (auto& row : result.implementations) {
     if (settings_.by_speedup && row.is_baseline) continue;
@@ -226,7 +227,9 @@ PACE_INLINE void StoredBaseline::judge_all(Result& result) const {
     else
       row.judgements.push_back({describe(settings_, reference), Verdict::invalid, false,
                                 '\'' + row.name + "' cannot be compared with " + reference + ": " + refusal});
+    closed += !row.judgements.back().acceptable;
   }
+  return closed;
 }
 
 }  // namespace pace::report

@@ -376,8 +376,6 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     auto made = std::make_unique<ReplicateSink>(path);
     replicate = made.get();
     sinks.add(std::move(made));
-    // Rounds that end as soon as a gate looks proven have a centre that is biased away from the limit.
-    run_context().options.stop = StopPolicy::budget;
     run_context().defers_judgements = true;
   }
   Continuation continuation(argv);

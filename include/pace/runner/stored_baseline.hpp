@@ -47,9 +47,7 @@ class BaselineGate {
   /// Returns `result` with a judgement for each implementation, or as it is if there is no stored baseline.
   [[nodiscard]] Result judged(Result result) {
     if (!stored_) return result;
-    stored_->judge_all(result);
-    for (const auto& row : result.implementations)
-      if (!row.judgements.empty() && !row.judgements.back().acceptable) ++closed_;
+    closed_ += stored_->judge_all(result);
     any_ = true;
     return result;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/outputs.hpp"
+#include "pace/check/restore.hpp"
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
@@ -75,6 +77,9 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
 
+  /// Before each pass of measuring: gives all operands their first values and forgets what an earlier pass has found,
+  /// so that an implementation which has left since then accounts for nothing that is found later.
+  void begin_pass();
   /// The rounds of these begin, with so many iterations a sample.
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations);
   /// Between cycles, at moments that cannot be foreseen, audits one candidate; for at most `audit_share` of the time.
@@ -98,13 +103,14 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation, Nanoseconds time);
-  [[nodiscard]] std::string disturbance();
+  [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
   void inspect(IntegrityFindings& findings);
 
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
     return observe_call(implementation, operands_, values, seed_of(values != nullptr), answers_->given.output);
   }
+  void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
   void notice_changed_operands(std::size_t set);
@@ -125,7 +131,7 @@ class IntegrityChecker final : public timing::RoundObserver {
 
   std::optional<Answers> answers_;
   ProcessSettings settings_ = ProcessSettings::now();
-  bool busy_before_ = false;
+  bool busy_before_ = false, measured_before_ = false;
   /// Faults that another implementation may have caused; check() audits all implementations for them.
   std::string changed_operands_, changed_settings_;
 
@@ -158,12 +164,14 @@ inline void IntegrityChecker::finish() {
   settings_.restore();
 }
 
-inline void IntegrityChecker::repair(std::size_t set) {
+inline void IntegrityChecker::repair(std::size_t set) { repair(operands_.sets[set], operands_.tensors[set]); }
+
+inline void IntegrityChecker::repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors) {
   try {
-    operands_.restore_all(set);
+    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(operands_.pristine[i], tensors[i]);
   } catch (...) {  // of another shape, or without memory
-    operands_.sets[set] = prepared_.given->clone();
-    operands_.tensors[set] = operands_.sets[set]->tensors();
+    operands = prepared_.given->clone();
+    tensors = operands->tensors();
   }
 }
 
@@ -178,7 +186,7 @@ inline void IntegrityChecker::learn(Implementation& baseline, const Expected& ex
 }
 
 inline Examination IntegrityChecker::examine(Implementation& implementation) {
-  Examination found{.problem = disturbance()};
+  Examination found{.problem = take_disturbance()};
   if (!found.problem.empty()) return found;
   const ObservedCall fresh = call(implementation, answers_->fresh_values());
   if (answers_->checks()) found.problem = answers_->judge(fresh, answers_->renews());
@@ -189,7 +197,7 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
       found.problem = "correct at first, but not later: " + problem;
   if (!found.problem.empty()) return found;
   count(implementation, fresh, given, found);
-  if (found.problem.empty()) found.problem = disturbance();
+  if (found.problem.empty()) found.problem = take_disturbance();
   return found;
 }
 
@@ -225,6 +233,21 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
 }
 
 // The rounds.
+
+inline void IntegrityChecker::begin_pass() {
+  settings_.restore();
+  // Threads that go on since the first calls are for the first pass to find.
+  if (std::exchange(measured_before_, true)) busy_before_ = background_work_goes_on();
+  changed_operands_.clear();
+  changed_settings_.clear();
+  operands_.renewed.clear();
+  for (std::size_t set = 0; set < operands_.sets.size(); ++set) {
+    repair(set);
+    if (operands_.spares.empty()) continue;
+    for (std::size_t spare = 0; spare < operands_.spares[set].size(); ++spare)
+      repair(operands_.spares[set][spare], operands_.spare_tensors[set][spare]);
+  }
+}
 
 inline void IntegrityChecker::begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) {
   timed_ = timed;
@@ -281,9 +304,9 @@ inline IntegrityFindings IntegrityChecker::check() {
   return findings;
 }
 
-/// What the last timed call returned must be right as well. Where the call writes to operands or draws random
-/// numbers, its last sample applied it many times over, and where rounds have values of their own, what
-/// it had to return is unknown; one more timed call from the first state stands in for it.
+/// Checks the output of the last timed call of each implementation. The output is unknown if the call writes to operands
+/// or draws random numbers, since the last sample then applied it many times over, and if rounds have values of their
+/// own. One more timed call from the first state then stands in for it.
 inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   for (const std::size_t index : timed_) {
     auto& implementation = *prepared_.implementations[index];
@@ -313,7 +336,7 @@ inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
 
 /// Audits all that remain, and finds the implementation that caused a change which affects all.
 inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
-  std::string noticed = disturbance();
+  std::string noticed = take_disturbance();
   const std::string changed = std::exchange(changed_operands_, {});
   if (noticed.empty()) noticed = changed;
   const auto dropped = [&](std::size_t index) {
@@ -420,9 +443,9 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   return problem;
 }
 
-/// What was changed for all implementations since start(), by settings or by threads that go on working. Settings are
-/// put back.
-inline std::string IntegrityChecker::disturbance() {
+/// Returns what was changed for all implementations since start(), by settings or by threads that go on working, and
+/// forgets it: settings are restored, and the next call does not return them again.
+inline std::string IntegrityChecker::take_disturbance() {
   if (auto problem = settings_changed(); !problem.empty()) return problem;
   if (!changed_settings_.empty()) return std::exchange(changed_settings_, {});
   if (!busy_before_ && background_work_goes_on())

@@ -1,0 +1,51 @@
+// Recalled results: what an earlier process left of a comparison with phases.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "pace/compare/publish.hpp"
+
+namespace {
+
+/// An earlier process that has left results of these names.
+struct Earlier : pace::RunContext::Checkpoint {
+  explicit Earlier(std::vector<std::string> names) : left(std::move(names)) { pace::run_context().recollection = this; }
+  ~Earlier() override { pace::run_context().recollection = nullptr; }
+  [[nodiscard]] bool knows(const std::string& name) const override {
+    return std::find(left.begin(), left.end(), name) != left.end();
+  }
+  bool recall(const std::string& name, pace::Result& result) override {
+    result.name = name;
+    return std::erase(left, name) > 0;
+  }
+  bool next_fate(const std::string&, pace::RunContext::PriorFailure&) override { return false; }
+
+  std::vector<std::string> left;
+};
+
+pace::detail::ComparisonPlan step() {
+  pace::detail::ComparisonPlan plan{.name = "step", .inputs = "Float[8]", .operands = nullptr};
+  plan.phases = {"forward", "backward"};
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("a result is recalled with all of its phases") {
+  const Earlier earlier({"step", "step/forward", "step/backward"});
+  const auto known = pace::detail::recall(step());
+  REQUIRE(known);
+  REQUIRE(known->phases.size() == 2);
+  CHECK(known->phases[1].name == "step/backward");
+  CHECK(known->phases[1].phase == "backward");
+}
+
+TEST_CASE("a result of which a phase is missing is not recalled, so that the comparison is measured again") {
+  for (const auto& names : {std::vector<std::string>{"step"}, {"step", "step/forward"}, {"step", "step/backward"}}) {
+    const Earlier earlier(names);
+    CHECK_FALSE(pace::detail::recall(step()));
+  }
+}
