@@ -110,6 +110,30 @@ TEST_CASE("too slow", "[.]") {
   CHECK_THAT(result, pace::AsExpected());
 }
 
+TEST_CASE("too slow without an assertion", "[.]") {
+  auto result = comparison("second");
+  publish(result, {pace::SpeedupAtLeast(3)});
+}
+
+TEST_CASE("too slow as it should be", "[.]") {
+  auto result = comparison("second");
+  publish(result, {pace::SpeedupAtLeast(3)});
+  CHECK_THAT(result, !pace::AsExpected());
+}
+
+TEST_CASE("throws without an assertion", "[.]") {
+  CallClock clock;
+  (void)pace::compare("throwing", at::ones({16}))
+      .baseline("eager", adding(clock))
+      .candidate("fused",
+                 [](const at::Tensor& x) -> at::Tensor {
+                   throw pace::Error("thrown");
+                   return x;
+                 })
+      .budget(std::chrono::milliseconds(10))
+      .run(clock);
+}
+
 TEST_CASE("wrong", "[.]") {
   auto result = comparison("third");
   result.implementations[1].outcome = pace::Outcome::wrong;

@@ -48,6 +48,21 @@ TEST_CASE("an expectation that is not met fails the program and says what to do"
   CHECK_THAT(wrong.out, ContainsSubstring("has no\n  speed-up"));
 }
 
+TEST_CASE("what failed and was asserted nowhere fails the program, and what a test expects to fail does not") {
+  const auto gate = run("'too slow without an assertion'");
+  CHECK(gate.code == 42);
+  CHECK_THAT(gate.err, ContainsSubstring("pace: second: 'fused' was expected to have a speed-up of at least 3.00x: ") &&
+                           ContainsSubstring("pace: no assertion has examined this failure"));
+  const auto thrown = run("'throws without an assertion'");
+  CHECK(thrown.code == 42);
+  CHECK_THAT(thrown.err, ContainsSubstring("pace: throwing: 'fused' threw: thrown\n"));
+  CHECK(run("'too slow as it should be'").code == 0);
+  CHECK(run("'too slow as it should be,too slow without an assertion'").code == 42);
+  const auto asserted = run("'too slow'");
+  CHECK(asserted.code == 42);
+  CHECK_THAT(asserted.err, !ContainsSubstring("no assertion"));
+}
+
 TEST_CASE("help lists Catch2's options, pace's and the program's") {
   const auto program = run("--help");
   CHECK(program.code == 0);

@@ -423,7 +423,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   // yet a verdict: the others may prove its gates.
   const bool is_verdict = code != 0 && code != exit_unmeasured && !(is_replicate() && code == exit_failed);
   if (!is_verdict && (sinks.failures() > 0 || complained)) return exit_error;
-  const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
+  std::ostringstream why;
+  const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, why);
+  errors.get() << report::printable_lines(why.str()) << std::flush;
   if (bazel.infrastructure != nullptr && exit_code != 0 &&
       account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {
     // Bazel has no state for skipped tests.
