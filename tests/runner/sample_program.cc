@@ -350,6 +350,25 @@ void compare_around(const std::function<void()>& bad) {
 TEST_CASE("crashes", "[.]") {
   compare_around([] { ::raise(SIGSEGV); });
 }
+TEST_CASE("crashes in comparisons of one name", "[.]") {
+  for (const std::string culprit : {"bad", "bad", "fine", "none"}) {
+    CallClock clock;
+    const auto add = adding(clock);
+    const auto crash_if = [&](const std::string& name) {
+      return [&, add, name](const at::Tensor& x) {
+        if (name == culprit) ::raise(SIGSEGV);
+        return add(x);
+      };
+    };
+    CHECK_THAT(pace::compare("twin", at::ones({16}))
+                   .baseline("eager", add)
+                   .candidate("bad", crash_if("bad"))
+                   .candidate("fine", crash_if("fine"))
+                   .budget(std::chrono::milliseconds(50))
+                   .run(clock),
+               pace::AsExpected());
+  }
+}
 TEST_CASE("leaves", "[.]") {
   compare_around([] { ::_exit(0); });
 }

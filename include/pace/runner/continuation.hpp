@@ -141,6 +141,8 @@ class Continuation : public RunContext::Checkpoint {
         } else {
           known_.push_back(report::result_from(json));
           known_.back().recalled = true;
+          // Failures before a result are in it. A later comparison of the same name has those that follow.
+          std::erase_if(fates_, [&](const Ended& each) { return each.comparison == known_.back().name; });
         }
       }
     } catch (const std::exception& error) {
