@@ -416,6 +416,15 @@ TEST_CASE("results that cannot be written fail a program whose tests pass") {
   CHECK_FALSE(folder.has("a.csv"));
 }
 
+TEST_CASE("one of several processes whose findings cannot be written says so once, whatever else failed") {
+  const auto program = run("'*beside another failure' --no-table", "PACE_REPLICATE_FILE=/dev/full");
+  INFO(program.out << program.err);
+  CHECK(program.code == 1);
+  const auto at = program.err.find("'/dev/full': No space left on device; no further results go there");
+  REQUIRE(at != std::string::npos);
+  CHECK(program.err.find("/dev/full", at + 12) == std::string::npos);
+}
+
 TEST_CASE("a table that cannot be shown fails the program and keeps nothing from the files") {
   const Scratch folder;
   const TemporaryFile err;

@@ -401,8 +401,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
   int code = run_tests(session, account);
-  if (replicate != nullptr)
-    for (const auto& problem : OtherFailures::found) replicate->write_problem(problem);
+  sinks.use(replicate, [](ReplicateSink& sink) {
+    for (const auto& problem : OtherFailures::found) sink.write_problem(problem);
+  });
   // A run that failed without a result leaves the files of its options as they were. Bazel's files belong to this run.
   const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
   sinks.finish([&](report::Sink& sink) {
@@ -426,13 +427,14 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   std::ostringstream why;
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, why);
   errors.get() << report::printable_lines(why.str()) << std::flush;
-  if (bazel.infrastructure != nullptr && exit_code != 0 &&
-      account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {
-    // Bazel has no state for skipped tests.
-    if (exit_code == exit_unmeasured) bazel.infrastructure->tell("tests", account.why_unmeasured(code));
-    bazel.infrastructure->leave();
-  }
-  return exit_code;
+  const std::size_t failed_before = sinks.failures();
+  if (exit_code != 0 && account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed))
+    sinks.use(bazel.infrastructure, [&](InfrastructureSink& sink) {
+      // Bazel has no state for skipped tests.
+      if (exit_code == exit_unmeasured) sink.tell("tests", account.why_unmeasured(code));
+      sink.leave();
+    });
+  return sinks.failures() > failed_before ? exit_error : exit_code;
 }
 
 }  // namespace detail
