@@ -683,4 +683,6 @@ TEST_CASE("listing opens no files") {
   const Scratch folder;
   CHECK(run("--list-tests --csv " + folder / "a.csv").code == 0);
   CHECK_FALSE(fs::exists(folder / "a.csv"));
+  // Nothing is measured that the option could have no effect on.
+  CHECK(run("--list-tests --clock graph").code == 0);
 }

@@ -329,12 +329,12 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (options.call_timeout && !options.isolation)
     throw InputError(
         {}, "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it");
-  const bool measures = !only_tells(session.configData()) && options.processes == 1;
+  options.measures = !only_tells(session.configData());
   const bool supervised = is_supervised();
   // Pipes are kept before the fork, since any process of this run may be the first to read an input.
-  if (!only_tells(session.configData())) keep_pipes();
+  if (options.measures) keep_pipes();
   // The fork comes before threads and the use of a GPU, which do not survive it.
-  if (measures && !supervised && options.isolation) {
+  if (options.measures && options.processes == 1 && !supervised && options.isolation) {
     const auto call_timeout = options.call_timeout.value_or(default_call_timeout);
     if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) return *code;
   }
@@ -344,7 +344,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (config.after_parse) config.after_parse(options);
   use_threads(options.threads);
   if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
-  if (only_tells(session.configData())) return session.run();
+  if (!options.measures) return session.run();
   if (options.processes > 1) {
     const auto files = files_of_replicates(options, session.configData());
     const PrematureExitFile guard;
