@@ -66,7 +66,7 @@ class RunAccount {
     unresolved_rows_ += unresolved;
   }
   /// Adds one implementation of a comparison that other processes published.
-  void add_row(Outcome outcome) {
+  void add_outcome(Outcome outcome) {
     has_rows_ = true;
     measured_ += outcome == Outcome::measured;
     unreached_ += outcome == Outcome::unreached;
