@@ -1,9 +1,7 @@
 // Whole models, as PyTorch's torchbench.py runs them: bazel run //benches/models -- --performance --inference -k resnet
 #include <cstddef>
-#include <filesystem>
 #include <iostream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -62,14 +60,6 @@ std::size_t compile(const std::vector<std::string>& names, const std::vector<std
   return {cuda.hasCUDA() && cuda.deviceCount() > 0 ? "cuda" : "cpu"};
 }
 
-/// The settings that pace has for its models: below the root of its workspace or runfiles, and below external/pace in those of
-/// a program in another workspace.
-[[nodiscard]] std::string shipped_settings() {
-  const std::string path = "benches/models/models.yaml", outside = "external/pace/" + path;
-  std::error_code unknown;  // then reading complains
-  return !std::filesystem::exists(path, unknown) && std::filesystem::exists(outside, unknown) ? outside : path;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,7 +73,7 @@ int main(int argc, char** argv) {
   for (const auto& backend : models::model_backends()) dependencies.backends.push_back(backend.name);
   for (const auto& entry : models::registered_models())
     dependencies.models.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
-  dependencies.config_file = shipped_settings();
+  dependencies.config_file = pace::shipped_file("benches/models/models.yaml");
   dependencies.default_devices = default_devices;
   dependencies.prepare = prepare;
   dependencies.identity = identity;

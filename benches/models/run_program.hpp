@@ -31,6 +31,7 @@
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/read_file.hpp"
@@ -39,12 +40,6 @@
 namespace pace::benches::models {
 
 namespace detail {
-
-[[nodiscard]] inline std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
 
 /// Makes paths that are relative to the shell's folder absolute.
 inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {

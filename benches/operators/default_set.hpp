@@ -17,7 +17,7 @@
 
 namespace pace::benches::operators {
 
-/// Where the corpora lie, from the root of the workspace or of the runfiles.
+/// Where the corpora lie, for shipped_file().
 inline constexpr const char* shipped_corpus = "benches/corpus/pace_train";
 inline constexpr const char* shipped_set = "benches/operators/default_set.txt";
 

@@ -30,6 +30,7 @@
 #include "benches/operators/selection.hpp"
 #include "benches/operators/suite_report.hpp"
 #include "pace/catch2.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/inputs/scalar_type.hpp"
 #include "pace/report/text.hpp"
@@ -259,9 +260,11 @@ void resolve_inputs() {
     std::vector<std::string> wanted;
     if (!line.category.empty()) wanted = operators::split_list(line.category, "--category");
     if (!line.op)
-      categories = pace::benches::operators::choose_default_set(options, pace::benches::operators::shipped_set, wanted);
-    options.suite_dir = pace::benches::operators::shipped_corpus;
-    options.packages = {"benches/operators/packages", "benches/operators/more_packages"};
+      categories = pace::benches::operators::choose_default_set(
+          options, pace::shipped_file(pace::benches::operators::shipped_set), wanted);
+    options.suite_dir = pace::shipped_file(pace::benches::operators::shipped_corpus);
+    options.packages = {pace::shipped_file("benches/operators/packages"),
+                        pace::shipped_file("benches/operators/more_packages")};
     // So few rounds as accuracy checking makes resolve no speed.
     if (options.no_slower_than)
       options.reported.clear();

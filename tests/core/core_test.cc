@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <limits>
 #include <vector>
 
@@ -5,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/core/bazel.hpp"
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
@@ -12,6 +14,8 @@
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/core/same_file.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace {
 
@@ -97,6 +101,27 @@ TEST_CASE("an implementation is acceptable if measured and every judgement lets 
   result.judgements.push_back(
       {.expectation = "", .verdict = pace::Verdict::failed, .acceptable = false, .message = ""});
   CHECK_FALSE(result.acceptable());
+}
+
+TEST_CASE("a list is one text") {
+  CHECK(pace::joined({}, ", ").empty());
+  CHECK(pace::joined({"a"}, ", ") == "a");
+  CHECK(pace::joined({"", "a", "b"}, ", ") == ", a, b");
+}
+
+TEST_CASE("a file of pace is found in the runfiles of pace and of another workspace, by one name") {
+  const pace::test::Scratch scratch;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch.path);
+  CHECK(pace::shipped_file("a/b.txt") == "a/b.txt");
+  (void)scratch.write("external/pace/a/b.txt", "");
+  CHECK(pace::shipped_file("a/b.txt") == "external/pace/a/b.txt");
+  CHECK(pace::same_file("external/pace/a/b.txt", "./external/../external/pace/a/b.txt"));
+  CHECK_FALSE(pace::same_file("a/b.txt", "a/b.txt"));
+  (void)scratch.write("a/b.txt", "");
+  CHECK(pace::shipped_file("a/b.txt") == "a/b.txt");
+  CHECK_FALSE(pace::same_file("a/b.txt", "external/pace/a/b.txt"));
+  std::filesystem::current_path(before);
 }
 
 TEST_CASE("senseless options are named") {

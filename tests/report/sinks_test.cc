@@ -610,6 +610,22 @@ TEST_CASE("a sink that fails is told of once, and keeps nothing from the others"
   CHECK(complaints[0] == "disk full");
 }
 
+TEST_CASE("a sink that has failed is not used on its own, either") {
+  int calls = 0, used = 0;
+  pace::report::FanOut sinks([](const std::string&) {});
+  auto first = std::make_unique<Failing>(calls), second = std::make_unique<Failing>(calls);
+  Failing *const failing = first.get(), *const whole = second.get();
+  sinks.add(std::move(first));
+  sinks.write(sample::comparison("a"));
+  sinks.add(std::move(second));
+  sinks.use(failing, [&](Failing&) { used += 100; });
+  sinks.use(whole, [&](Failing&) { ++used; });
+  sinks.use(static_cast<Failing*>(nullptr), [&](Failing&) { used += 100; });
+  CHECK(used == 1);
+  sinks.use(whole, [&](Failing&) { throw pace::Error("disk full"); });
+  CHECK(sinks.failures() == 2);
+}
+
 TEST_CASE("when every sink has failed, nothing can be told any more") {
   int calls = 0;
   pace::report::FanOut sinks([](const std::string&) {});

@@ -150,17 +150,22 @@ TEST_CASE("options without effect are refused, those that others give an effect 
 
 TEST_CASE("clocks and figures of a GPU are known for what they are") {
   using Given = std::vector<std::string>;
-  const auto for_gpu = [](Given given) { return Parsed(std::move(given)).session.for_gpu; };
+  const auto for_gpu = [](const Given& given) { return pace::options_for_gpu(Parsed(given).session.measuring); };
   REQUIRE(for_gpu({"--clock", "graph"}) == Given{"--clock graph"});
   REQUIRE(for_gpu({"--figures", "0"}) == Given{"--figures"});
+  REQUIRE(for_gpu({"--clock", "graph", "--clock", "cold", "--figures", "0", "--figures", "1"}) ==
+          Given{"--clock cold", "--figures"});
+  REQUIRE(for_gpu({"--clock", "graph", "--clock", "wall"}) == Given{});
   REQUIRE(Parsed({"--figures", "0"}).session.measuring.asks_for_figures);
   REQUIRE_FALSE(Parsed({}).session.measuring.asks_for_figures);
   for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}) == Given{});
   pace::runner::SessionOptions session;
   pace::runner::refuse_options_for_gpu(session, "why");
-  session.for_gpu = {"--clock graph"};
+  session.measuring.clock = pace::ClockChoice::graph;
   REQUIRE(pace::test::why<pace::InputError>([&] { pace::runner::refuse_options_for_gpu(session, "why"); }) ==
           "--clock graph has no meaning on a CPU: why");
+  session.measures = false;
+  pace::runner::refuse_options_for_gpu(session, "why");
 }
 
 TEST_CASE("--print-json means oss if nothing follows") {

@@ -113,6 +113,7 @@ run --group rnns --rnns py_graph; fails; says "captured in CUDA graphs"
 run --group rnns --device cuda:0; fails
 case="another word after --print-json"
 run --print-json xml; fails; says "--print-json: invalid value 'xml'; expected oss or pep"
+run --group rnns --rnns py --print-json --processes 2; fails; says "--print-json does not go with --processes"
 case="a baseline that nothing is compared with"
 run --group rnns --rnns py --baseline-runner resnet18; fails; says "none of the runners that were asked for is compared with"
 case="what would have no effect, or nowhere to go"

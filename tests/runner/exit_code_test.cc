@@ -1,4 +1,5 @@
 #include "pace/core/exit_code.hpp"
+#include "pace/gate/result_matchers.hpp"
 
 #include <sstream>
 #include <string>
@@ -156,6 +157,48 @@ TEST_CASE("a device that is not there is a reason of the machine's, a refusal is
     CHECK(account.is_for_machine(42, 1) == is_missing);
     CHECK(account.is_for_machine(4, 0));
   }
+}
+
+TEST_CASE("a failure that no matcher has examined fails the run") {
+  const pace::Judgement closed{.expectation = "speed-up of at least 1.20x", .verdict = Verdict::undecided};
+  for (const auto outcome : {Outcome::measured, Outcome::wrong, Outcome::refused}) {
+    auto result = comparison("case");
+    for (auto& row : result.implementations) row.checked = true;
+    result.implementations[1].outcome = outcome;
+    result.implementations[1].message = "why";
+    result.implementations[1].judgements = {closed};
+    RunAccount account;
+    account.add(result);
+    const auto found = ending(account, true, true);
+    CHECK(found.code == 42);
+    CHECK_THAT(found.said, StartsWith(outcome == Outcome::wrong
+                                          ? "pace: case: 'fused' wrong: why\npace: no assertion has"
+                                          : "pace: case: 'fused' was expected to have a speed-up of at least 1.20x: "
+                                            "undecided\npace: no assertion has"));
+    std::ostringstream said;
+    CHECK(account.exit_code(4, true, true, said) == 42);
+    CHECK(account.exit_code(1, true, true, said) == 1);
+    // Whether an implementation is correct says nothing of what it was expected to be.
+    CHECK(pace::Correct().match(result) == (outcome == Outcome::measured));
+    CHECK(ending(account).code == (outcome == Outcome::measured ? 42 : 0));
+    const pace::Result copy = result;
+    CHECK_FALSE(pace::AsExpected().match(copy));
+    CHECK(ending(account).code == 0);
+  }
+}
+
+TEST_CASE("judgements of several processes together need no assertion, and neither do tests without a device") {
+  auto several = comparison("case"), skipped = comparison("on a device", Outcome::refused);
+  several.implementations[1].judgements = {{.verdict = Verdict::failed, .deferred = true}};
+  RunAccount account;
+  account.add(several);
+  CHECK(ending(account).code == 0);
+  skipped.missing_device = "there is none";
+  skipped.implementations[1].judgements = {{.expectation = "time of at most 1.02x"}};
+  account.add(skipped);
+  std::ostringstream said;
+  CHECK(account.exit_code(4, true, true, said) == 0);
+  CHECK(ending(account).code == 42);
 }
 
 TEST_CASE("rows of a program without comparisons count as they are") {

@@ -110,6 +110,30 @@ TEST_CASE("too slow", "[.]") {
   CHECK_THAT(result, pace::AsExpected());
 }
 
+TEST_CASE("too slow without an assertion", "[.]") {
+  auto result = comparison("second");
+  publish(result, {pace::SpeedupAtLeast(3)});
+}
+
+TEST_CASE("too slow as it should be", "[.]") {
+  auto result = comparison("second");
+  publish(result, {pace::SpeedupAtLeast(3)});
+  CHECK_THAT(result, !pace::AsExpected());
+}
+
+TEST_CASE("throws without an assertion", "[.]") {
+  CallClock clock;
+  (void)pace::compare("throwing", at::ones({16}))
+      .baseline("eager", adding(clock))
+      .candidate("fused",
+                 [](const at::Tensor& x) -> at::Tensor {
+                   throw pace::Error("thrown");
+                   return x;
+                 })
+      .budget(std::chrono::milliseconds(10))
+      .run(clock);
+}
+
 TEST_CASE("wrong", "[.]") {
   auto result = comparison("third");
   result.implementations[1].outcome = pace::Outcome::wrong;
@@ -325,6 +349,25 @@ void compare_around(const std::function<void()>& bad) {
 
 TEST_CASE("crashes", "[.]") {
   compare_around([] { ::raise(SIGSEGV); });
+}
+TEST_CASE("crashes in comparisons of one name", "[.]") {
+  for (const std::string culprit : {"bad", "bad", "fine", "none"}) {
+    CallClock clock;
+    const auto add = adding(clock);
+    const auto crash_if = [&](const std::string& name) {
+      return [&, add, name](const at::Tensor& x) {
+        if (name == culprit) ::raise(SIGSEGV);
+        return add(x);
+      };
+    };
+    CHECK_THAT(pace::compare("twin", at::ones({16}))
+                   .baseline("eager", add)
+                   .candidate("bad", crash_if("bad"))
+                   .candidate("fine", crash_if("fine"))
+                   .budget(std::chrono::milliseconds(50))
+                   .run(clock),
+               pace::AsExpected());
+  }
 }
 TEST_CASE("leaves", "[.]") {
   compare_around([] { ::_exit(0); });

@@ -48,6 +48,21 @@ TEST_CASE("an expectation that is not met fails the program and says what to do"
   CHECK_THAT(wrong.out, ContainsSubstring("has no\n  speed-up"));
 }
 
+TEST_CASE("what failed and was asserted nowhere fails the program, and what a test expects to fail does not") {
+  const auto gate = run("'too slow without an assertion'");
+  CHECK(gate.code == 42);
+  CHECK_THAT(gate.err, ContainsSubstring("pace: second: 'fused' was expected to have a speed-up of at least 3.00x: ") &&
+                           ContainsSubstring("pace: no assertion has examined this failure"));
+  const auto thrown = run("'throws without an assertion'");
+  CHECK(thrown.code == 42);
+  CHECK_THAT(thrown.err, ContainsSubstring("pace: throwing: 'fused' threw: thrown\n"));
+  CHECK(run("'too slow as it should be'").code == 0);
+  CHECK(run("'too slow as it should be,too slow without an assertion'").code == 42);
+  const auto asserted = run("'too slow'");
+  CHECK(asserted.code == 42);
+  CHECK_THAT(asserted.err, !ContainsSubstring("no assertion"));
+}
+
 TEST_CASE("help lists Catch2's options, pace's and the program's") {
   const auto program = run("--help");
   CHECK(program.code == 0);
@@ -401,6 +416,15 @@ TEST_CASE("results that cannot be written fail a program whose tests pass") {
   CHECK_FALSE(folder.has("a.csv"));
 }
 
+TEST_CASE("one of several processes whose findings cannot be written says so once, whatever else failed") {
+  const auto program = run("'*beside another failure' --no-table", "PACE_REPLICATE_FILE=/dev/full");
+  INFO(program.out << program.err);
+  CHECK(program.code == 1);
+  const auto at = program.err.find("'/dev/full': No space left on device; no further results go there");
+  REQUIRE(at != std::string::npos);
+  CHECK(program.err.find("/dev/full", at + 12) == std::string::npos);
+}
+
 TEST_CASE("a table that cannot be shown fails the program and keeps nothing from the files") {
   const Scratch folder;
   const TemporaryFile err;
@@ -659,4 +683,6 @@ TEST_CASE("listing opens no files") {
   const Scratch folder;
   CHECK(run("--list-tests --csv " + folder / "a.csv").code == 0);
   CHECK_FALSE(fs::exists(folder / "a.csv"));
+  // Nothing is measured that the option could have no effect on.
+  CHECK(run("--list-tests --clock graph").code == 0);
 }

@@ -124,6 +124,18 @@ TEST_CASE("where the baseline crashes nothing is compared, and the run goes on")
                                                                 "after eager measured", "after fine measured"});
 }
 
+TEST_CASE("an implementation that crashed in one comparison is called in the next one of the same name") {
+  const Scratch folder;
+  const auto program = run("'crashes in comparisons of one name'" + options + "--json " + folder / "a.json");
+  INFO(program.out << program.err);
+  CHECK(program.code == 42);
+  CHECK(rows(folder.read("a.json")) ==
+        std::vector<std::string>{"twin eager measured", "twin bad crashed", "twin fine measured", "twin eager measured",
+                                 "twin bad crashed", "twin fine measured", "twin eager measured", "twin bad measured",
+                                 "twin fine crashed", "twin eager measured", "twin bad measured",
+                                 "twin fine measured"});
+}
+
 TEST_CASE("a crash outside of any comparison ends the run, and says so") {
   const Scratch folder;
   const auto program = run("'crashes outside'" + options + "--json " + folder / "a.json");

@@ -29,6 +29,7 @@
 #include "pace/core/new_folders.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/read_file.hpp"
+#include "pace/core/same_file.hpp"
 
 namespace pace::benches::models {
 
@@ -190,11 +191,6 @@ class ResultFiles {
     file.keep();
     file.append(line);
     file.close();
-  }
-
-  [[nodiscard]] static bool same_file(const std::string& a, const std::string& b) {
-    std::error_code ignored;
-    return std::filesystem::equivalent(a, b, ignored);
   }
 
   /// A file of batch sizes has lines of `name,size` and no header.

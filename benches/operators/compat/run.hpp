@@ -254,7 +254,7 @@ class Flow {
   /// What an earlier process of the run has found, which also printed it.
   [[nodiscard]] bool recall(const std::string& name, Progress& progress) {
     Result known;
-    if (run_context().recollection == nullptr || !run_context().recollection->recall(name, known)) return false;
+    if (!run_context().recall(name, /*inputs=*/"", known)) return false;
     if (auto medians = medians_of(known, on_gpu(options_))) {
       ++summary_.samples;
       summary_.mismatches += mismatches_of(known);

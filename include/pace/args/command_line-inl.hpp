@@ -14,6 +14,7 @@
 
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
 
 namespace pace::args {
 
@@ -27,12 +28,6 @@ inline std::vector<std::string> split(const std::string& text, char at) {
     begin = end + 1;
   }
   return parts;
-}
-
-inline std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const auto& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
 }
 
 /// Returns the names of an option for a message, such as `--benchmark-kernels (-k)`.
@@ -322,8 +317,8 @@ PACE_INLINE std::string choose_one(const Arguments& arguments, const std::vector
   std::vector<std::string> chosen;
   for (const auto& option : options)
     if (arguments.has(option)) chosen.push_back(option);
-  if (chosen.size() > 1) throw InputError({}, "expected at most one of " + detail::joined(chosen, ", "));
-  if (chosen.empty() && one_needed) throw InputError({}, "expected one of " + detail::joined(options, ", "));
+  if (chosen.size() > 1) throw InputError({}, "expected at most one of " + joined(chosen, ", "));
+  if (chosen.empty() && one_needed) throw InputError({}, "expected one of " + joined(options, ", "));
   return chosen.empty() ? "" : chosen.front();
 }
 

@@ -59,12 +59,9 @@ struct Prepared {
 /// Adds a note for each option that has no effect for calls on the CPU. It is no error, since other comparisons of the
 /// program may run on a GPU.
 inline void note_options_for_gpu(const Options& options, Result& result) {
-  const auto note = [&](const std::string& option) {
+  for (const auto& option : options_for_gpu(options))
     result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
                            result.clock + " clock.");
-  };
-  if (is_for_gpu(options.clock)) note(std::string("--clock ") + to_string(options.clock));
-  if (options.asks_for_figures) note("--figures");
 }
 
 /// Makes a set of operands for each implementation, or one for all if the options request it or more would not fit.

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include <unistd.h>
+
 namespace pace {
 
 /// Returns the value of an environment variable; empty if it is not set.
@@ -40,6 +42,14 @@ namespace detail {
 [[nodiscard]] inline std::string user_path(const std::string& path) {
   const std::string stood_in = environment_variable("BUILD_WORKING_DIRECTORY");
   return stood_in.empty() || path.empty() ? path : detail::inside(stood_in, path);
+}
+
+/// Returns where a file or folder of pace is that a program has beside it: `path` is from the root of pace's workspace,
+/// which is also that of the runfiles. In the runfiles of a program in another workspace, it is below external/pace. If it
+/// is in neither place, `path` is returned, so that reading fails with that name.
+[[nodiscard]] inline std::string shipped_file(const std::string& path) {
+  const std::string outside = detail::inside("external/pace", path);
+  return ::access(path.c_str(), F_OK) != 0 && ::access(outside.c_str(), F_OK) == 0 ? outside : path;
 }
 
 /// Returns the folder in which `bazel test` keeps the files of a test; empty outside of it.

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
@@ -54,6 +56,7 @@ class RunAccount {
       failed_ += at_fault(row.outcome);
       machines_ += row.outcome == Outcome::refused && !result.missing_device.empty();
       for (const auto& judgement : row.judgements) add(name, row, judgement);
+      add_failures(result, row);
     }
   }
   /// Adds one row of a program that publishes no comparisons.
@@ -63,7 +66,7 @@ class RunAccount {
     unresolved_rows_ += unresolved;
   }
   /// Adds one implementation of a comparison that other processes published.
-  void add_row(Outcome outcome) {
+  void add_outcome(Outcome outcome) {
     has_rows_ = true;
     measured_ += outcome == Outcome::measured;
     unreached_ += outcome == Outcome::unreached;
@@ -101,6 +104,19 @@ class RunAccount {
     if (open_ > 0) return false;
     return exit_code == exit_undecided ? unreached_ == 0 : exit_code == exit_failed && failed_assertions <= machines_;
   }
+  /// Returns the failures of published results that no matcher has examined, so that Catch2's exit code `code` does not
+  /// have them: implementations at fault, and judgements that close their gate. If Catch2's code is that of another
+  /// failure, there are none.
+  [[nodiscard]] std::vector<std::string> unexamined(int code) const {
+    std::vector<std::string> found;
+    if (code != 0 && code != exit_unmeasured) return found;
+    for (const auto& each : failures_) {
+      // A test that is skipped for want of a device has no gate that could be closed.
+      if (each.no_device && code != 0) continue;
+      if (!(each.examined->outcome && each.is_of_outcome) && !each.examined->judgements) found.push_back(each.what);
+    }
+    return found;
+  }
   /// Returns whether nothing was added.
   [[nodiscard]] bool empty() const { return !has_rows_; }
 
@@ -110,6 +126,12 @@ class RunAccount {
     // Implementations that were not reached because a device was lost are failures, which no option allows.
     if ((code == 0 || code == exit_unmeasured) && lost_ > 0) {
       errors << "pace: " << lost_ << (lost_ == 1 ? " comparison" : " comparisons") << " lost the device\n";
+      return exit_failed;
+    }
+    if (const auto failed = unexamined(code); !failed.empty()) {
+      for (const auto& each : failed) errors << "pace: " << each << '\n';
+      errors << "pace: no assertion has examined " << (failed.size() == 1 ? "this failure" : "these failures")
+             << ", so the run fails; expected CHECK_THAT(result, pace::AsExpected())\n";
       return exit_failed;
     }
     if (const auto reason = why_unmeasured(code); !reason.empty())
@@ -126,6 +148,31 @@ class RunAccount {
   }
 
  private:
+  /// A failure in a published row.
+  struct Failure {
+    std::string what;
+    std::shared_ptr<const Examined> examined;
+    /// Whether the implementation is the reason, which matchers of correctness report as well.
+    bool is_of_outcome = false;
+    bool no_device = false;
+  };
+
+  void add_failures(const Result& result, const ImplementationResult& row) {
+    const auto note = [&](const std::string& found) {
+      failures_.push_back({result.name + ": '" + row.name + "' " + found, row.examined,
+                           at_fault(row.outcome) || row.outcome == Outcome::refused,
+                           row.outcome == Outcome::refused && !result.missing_device.empty()});
+    };
+    if (at_fault(row.outcome)) {
+      // Its judgements have failed for the same reason, and a phase has the outcome of the whole.
+      if (result.phase.empty()) note(std::string(to_string(row.outcome)) + ": " + row.message);
+      return;
+    }
+    for (const auto& judgement : row.judgements)
+      if (!judgement.acceptable && !judgement.deferred)
+        note("was expected to have a " + judgement.expectation + ": " + to_string(judgement.verdict));
+  }
+
   void add(const std::string& comparison, const ImplementationResult& row, const Judgement& judgement) {
     if (judgement.unresolved) unresolved_.insert(comparison + '\n' + row.name + '\n' + judgement.expectation);
     if (judgement.acceptable && !judgement.unresolved) return;
@@ -144,6 +191,7 @@ class RunAccount {
   std::set<std::string> unresolved_;
   /// Names of comparisons on a device that does not exist.
   std::set<std::string> without_device_;
+  std::vector<Failure> failures_;
   bool has_rows_ = false;
   std::size_t measured_ = 0, unreached_ = 0, lost_ = 0, unresolved_rows_ = 0;
   /// Numbers of rows and judgements that failed, that are not acceptable because of the machine, and that are open for

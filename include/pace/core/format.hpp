@@ -1,10 +1,11 @@
-// Numbers as text for tables and messages.
+// Numbers and lists as text for tables and messages.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "pace/core/units.hpp"
 
@@ -26,6 +27,13 @@ namespace pace {
   std::array<char, 400> text;  // the largest double has 309 digits before the point
   const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
   return {text.data(), static_cast<std::size_t>(length)};
+}
+
+/// Returns the parts as one text with `between` between them.
+[[nodiscard]] inline std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const auto& part : parts) text += (&part == parts.data() ? "" : between) + part;
+  return text;
 }
 
 /// A unit of time.

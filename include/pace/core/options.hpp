@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
@@ -171,6 +173,14 @@ inline void validate(const Options& options) {
       return "wall";
   }
   return "?";
+}
+
+/// Returns the options that were set and have a meaning for calls on a GPU only, as on a command line.
+[[nodiscard]] inline std::vector<std::string> options_for_gpu(const Options& options) {
+  std::vector<std::string> found;
+  if (is_for_gpu(options.clock)) found.push_back(std::string("--clock ") + to_string(options.clock));
+  if (options.asks_for_figures) found.emplace_back("--figures");
+  return found;
 }
 
 }  // namespace pace

@@ -19,6 +19,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/file_descriptor.hpp"
+#include "pace/core/same_file.hpp"
 #include "pace/core/unfinished.hpp"
 
 namespace pace {
@@ -352,10 +353,6 @@ class OutputFile {
     while (lock_(number, LOCK_EX | LOCK_NB) != 0)
       if (errno != EINTR) return errno;
     return 0;
-  }
-
-  [[nodiscard]] static bool same_file(const struct stat& one, const struct stat& other) {
-    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
   }
 
   [[noreturn]] void fail(const char* what, int reason) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -134,6 +135,13 @@ struct DeviceMemory {
   std::int64_t driver_allocations = 0;  ///< requests to the driver, each of which waits for the device
 };
 
+/// What matchers have looked at in one row of a result. A failure that no matcher has looked at fails the run (see
+/// RunAccount), since no assertion of the test can have reported it.
+struct Examined {
+  bool outcome = false;     ///< whether the implementation ran and was correct
+  bool judgements = false;  ///< the judgements of the comparison's expectations
+};
+
 /// Measurements and judgements of one implementation: a row of a Result.
 struct ImplementationResult {
   std::string name;                    ///< name of the implementation
@@ -171,6 +179,9 @@ struct ImplementationResult {
 
   /// Verdicts of the comparison's expectations on this implementation, in the order in which they were stated.
   std::vector<Judgement> judgements;
+
+  /// Shared by all copies of the row, so that the matchers of a test mark what was published; never null.
+  std::shared_ptr<Examined> examined = std::make_shared<Examined>();
 
   std::optional<double> bytes;  ///< bytes that one iteration moves, if declared (Comparison::bytes)
   std::optional<double> flops;  ///< floating-point operations of one iteration, if declared (Comparison::flops)

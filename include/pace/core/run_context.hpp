@@ -45,6 +45,8 @@ class RunContext {
   /// Access to the results and failures of earlier processes of this run.
   struct Checkpoint {
     virtual ~Checkpoint() = default;
+    /// Is called inside of a test before anything of a comparison is made.
+    virtual void comparison_begins() {}
     /// Returns whether recall() or next_fate() would return true for `name`.
     [[nodiscard]] virtual bool knows(const std::string& name) const = 0;
     /// Stores the next result of the comparison `name` in `result` and removes it; returns false if there is none.
@@ -54,9 +56,12 @@ class RunContext {
   };
   /// Source of earlier results, used before anything is measured; null: everything is measured.
   Checkpoint* recollection = nullptr;
-  /// Does the same as Checkpoint::recall(). Throws InputError if the earlier result was measured with other `inputs`.
+  /// Begins a comparison: does the same as Checkpoint::recall(), after Checkpoint::comparison_begins(). Throws InputError
+  /// if the earlier result was measured with other `inputs`; empty: unknown.
   [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {
-    if (recollection == nullptr || !recollection->recall(name, result)) return false;
+    if (recollection == nullptr) return false;
+    recollection->comparison_begins();
+    if (!recollection->recall(name, result)) return false;
     if (!result.inputs.empty() && !inputs.empty() && result.inputs != inputs)
       throw InputError({}, "--resume: the earlier run measured '" + name + "' with other inputs (" + result.inputs +
                                " there, " + inputs + " here); give the inputs of that run, or write to another file");

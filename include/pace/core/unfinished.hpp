@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "pace/core/same_file.hpp"
+
 namespace pace {
 
 /// How the creation of a file or folder is undone. A file that is to replace another one is removed only under its
@@ -51,7 +53,7 @@ inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   if (how == TakeBack::remove_folder) return ::rmdir(path) == 0;
   struct stat own{}, there{};
   if (::fstat(descriptor, &own) != 0 || ::stat(path, &there) != 0) return false;
-  const bool under_its_name = own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+  const bool under_its_name = same_file(own, there);
   if (how != TakeBack::empty_file && under_its_name) return ::unlink(path) == 0;
   if (how == TakeBack::remove_beside) return false;
   [[maybe_unused]] const int emptied = ::ftruncate(descriptor, 0);

@@ -103,6 +103,7 @@ PACE_INLINE MatchResult Expectation::examine(const ImplementationResult& row) co
     throw Error("a " + describe() + " in the phase '" + phase_ +
                 "' is stated in its comparison (.expect); to look at a finished result, match result.in_phase(\"" +
                 phase_ + "\")[\"" + row.name + "\"] without in_phase");
+  row.examined->outcome = true;
   const Judgement judgement = judge(row);
   return {judgement.acceptable && !judgement.unresolved, judgement.verdict == Verdict::failed,
           "was expected to have a " + describe() + '\n' + to_string(judgement.verdict) + ": " + judgement.message};

@@ -15,6 +15,7 @@ struct Findings {
   bool refuted = false;
 
   void look_at(const ImplementationResult& row) {
+    row.examined->outcome = true;
     refuted = refuted || at_fault(row.outcome);
     if (row.outcome == Outcome::unreached) {
       unreached += "\n  '" + row.name + "' was not measured: " + row.message;
@@ -33,7 +34,8 @@ struct Findings {
 /// Appends the judgements of `result` that close the gate to `problems`, one line each. Returns whether one has failed.
 [[nodiscard]] inline bool add_closed(const Result& result, std::string& problems) {
   bool failed = false;
-  for (const auto& row : result.implementations)
+  for (const auto& row : result.implementations) {
+    row.examined->judgements = true;
     for (const auto& judgement : row.judgements) {
       if (judgement.deferred) continue;
       failed = failed || judgement.verdict == Verdict::failed;
@@ -42,6 +44,7 @@ struct Findings {
         problems += std::string("\n") + to_string(judgement.verdict) + ": " +
                     (result.phase.empty() ? "" : "of its " + result.phase + " phase, ") + judgement.message;
     }
+  }
   return failed;
 }
 

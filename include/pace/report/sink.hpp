@@ -61,6 +61,13 @@ class FanOut {
   void write(const Result& result) {
     each([&](Sink& sink) { sink.write(result); });
   }
+  /// Calls `action` for one of the sinks, unless it has failed and is gone. An exception counts as its failure.
+  template <class OneSink, class Action>
+  void use(OneSink* wanted, const Action& action) {
+    each([&](Sink& sink) {
+      if (&sink == wanted) action(*wanted);
+    });
+  }
   /// Finishes each sink for which `before` returns true; an exception of either counts as the sink's failure. The file
   /// of a sink that is not finished stays as it is; if it got no result, it has its former content.
   void finish(const std::function<bool(Sink&)>& before = [](Sink&) { return true; }) {

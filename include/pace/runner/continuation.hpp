@@ -89,8 +89,14 @@ class Continuation : public RunContext::Checkpoint {
     return false;
   }
 
+  /// Catch2 catches signals during a test, and reports them as the end of the run, which goes on in another process.
+  void comparison_begins() override {
+    if (!supervised_) return;
+    for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS}) ::signal(number, SIG_DFL);
+    take_back_when_ended();
+  }
+
   bool recall(const std::string& name, Result& result) override {
-    if (supervised_) leave_signals_to_supervisor();
     for (auto each = known_.begin(); each != known_.end(); ++each) {
       if (each->name != name) continue;
       result = std::move(*each);
@@ -141,6 +147,8 @@ class Continuation : public RunContext::Checkpoint {
         } else {
           known_.push_back(report::result_from(json));
           known_.back().recalled = true;
+          // Failures before a result are in it. A later comparison of the same name has those that follow.
+          std::erase_if(fates_, [&](const Ended& each) { return each.comparison == known_.back().name; });
         }
       }
     } catch (const std::exception& error) {
@@ -153,12 +161,6 @@ class Continuation : public RunContext::Checkpoint {
   void keep(const std::string& line) {
     if (descriptor_ < 0 && trouble_.empty()) descriptor_ = open_unnamed_file(trouble_);
     if (trouble_.empty()) trouble_ = append_all(descriptor_, line);
-  }
-
-  /// Catch2 catches signals during a test, and reports them as the end of the run, which goes on in another process.
-  static void leave_signals_to_supervisor() {
-    for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS}) ::signal(number, SIG_DFL);
-    take_back_when_ended();
   }
 
   void execute() {

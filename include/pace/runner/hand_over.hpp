@@ -65,7 +65,7 @@ namespace pace::runner {
 /// Returns the descriptor of a new file whose name is removed, so that the file is gone once the processes that have it
 /// open have ended. If there can be no file, the descriptor is below 0, and `trouble` gets the reason.
 [[nodiscard]] inline int open_unnamed_file(std::string& trouble) {
-  std::string path = temporary_folder() + "/pace-continue-XXXXXX";
+  std::string path = temporary_folder() + "/pace-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
   if (descriptor < 0)
     trouble = "cannot make a file like " + path + ": " + std::strerror(errno);

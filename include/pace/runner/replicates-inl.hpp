@@ -3,7 +3,6 @@
 
 #include "pace/runner/replicates.hpp"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,13 +1,9 @@
 // --processes: a program runs its tests in several processes of itself, one after another, and judges their gates.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <ostream>
 #include <string>
@@ -22,6 +18,7 @@
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/gate/replicates.hpp"
+#include "pace/runner/hand_over.hpp"
 #include "pace/runner/replicate_sink.hpp"
 
 namespace pace::runner {
@@ -59,8 +56,10 @@ namespace detail {
 class UnnamedFile {
  public:
   /// Throws Error if the file cannot be made.
-  UnnamedFile() : descriptor_(::memfd_create("pace-processes", 0)) {
-    if (descriptor_.get() < 0) throw Error(std::string("--processes: cannot make a file: ") + std::strerror(errno));
+  UnnamedFile() {
+    std::string trouble;
+    descriptor_ = FileDescriptor(open_unnamed_file(trouble));
+    if (!descriptor_) throw Error("--processes: " + trouble);
   }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   /// Path by which this process, and those that it starts, can open the file.
@@ -84,7 +83,7 @@ class Rest {
   /// Adds to `account` all implementations, as unreached if no process measured them, the `gates`, and the gates for
   /// which no process has figures. Returns whether all of the latter are open.
   [[nodiscard]] bool tell(RunAccount& account, const std::vector<gate::ReplicatedGate>& gates) const {
-    for (const auto& [name, measured] : rows_) account.add_row(measured ? Outcome::measured : Outcome::unreached);
+    for (const auto& [name, measured] : rows_) account.add_outcome(measured ? Outcome::measured : Outcome::unreached);
     const auto add = [&](const std::string& comparison, const std::string& implementation, const Judgement& judgement) {
       ImplementationResult row;
       row.name = implementation;

@@ -329,12 +329,12 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (options.call_timeout && !options.isolation)
     throw InputError(
         {}, "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it");
-  const bool measures = !only_tells(session.configData()) && options.processes == 1;
+  options.measures = !only_tells(session.configData());
   const bool supervised = is_supervised();
   // Pipes are kept before the fork, since any process of this run may be the first to read an input.
-  if (!only_tells(session.configData())) keep_pipes();
+  if (options.measures) keep_pipes();
   // The fork comes before threads and the use of a GPU, which do not survive it.
-  if (measures && !supervised && options.isolation) {
+  if (options.measures && options.processes == 1 && !supervised && options.isolation) {
     const auto call_timeout = options.call_timeout.value_or(default_call_timeout);
     if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) return *code;
   }
@@ -344,7 +344,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (config.after_parse) config.after_parse(options);
   use_threads(options.threads);
   if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
-  if (only_tells(session.configData())) return session.run();
+  if (!options.measures) return session.run();
   if (options.processes > 1) {
     const auto files = files_of_replicates(options, session.configData());
     const PrematureExitFile guard;
@@ -399,8 +399,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
   int code = run_tests(session, account);
-  if (replicate != nullptr)
-    for (const auto& problem : OtherFailures::found) replicate->write_problem(problem);
+  sinks.use(replicate, [](ReplicateSink& sink) {
+    for (const auto& problem : OtherFailures::found) sink.write_problem(problem);
+  });
   // A run that failed without a result leaves the files of its options as they were. Bazel's files belong to this run.
   const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
   sinks.finish([&](report::Sink& sink) {
@@ -421,14 +422,17 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   // yet a verdict: the others may prove its gates.
   const bool is_verdict = code != 0 && code != exit_unmeasured && !(is_replicate() && code == exit_failed);
   if (!is_verdict && (sinks.failures() > 0 || complained)) return exit_error;
-  const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, errors.get());
-  if (bazel.infrastructure != nullptr && exit_code != 0 &&
-      account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed)) {
-    // Bazel has no state for skipped tests.
-    if (exit_code == exit_unmeasured) bazel.infrastructure->tell("tests", account.why_unmeasured(code));
-    bazel.infrastructure->leave();
-  }
-  return exit_code;
+  std::ostringstream why;
+  const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, why);
+  errors.get() << report::printable_lines(why.str()) << std::flush;
+  const std::size_t failed_before = sinks.failures();
+  if (exit_code != 0 && account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed))
+    sinks.use(bazel.infrastructure, [&](InfrastructureSink& sink) {
+      // Bazel has no state for skipped tests.
+      if (exit_code == exit_unmeasured) sink.tell("tests", account.why_unmeasured(code));
+      sink.leave();
+    });
+  return sinks.failures() > failed_before ? exit_error : exit_code;
 }
 
 }  // namespace detail

@@ -35,7 +35,6 @@ namespace detail {
             for (const auto choice : {ClockChoice::automatic, ClockChoice::cold, ClockChoice::hot, ClockChoice::graph,
                                       ClockChoice::host, ClockChoice::profiler, ClockChoice::wall})
               if (text == to_string(choice)) clock = choice, known = true;
-            if (known && is_for_gpu(clock)) options.for_gpu.push_back("--clock " + text);
             return known;
           },
           "graph, or event where calls cannot be captured"};
@@ -46,7 +45,6 @@ namespace detail {
           [&options](const std::string& text) {
             auto& share = options.measuring.figures;
             options.measuring.asks_for_figures = true;
-            options.for_gpu.emplace_back("--figures");
             return args::read_between(text, share, 0.0, 10.0) && (share == 0 || share >= 1e-3);
           },
           args::detail::shortest(options.measuring.figures)};
@@ -139,7 +137,8 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
 }
 
 PACE_INLINE void refuse_options_for_gpu(const SessionOptions& options, const std::string& why) {
-  if (!options.for_gpu.empty()) throw InputError({}, options.for_gpu.front() + " has no meaning on a CPU: " + why);
+  const auto found = options_for_gpu(options.measuring);
+  if (options.measures && !found.empty()) throw InputError({}, found.front() + " has no meaning on a CPU: " + why);
 }
 
 }  // namespace pace::runner

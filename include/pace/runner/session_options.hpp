@@ -35,14 +35,13 @@ struct SessionOptions {
   bool isolation = false;
   /// Time of a call after which its process is ended; none: default_call_timeout.
   std::optional<Nanoseconds> call_timeout;
-  /// Options that were given and have a meaning on a GPU only.
-  std::vector<std::string> for_gpu;
   bool resume = false;  ///< whether the run continues from the `json` file of an interrupted run
   /// Files that the program itself writes, under the paths that own_path() returns for these.
   std::vector<std::string> more_files;
   std::size_t processes = 1;      ///< most processes, one after another; see replicates.hpp
   BaselineOptions baseline;       ///< stored baselines
   int threads = default_threads;  ///< threads of one operator; 0: LibTorch's choice
+  bool measures = true;           ///< false: the program prints a list and ends; the session sets it
   /// Options of the command line, pace's and the program's own; the session sets it.
   args::Arguments given;
 };
@@ -51,8 +50,8 @@ struct SessionOptions {
 /// are the defaults that the help shows.
 [[nodiscard]] args::Groups pace_options(SessionOptions& options);
 
-/// Throws InputError if an option is given that has no meaning on a CPU. `why`, for the message, is the reason that
-/// nothing runs on a GPU.
+/// Throws InputError if an option is given that has no meaning on a CPU, unless nothing is measured. `why`, for the
+/// message, is the reason that nothing runs on a GPU.
 void refuse_options_for_gpu(const SessionOptions& options, const std::string& why);
 
 }  // namespace pace::runner

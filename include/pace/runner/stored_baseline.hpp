@@ -1,8 +1,6 @@
 // Effects of the options --baseline and --save-baseline on a run.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <ctime>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
+#include "pace/core/same_file.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/stored_baseline.hpp"
 #include "pace/runner/baseline_options.hpp"
@@ -76,12 +75,6 @@ class BaselineGate {
 /// before they are judged. `outputs` are pairs of an option and its file; an empty file stands for none.
 inline void refuse_overwriting(const BaselineOptions& options,
                                const std::vector<std::pair<std::string, std::string>>& outputs) {
-  // By stat: of std::filesystem, LibTorch's wheels export functions that crash.
-  const auto same_file = [](const std::string& one, const std::string& other) {
-    struct stat first{}, second{};
-    return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-  };
   for (const auto& [option, path] : outputs)
     for (const auto& each : options.compare_with)
       if (!path.empty() && same_file(user_path(each), output_path(path)))

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "pace/core/activity.hpp"
@@ -87,7 +88,6 @@ class Supervisor {
       return std::nullopt;
     }
     const Orphans orphans;
-    std::string last_fate;
     for (;;) {
       shared_->comparison[0] = '\0';
       shared_->implementation = -1;
@@ -119,10 +119,8 @@ class Supervisor {
       const RunContext::PriorFailure fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
       const std::string line = line_of({shared_->comparison, fate});
-      if (line == last_fate)
-        return fail(std::string(shared_->comparison) + ": " + fate.message + ", again"), code_of(status);
-      last_fate = line;
-      if (trouble = keep(line); !trouble.empty()) return fail(trouble), code_of(status);
+      if (trouble = keep(line); !trouble.empty())
+        return fail(std::string(shared_->comparison) + ": " + fate.message + ", " + trouble), code_of(status);
       errors_ << "pace: " << shared_->comparison << ": " << to_string(fate.outcome) << ": " << fate.message
               << "; a fresh process goes on\n"
               << std::flush;
@@ -230,15 +228,18 @@ class Supervisor {
   }
 
   /// Removes a line that the process had not completed when it died, and adds `line`. Returns why that failed; empty:
-  /// it did not.
+  /// it did not. It fails if `line` is the last one already: that process has added nothing to what the one before had
+  /// found, and the next one would end in the same way. After a result, equal failures belong to another comparison of
+  /// the same name.
   [[nodiscard]] std::string keep(const std::string& line) const {
     try {
       const std::string text = read_all(file_);
       const auto whole = static_cast<off_t>(text.rfind('\n') + 1);  // 0 if there is none
+      if (std::string_view(text).substr(0, static_cast<std::size_t>(whole)).ends_with(line)) return "again";
       if (::ftruncate(file_, whole) != 0 || ::lseek(file_, whole, SEEK_SET) < 0)
-        return std::string("cannot cut what was found: ") + std::strerror(errno);
+        return std::string("and what was found cannot be cut: ") + std::strerror(errno);
     } catch (const Error& error) {
-      return error.what();
+      return std::string("and what was found ") + error.what();
     }
     return append_all(file_, line);
   }
