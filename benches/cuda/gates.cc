@@ -50,7 +50,7 @@ Gates run_gates(std::size_t planned, std::chrono::seconds time, double extra, do
     pace::Options options = pace::run_context().options;
     options.seed = seeds();
     options.budget = std::chrono::milliseconds(100);
-    options.figures = 0;
+    options.mode_share = 0;
     options.max_interference = 1;
     const Subject subject;
     const auto result = pace::compare("copy with work", x)

@@ -105,7 +105,7 @@ Gates gate(const Operator& subject, std::int64_t bytes, ClockChoice clock, std::
     options.seed = seeds();
     options.clock = clock;
     options.budget = std::chrono::milliseconds(100);
-    options.figures = 0;
+    options.mode_share = 0;
     options.max_interference = 1;
     const auto result = pace::compare(subject.name, x)
                             .options(options)

@@ -78,7 +78,7 @@ inline constexpr std::array<Meaningless, 22> meaningless_in_compat = {{
     {"--max-rounds", fixed_repeats},
     {"--time-limit", fixed_repeats},
     {"--clock", "the original's own clocks are part of what it does"},
-    {"--figures", "the original times calls in one way"},
+    {"--mode-share", "the original times calls in one way"},
     {"--operands", "the original gives all models the same tensors"},
 }};
 inline constexpr std::string_view one_cycle = "correctness takes one cycle of rounds, which resolves no speed";
@@ -86,7 +86,7 @@ inline constexpr std::array<Meaningless, 4> meaningless_for_accuracy = {{
     {"--repeats", one_cycle},
     {"--max-rounds", one_cycle},
     {"--no-slower-than", one_cycle},
-    {"--figures", one_cycle},
+    {"--mode-share", one_cycle},
 }};
 
 template <std::size_t count>

@@ -212,7 +212,7 @@ class Replay {
     if (options_.repeats) options.max_rounds = *options_.repeats * backends_.size();
     if (options_.accuracy_only) {
       options.max_rounds = backends_.size();
-      options.figures = 0;
+      options.mode_share = 0;
       check.method = check::CheckOptions::Method::cosine;
       check.equal_nan = true;
     }

@@ -24,7 +24,7 @@ namespace pace::benches::rnn {
   if (!line.nloops || given.has("--budget")) return options;
   constexpr Nanoseconds without_end = std::chrono::hours(24 * 365);
   // Their time is a share of the budget, and stays what it is.
-  options.figures *= options.budget / without_end;
+  options.mode_share *= options.budget / without_end;
   options.budget = options.hard_limit = without_end;
   return options;
 }

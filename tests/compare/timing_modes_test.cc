@@ -47,7 +47,7 @@ pace::Options few_rounds() {
 pace::Options few_rounds_by(ClockChoice clock) {
   auto options = few_rounds();
   options.clock = clock;
-  options.figures = 0;
+  options.mode_share = 0;
   return options;
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a tenth of a per cent, which may be capture and placement, fails no g
        {std::pair(3003.0, pace::Verdict::passed), std::pair(3030.0, pace::Verdict::failed)}) {
     OnDevice on;
     auto options = few_rounds();
-    options.figures = 0;
+    options.mode_share = 0;
     options.max_rounds = 100;
     options.budget = options.hard_limit = std::chrono::seconds(10000);
     const auto result = on.compare(options)
@@ -135,7 +135,7 @@ TEST_CASE("on a GPU, too, a candidate that makes the thread wait is charged with
     OnDevice on;
     auto options = few_rounds();
     options.clock = ClockChoice::wall;
-    options.figures = 0;
+    options.mode_share = 0;
     options.max_rounds = 100;
     options.budget = options.hard_limit = std::chrono::seconds(10000);
     const auto waiting = [&on](bool waits) {
@@ -218,12 +218,12 @@ TEST_CASE("options that are for calls on a GPU have no effect on others, and not
     options.clock = clock;
     CHECK(elsewhere_notes(options) == Notes{std::string("--clock ") + pace::to_string(clock) + elsewhere});
   }
-  options.asks_for_figures = true;
-  CHECK(elsewhere_notes(options) == Notes{"--clock graph" + elsewhere, "--figures" + elsewhere});
+  options.asks_for_mode_share = true;
+  CHECK(elsewhere_notes(options) == Notes{"--clock graph" + elsewhere, "--mode-share" + elsewhere});
   OnDevice on;
   CHECK_THAT(notes_of(options, on.clock, on.taking(3000)), IsEmpty());
   options.clock = ClockChoice::wall;
-  options.asks_for_figures = false;
+  options.asks_for_mode_share = false;
   CHECK_THAT(elsewhere_notes(options), IsEmpty());
 }
 

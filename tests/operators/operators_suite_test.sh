@@ -113,7 +113,7 @@ for option in "--backends eager" "--category softmax" "--no-slower-than 2" "--bu
   run --compat new --device cpu $option; expect_code 1; says "${option% *} has no meaning with --compat"
 done
 run --compat new --device cpu --skip-rules none; expect_code 1; says "--skip-rules none has no meaning with --compat"
-for option in "--no-slower-than 2" "--repeats 2" "--figures 0.1"; do
+for option in "--no-slower-than 2" "--repeats 2" "--mode-share 0.1"; do
   run --accuracy-checking $option; expect_code 1; says "${option% *} has no meaning with --accuracy-checking"
 done
 run --repeats 2 --max-rounds 4; expect_code 1; says "--max-rounds has no meaning with --repeats"
@@ -124,7 +124,7 @@ run --repeats 9999999999; [[ $code != 0 ]] || complain "exit code 0"; says "a wh
 run --suite timm --suite-dir "$work/logs" --op aten.relu.default --backends eager,torchscript --output-dir "$out"; expect_code 1
 says "--output-dir has no meaning here, since nothing is written there"
 run --no-slower-than 2 --backends eager; expect_code 1; says "--no-slower-than has nothing to judge: --backends names the baseline alone"
-for option in "--clock graph" "--clock cold" "--figures 0.1" "--call-timeout 5 --isolation off"; do
+for option in "--clock graph" "--clock cold" "--mode-share 0.1" "--call-timeout 5 --isolation off"; do
   run --backends eager,torchscript $option; expect_code 1; says "${option%% *}"; says "has no meaning"
 done
 for option in freezing freezing=1 max_autotune=1,freezing=True; do

@@ -152,12 +152,12 @@ TEST_CASE("clocks and figures of a GPU are known for what they are") {
   using Given = std::vector<std::string>;
   const auto for_gpu = [](const Given& given) { return pace::options_for_gpu(Parsed(given).session.measuring); };
   REQUIRE(for_gpu({"--clock", "graph"}) == Given{"--clock graph"});
-  REQUIRE(for_gpu({"--figures", "0"}) == Given{"--figures"});
-  REQUIRE(for_gpu({"--clock", "graph", "--clock", "cold", "--figures", "0", "--figures", "1"}) ==
-          Given{"--clock cold", "--figures"});
+  REQUIRE(for_gpu({"--mode-share", "0"}) == Given{"--mode-share"});
+  REQUIRE(for_gpu({"--clock", "graph", "--clock", "cold", "--mode-share", "0", "--mode-share", "1"}) ==
+          Given{"--clock cold", "--mode-share"});
   REQUIRE(for_gpu({"--clock", "graph", "--clock", "wall"}) == Given{});
-  REQUIRE(Parsed({"--figures", "0"}).session.measuring.asks_for_figures);
-  REQUIRE_FALSE(Parsed({}).session.measuring.asks_for_figures);
+  REQUIRE(Parsed({"--mode-share", "0"}).session.measuring.asks_for_mode_share);
+  REQUIRE_FALSE(Parsed({}).session.measuring.asks_for_mode_share);
   for (const char* const clock : {"wall", "automatic"}) REQUIRE(for_gpu({"--clock", clock}) == Given{});
   pace::runner::SessionOptions session;
   pace::runner::refuse_options_for_gpu(session, "why");

@@ -47,7 +47,7 @@ TEST_CASE("--nloops is how many steps there are, however long they take") {
   REQUIRE(options.budget > 1000h);
   REQUIRE(options.hard_limit == options.budget);
   // A further figure on a GPU has as much time as before.
-  REQUIRE(std::abs((options.figures * options.budget - base().figures * base().budget).count()) < 1);
+  REQUIRE(std::abs((options.mode_share * options.budget - base().mode_share * base().budget).count()) < 1);
 }
 
 TEST_CASE("--budget and --max-rounds, where they are given, may end them before") {

@@ -126,7 +126,7 @@ says "--no-slower-than has nothing to judge: there are baselines alone (aten); e
 run --group rnns --rnns py --no-slower-than inf; fails; says "--no-slower-than: invalid value 'inf'"
 for options in "--group rnns --cnns resnet18" "--group cnns --rnns py" "--group rnns --rnns py --packages $work" \
   "--group rnns --rnns py --print-json --sep x" "--group rnns --rnns py --cuda-pointwise-loop-level 1" \
-  "--group rnns --rnns py --image-side 64" "--group rnns --rnns py --clock graph" "--group rnns --rnns py --figures 0.1" \
+  "--group rnns --rnns py --image-side 64" "--group rnns --rnns py --clock graph" "--group rnns --rnns py --mode-share 0.1" \
   "--group rnns --rnns py --call-timeout 5" "--group rnns --rnns py --fuser none" "--group rnns --rnns py --executor legacy"; do
   run $options; [[ $code == 1 ]] || complain "exit code $code"; says "has no meaning"
 done

@@ -52,7 +52,7 @@ namespace pace::benches::models {
   if (device.is_cuda()) {
     // What a caller waits for, launches included; graphs of the baseline would hide what a CUDA graph gains.
     options.clock = ClockChoice::wall;
-    options.figures = 0;
+    options.mode_share = 0;
     // Copies of all operands for each implementation would be graphs of all models for each as well.
     options.operands = OperandPolicy::shared;
   }

@@ -117,7 +117,7 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   const double confidence = stats::simultaneous_confidence(asked.confidence, std::max<std::size_t>(2, able.size()) - 1);
   const std::size_t fewest = stats::fewest_for_median_interval(confidence);
   Options options = asked;
-  options.budget = std::min(options.figures * options.budget, time_left(clock));
+  options.budget = std::min(options.mode_share * options.budget, time_left(clock));
   if (options.budget.count() <= 0) return;
   // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
@@ -164,7 +164,7 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
     modes->select(mode);
     ModeTimings timings{.name = clock.name(), .of_gate = mode == of_gate};
     timings.parts.resize(parts);
-    bool timed = timings.of_gate || options.figures <= 0;
+    bool timed = timings.of_gate || options.mode_share <= 0;
     while (!timed && !remaining.empty()) {
       try {
         time_mode(*modes, prepared, options, remaining, timings);

@@ -120,10 +120,10 @@ struct Options {
   bool device_counts = false;
 
   /// Time for each further timing of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0: none.
-  double figures = 0.25;
+  double mode_share = 0.25;
 
-  /// Whether `figures` was set explicitly, for example on a command line: a comparison that cannot use it notes that.
-  bool asks_for_figures = false;
+  /// Whether `mode_share` was set explicitly, for example on a command line: a comparison that cannot use it notes that.
+  bool asks_for_mode_share = false;
 };
 
 /// Whether the clock times calls on a GPU alone.
@@ -149,7 +149,7 @@ inline void validate(const Options& options) {
   require(options.confidence > 0 && options.confidence < 1, "confidence must lie between 0 and 1, such as 0.95");
   require(options.max_interference > 0 && options.max_interference <= 1,
           "max_interference must be above 0 and at most 1, such as 0.2");
-  require(options.figures >= 0 && options.figures <= 10, "figures must lie between 0 and 10, such as 0.25");
+  require(options.mode_share >= 0 && options.mode_share <= 10, "mode_share must lie between 0 and 10, such as 0.25");
   require(options.alpha > 0 && options.alpha < 0.5, "alpha must lie between 0 and 0.5, such as 0.001");
   require(options.beta > 0 && options.beta < 0.5, "beta must lie between 0 and 0.5, such as 0.01");
 }
@@ -179,7 +179,7 @@ inline void validate(const Options& options) {
 [[nodiscard]] inline std::vector<std::string> options_for_gpu(const Options& options) {
   std::vector<std::string> found;
   if (is_for_gpu(options.clock)) found.push_back(std::string("--clock ") + to_string(options.clock));
-  if (options.asks_for_figures) found.emplace_back("--figures");
+  if (options.asks_for_mode_share) found.emplace_back("--mode-share");
   return found;
 }
 

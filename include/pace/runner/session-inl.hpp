@@ -138,7 +138,7 @@ class Listening {
   add("--clock", to_string(options.clock));
   add("--operands", static_cast<int>(options.operands));
   add("--stop", static_cast<int>(options.stop));
-  add("--figures", options.figures);
+  add("--mode-share", options.mode_share);
   add("--controls", options.controls);
   add("--alpha", options.alpha);
   add("--beta", options.beta);

@@ -40,14 +40,14 @@ namespace detail {
           "graph, or event where calls cannot be captured"};
 }
 
-[[nodiscard]] inline args::Value figures_value(SessionOptions& options) {
+[[nodiscard]] inline args::Value mode_share_value(SessionOptions& options) {
   return {"share", "a number from 0.001 to 10, or 0",
           [&options](const std::string& text) {
-            auto& share = options.measuring.figures;
-            options.measuring.asks_for_figures = true;
+            auto& share = options.measuring.mode_share;
+            options.measuring.asks_for_mode_share = true;
             return args::read_between(text, share, 0.0, 10.0) && (share == 0 || share >= 1e-3);
           },
-          args::detail::shortest(options.measuring.figures)};
+          args::detail::shortest(options.measuring.mode_share)};
 }
 
 }  // namespace detail
@@ -131,8 +131,8 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
             .by_default("300 s")}},
       {"GPU",
        {{"--clock", "what the gate's times on a GPU are", detail::clock_value(options)},
-        {"--figures", "time for each further figure on a GPU, as a share of the budget; 0: none",
-         detail::figures_value(options)}}},
+        {"--mode-share", "time for each further timing mode on a GPU, as a share of the budget; 0: none",
+         detail::mode_share_value(options)}}},
   };
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("outputs change hands: by every clock, both sides write to the same me
     CAPTURE(pace::to_string(clock));
     auto options = quick(50);
     options.clock = clock;
-    options.figures = 0;
+    options.mode_share = 0;
     pace::check::CheckOptions unchecked;
     unchecked.method = pace::check::CheckOptions::Method::none;
     const Recording one, other;
