@@ -21,7 +21,7 @@ namespace pace {
 enum class Outcome {
   measured,       ///< timed, and its outputs, if checked, agree with the baseline's
   wrong,          ///< its outputs differ from the baseline's; it has no speed-up, timed or not
-  threw,          ///< ended with an exception
+  threw,          ///< ended with an exception; has its figures if it did so after the rounds, in another timing mode
   refused,        ///< could not be made or run here, such as for lack of a kernel, a package or memory
   unreached,      ///< not run, since the time of the whole program was spent
   crashed,        ///< ended the whole process

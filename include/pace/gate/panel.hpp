@@ -33,9 +33,9 @@ struct WeighedDemand {
 
 /// Identifies a demand: the index of its expectation among those stated, and of its implementation in the result.
 struct DemandId {
-  std::size_t stated = 0;          ///< index of the expectation
-  std::size_t implementation = 0;  ///< index of the row in the result
-  bool operator==(const DemandId&) const = default;
+  std::size_t stated = 0;                            ///< index of the expectation
+  std::size_t implementation = 0;                    ///< index of the row in the result
+  bool operator==(const DemandId&) const = default;  ///< compares both
 };
 
 /// The stopping rule of the rounds: it takes each cycle and determines when every demand is decided. judge_all() then
