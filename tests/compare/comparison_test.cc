@@ -1,6 +1,7 @@
 #include "pace/compare/comparison.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -396,6 +397,14 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).expect("b", pace::SpeedupAtLeast(1)).run(),
                        pace::Error,
                        Message("comparison 'x': expects something of 'b', which is not one of its candidates"));
+  CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).expect(pace::SpeedupAtLeast(1)).run(), pace::Error,
+                       Message("comparison 'x': expects something of its candidates, of which it has none"));
+  for (const double amount : {-1.0, std::nan(""), HUGE_VAL}) {
+    CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).bytes(amount).run(), pace::Error,
+                         Message("comparison 'x': bytes of one iteration must be a number from 0 on"));
+    CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).flops(amount).run(), pace::Error,
+                         Message("comparison 'x': flops of one iteration must be a number from 0 on"));
+  }
   pace::Options senseless;
   senseless.confidence = 2;
   CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);

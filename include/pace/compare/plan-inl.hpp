@@ -4,6 +4,7 @@
 #include "pace/compare/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,9 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
   for (auto each = plan.implementations.begin(); each != plan.implementations.end(); ++each)
     if (std::any_of(plan.implementations.begin(), each, [&](const auto& other) { return other.name == each->name; }))
       complain("has two implementations named '" + each->name + "'; each needs a name of its own");
+  for (const auto& [what, amount] : {std::pair("bytes", plan.bytes), std::pair("flops", plan.flops)})
+    if (amount && !(*amount >= 0 && std::isfinite(*amount)))
+      complain(std::string(what) + " of one iteration must be a number from 0 on");
   const auto planned = [&](const std::string& name, bool as_candidate) {
     return std::any_of(plan.implementations.begin(), plan.implementations.end(),
                        [&](const auto& each) { return each.name == name && !(as_candidate && each.is_baseline); });
@@ -58,6 +62,8 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
       complain("expects something of '" + candidate + "', which is not one of its " +
                (of_time ? "candidates" : "implementations"));
     if (!of_time) continue;
+    if (candidate.empty() && plan.implementations.size() == 1)
+      complain("expects something of its candidates, of which it has none");
     const std::string& reference = expectation.demand().reference;
     if (!reference.empty() && !planned(reference, false))
       complain("expects something to be faster than '" + reference + "', which is not one of its implementations");

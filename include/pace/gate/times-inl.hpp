@@ -14,7 +14,7 @@ namespace detail {
 
 [[nodiscard]] inline double checked_factor(double factor, const std::string& expectation, const char* example) {
   if (!(factor > 0 && std::isfinite(factor)))
-    throw Error(expectation + ": the factor must be above 0, such as " + example);
+    throw Error(expectation + ": the factor must be a finite number above 0, such as " + example);
   return factor;
 }
 
