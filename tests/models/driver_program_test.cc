@@ -604,6 +604,8 @@ TEST_CASE("bad input ends the run, with what is wrong") {
   CHECK_THAT(bench.printed,
              ContainsSubstring("pace: --partition-id: invalid value '2'; expected 0 to 1, since there are 2 "
                                "partitions (--total-partitions)\n"));
+  CHECK(bench.performance({"--total-partitions=3", "--partition-id=7", "--compat"}) == 1);
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: --partition-id: invalid value '7'; expected 0 to 2"));
   CHECK(bench.performance({"-k", "good", "--backend=eager,teapot"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --backend: no back end is called 'teapot'; expected one of eager, "
                                               "torchscript, cuda_graph, aot_inductor\n"));

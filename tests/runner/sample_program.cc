@@ -393,6 +393,12 @@ TEST_CASE("takes all memory", "[.]") {
     for (;;) pieces.emplace_back(new char[std::size_t{1} << 30]);
   });
 }
+TEST_CASE("is interrupted with its parent", "[.]") {
+  compare_around([] {
+    ::kill(::getppid(), SIGINT);
+    ::raise(SIGINT);
+  });
+}
 TEST_CASE("hears of a closed pipe", "[.]") {
   compare_around([] {
     std::signal(SIGPIPE, SIG_DFL);

@@ -213,6 +213,23 @@ TEST_CASE("a run under nohup outlives the hangup, and so does the process that m
   CHECK(ignores_hangup("") == std::vector<bool>{false, false});
 }
 
+TEST_CASE("one of several processes that inherits SIGINT as ignored is not ended by it") {
+  for (const std::string isolation : {"on", "off"}) {
+    const Scratch folder;
+    const std::string program_path = program::fs::absolute("tests/runner/sample_program").string();
+    const std::string script =
+        folder.write("run.sh", "trap '' INT\nPACE_REPLICATE_FILE=" + folder / "found" + " '" + program_path +
+                                   "' 'is interrupted with its parent' --max-interference 1 --isolation " + isolation +
+                                   " --json " + folder / "a.json" + " >" + folder / "out" +
+                                   " 2>&1\necho exit code $? >>" + folder / "out" + "\n");
+    CHECK(std::system(("env -i PATH=/usr/bin:/bin sh " + script).c_str()) != -1);
+    INFO("isolation " << isolation << '\n' << folder.read("out"));
+    CHECK_THAT(folder.read("out"), ContainsSubstring("exit code 0\n"));
+    REQUIRE(folder.has("a.json"));
+    CHECK(rows(folder.read("a.json")) == rows_with("measured"));
+  }
+}
+
 TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; then it can be resumed") {
   const Scratch folder;
   const std::string json = folder / "a.json", csv = folder / "a.csv";

@@ -26,6 +26,7 @@
 #include "pace/core/unfinished.hpp"
 #include "pace/report/json.hpp"
 #include "pace/runner/hand_over.hpp"
+#include "pace/runner/process_files.hpp"
 #include "pace/runner/this_program.hpp"
 
 namespace pace::runner {
@@ -41,6 +42,13 @@ inline constexpr const char* supervised_variable = "PACE_SUPERVISED_PROCESS";
 /// Returns whether the environment variable has the number of this process.
 [[nodiscard]] inline bool names_this_process(const char* variable) {
   return environment_variable(variable) == std::to_string(::getpid());
+}
+
+/// Returns whether this process keeps ignoring the signal, since it inherited it as ignored. A background job of a shell
+/// script inherits SIGINT so, and it still ends the run; but not one process of a run of several alone, whose first
+/// process ignores it.
+[[nodiscard]] inline bool stays_ignored(int number) {
+  return inherited_signals.ignores(number) && (number == SIGHUP || is_replicate());
 }
 
 /// Lets a run outlive its process, which may end before its tests do: a CUDA context cannot be restored after a kernel
@@ -91,8 +99,11 @@ class Continuation : public RunContext::Checkpoint {
 
   /// Catch2 catches signals during a test, and reports them as the end of the run, which goes on in another process.
   void comparison_begins() override {
+    for (const int number : {SIGINT, SIGTERM})
+      if (stays_ignored(number)) ::signal(number, SIG_IGN);
     if (!supervised_) return;
-    for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS}) ::signal(number, SIG_DFL);
+    for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGILL, SIGFPE, SIGABRT, SIGBUS})
+      if (!stays_ignored(number)) ::signal(number, SIG_DFL);
     take_back_when_ended();
   }
 

@@ -158,9 +158,7 @@ class Supervisor {
     }
     new (shared_) Activity();
     for (const int number : EndSignalsHeld::numbers) {
-      // SIGHUP stays ignored, as under nohup. A background job of a shell script inherits SIGINT as ignored, and it
-      // still ends the run.
-      if (number == SIGHUP && inherited_signals.ignores(number)) continue;
+      if (stays_ignored(number)) continue;
       struct sigaction action{};
       action.sa_handler = &end_run;
       ::sigaction(number, &action, nullptr);
@@ -169,8 +167,7 @@ class Supervisor {
   }
 
   void be_watched() const {
-    for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
-    inherited_signals.restore(SIGHUP);
+    for (const int number : EndSignalsHeld::numbers) ::signal(number, stays_ignored(number) ? SIG_IGN : SIG_DFL);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     activity() = shared_;
     const std::string own = std::to_string(::getpid());
