@@ -64,7 +64,8 @@ class Panel {
   /// Demand with its test, which has got the observations of all cycles.
   struct Watched {
     Demand demand;               ///< the demand
-    std::size_t own, reference;  ///< positions in the samples
+    std::size_t own;             ///< position of the implementation in the samples
+    std::size_t reference;       ///< position in the samples of what it is held against
     DemandId id;                 ///< where the demand comes from
     stats::SequentialTest test;  ///< its test, for Method::sequential
     bool slow;                   ///< whether every observation was slow and large (Evidence::slow)
