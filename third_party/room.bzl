@@ -12,18 +12,14 @@ def room(headers = ["*.hpp"], deps = [], defines = []):
       deps: the rooms, and the libraries of others, that its headers may include.
       defines: for all that include it.
     """
-    folders = native.package_name().split("/")
-    name = folders[-1]
+    name = native.package_name().rpartition("/")[2]
     native.cc_library(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True),
         hdrs = native.glob(headers),
         copts = COMPILED,
         defines = defines,
-        # The folder `include` itself. A folder of links (`strip_include_prefix`) would keep those of older commits,
-        # which a build without sandboxes finds.
-        includes = ["/".join([".."] * (len(folders) - 1))],
-        deps = deps,
+        deps = deps + [Label("//include:folder")],
     )
     native.filegroup(
         name = "headers",
