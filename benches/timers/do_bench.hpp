@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "benches/timers/summary.hpp"
@@ -65,24 +66,38 @@ template <gpu::Device D, class F>
   return times;
 }
 
+/// What calls are timed with, once they are warm: memory that flushes the cache, and how many calls fit into the time.
+template <gpu::Device D>
+struct Flushed {
+  gpu::Owned<D, typename D::Buffer> buffer;
+  std::int64_t repeats;
+};
+
+/// The first call, the estimate and the warm-up of do_bench.
+template <gpu::Device D, class F>
+[[nodiscard]] Flushed<D> warm_up(D& device, F&& function, const DoBench& options) {
+  function();
+  device.synchronise();
+  auto buffer = gpu::own_buffer(device, options.flush_bytes);
+  const auto stream = device.current_stream();
+  const Milliseconds estimate = detail::estimate(device, [&] {
+    device.fill(buffer.get(), stream);
+    function();
+  });
+  const std::int64_t warm_ups = times_in(options.warm_up, estimate);
+  const std::int64_t repeats = times_in(options.repeat, estimate);
+  for (std::int64_t i = 0; i < warm_ups; ++i) function();
+  return {std::move(buffer), repeats};
+}
+
 }  // namespace detail
 
 /// All times. The estimate includes the flush; the warm-up does not flush. Throws Error where the original divides by
 /// zero.
 template <gpu::Device D, class F>
 [[nodiscard]] std::vector<Milliseconds> do_bench_times(D& device, F&& function, const DoBench& options = {}) {
-  function();
-  device.synchronise();
-  const auto buffer = gpu::own_buffer(device, options.flush_bytes);
-  const auto stream = device.current_stream();
-  const Milliseconds estimate = detail::estimate(device, [&] {
-    device.fill(buffer.get(), stream);
-    function();
-  });
-  const std::int64_t warm_ups = detail::times_in(options.warm_up, estimate);
-  const std::int64_t repeats = detail::times_in(options.repeat, estimate);
-  for (std::int64_t i = 0; i < warm_ups; ++i) function();
-  return detail::flushed_calls(device, function, buffer.get(), options.clear_gradients, repeats);
+  const auto flushed = detail::warm_up(device, function, options);
+  return detail::flushed_calls(device, function, flushed.buffer.get(), options.clear_gradients, flushed.repeats);
 }
 
 template <gpu::Device D, class F>

@@ -53,21 +53,11 @@ template <gpu::TracesActivities D, class F>
 /// Error if calls differ in how much they do.
 template <gpu::TracesActivities D, class F>
 [[nodiscard]] Milliseconds do_bench_using_profiling(D& device, F&& function, const DoBench& options = {}) {
-  function();
-  device.synchronise();
-  const auto buffer = gpu::own_buffer(device, options.flush_bytes);
-  const auto stream = device.current_stream();
-  const Milliseconds estimate = detail::estimate(device, [&] {
-    device.fill(buffer.get(), stream);
-    function();
-  });
-  const std::int64_t warm_ups = detail::times_in(options.warm_up, estimate);
-  const std::int64_t repeats = detail::times_in(options.repeat, estimate);
-  for (std::int64_t i = 0; i < warm_ups; ++i) function();
+  const auto flushed = detail::warm_up(device, function, options);
   Milliseconds total{};
-  for (const auto& call : detail::profiled_calls(device, function, buffer.get(), repeats))
+  for (const auto& call : detail::profiled_calls(device, function, flushed.buffer.get(), flushed.repeats))
     for (const auto& activity : call) total += activity.duration;
-  return total / static_cast<double>(repeats);
+  return total / static_cast<double>(flushed.repeats);
 }
 
 struct ProfilerBenchmark {
