@@ -25,7 +25,7 @@ def command_of(arguments, execution_root):
     if not sources or not compilers:
         return None
     first = compilers[0]  # what stands before it is a script that calls it
-    own = ["-iquote", ROOT, "-I" + ROOT + "/include"]  # so that an editor opens the headers themselves, not Bazel's links
+    own = ["-iquote", ROOT, "-I" + ROOT + "/include"]  # an editor opens the tree, not the execution root
     source = os.path.join(ROOT, sources[-1])
     source = source if os.path.exists(source) else os.path.join(execution_root, sources[-1])
     words = [source if word == sources[-1] else word for word in arguments[first + 1:] if not word.startswith(GCC_ALONE)]
