@@ -81,17 +81,22 @@ TEST_CASE("a candidate that is 5 % slower fails a guard early") {
   CHECK_THAT(result["fused"], !NoSlowerThan(1.02));
 }
 
-TEST_CASE("with figures asked for as well, the whole budget is spent, and the verdict is the same") {
+/// Guards a candidate that is 5 % slower, in 400 rounds at most.
+pace::Result guarded_for_400_rounds(pace::StopPolicy stop) {
   Machine machine;
   auto options = many_rounds();
-  options.stop = pace::StopPolicy::budget;
+  options.stop = stop;
   options.max_rounds = 400;
-  const auto result = pace::compare("slower")
-                          .options(options)
-                          .baseline("eager", machine.taking(2000))
-                          .candidate("fused", machine.taking(2100))
-                          .expect(NoSlowerThan(1.02))
-                          .run(machine.clock);
+  return pace::compare("slower")
+      .options(options)
+      .baseline("eager", machine.taking(2000))
+      .candidate("fused", machine.taking(2100))
+      .expect(NoSlowerThan(1.02))
+      .run(machine.clock);
+}
+
+TEST_CASE("with figures asked for as well, the whole budget is spent, and the verdict is the same") {
+  const auto result = guarded_for_400_rounds(pace::StopPolicy::budget);
   CHECK(result.stop_reason == StopReason::max_rounds);
   CHECK(result.rounds == 400);
   REQUIRE(result["fused"].judgements.size() == 1);
@@ -105,16 +110,7 @@ TEST_CASE(
     Deferring() { pace::run_context().defers_judgements = true; }
     ~Deferring() { pace::run_context().defers_judgements = false; }
   } const deferring;
-  Machine machine;
-  auto options = many_rounds();
-  options.stop = pace::StopPolicy::decided;
-  options.max_rounds = 400;
-  const auto result = pace::compare("slower")
-                          .options(options)
-                          .baseline("eager", machine.taking(2000))
-                          .candidate("fused", machine.taking(2100))
-                          .expect(NoSlowerThan(1.02))
-                          .run(machine.clock);
+  const auto result = guarded_for_400_rounds(pace::StopPolicy::decided);
   CHECK(result.stop_reason == StopReason::max_rounds);
   CHECK(result["fused"].judgements.at(0).deferred);
 }
