@@ -46,8 +46,8 @@ PACE_INLINE void OperandSets::restore(std::size_t set) const {
     for (const std::size_t i : mutated) check::restore_tensor(values()[i], spare[i]);
 }
 
-PACE_INLINE void OperandSets::restore_all(std::size_t set) const {
-  for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], tensors[set][i]);
+PACE_INLINE void OperandSets::restore_all(const std::vector<at::Tensor>& of_set) const {
+  for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], of_set[i]);
 }
 
 PACE_INLINE std::string current_message() {

@@ -46,7 +46,9 @@ struct OperandSets {
   /// Restores the operands of a set and of its spares that the baseline writes to, from values().
   void restore(std::size_t set) const;
   /// Restores the first values of all operands of a set.
-  void restore_all(std::size_t set) const;
+  void restore_all(std::size_t set) const { restore_all(tensors[set]); }
+  /// Restores the first values of `of_set`, the tensors of a set or of a spare.
+  void restore_all(const std::vector<at::Tensor>& of_set) const;
 };
 
 /// Message of an exception, with its meaning for the device.

@@ -15,7 +15,6 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/outputs.hpp"
-#include "pace/check/restore.hpp"
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
@@ -168,7 +167,7 @@ inline void IntegrityChecker::repair(std::size_t set) { repair(operands_.sets[se
 
 inline void IntegrityChecker::repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors) {
   try {
-    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(operands_.pristine[i], tensors[i]);
+    operands_.restore_all(tensors);
   } catch (...) {  // of another shape, or without memory
     operands = prepared_.given->clone();
     tensors = operands->tensors();
