@@ -117,6 +117,36 @@ TEST_CASE("a graph is captured once for a subject, its operands and a number of 
   CHECK(device.live == 0);
 }
 
+TEST_CASE("each cycle captures its graphs anew, in the same pool, and the last ones are freed before") {
+  FakeDevice device;
+  device.log_only = {"begin_capture", "destroy graph"};
+  FakeSubject one{device, 3us}, other{device, 3us};
+  GraphClock clock(device);
+  for (int cycle = 0; cycle < 2; ++cycle) {
+    clock.begin_cycle();
+    for (auto* subject : {&one, &other, &one, &other}) CHECK(clock.sample(*subject, 0, 4) == 12us);
+  }
+  CHECK(device.log ==
+        Log{"begin_capture", "begin_capture", "destroy graph", "destroy graph", "begin_capture", "begin_capture"});
+  CHECK(device.capture_pools == std::vector<int>{1, 1, 1, 1});
+}
+
+TEST_CASE("a subject whose launches are late is not blocked in later cycles either") {
+  FakeDevice device;
+  FakeSubject late{device, 3us}, other{device, 3us};
+  GraphClock clock(device, {.time_out = 2s});
+  device.launch_waits = true;
+  CHECK(clock.sample(late, 0, 4) == 12us);
+  device.launch_waits = false;
+  CHECK(clock.time_outs() == 1);
+  const int blocks = device.blocks;
+  clock.begin_cycle();
+  CHECK(clock.sample(late, 0, 4) == 12us);
+  CHECK(device.blocks == blocks);
+  CHECK(clock.sample(other, 0, 4) == 12us);
+  CHECK(device.blocks == blocks + 1);
+}
+
 TEST_CASE("a graph is launched behind a block, but for the first time; one that cannot be is not blocked again") {
   FakeDevice device;
   FakeSubject subject{device, 3us};

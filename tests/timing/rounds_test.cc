@@ -53,6 +53,23 @@ TEST_CASE("a sample is the time per iteration, filed under what took it") {
   CHECK(b.prepared == 8);
 }
 
+TEST_CASE("a clock hears of each cycle before its samples") {
+  struct Hearing final : FakeClock {
+    std::size_t cycles = 0;
+    void begin_cycle() override { ++cycles; }
+  } clock;
+  std::vector<std::size_t> cycle_of_sample;
+  const auto hear = [&](std::size_t) {
+    cycle_of_sample.push_back(clock.cycles);
+    return Nanoseconds(100);
+  };
+  FakeOperation a(clock, 0, hear), b(clock, 1, hear);
+  const std::array<Subject*, 2> operations{&a, &b};
+  Schedule schedule(2, OperandPolicy::crossover, 1);
+  (void)pace::timing::run_rounds(clock, operations, 1, schedule, 1, budget(800));
+  CHECK(cycle_of_sample == std::vector<std::size_t>{1, 1, 1, 1, 2, 2, 2, 2});
+}
+
 TEST_CASE("past the budget rounds go on until an interval is possible, but not past the hard limit") {
   FakeClock clock;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(100); });

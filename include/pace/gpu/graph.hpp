@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,8 +51,12 @@ struct GraphClockOptions {
 /// Times calls inside a CUDA graph, so that the host has no part in the time. Gaps between the nodes of the graph are
 /// included, about 0.35 us per kernel (see Overhead).
 ///
-/// A graph is captured once for a subject, its operand sets and a number of calls, and launched for each sample. The
-/// subject must have run before: its calls are captured after one of them has run on the capture stream, on which
+/// A graph is captured for a subject, its operand sets and a number of calls, and launched for each sample until the
+/// next cycle begins. Captures of the same calls in the same memory differ in their times, by up to 1 % where the
+/// operands fit into the L2 cache. Captures that lasted as long as a comparison would be an error that more rounds do
+/// not reduce; with new ones in every cycle, it is part of the spread of the cycles.
+///
+/// The subject must have run before: its calls are captured after one of them has run on the capture stream, on which
 /// libraries then allocate their workspaces.
 template <Device D>
 class GraphClock final : public timing::Clock {
@@ -105,9 +110,13 @@ class GraphClock final : public timing::Clock {
   /// Number of launches so far that were not queued in time.
   [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }
 
+  /// Frees all graphs, so that each is captured anew for its next sample.
+  void begin_cycle() override { graphs_.clear(); }
+
   /// Frees all graphs, and the outputs that are kept for them.
   void forget() {
     graphs_.clear();
+    late_.clear();
     pool_.reset();
   }
 
@@ -133,8 +142,8 @@ class GraphClock final : public timing::Clock {
     std::vector<EventPair<D>> pairs;
     /// The phase of each pair, if the calls have phases.
     std::vector<std::size_t> phases;
-    // False before the first launch, which uploads the graph to the device, and after a launch that took too long.
-    bool may_block = false, launched = false;
+    // False before the first launch, which uploads the graph to the device.
+    bool launched = false;
     // After the events, so that it is destroyed before them.
     std::optional<Owned<D, typename D::Graph>> graph;
     // Destroyed first: when the graph then frees the memory of its calls, no tensor uses it any more.
@@ -263,8 +272,8 @@ class GraphClock final : public timing::Clock {
     return capture(device_, stream_, pool(), [&] { phases.listen(nodes, run); });
   }
 
-  /// Launches the graph and returns the time; nothing if the launch could not be queued in time, after which the graph
-  /// is not launched behind a block any more.
+  /// Launches the graph and returns the time; nothing if the launch could not be queued in time, after which no graph of
+  /// this subject is launched behind a block any more.
   std::optional<Nanoseconds> launch(Graphed& graphed) {
     std::optional<NothingPersists> nothing_persists;
     if (options_.cold) nothing_persists.emplace(device_);
@@ -272,7 +281,7 @@ class GraphClock final : public timing::Clock {
     bool in_time = true;
     {
       std::optional<Block<D>> block;
-      if (options_.block && graphed.may_block) {
+      if (options_.block && graphed.launched && !late_.contains(graphed.identity)) {
         if (!blocker_) blocker_.emplace(device_, options_.time_out);
         block.emplace(*blocker_, stream);
       }
@@ -281,10 +290,10 @@ class GraphClock final : public timing::Clock {
       if (block) in_time = block->end();
     }
     wait_for(device_, done_.get(), options_.longest);
-    graphed.may_block = in_time && (graphed.may_block || !graphed.launched);
     graphed.launched = true;
     if (!in_time) {
       ++time_outs_;
+      late_.insert(graphed.identity);
       return std::nullopt;
     }
     last_times_.clear();
@@ -311,6 +320,8 @@ class GraphClock final : public timing::Clock {
   // Before the graphs, so that it is destroyed after them.
   std::optional<typename D::Pool> pool_;
   std::list<Graphed> graphs_;
+  /// Identities of the subjects whose launches were not queued in time.
+  std::set<const void*> late_;
   std::optional<StreamBlocker<D>> blocker_;
   std::int64_t time_outs_ = 0;
   std::vector<Nanoseconds> last_times_;

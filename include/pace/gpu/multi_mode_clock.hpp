@@ -58,6 +58,8 @@ class MultiModeClock : public timing::ModeClock {
 
   /// Lets EventClock queue samples behind blocks.
   void warmed_up() override { event_.warmed_up(); }
+  /// Begins a cycle of the selected clock.
+  void begin_cycle() override { clock().begin_cycle(); }
   /// Whether the device still works, without waiting for it.
   [[nodiscard]] bool usable() const override { return device_.usable(); }
   /// Frees captured graphs and their memory.

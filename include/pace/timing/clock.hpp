@@ -54,6 +54,9 @@ class Clock {
   /// Called when the warm-up is over: a clock may delay until then what is unsafe before. (A stream that is blocked
   /// while a module is loaded never runs again.)
   virtual void warmed_up() {}
+  /// Called before each cycle of rounds. What a clock prepares once for several samples, and what influences their time
+  /// (the capture of a graph), it prepares anew here: cycles are independent observations only without it.
+  virtual void begin_cycle() {}
 
   /// Counters of the calling thread; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }

@@ -84,6 +84,7 @@ class StoppingRule {
   const Nanoseconds start = clock.now();
   for (std::size_t cycle = 1;; ++cycle) {
     const auto turns = schedule.next_cycle();
+    clock.begin_cycle();
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const Turn turn = turns[i];
       const std::size_t round = result.rounds + i / per_cycle;
