@@ -57,7 +57,7 @@ Gates run_gates(std::size_t planned, std::chrono::seconds time, double extra, do
                             .options(options)
                             .baseline("one", subject)
                             .candidate("other", Subject{static_cast<int>(std::lround(subject.trips * (1 + extra)))})
-                            .expect(pace::NoSlowerThan(limit))
+                            .expect(pace::NoSlowerThan(limit).on_device())
                             .run();
     const auto& row = result["other"];
     INFO(row.message);

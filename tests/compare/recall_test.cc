@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "pace/compare/publish.hpp"
+#include "pace/gate/times.hpp"
 
 namespace {
 
@@ -36,7 +37,7 @@ pace::detail::ComparisonPlan step() {
 
 TEST_CASE("a result is recalled with all of its phases") {
   const Earlier earlier({"step", "step/forward", "step/backward"});
-  const auto known = pace::detail::recall(step());
+  const auto known = pace::detail::recall(step(), {});
   REQUIRE(known);
   REQUIRE(known->phases.size() == 2);
   CHECK(known->phases[1].name == "step/backward");
@@ -46,6 +47,18 @@ TEST_CASE("a result is recalled with all of its phases") {
 TEST_CASE("a result of which a phase is missing is not recalled, so that the comparison is measured again") {
   for (const auto& names : {std::vector<std::string>{"step"}, {"step", "step/forward"}, {"step", "step/backward"}}) {
     const Earlier earlier(names);
-    CHECK_FALSE(pace::detail::recall(step()));
+    CHECK_FALSE(pace::detail::recall(step(), {}));
   }
+}
+
+TEST_CASE("a result of which gates on the host's time are missing is not recalled either") {
+  const std::vector<pace::gate::Stated> stated{{"b", pace::NoSlowerThan(1.05).in_phase(pace::host_phase)}};
+  {
+    const Earlier earlier({"step", "step/forward", "step/backward"});
+    CHECK_FALSE(pace::detail::recall(step(), stated));
+  }
+  const Earlier earlier({"step", "step/forward", "step/backward", "step/host"});
+  const auto known = pace::detail::recall(step(), stated);
+  REQUIRE(known);
+  CHECK(known->phases.back().phase == pace::host_phase);
 }

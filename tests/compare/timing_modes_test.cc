@@ -1,5 +1,6 @@
 // Whole comparisons on a device that only keeps books: which mode the gate is about, the others, and lost devices.
 #include "pace/compare/comparison.hpp"
+#include "pace/gate/result_matchers.hpp"
 #include "pace/gate/times.hpp"
 
 #include <stdexcept>
@@ -110,24 +111,128 @@ TEST_CASE("four timings of the same calls; the gate's is the graph's") {
   CHECK(on.device.blocks > 0);
 }
 
-TEST_CASE("a tenth of a per cent, which may be capture and placement, fails no guard; one per cent does") {
+/// As many rounds as a verdict takes, without other modes.
+pace::Options rounds_for_verdicts() {
+  auto options = few_rounds();
+  options.mode_share = 0;
+  options.max_rounds = 100;
+  options.budget = options.hard_limit = std::chrono::seconds(10000);
+  return options;
+}
+
+TEST_CASE("a guard on a GPU allows what it states and no more") {
   for (const auto& [time, verdict] :
-       {std::pair(3003.0, pace::Verdict::passed), std::pair(3030.0, pace::Verdict::failed)}) {
+       {std::pair(2997.0, pace::Verdict::passed), std::pair(3003.0, pace::Verdict::failed)}) {
     OnDevice on;
-    auto options = few_rounds();
-    options.mode_share = 0;
-    options.max_rounds = 100;
-    options.budget = options.hard_limit = std::chrono::seconds(10000);
-    const auto result = on.compare(options)
+    const auto result = on.compare(rounds_for_verdicts())
                             .baseline("a", on.taking(3000))
                             .candidate("b", on.taking(time))
-                            .expect(pace::NoSlowerThan(1.00))
+                            .expect(pace::NoSlowerThan(1.00).on_device())
                             .run(on.clock);
     CAPTURE(time, result["b"].message);
     REQUIRE(result["b"].judgements.size() == 1);
     INFO(result["b"].judgements[0].message);
     CHECK(result["b"].judgements[0].verdict == verdict);
   }
+}
+
+TEST_CASE("a guard is about the host's time, too, unless it is stated of the device alone") {
+  OnDevice on;
+  // The same work of the device, for which the host launches two kernels instead of one.
+  const auto in_two = [&on] {
+    on.device.work(Nanoseconds(1500));
+    on.device.work(Nanoseconds(1500));
+  };
+  const auto compare = [&](const pace::Expectation& expectation, ClockChoice clock = ClockChoice::automatic) {
+    auto options = rounds_for_verdicts();
+    options.clock = clock;
+    return on.compare(options).baseline("a", on.taking(3000)).candidate("b", in_two).expect(expectation).run(on.clock);
+  };
+  const auto guard = pace::NoSlowerThan(1.05);
+  {
+    const auto result = compare(guard);
+    CHECK(result.clock == "graph");
+    REQUIRE(result["b"].judgements.size() == 1);
+    CHECK(result["b"].judgements[0].verdict == pace::Verdict::passed);
+    CHECK_THAT(result["b"].judgements[0].message, ContainsSubstring("by the graph clock"));
+    const auto& host = result.in_phase(pace::host_phase);
+    CHECK(host.name == "on a device/host");
+    CHECK(host.clock == "host");
+    CHECK_THAT(host["b"].speedup->median, WithinRel(0.5, 0.02));
+    REQUIRE(host["b"].judgements.size() == 1);
+    CHECK(host["b"].judgements[0].verdict == pace::Verdict::failed);
+    CHECK_THAT(host["b"].judgements[0].message, ContainsSubstring("by the host clock"));
+    CHECK(mode(result["b"], "host").speedup->median == host["b"].speedup->median);
+    const auto match = pace::AsExpected().examine(result);
+    CHECK_FALSE(match.met);
+    CHECK(match.refuted);
+    CHECK_THAT(match.text, ContainsSubstring("by the host clock") && !ContainsSubstring("phase"));
+  }
+  for (const auto& result : {compare(guard.on_device()), compare(pace::SpeedupAtLeast(0.9)),
+                             compare(guard, ClockChoice::graph), compare(guard.on_device(), ClockChoice::hot)}) {
+    CAPTURE(result.clock);
+    CHECK(result.phases.empty());
+    REQUIRE(result["b"].judgements.size() == 1);
+    CHECK(result["b"].judgements[0].verdict == pace::Verdict::passed);
+  }
+  for (const auto& result : {compare(guard.on_host()), compare(pace::SpeedupAtLeast(0.9).on_host(), ClockChoice::hot)}) {
+    CAPTURE(result.clock);
+    CHECK(result["b"].judgements.empty());
+    REQUIRE(result.in_phase(pace::host_phase)["b"].judgements.size() == 1);
+    CHECK(result.in_phase(pace::host_phase)["b"].judgements[0].verdict == pace::Verdict::failed);
+  }
+  {
+    const auto result = compare(guard.on_host(), ClockChoice::host);
+    CHECK(result.phases.empty());
+    REQUIRE(result["b"].judgements.size() == 1);
+    CHECK(result["b"].judgements[0].verdict == pace::Verdict::failed);
+  }
+  CHECK_THROWS_WITH(compare(guard.on_device(), ClockChoice::host), ContainsSubstring("on the device"));
+  const auto result = compare(guard.on_device());
+  CHECK_THROWS_WITH(guard.on_host().examine(result["b"]), ContainsSubstring("the times of the graph clock"));
+}
+
+TEST_CASE("on the CPU the host's time is the only one") {
+  pace::test::FakeClock clock;
+  const auto taking = [&](double time) { return [&clock, time] { clock.advance(Nanoseconds(time)); }; };
+  const auto result = pace::Comparison<>("a")
+                          .options(rounds_for_verdicts())
+                          .baseline("a", taking(3000))
+                          .candidate("b", taking(6000))
+                          .expect(pace::NoSlowerThan(1.05).on_host())
+                          .expect(pace::NoSlowerThan(1.05).on_device())
+                          .expect(pace::NoSlowerThan(1.05))
+                          .run(clock);
+  CHECK(result.phases.empty());
+  REQUIRE(result["b"].judgements.size() == 3);
+  for (const auto& judgement : result["b"].judgements) {
+    CHECK(judgement.verdict == pace::Verdict::failed);
+    CHECK_THAT(judgement.message, !ContainsSubstring("clock"));
+  }
+}
+
+TEST_CASE("a candidate that cannot be captured does not change what the others are gated on") {
+  OnDevice on;
+  const auto result = on.compare_with_a(rounds_for_verdicts())
+                          .candidate("b", on.waiting(3000))
+                          .candidate("c", on.taking(4500))
+                          .expect(pace::SpeedupAtLeast(1.5))
+                          .run(on.clock);
+  CHECK(result.clock == "graph");
+  CHECK(result["b"].outcome == Outcome::refused);
+  CHECK_THAT(result["b"].message, ContainsSubstring("cannot be timed by the graph clock") &&
+                                      ContainsSubstring("--clock event") && ContainsSubstring("it waits for the device"));
+  CHECK(result["c"].judgements.at(0).verdict == pace::Verdict::passed);
+  CHECK_FALSE(pace::AsExpected().examine(result).met);
+  // Without a baseline in a graph, there is nothing to be gated on there.
+  OnDevice other;
+  const auto by_events = other.compare(rounds_for_verdicts())
+                             .baseline("a", other.waiting(9000))
+                             .candidate("c", other.taking(4500))
+                             .expect(pace::SpeedupAtLeast(1.5))
+                             .run(other.clock);
+  CHECK(by_events.clock == "hot");
+  CHECK(by_events["c"].judgements.at(0).verdict == pace::Verdict::passed);
 }
 
 TEST_CASE("on a GPU, too, a candidate that makes the thread wait is charged with that, and no other side is") {

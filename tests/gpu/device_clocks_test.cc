@@ -72,16 +72,20 @@ TEST_CASE("a call that waits for the device is released, halves the batch, and i
   CHECK(clock.sample(subject, 0, 4) == 16us);
   CHECK(clock.time_outs() == 3);
   CHECK(device.now() - before > 3 * 2s);
-  CHECK(clock.batch_of(&subject) == 0);
+  CHECK(clock.batch() == 0);
   CHECK(subject.prepared == 4);
   CHECK_FALSE(device.still_blocked());
   const int blocks = device.blocks;
   CHECK(clock.sample(subject, 0, 4) == 16us);
   CHECK(device.blocks == blocks);
 
+  // What is compared with it is timed in the same way.
   FakeSubject other{device, 3us};
+  CHECK(clock.sample(other, 0, 4) == 13us);
+  CHECK(device.blocks == blocks);
+  clock.forget();
   CHECK(clock.sample(other, 0, 4) == 12us);
-  CHECK(clock.batch_of(&other) == 4);
+  CHECK(clock.batch() == 4);
 }
 
 TEST_CASE("a kernel that never ends is named after the limit") {
@@ -131,7 +135,7 @@ TEST_CASE("each cycle captures its graphs anew, in the same pool, and the last o
   CHECK(device.capture_pools == std::vector<int>{1, 1, 1, 1});
 }
 
-TEST_CASE("a subject whose launches are late is not blocked in later cycles either") {
+TEST_CASE("once a launch was late, nothing is blocked, neither in later cycles nor for other subjects") {
   FakeDevice device;
   FakeSubject late{device, 3us}, other{device, 3us};
   GraphClock clock(device, {.time_out = 2s});
@@ -143,6 +147,9 @@ TEST_CASE("a subject whose launches are late is not blocked in later cycles eith
   clock.begin_cycle();
   CHECK(clock.sample(late, 0, 4) == 12us);
   CHECK(device.blocks == blocks);
+  CHECK(clock.sample(other, 0, 4) == 12us);
+  CHECK(device.blocks == blocks);
+  clock.forget();
   CHECK(clock.sample(other, 0, 4) == 12us);
   CHECK(device.blocks == blocks + 1);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,14 +28,23 @@
 
 namespace pace::detail {
 
+/// The rounds by one clock, of which something may be expected.
+struct GatedRounds {
+  GateMode mode = {};
+  Calibration calibration = {};
+  Samples samples = {};
+};
+
 /// One pass over the participants, from the calibration to the checks after the rounds.
 struct Measurement {
   /// Those that are right and timed; at the end of a pass that is good, those that the result has figures of.
   Participants participants;
-  GateMode mode = {};
-  Calibration calibration = {};
-  Samples samples = {};
-  IntegrityFindings findings = {};
+  /// By the clock of the comparison.
+  GatedRounds gate = {};
+  /// By the time of the host, if something is expected of that beside the clock of the comparison.
+  std::optional<GatedRounds> host = {};
+  /// Largest absolute errors of the outputs of timed calls, by implementation.
+  std::vector<double> max_abs_errors = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -122,13 +132,9 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
   for (const auto& [index, counts] : other.device_counts) result.implementations[index].device_counts = counts;
 }
 
-/// All that the stages have found, as a result without judgements.
-[[nodiscard]] inline Result summarize(timing::Clock& clock, const Prepared& prepared, const Verified& verified,
-                                      const Measurement& measurement) {
-  const auto& [participants, mode, calibration, samples, findings, other, again] = measurement;
-  const std::size_t baseline = participants.baseline();
-  Result result = verified.result;
-  participants.enter(result);
+/// Adds the clock, the warm-up and the number of iterations to `result`.
+inline void add_calibration(const GatedRounds& rounds, Result& result) {
+  const auto& [mode, calibration, samples] = rounds;
   if (!mode.clock.empty()) {
     result.clock = mode.clock;
     result.clock_resolution = mode.resolution;
@@ -141,19 +147,18 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
     row.warm_up_iterations = calibration.warm_ups[i].iterations;
     row.warmed_up = calibration.warm_ups[i].settled;
   }
-  for (std::size_t index = 0; index < findings.max_abs_errors.size(); ++index) {
-    auto& error = result.implementations[index].max_abs_error;
-    error = std::max(error, findings.max_abs_errors[index]);
-  }
-  if (samples.timed.empty()) return result;
+}
 
+/// Adds to `result` how the rounds went, and what its gates need to know of them.
+inline void add_rounds(const Samples& samples, const Prepared& prepared, bool several_clocks, Result& result) {
+  const std::size_t baseline = prepared.participants.baseline();
   result.rounds = samples.rounds.rounds;
   result.stop_reason = samples.rounds.stop_reason;
   result.elapsed = samples.rounds.elapsed;
   result.conditions = samples.conditions;
   result.controls = samples.controls;
   const auto disturbance = note_disturbances(samples, baseline, prepared.options.max_interference, result);
-  const std::size_t candidates = samples.timed.size() - 1;
+  const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
   for (const std::size_t index : samples.timed) {
     auto& context = result.implementations[index].context;
     context.baseline = result.implementations[baseline].name;
@@ -162,10 +167,49 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
     context.cycle = timing::time_of_cycle(samples.rounds, samples.timed.size());
     context.alpha = stats::alpha_share(prepared.options.alpha, candidates);
     context.beta = stats::alpha_share(prepared.options.beta, candidates);
-    context.allowance = allowance_of(clock);
     context.disturbance = disturbance;
+    if (several_clocks) context.clock = result.clock;
     if (result.stop_reason == StopReason::deadline) context.cut_short = deadline_reason();
   }
+}
+
+/// Returns a result for the host's time of `rounds`, and adds that to the modes of the rows of `whole`.
+[[nodiscard]] inline Result result_of_host(const GatedRounds& rounds, const Prepared& prepared,
+                                           const Participants& participants, Result& whole) {
+  Result result = result_of_phase(whole, host_phase);
+  for (auto& row : result.implementations) {
+    row.samples.clear();
+    row.log_ratios.clear();
+    row.modes.clear();
+    row.time.reset();
+    row.speedup.reset();
+  }
+  add_calibration(rounds, result);
+  add_rounds(rounds.samples, prepared, /*several_clocks=*/true, result);
+  add_times(rounds.samples, 0, participants, prepared.options, result);
+  for (const std::size_t index : participants.remaining()) {
+    const auto& row = result.implementations[index];
+    ModeSummary mode{.name = result.clock, .time = row.time, .speedup = row.speedup};
+    if (!row.time) mode.missing = result.stop_reason == StopReason::deadline ? deadline_reason() : "no time was left";
+    whole.implementations[index].modes.push_back(std::move(mode));
+  }
+  return result;
+}
+
+/// All that the stages have found, as a result without judgements.
+[[nodiscard]] inline Result summarize(timing::Clock& clock, const Prepared& prepared, const Verified& verified,
+                                      const Measurement& measurement) {
+  const auto& participants = measurement.participants;
+  const Samples& samples = measurement.gate.samples;
+  Result result = verified.result;
+  participants.enter(result);
+  add_calibration(measurement.gate, result);
+  for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
+    auto& error = result.implementations[index].max_abs_error;
+    error = std::max(error, measurement.max_abs_errors[index]);
+  }
+  if (samples.timed.empty()) return result;
+  add_rounds(samples, prepared, clock.modes() != nullptr, result);
 
   if (const auto* phases = prepared.baseline().phases())
     for (std::size_t i = 0; i < phases->names().size(); ++i) {
@@ -174,14 +218,15 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
       result.phases.push_back(std::move(phase));
     }
   add_times(samples, 0, participants, prepared.options, result);
-  add_modes(other, participants, result);
+  add_modes(measurement.other, participants, result);
+  if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
   return result;
 }
 
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
-/// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result`.
-inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates,
-                  std::span<const gate::Panel> panels, Result& result) {
+/// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by `stated`.
+inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<const gate::Stated> stated,
+                  const gate::Rates& rates, std::span<const gate::Panel> panels, Result& result) {
   auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   bool held = true;
   for (auto& row : result.implementations) {
@@ -193,8 +238,8 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, const gate::
     result.notes.push_back(
         "The times are not held against what this GPU can do at most: there was no memory left to "
         "measure that.");
-  gate::judge_all(result, plan.stated, rates, panels);
-  for (auto& phase : result.phases) gate::judge_all(phase, plan.stated, rates, panels);
+  gate::judge_all(result, stated, rates, panels);
+  for (auto& phase : result.phases) gate::judge_all(phase, stated, rates, panels);
 }
 
 }  // namespace pace::detail

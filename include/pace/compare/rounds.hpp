@@ -53,30 +53,24 @@ struct Samples {
   }
 };
 
-/// Allowance for placement on a GPU, as ln of a ratio. The capture of the calls and the addresses of memory are random
-/// effects that are constant in a comparison. Rounds do not average them out, although operands are exchanged and all
-/// graphs of a clock, captured in one pool, write their outputs to the same memory. Identical kernels differed by up to
-/// 0.046 % in 500 comparisons on an H200, on which 0.01 % can be proven; the allowance is four times the largest
-/// difference.
-inline constexpr double gpu_placement = 0.002;
-
-/// Returns the largest effect of placement on ln of a ratio.
-[[nodiscard]] inline double allowance_of(timing::Clock& clock) { return clock.modes() != nullptr ? gpu_placement : 0; }
-
-/// Returns the expectations that rounds of `timed` can decide: a panel for the whole and for each phase of which
-/// something was stated.
-[[nodiscard]] inline std::vector<gate::Panel> watch_expectations(timing::Clock& clock, const Prepared& prepared,
-                                                                 const std::vector<std::size_t>& timed,
-                                                                 std::span<const gate::Stated> stated,
-                                                                 const gate::Rates& rates) {
-  Result rows = prepared.result;
-  for (const std::size_t index : timed) rows.implementations[index].context.allowance = allowance_of(clock);
+/// Returns the parts of the samples of the clock of the comparison, in their order: the whole and each phase.
+[[nodiscard]] inline std::vector<std::string> parts_of_iteration(const Prepared& prepared) {
   std::vector<std::string> parts{""};
   if (const auto* phases = prepared.baseline().phases())
     parts.insert(parts.end(), phases->names().begin(), phases->names().end());
+  return parts;
+}
+
+/// Returns the expectations that rounds of `timed` can decide: a panel for each of `parts`, which are the phases
+/// (Result::phase) that the samples are about, of which something was stated.
+[[nodiscard]] inline std::vector<gate::Panel> watch_expectations(const Prepared& prepared,
+                                                                 const std::vector<std::string>& parts,
+                                                                 const std::vector<std::size_t>& timed,
+                                                                 std::span<const gate::Stated> stated,
+                                                                 const gate::Rates& rates) {
   std::vector<gate::Panel> panels;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    auto panel = gate::watch_all(rows, timed, stated, rates, parts[part], part * timed.size());
+    auto panel = gate::watch_all(prepared.result, timed, stated, rates, parts[part], part * timed.size());
     if (!panel.empty()) panels.push_back(std::move(panel));
   }
   return panels;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,34 +35,58 @@
 
 namespace pace::detail {
 
-/// One pass over the participants: calibrate, run rounds, check integrity, time other modes. Here exceptions of the
-/// user's code become values: an implementation that throws is dropped, and the others are to be measured again without
-/// it.
-[[nodiscard]] inline Measurement measure_once(timing::Clock& clock, const ComparisonPlan& plan,
+/// Calibrates the remaining participants, runs their rounds by the clock as it is selected, and checks their integrity.
+/// `parts` are the phases of the result that the samples are about. False if no time was left for any round.
+[[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
+                                           const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
+                                           const std::vector<std::string>& parts, IntegrityChecker& integrity,
+                                           GatedRounds& gated, Measurement& pass) {
+  const auto& timed = pass.participants.remaining();
+  auto panels = watch_expectations(prepared, parts, timed, stated, rates);
+  const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
+  gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
+  if (gated.calibration.iterations == 0) return false;
+  gated.samples = take_samples(clock, prepared, gated.calibration, std::move(panels), integrity);
+
+  const auto findings = integrity.check();
+  pass.participants.drop(findings.dropped);
+  pass.max_abs_errors.resize(findings.max_abs_errors.size());
+  for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)
+    pass.max_abs_errors[i] = std::max(pass.max_abs_errors[i], findings.max_abs_errors[i]);
+  pass.again = findings.measure_again && !pass.participants.empty();
+  return true;
+}
+
+/// One pass over the participants: run rounds for the gates, time other modes. Here exceptions of the user's code become
+/// values: an implementation that throws is dropped, and the others are to be measured again without it.
+[[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
                                               const Verified& verified, IntegrityChecker& integrity,
                                               Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
+  const auto run = [&](const std::vector<std::string>& parts, GatedRounds& gated) {
+    return run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, gated, pass);
+  };
   try {
     integrity.begin_pass();
     if (time_left(clock).count() <= 0) return participants.run_out_of_time(deadline_reason()), pass;
-    pass.mode = select_mode(clock, prepared, participants.remaining());
-    participants.drop(pass.mode.dropped);
+    pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_times(stated));
+    participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
+    if (!run(parts_of_iteration(prepared), pass.gate))
+      return participants.run_out_of_time(deadline_reason()), pass;
+    auto* const modes = clock.modes();
+    if (modes == nullptr || pass.again || participants.empty()) return pass;
 
-    const auto& timed = participants.remaining();
-    auto panels = watch_expectations(clock, prepared, timed, plan.stated, rates);
-    const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
-    pass.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
-    if (pass.calibration.iterations == 0) return participants.run_out_of_time(deadline_reason()), pass;
-
-    pass.samples = take_samples(clock, prepared, pass.calibration, std::move(panels), integrity);
-
-    pass.findings = integrity.check();
-    participants.drop(pass.findings.dropped);
-    pass.again = pass.findings.measure_again && !participants.empty();
-    if (!pass.again) pass.other = time_other_modes(clock, prepared, verified.options, participants);
+    const ClockChoice of_gate = modes->selected();
+    if (gate::expects_in_phase(stated, host_phase)) {
+      auto& host = pass.host.emplace();
+      host.mode = select_host(*modes);
+      if (!run({host_phase}, host)) host.samples.rounds.stop_reason = StopReason::deadline;
+      if (pass.again) return pass;
+    }
+    pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
   } catch (...) {
     enter_exception(clock, participants);
     pass.again = !participants.empty();
@@ -68,33 +94,53 @@ namespace pace::detail {
   return pass;
 }
 
-/// Figures without verdicts, and the tests that the verdicts rest on.
+/// Figures without verdicts, and the tests that the verdicts rest on, of all clocks.
 struct Measured {
   Result result;
   std::vector<gate::Panel> panels;
 };
 
 /// Runs all stages that need the operands, which are released afterwards.
-[[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan, const gate::Rates& rates) {
+[[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
+                                      std::span<const gate::Stated> stated, const gate::Rates& rates) {
   Prepared prepared = prepare(clock, plan);
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
   IntegrityChecker integrity(clock, prepared);
   const Verified verified = verify(clock, prepared, integrity, plan.check);
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   while (measurement.again)
-    measurement = measure_once(clock, plan, rates, prepared, verified, integrity, measurement.participants);
-  return {summarize(clock, prepared, verified, measurement), std::move(measurement.samples.panels)};
+    measurement = measure_once(clock, stated, rates, prepared, verified, integrity, measurement.participants);
+  Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels)};
+  if (measurement.host)
+    std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));
+  return measured;
+}
+
+/// Returns what the plan states as it is judged by `clock`. If the clock times the host apart from the device, guards are
+/// about both, unless the options choose one clock. Throws Error if something is expected of the device and the chosen
+/// clock is the host's.
+[[nodiscard]] inline std::vector<gate::Stated> stated_for(timing::Clock& clock, const ComparisonPlan& plan) {
+  const ClockChoice chosen = plan.options.clock;
+  if (clock.modes() == nullptr || chosen == ClockChoice::host) {
+    for (const auto& each : plan.stated)
+      if (clock.modes() != nullptr && each.expectation.taken_on() == gate::TakenOn::device)
+        throw Error("comparison '" + plan.name + "': expects a " + each.expectation.describe() +
+                    " on the device, but --clock host chooses the time of the host; expected another clock");
+    return plan.stated;
+  }
+  return gate::share_among_clocks(plan.stated, /*guards_of_both=*/chosen == ClockChoice::automatic);
 }
 
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clock) {
   validate(plan);
-  if (auto known = recall(plan)) return publish(*std::move(known));
+  const auto stated = stated_for(clock, plan);
+  if (auto known = recall(plan, stated)) return publish(*std::move(known));
   const AtWork at_work(plan.name);
   activity()->watch(true);
-  const gate::Rates rates = gate::share_among_phases(plan.stated, gate::Rates{plan.options.alpha, plan.options.beta});
+  const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{plan.options.alpha, plan.options.beta});
 
-  auto [result, panels] = measure(clock, plan, rates);
-  judge(clock, plan, rates, panels, result);
+  auto [result, panels] = measure(clock, plan, stated, rates);
+  judge(clock, plan, stated, rates, panels, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
   return publish(std::move(result));
 }

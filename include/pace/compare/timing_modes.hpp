@@ -50,20 +50,27 @@ struct GateMode {
   std::vector<std::string> notes = {};
 };
 
-/// Selects the mode of the gate for a clock with several modes. The automatic choice is the graph, or the stream for
-/// all implementations if one of them cannot be captured or iterations have phases, since training launches every step.
-/// If the mode is chosen explicitly, implementations that cannot be timed in it are dropped.
+/// Selects the mode of the gate for a clock with several modes. The automatic choice is the graph, or the stream if
+/// iterations have phases, since training launches every step, or if the baseline cannot be captured. A candidate that
+/// cannot be captured is dropped if something is expected of times (`gated`): it must not change what the others are
+/// gated on. With nothing expected, all implementations are timed by the stream then. If the mode is chosen explicitly,
+/// implementations that cannot be timed in it are dropped.
 [[nodiscard]] inline GateMode select_mode(timing::Clock& clock, const Prepared& prepared,
-                                          const std::vector<std::size_t>& timed) {
+                                          const std::vector<std::size_t>& timed, bool gated) {
   GateMode selected;
   if (auto* const modes = clock.modes()) {
     const bool automatic = prepared.options.clock == ClockChoice::automatic;
     const bool phases = prepared.baseline().phases() != nullptr;
     modes->select(!automatic ? prepared.options.clock : phases ? ClockChoice::hot : ClockChoice::graph);
-    for (const auto& [index, failure] : find_untimeable(*modes, prepared, timed)) {
-      if (!automatic) {
-        selected.dropped.push_back({index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
-                                    "it cannot be timed by the " + clock.name() + " clock: " + failure.message});
+    const auto untimeable = find_untimeable(*modes, prepared, timed);
+    const bool dropping = !automatic || (gated && !untimeable.contains(prepared.participants.baseline()));
+    for (const auto& [index, failure] : untimeable) {
+      if (dropping) {
+        selected.dropped.push_back(
+            {index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
+             "it cannot be timed by the " + clock.name() + " clock" +
+                 (automatic ? ", by which the others are gated (--clock event times all by events in the stream)" : "") +
+                 ": " + failure.message});
         continue;
       }
       selected.notes.push_back("Timed by events in the stream, since '" + prepared.result.implementations[index].name +
@@ -76,6 +83,13 @@ struct GateMode {
   selected.clock = clock.name();
   selected.resolution = clock.resolution();
   return selected;
+}
+
+/// Selects the time of the host, for gates on it beside those by the mode of the gate.
+[[nodiscard]] inline GateMode select_host(timing::ModeClock& clock) {
+  clock.forget();
+  clock.select(ClockChoice::host);
+  return {.clock = clock.name(), .resolution = clock.resolution()};
 }
 
 /// What one mode has to report of each implementation, by its index; of the whole, and of each phase.
@@ -143,12 +157,13 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   }
 }
 
-/// After the gate's own, by a clock that has modes: cold, hot, graph and host for each of those that remain. What the
-/// gate was about is not measured again. Then, if the options request it, one call is counted on the device. An
+/// After the gates' own, by a clock that has modes: cold, hot, graph and host for each of those that remain. What gates
+/// were about is not measured again: the mode `of_gate`, and if `host_gated` the host's. Then, if the options request it, one call is counted on the device. An
 /// implementation that throws meanwhile is at fault in `participants`, and what follows is done without it; on a lost
 /// device nothing follows.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
-                                                   const Options& options, Participants& participants) {
+                                                   const Options& options, ClockChoice of_gate, bool host_gated,
+                                                   Participants& participants) {
   OtherTimings found;
   auto* const modes = clock.modes();
   if (modes == nullptr) return found;
@@ -159,8 +174,8 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   };
   const auto* const phases = prepared.baseline().phases();
   const std::size_t parts = 1 + (phases != nullptr ? phases->names().size() : 0);
-  const ClockChoice of_gate = modes->selected();
   for (const auto mode : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
+    if (mode == ClockChoice::host && host_gated) continue;
     modes->select(mode);
     ModeTimings timings{.name = clock.name(), .of_gate = mode == of_gate};
     timings.parts.resize(parts);

@@ -82,10 +82,10 @@ struct GateContext {
   Nanoseconds cycle{};
   double alpha = 1e-3;  ///< share of Options::alpha for one gate on this row
   double beta = 1e-2;   ///< share of Options::beta for one gate on this row
-  /// Largest difference (ln of a ratio) between identical code in one process, which more samples do not reduce.
-  double allowance = 0;
   /// Name of the comparison; empty: unknown.
   std::string comparison = {};
+  /// Name of the clock that verdicts are about, such as `graph`, where calls are timed by several; empty otherwise.
+  std::string clock = {};
   /// Why no verdict may be based on the figures (see Conditions); empty: there is no reason.
   std::string disturbance = {};
   /// Why the figures cannot be true, so that there is no verdict and every gate closes; empty: there is no reason.
@@ -210,6 +210,9 @@ struct ImplementationResult {
   }
 };
 
+/// Result::phase of a result about the time that each call takes the host until it returns, on a GPU.
+inline constexpr const char* host_phase = "host";
+
 /// Why the rounds ended.
 enum class StopReason {
   not_started,  ///< no implementation could be timed
@@ -222,7 +225,7 @@ enum class StopReason {
 /// Measurements of one comparison.
 struct Result {
   std::string name;  ///< name of the comparison
-  /// Name of the phase of each iteration that the result is about; empty: the whole iteration.
+  /// Name of the phase of each iteration that the result is about, or host_phase; empty: the whole iteration.
   std::string phase;
   /// Rows of the implementations in the order in which they were added; exactly one is the baseline.
   std::vector<ImplementationResult> implementations;
@@ -251,7 +254,8 @@ struct Result {
   bool recalled = false;
   /// Remarks on the figures, in full sentences.
   std::vector<std::string> notes;
-  /// Results for the phases of each iteration, if they were timed apart; this result is then about their sum.
+  /// Results for the phases of each iteration, if they were timed apart; this result is then about their sum. If gates
+  /// are about the host's time on a GPU, a result for that (host_phase) comes last.
   std::vector<Result> phases;
 
   /// Returns the result for the phase `wanted`. Throws Error with the known names if there is no such phase.

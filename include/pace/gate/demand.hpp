@@ -32,6 +32,13 @@ enum class Burden {
   guard,  ///< failing needs a proof: without one, the demand does not fail
 };
 
+/// Where a time is taken, if calls run on a GPU and the host only launches them.
+enum class TakenOn {
+  by_burden,  ///< a guard is about both times, a claim about the device's
+  device,     ///< by the clock of the comparison, such as the time of a graph of the calls
+  host,       ///< the time that a call takes the host until it returns
+};
+
 /// Statistical test that decides.
 enum class Method {
   sequential,  ///< test by betting (stats::SequentialTest), valid at every stopping time
@@ -59,14 +66,6 @@ struct Demand {
   Method method = Method::sequential;                       ///< test that decides
   std::optional<double> alpha = {};                         ///< error rate instead of a share of Options::alpha
   std::optional<double> beta = {};                          ///< error rate instead of a share of Options::beta
-
-  /// Returns the demand for code that may differ from identical code by `allowance` (ln of a ratio), which moves the
-  /// threshold away from a proof. Demands on times are returned unchanged.
-  [[nodiscard]] Demand with(double allowance) const {
-    Demand demand = *this;
-    if (quantity == Quantity::speedup) demand.threshold += burden == Burden::claim ? allowance : -allowance;
-    return demand;
-  }
 
   /// Returns the assumption of the test: ratios within one process are symmetric, times are not.
   [[nodiscard]] stats::Assumption assumption() const {

@@ -62,8 +62,25 @@ PACE_INLINE Expectation Expectation::fixed_size() const {
 PACE_INLINE Expectation Expectation::in_phase(std::string name) const {
   if (name.empty()) throw Error("a " + describe() + ": in_phase() names no phase; expected one such as \"backward\"");
   if (rule_.of_whole_iterations) throw Error("a " + describe() + " is known of whole iterations, and of no phase");
+  if (taken_on_ == gate::TakenOn::host) throw Error("a " + describe() + ": on_host() is for whole iterations alone");
   Expectation other = *this;
   other.phase_ = std::move(name);
+  return other;
+}
+
+PACE_INLINE Expectation Expectation::on_device() const {
+  static_cast<void>(demand());
+  Expectation other = *this;
+  other.taken_on_ = gate::TakenOn::device;
+  return other;
+}
+
+PACE_INLINE Expectation Expectation::on_host() const {
+  static_cast<void>(demand());
+  if (!phase_.empty())
+    throw Error("a " + describe() + " in the phase '" + phase_ + "': on_host() is for whole iterations alone");
+  Expectation other = *this;
+  other.taken_on_ = gate::TakenOn::host;
   return other;
 }
 
@@ -71,7 +88,7 @@ PACE_INLINE std::string Expectation::describe() const { return demand_ ? demand_
 
 PACE_INLINE Judgement Expectation::judge(const ImplementationResult& row) const {
   if (!demand_) return judge_by_rule(row);
-  return gate::judge_row(demand_->with(row.context.allowance), row, nullptr, {row.context.alpha, row.context.beta});
+  return gate::judge_row(*demand_, row, nullptr, {row.context.alpha, row.context.beta});
 }
 
 PACE_INLINE Judgement Expectation::judge_by_rule(const ImplementationResult& row) const {
@@ -92,7 +109,7 @@ PACE_INLINE Judgement Expectation::judge_by_rule(const ImplementationResult& row
 
 PACE_INLINE Judgement Expectation::judge_replicates(const ImplementationResult& row,
                                                     const std::vector<double>& centres) const {
-  auto over_processes = demand().with(row.context.allowance);
+  auto over_processes = demand();
   over_processes.method = gate::Method::replicates;
   return gate::judge_observations(over_processes, row.name, row.context, centres, gate::weigh(centres, over_processes),
                                   {row.context.alpha, row.context.beta});
@@ -103,6 +120,9 @@ PACE_INLINE MatchResult Expectation::examine(const ImplementationResult& row) co
     throw Error("a " + describe() + " in the phase '" + phase_ +
                 "' is stated in its comparison (.expect); to look at a finished result, match result.in_phase(\"" +
                 phase_ + "\")[\"" + row.name + "\"] without in_phase");
+  if (taken_on_ == gate::TakenOn::host && !row.context.clock.empty() && row.context.clock != "host")
+    throw Error("a " + describe() + " on the host is stated in its comparison (.expect), since the row of '" + row.name +
+                "' has the times of the " + row.context.clock + " clock");
   row.examined->outcome = true;
   const Judgement judgement = judge(row);
   return {judgement.acceptable && !judgement.unresolved, judgement.verdict == Verdict::failed,

@@ -60,6 +60,13 @@ class Expectation : public Matcher<Expectation> {
   /// Restricts the expectation to one phase of each iteration, such as "backward" of a training step, in
   /// Comparison::expect. Throws Error for an empty name, and for a Rule of whole iterations, such as a count.
   [[nodiscard]] Expectation in_phase(std::string name) const;
+  /// Restricts the expectation to the time by the clock of the comparison, such as that of a graph of the calls. A
+  /// guard of calls on a GPU is otherwise about the host's time, too, since calls that are not captured when they are
+  /// deployed take that. Throws Error for a Rule.
+  [[nodiscard]] Expectation on_device() const;
+  /// Restricts the expectation to the time that each call takes the host until it returns, in Comparison::expect. On
+  /// the CPU that is the only time. Throws Error for a Rule, and for an expectation of a phase.
+  [[nodiscard]] Expectation on_host() const;
 
   /// Returns the description without an article, such as `speed-up of at least 1.20x`.
   [[nodiscard]] std::string describe() const;
@@ -81,6 +88,8 @@ class Expectation : public Matcher<Expectation> {
   [[nodiscard]] const gate::Demand& demand() const;
   /// Returns the name of the phase; empty: the whole iteration.
   [[nodiscard]] const std::string& phase() const { return phase_; }
+  /// Returns where the time is taken that it is about.
+  [[nodiscard]] gate::TakenOn taken_on() const { return taken_on_; }
   /// Returns whether it needs Options::device_counts.
   [[nodiscard]] bool needs_device_counts() const { return rule_.needs_device_counts; }
 
@@ -92,6 +101,7 @@ class Expectation : public Matcher<Expectation> {
   Rule rule_ = {};
   WhenUndecided rule_when_undecided_ = WhenUndecided::by_burden;
   std::string phase_ = {};
+  gate::TakenOn taken_on_ = gate::TakenOn::by_burden;
 };
 
 namespace gate {

@@ -116,6 +116,11 @@ struct Figures {
                                         : ". Make the implementation faster, or lower what is expected of it";
 }
 
+/// ` by the graph clock`, where there are several.
+[[nodiscard]] inline std::string by_clock(const GateContext& context) {
+  return context.clock.empty() ? "" : " by the " + context.clock + " clock";
+}
+
 /// `wrongly passed: 0.1 %, wrongly failed: 1 %`.
 [[nodiscard]] inline std::string rates_text(double pass_level, double fail_level) {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
@@ -217,7 +222,7 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
     open += std::string(". Measure longer (--budget), or on a quieter machine, or ") +
             (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
   const std::string text =
-      own + figures.centre + ' ' + figures.interval + " at " + format_percent(interval->confidence);
+      own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " + format_percent(interval->confidence);
   detail::conclude(judgement, demand, row.context, text, "", open);
   return judgement;
 }
@@ -237,7 +242,7 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   const std::string levels = detail::rates_text(pass_level, fail_level);
   const std::string cycles =
       std::to_string(evidence.observations) + (demand.method == Method::replicates ? " processes" : " cycles");
-  std::string text = '\'' + name + "' " + figures.centre;
+  std::string text = '\'' + name + "' " + figures.centre + detail::by_clock(context);
   if (figures.bounded) text += ' ' + figures.interval + " at " + format_percent(interval.confidence);
   std::string open;
   if (evidence.p_above <= pass_level && evidence.p_below <= fail_level) {

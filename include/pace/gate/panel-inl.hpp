@@ -92,6 +92,28 @@ namespace detail {
 
 }  // namespace detail
 
+PACE_INLINE std::vector<Stated> share_among_clocks(std::span<const Stated> stated, bool guards_of_both) {
+  std::vector<Stated> shared;
+  for (const auto& each : stated) {
+    const auto& expectation = each.expectation;
+    const TakenOn on = expectation.taken_on();
+    if (on != TakenOn::host) shared.push_back(each);
+    const bool of_both = on == TakenOn::by_burden && guards_of_both && expectation.is_of_time() &&
+                         expectation.phase().empty() && expectation.demand().burden == Burden::guard;
+    if (of_both) shared.push_back({each.implementation, expectation.in_phase(host_phase)});
+    if (on == TakenOn::host) shared.push_back({each.implementation, expectation.on_device().in_phase(host_phase)});
+  }
+  return shared;
+}
+
+PACE_INLINE bool expects_times(std::span<const Stated> stated) {
+  return std::ranges::any_of(stated, [](const Stated& each) { return each.expectation.is_of_time(); });
+}
+
+PACE_INLINE bool expects_in_phase(std::span<const Stated> stated, const std::string& phase) {
+  return std::ranges::any_of(stated, [&](const Stated& each) { return each.expectation.phase() == phase; });
+}
+
 PACE_INLINE Panel watch_all(const Result& result, std::span<const std::size_t> timed, std::span<const Stated> stated,
                             const Rates& family, const std::string& phase, std::size_t first) {
   Panel panel(family);
@@ -106,7 +128,7 @@ PACE_INLINE Panel watch_all(const Result& result, std::span<const std::size_t> t
       if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
       for (std::size_t own = 0; own < timed.size(); ++own)
         if (detail::concerns(each, row(own)))
-          panel.watch(demand.with(row(own).context.allowance), first + own, first + reference, {index, timed[own]});
+          panel.watch(demand, first + own, first + reference, {index, timed[own]});
     }
   }
   return panel;
@@ -153,7 +175,7 @@ PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const
         row.judgements.push_back(each.expectation.judge(row));
         continue;
       }
-      const Demand demand = each.expectation.demand().with(row.context.allowance);
+      const Demand demand = each.expectation.demand();
       const ImplementationResult* const reference = detail::reference_row(result, demand);
       Judgement& judgement = row.judgements.emplace_back();
       if (judge_without_figures(demand, row, reference, judgement)) continue;

@@ -80,6 +80,15 @@ class Panel {
   std::vector<Watched> watched_;
 };
 
+/// Returns what is stated as it is judged where the host has a time of its own, in host_phase: a guard that is about
+/// both times is there twice. `guards_of_both` is false if a clock was chosen for all gates.
+[[nodiscard]] std::vector<Stated> share_among_clocks(std::span<const Stated> stated, bool guards_of_both);
+
+/// Returns whether something is stated of times.
+[[nodiscard]] bool expects_times(std::span<const Stated> stated);
+/// Returns whether something is stated of this phase.
+[[nodiscard]] bool expects_in_phase(std::span<const Stated> stated, const std::string& phase);
+
 /// Returns a panel of the stated demands on times in one phase or, if `phase` is empty, in whole iterations. `timed`
 /// are the rows in `result` of the timed implementations, in the order of the samples from position `first` on. Demands
 /// that need an implementation that is not timed are left out, since no cycle decides them.

@@ -42,7 +42,8 @@ struct Findings {
       // Implementations that are wrong or did not run are listed already; one that was not reached proves no claim.
       if (!judgement.acceptable && (row.outcome == Outcome::measured || row.outcome == Outcome::unreached))
         problems += std::string("\n") + to_string(judgement.verdict) + ": " +
-                    (result.phase.empty() ? "" : "of its " + result.phase + " phase, ") + judgement.message;
+                    (result.phase.empty() || result.phase == host_phase ? "" : "of its " + result.phase + " phase, ") +
+                    judgement.message;
     }
   }
   return failed;

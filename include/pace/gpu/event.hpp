@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,8 +58,9 @@ class EventClock final : public timing::Clock {
   void warmed_up() override { warm_ = true; }
 
   /// Takes a sample behind blocks. If a batch cannot be queued in time, its block is released, and the sample is taken
-  /// again, from its preparation on, with batches of half the size. A subject of which not even one call can be queued
-  /// in time is no longer blocked.
+  /// again, from its preparation on, with batches of half the size. All subjects have batches of the same size, since
+  /// what is compared must be timed in the same way. If not even one call of a subject can be queued in time, none is
+  /// blocked any more.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     // A step with phases has more launches than a stream's queue holds, and the host's time is a part of its time.
     if (!warm_ || !options_.block || subject.phases() != nullptr) {
@@ -73,12 +73,11 @@ class EventClock final : public timing::Clock {
       }
       return unblocked(subject, operands, iterations);
     }
-    std::int64_t& batch = batches_.try_emplace(subject.identity(), options_.batch).first->second;
     while (true) {
       subject.prepare(operands);
-      if (const auto total = try_sample(subject, operands, iterations, batch)) return *total;
+      if (const auto total = try_sample(subject, operands, iterations)) return *total;
       ++time_outs_;
-      batch /= 2;
+      batch_ /= 2;
     }
   }
 
@@ -98,11 +97,11 @@ class EventClock final : public timing::Clock {
 
   /// Number of batches so far that were not queued in time.
   [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }
-  /// Number of calls that are queued behind one block for the subject of identity `state`; 0: it is not blocked.
-  [[nodiscard]] std::int64_t batch_of(const void* state) const {
-    const auto found = batches_.find(state);
-    return found == batches_.end() ? options_.batch : found->second;
-  }
+  /// Number of calls that are queued behind one block; 0: nothing is blocked.
+  [[nodiscard]] std::int64_t batch() const { return batch_; }
+
+  /// Blocks again as at first, for other subjects.
+  void forget() { batch_ = options_.batch; }
 
  private:
   /// Times phases by a pair of events around each.
@@ -141,16 +140,15 @@ class EventClock final : public timing::Clock {
     return phases->total();
   }
 
-  std::optional<Nanoseconds> try_sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations,
-                                        std::int64_t batch) {
-    if (batch == 0) return unblocked(subject, operands, iterations);
+  std::optional<Nanoseconds> try_sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) {
+    if (batch_ == 0) return unblocked(subject, operands, iterations);
     if (!blocker_) blocker_.emplace(device_, options_.time_out);
     Nanoseconds total{};
-    for (std::int64_t done = 0; done < iterations; done += batch) {
+    for (std::int64_t done = 0; done < iterations; done += batch_) {
       const auto stream = device_.current_stream();
       Block<D> block(*blocker_, stream);
       device_.record(pair_.start.get(), stream);
-      subject.run(operands, std::min(batch, iterations - done));
+      subject.run(operands, std::min(batch_, iterations - done));
       device_.record(pair_.stop.get(), stream);
       const bool in_time = block.end();
       wait_for(device_, pair_.stop.get(), options_.longest);
@@ -165,7 +163,7 @@ class EventClock final : public timing::Clock {
   EventPair<D> pair_;
   std::deque<EventPair<D>> lap_pairs_;
   std::optional<StreamBlocker<D>> blocker_;
-  std::map<const void*, std::int64_t> batches_;
+  std::int64_t batch_ = options_.batch;
   std::int64_t time_outs_ = 0;
   bool warm_ = false;
   Nanoseconds resolution_{};

@@ -62,8 +62,9 @@ class MultiModeClock : public timing::ModeClock {
   void begin_cycle() override { clock().begin_cycle(); }
   /// Whether the device still works, without waiting for it.
   [[nodiscard]] bool usable() const override { return device_.usable(); }
-  /// Frees captured graphs and their memory.
+  /// Frees captured graphs and their memory, and blocks streams as at first.
   void forget() override {
+    event_.forget();
     graph_.forget();
     cold_.forget();
   }

@@ -30,6 +30,7 @@ PACE_INLINE Result result_from(const Json& json) {
   for (auto& row : result.implementations) {
     row.context.comparison = result.name;
     row.context.iterations = result.iterations;
+    if (!result.device.empty()) row.context.clock = result.clock;
     if (!row.time) continue;  // was not timed
     row.context.disturbance = disturbance;
     row.context.baseline = baseline;

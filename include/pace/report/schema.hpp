@@ -235,8 +235,6 @@ struct Schema<GateContext> {
       field("cycle_ns", &GateContext::cycle, "from one cycle to the next, ns; 0: not known"),
       field("alpha", &GateContext::alpha, "of one gate: rate of false passes of claims and false alarms of guards"),
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
-      field("allowance", &GateContext::allowance,
-            "by how much identical code may differ in one process, ln of a ratio"),
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
   };

@@ -290,6 +290,53 @@ TEST_CASE("what cannot be captured is timed by events, beside the others") {
   CHECK(mode(result["captured"], "graph").time);
 }
 
+TEST_CASE("what cannot be captured is refused where others are gated by the graph") {
+  needs_gpu();
+  const auto result = pace::compare("item", operand())
+                          .options(quick())
+                          .baseline("captured", once)
+                          .candidate("waits",
+                                     [](const at::Tensor& x) {
+                                       const float first = x[0].item<float>();
+                                       return first > 1e30f ? x : once(x);
+                                     })
+                          .candidate("too", once)
+                          .expect(pace::NoSlowerThan(1.5))
+                          .run();
+  CHECK(result.clock == "graph");
+  CHECK(result["waits"].outcome == Outcome::refused);
+  CHECK_THAT(result["waits"].message, ContainsSubstring("--clock event"));
+  INFO(result["too"].judgements.at(0).message);
+  CHECK(result["too"].judgements.at(0).verdict == pace::Verdict::passed);
+}
+
+TEST_CASE("time of the host that a graph does not show closes a guard") {
+  needs_gpu();
+  const auto hesitating = [](const at::Tensor& x) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return once(x);
+  };
+  const auto result = pace::compare("hesitating", operand())
+                          .options(quick())
+                          .baseline("once", once)
+                          .candidate("again", once)
+                          .candidate("hesitating", hesitating)
+                          .expect(pace::NoSlowerThan(1.5))
+                          .run();
+  const auto& host = result.in_phase(pace::host_phase);
+  for (const char* const name : {"again", "hesitating"}) {
+    INFO(result[name].judgements.at(0).message);
+    CHECK(result[name].judgements.at(0).verdict == pace::Verdict::passed);
+    INFO(host[name].judgements.at(0).message);
+    CHECK(host[name].judgements.at(0).verdict ==
+          (name == std::string("again") ? pace::Verdict::passed : pace::Verdict::failed));
+    CHECK(mode(result[name], "host").speedup);
+  }
+  CHECK(result["again"].modes.size() == 4);
+}
+
 TEST_CASE("faster than the memory allows is invalid") {
   needs_gpu();
   const auto result = pace::compare("twenty times too many bytes", operand())
