@@ -84,7 +84,7 @@ TEST_CASE("a call that waits for the device behind a block is released and no lo
   pace::gpu::EventClock clock(device, {.time_out = 5ms, .batch = 2});
   clock.warmed_up();
   CHECK(clock.sample(calls, 0, 4).count() > 0);
-  CHECK(clock.batch_of(&calls) == 0);
+  CHECK(clock.batch() == 0);
   CHECK(calls.prepared == 3);
 }
 
