@@ -80,7 +80,7 @@ def _impl(ctx):
         mnemonic = "PackTests",
         progress_message = "Packing %s" % ctx.label,
     )
-    return [DefaultInfo(files = depset([archive]))]
+    return [DefaultInfo(files = depset([archive]), runfiles = ctx.runfiles([archive]))]
 
 test_folder = rule(
     doc = "FOLDER.tar.gz with tests and programs, without LibTorch and CUDA, and a script `run` (run.sh beside this).",

@@ -16,6 +16,7 @@ cp "$programs" "$top/programs.txt"
 cp "$run" "$top/run"
 chmod +x "$top/run"
 {
+  echo "workspace $workspace"
   echo "libtorch $version"
   sed -n 's/^STABLE_PACE_COMMIT /commit /p' "$status"
 } >"$top/build.txt"
@@ -42,4 +43,4 @@ while IFS=$'\t' read -r path place; do
   [[ -z $soname || $soname == "${to##*/}" ]] || ln -s "${to##*/}" "${to%/*}/$soname"
 done <"$files"
 
-tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C "$scratch" -c "$folder" | gzip -9n >"$archive"
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C "$scratch" -c "$folder" | gzip -n >"$archive"

@@ -2,7 +2,7 @@
 # Runs the tests of this folder on the GPU of this machine, one after the other, without Bazel.
 #
 #   ./run                              all tests
-#   ./run NAME...                      those of these names; `*` stands for anything, and what is before `:` may be left out
+#   ./run NAME...                      those of these names, without what is before `:` if need be; `*` is any text
 #   ./run NAME... -- ARGUMENT...       with these arguments added
 #   ./run --list                       the names of tests, with their time limits in seconds, and of programs
 #   ./run --program NAME ARGUMENT...   a program of the benches, such as benches/models:models --help
@@ -15,7 +15,6 @@
 # Exit code: 0 if every test passed, 1 if one failed or was skipped, 2 if nothing could be run.
 set -uo pipefail
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
-runfiles=$here/runfiles/pace
 
 die() {
   printf 'run: %s\n' "$@" >&2
@@ -25,11 +24,27 @@ die() {
 # fact NAME: what the build wrote down.
 fact() { sed -n "s/^$1 //p" "$here/build.txt"; }
 
-# find_libtorch: sets torch, python (empty: none has it) and torch_version, and where the dynamic linker looks.
+# Where tests and programs are started, as by Bazel.
+runfiles=$here/runfiles/$(fact workspace)
+
+# version_of FOLDER: of the LibTorch there, such as 2.11.0+cu130.
+version_of() { cat "$1/build-version" 2>/dev/null || sed -n "s/^__version__ = '\(.*\)'/\1/p" "$1/version.py"; }
+
+# must_be VERSION WHAT: fails unless it is the one that the programs were linked with.
+must_be() { [[ ${1%%+*} == "$(fact libtorch)" ]] || die "$2 is LibTorch ${1:-of unknown version}: expected $(fact libtorch)"; }
+
+# find_libtorch: sets torch, the folder of LibTorch, and torch_version; exports what programs need to find it.
 find_libtorch() {
-  python=${PACE_PYTHON:-$(type -P python3)}
-  local of_python='import importlib.util as i; s = i.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")'
-  of_python=$([[ -z $python ]] || "$python" -c "$of_python" 2>/dev/null)
+  local python of_python=
+  python=$(type -P "${PACE_PYTHON:-python3}")
+  [[ -z $python || $python == /* ]] || python=$PWD/$python
+  [[ -z $python ]] || of_python=$("$python" -c 'import importlib.util
+spec = importlib.util.find_spec("torch")
+print(spec.submodule_search_locations[0] if spec else "")' 2>/dev/null)
+  if [[ -n ${PACE_PYTHON:-} ]]; then
+    [[ -n $of_python ]] || die "PACE_PYTHON=$PACE_PYTHON: expected a Python that has torch $(fact libtorch)"
+    must_be "$(version_of "$of_python")" "the torch of PACE_PYTHON=$PACE_PYTHON"
+  fi
   torch=$of_python
   if [[ -n ${PACE_LIBTORCH:-} ]]; then
     for torch in "$PACE_LIBTORCH/torch" "$PACE_LIBTORCH" "$PACE_LIBTORCH/libtorch" ""; do
@@ -39,15 +54,13 @@ find_libtorch() {
 unzipped libtorch), a wheel's \`torch\` folder, or the site-packages that hold it"
     torch=$(readlink -f "$torch")
   fi
-  local wanted
-  wanted=$(fact libtorch)
-  [[ -n $torch ]] || die "no LibTorch: expected a python3 that has torch $wanted (found: ${python:-no python3}), \
+  [[ -n $torch ]] || die "no LibTorch: expected a python3 that has torch $(fact libtorch) (found: ${python:-no python3}), \
 PACE_PYTHON with one that has it, or PACE_LIBTORCH with the folder of an unzipped libtorch"
+  torch_version=$(version_of "$torch")
+  must_be "$torch_version" "$torch"
   [[ -e $torch/lib/libtorch_cuda.so ]] || die "$torch has no lib/libtorch_cuda.so: expected a LibTorch with CUDA"
-  torch_version=$(cat "$torch/build-version" 2>/dev/null || sed -n "s/^__version__ = '\(.*\)'/\1/p" "$torch/version.py")
-  [[ ${torch_version%%+*} == "$wanted" ]] || die "$torch is LibTorch $torch_version: expected $wanted"
-  # Packages are compiled by the Python of this LibTorch, or not at all.
-  [[ -n $of_python && $(readlink -f "$of_python") == "$torch" ]] || python=
+  # Without PACE_PYTHON, packages are compiled by the Python of this LibTorch, or not at all.
+  [[ -n ${PACE_PYTHON:-} || $(readlink -f "$of_python") == "$torch" ]] || python=
   local folders=("$torch/lib") each
   for each in "$torch"/../nvidia/*/lib; do [[ ! -d $each ]] || folders+=("$(readlink -f "$each")"); done
   LD_LIBRARY_PATH=$(IFS=: && echo "${folders[*]}")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -57,8 +70,9 @@ PACE_PYTHON with one that has it, or PACE_LIBTORCH with the folder of an unzippe
 # find_gpu: sets gpu, driver and cuda, as the summary shows them.
 find_gpu() {
   local said
-  said=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>&1) && [[ $said == *,* ]] ||
+  if ! said=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>&1) || [[ $said != *,* ]]; then
     die "no GPU: expected nvidia-smi to list one; it printed: ${said:-nothing}"
+  fi
   gpu=$(cut -d, -f1 <<<"$said" | sort | uniq -c | sed 's/^ *1 //; s/^ *\([0-9]*\) /\1 x /' | paste -sd, | sed 's/,/, /g')
   driver=$(sed -n '1s/.*, *//p' <<<"$said")
   cuda=$(sed -n "s/^cuda.* = '\(.*\)'/\1/p" "$torch/version.py" 2>/dev/null)
@@ -185,11 +199,14 @@ date=$(date -u +%Y-%m-%d)
 export PACE_COMMIT=${PACE_COMMIT:-$(fact commit)}
 [[ -n $PACE_COMMIT ]] || PACE_COMMIT=unknown
 results=${results:-$here/results/$(date -u +%Y-%m-%dT%H%M%SZ)}
-mkdir -p "$results" && results=$(cd "$results" && pwd) || die "cannot write to $results: --results names another folder"
+if ! mkdir -p "$results" || [[ ! -w $results ]]; then
+  die "cannot write to $results: expected --results with a folder that can be written to"
+fi
+results=$(cd "$results" && pwd)
 scratch=$(mktemp -d)
 child=
 trap 'rm -rf "$scratch"' EXIT
-trap '[[ -z $child ]] || kill "$child" 2>/dev/null; exit 130' INT TERM
+trap '[[ -z $child ]] || { kill "$child" && wait "$child"; } 2>/dev/null; exit 130' INT TERM
 
 printf 'GPU %s, driver %s, LibTorch %s, CUDA %s, commit %s\nresults: %s\n\n' \
   "$gpu" "$driver" "$torch_version" "$cuda" "$PACE_COMMIT" "$results"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Whether //tests/gpu/folder has every test that is tagged `cuda`, and, with the CUDA toolkit, whether it is built.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+query() { third_party/bazel query --noshow_progress --ui_event_filters=-info "$1"; }
+tagged=$(query 'attr(tags, "[\[ ]cuda[,\]]", tests(//...))')
+[[ -n $tagged ]] || {
+  echo "no test is tagged cuda: expected some" >&2
+  exit 1
+}
+missing=$(query "set($(tr '\n' ' ' <<<"$tagged")) except labels(tests, //tests/gpu/folder)")
+[[ -z $missing ]] || {
+  printf 'tagged cuda, but not among the tests of //tests/gpu/folder:\n%s\n' "$missing" >&2
+  exit 1
+}
+# By the wildcard, targets that need the toolkit are left out where there is none.
+third_party/bazel build --config=cuda //tests/gpu/folder:all
