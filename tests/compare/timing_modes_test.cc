@@ -175,7 +175,8 @@ TEST_CASE("a guard is about the host's time, too, unless it is stated of the dev
     REQUIRE(result["b"].judgements.size() == 1);
     CHECK(result["b"].judgements[0].verdict == pace::Verdict::passed);
   }
-  for (const auto& result : {compare(guard.on_host()), compare(pace::SpeedupAtLeast(0.9).on_host(), ClockChoice::hot)}) {
+  for (const auto& result :
+       {compare(guard.on_host()), compare(pace::SpeedupAtLeast(0.9).on_host(), ClockChoice::hot)}) {
     CAPTURE(result.clock);
     CHECK(result["b"].judgements.empty());
     REQUIRE(result.in_phase(pace::host_phase)["b"].judgements.size() == 1);
@@ -221,7 +222,8 @@ TEST_CASE("a candidate that cannot be captured does not change what the others a
   CHECK(result.clock == "graph");
   CHECK(result["b"].outcome == Outcome::refused);
   CHECK_THAT(result["b"].message, ContainsSubstring("cannot be timed by the graph clock") &&
-                                      ContainsSubstring("--clock event") && ContainsSubstring("it waits for the device"));
+                                      ContainsSubstring("--clock event") &&
+                                      ContainsSubstring("it waits for the device"));
   CHECK(result["c"].judgements.at(0).verdict == pace::Verdict::passed);
   CHECK_FALSE(pace::AsExpected().examine(result).met);
   // Without a baseline in a graph, there is nothing to be gated on there.

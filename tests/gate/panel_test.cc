@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include <boost/math/distributions/binomial.hpp>
@@ -272,6 +274,39 @@ TEST_CASE("identical candidates: any wrong verdict at all is as rare as promised
   CAPTURE(wrong);
   CHECK(wrong <= quantile(complement(promise, 1e-6)));
   CHECK(wrong > runs * alpha / 4);
+}
+
+TEST_CASE("where the host has a time of its own, guards are about that, too, and claims are not") {
+  using pace::WhenUndecided;
+  const auto guard = NoSlowerThan(1.02);
+  const std::vector<pace::gate::Stated> stated{{"a", guard},
+                                               {"b", guard.on_device()},
+                                               {"c", SpeedupAtLeast(1.2).on_host()},
+                                               {"d", SpeedupAtLeast(1.2)},
+                                               {"e", guard.in_phase("backward")},
+                                               {"f", guard.when_undecided(WhenUndecided::close)}};
+  using Place = std::tuple<std::string, std::string, WhenUndecided>;
+  const auto places = [&](bool of_both) {
+    std::vector<Place> found;
+    for (const auto& [name, expectation] : pace::gate::share_among_clocks(stated, of_both))
+      found.emplace_back(name, expectation.phase(), expectation.demand().when_undecided);
+    return found;
+  };
+  constexpr auto by_burden = WhenUndecided::by_burden, close = WhenUndecided::close;
+  CHECK(places(true) == std::vector<Place>{{"a", "", by_burden},
+                                           {"a", "host", WhenUndecided::let_through},
+                                           {"b", "", by_burden},
+                                           {"c", "host", by_burden},
+                                           {"d", "", by_burden},
+                                           {"e", "backward", by_burden},
+                                           {"f", "", close},
+                                           {"f", "host", close}});
+  CHECK(places(false) == std::vector<Place>{{"a", "", by_burden},
+                                            {"b", "", by_burden},
+                                            {"c", "host", by_burden},
+                                            {"d", "", by_burden},
+                                            {"e", "backward", by_burden},
+                                            {"f", "", close}});
 }
 
 }  // namespace

@@ -74,8 +74,7 @@ namespace pace::detail {
     pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_times(stated));
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
-    if (!run(parts_of_iteration(prepared), pass.gate))
-      return participants.run_out_of_time(deadline_reason()), pass;
+    if (!run(parts_of_iteration(prepared), pass.gate)) return participants.run_out_of_time(deadline_reason()), pass;
     auto* const modes = clock.modes();
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 
@@ -111,8 +110,7 @@ struct Measured {
   while (measurement.again)
     measurement = measure_once(clock, stated, rates, prepared, verified, integrity, measurement.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels)};
-  if (measurement.host)
-    std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));
+  if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));
   return measured;
 }
 

@@ -69,7 +69,8 @@ struct GateMode {
         selected.dropped.push_back(
             {index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
              "it cannot be timed by the " + clock.name() + " clock" +
-                 (automatic ? ", by which the others are gated (--clock event times all by events in the stream)" : "") +
+                 (automatic ? ", by which the others are gated (--clock event times all by events in the stream)"
+                            : "") +
                  ": " + failure.message});
         continue;
       }

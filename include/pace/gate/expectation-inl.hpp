@@ -121,8 +121,8 @@ PACE_INLINE MatchResult Expectation::examine(const ImplementationResult& row) co
                 "' is stated in its comparison (.expect); to look at a finished result, match result.in_phase(\"" +
                 phase_ + "\")[\"" + row.name + "\"] without in_phase");
   if (taken_on_ == gate::TakenOn::host && !row.context.clock.empty() && row.context.clock != "host")
-    throw Error("a " + describe() + " on the host is stated in its comparison (.expect), since the row of '" + row.name +
-                "' has the times of the " + row.context.clock + " clock");
+    throw Error("a " + describe() + " on the host is stated in its comparison (.expect), since the row of '" +
+                row.name + "' has the times of the " + row.context.clock + " clock");
   row.examined->outcome = true;
   const Judgement judgement = judge(row);
   return {judgement.acceptable && !judgement.unresolved, judgement.verdict == Verdict::failed,

@@ -221,8 +221,8 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   if (demand.closes_when_undecided())
     open += std::string(". Measure longer (--budget), or on a quieter machine, or ") +
             (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
-  const std::string text =
-      own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " + format_percent(interval->confidence);
+  const std::string text = own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " +
+                           format_percent(interval->confidence);
   detail::conclude(judgement, demand, row.context, text, "", open);
   return judgement;
 }

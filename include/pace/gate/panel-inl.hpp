@@ -100,7 +100,13 @@ PACE_INLINE std::vector<Stated> share_among_clocks(std::span<const Stated> state
     if (on != TakenOn::host) shared.push_back(each);
     const bool of_both = on == TakenOn::by_burden && guards_of_both && expectation.is_of_time() &&
                          expectation.phase().empty() && expectation.demand().burden == Burden::guard;
-    if (of_both) shared.push_back({each.implementation, expectation.in_phase(host_phase)});
+    if (of_both) {
+      // The host's time is noisy, and a guard that says nothing of it is there to find what it plainly takes.
+      const bool by_default = expectation.demand().when_undecided == WhenUndecided::by_burden;
+      shared.push_back(
+          {each.implementation,
+           (by_default ? expectation.when_undecided(WhenUndecided::let_through) : expectation).in_phase(host_phase)});
+    }
     if (on == TakenOn::host) shared.push_back({each.implementation, expectation.on_device().in_phase(host_phase)});
   }
   return shared;
@@ -127,8 +133,7 @@ PACE_INLINE Panel watch_all(const Result& result, std::span<const std::size_t> t
     for (std::size_t reference = 0; reference < timed.size(); ++reference) {
       if (demand.reference.empty() ? !row(reference).is_baseline : row(reference).name != demand.reference) continue;
       for (std::size_t own = 0; own < timed.size(); ++own)
-        if (detail::concerns(each, row(own)))
-          panel.watch(demand, first + own, first + reference, {index, timed[own]});
+        if (detail::concerns(each, row(own))) panel.watch(demand, first + own, first + reference, {index, timed[own]});
     }
   }
   return panel;

@@ -81,7 +81,8 @@ class Panel {
 };
 
 /// Returns what is stated as it is judged where the host has a time of its own, in host_phase: a guard that is about
-/// both times is there twice. `guards_of_both` is false if a clock was chosen for all gates.
+/// both times is there twice, and unless it states otherwise it is let through where it is undecided on the host.
+/// `guards_of_both` is false if a clock was chosen for all gates.
 [[nodiscard]] std::vector<Stated> share_among_clocks(std::span<const Stated> stated, bool guards_of_both);
 
 /// Returns whether something is stated of times.
