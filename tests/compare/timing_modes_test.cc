@@ -3,6 +3,8 @@
 #include "pace/gate/result_matchers.hpp"
 #include "pace/gate/times.hpp"
 
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -235,6 +237,60 @@ TEST_CASE("a candidate that cannot be captured does not change what the others a
                              .run(other.clock);
   CHECK(by_events.clock == "hot");
   CHECK(by_events["c"].judgements.at(0).verdict == pace::Verdict::passed);
+}
+
+/// A device whose driver reports clocks.
+struct WithClocks final : FakeClock {
+  using FakeClock::FakeClock;
+  std::function<double()> megahertz;
+  bool power_limited = false;
+  [[nodiscard]] std::optional<pace::timing::GpuReading> look_at_gpu() const override {
+    return pace::timing::GpuReading{.clock = megahertz(), .power_limited = power_limited};
+  }
+};
+
+TEST_CASE("no verdict rests on rounds of sides that run at other clocks alone") {
+  FakeDevice device;
+  WithClocks clock(device);
+  bool hungry = false;
+  const auto taking = [&](double time, bool much_power) {
+    return [&, time, much_power] {
+      hungry = much_power;
+      device.work(Nanoseconds(time));
+    };
+  };
+  const auto compare = [&](bool baseline_too, double tolerated = 0.05) {
+    auto options = rounds_for_verdicts();
+    options.clock = ClockChoice::hot;
+    options.max_interference = tolerated;
+    return pace::Comparison<>("a")
+        .options(options)
+        .baseline("a", taking(3000, baseline_too))
+        .candidate("b", taking(6000, true))
+        .expect(pace::NoSlowerThan(1.05))
+        .run(clock);
+  };
+  clock.megahertz = [&] { return hungry ? 1700.0 : 1980.0; };
+  {
+    const auto result = compare(false);
+    REQUIRE(result["b"].judgements.size() == 1);
+    INFO(result["b"].judgements[0].message);
+    CHECK(result["b"].judgements[0].verdict == pace::Verdict::undecided);
+    CHECK_THAT(result["b"].judgements[0].message,
+               ContainsSubstring("alone it runs 'a' at 1980 MHz and 'b' at 1700 MHz"));
+    CHECK(result.conditions.gpu->suspect_cycles > 0);
+  }
+  CHECK(compare(false, 1)["b"].judgements.at(0).verdict == pace::Verdict::failed);
+  // The same clock for both, whatever it is.
+  clock.power_limited = true;
+  CHECK(compare(true)["b"].judgements.at(0).verdict == pace::Verdict::failed);
+  // A clock that changes by itself says nothing of a side.
+  int looks = 0;
+  clock.megahertz = [&] { return ++looks % 2 == 0 ? 1700.0 : 1980.0; };
+  CHECK(compare(false)["b"].judgements.at(0).verdict == pace::Verdict::failed);
+  // So does a driver that reports none.
+  clock.megahertz = [] { return 0.0; };
+  CHECK(compare(false)["b"].judgements.at(0).verdict == pace::Verdict::failed);
 }
 
 TEST_CASE("on a GPU, too, a candidate that makes the thread wait is charged with that, and no other side is") {

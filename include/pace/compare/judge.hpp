@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pace/compare/calibrate.hpp"
+#include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/controls.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/participants.hpp"
@@ -33,6 +34,8 @@ struct GatedRounds {
   GateMode mode = {};
   Calibration calibration = {};
   Samples samples = {};
+  /// By position in `samples`; empty if the GPU's clock was steady, or is unknown.
+  std::vector<ClocksAlone> clocks_alone = {};
 };
 
 /// One pass over the participants, from the calibration to the checks after the rounds.
@@ -52,8 +55,8 @@ struct Measurement {
 
 /// Adds the conditions of the rounds and notes to `result`. Returns the reasons against a verdict as one text; empty if
 /// there are none.
-[[nodiscard]] inline std::string note_disturbances(const Samples& samples, std::size_t baseline, double tolerated,
-                                                   Result& result) {
+[[nodiscard]] inline std::string note_disturbances(const Samples& samples, const std::vector<ClocksAlone>& clocks_alone,
+                                                   std::size_t baseline, double tolerated, Result& result) {
   auto& found = result.conditions.disturbances;
   const auto place =
       static_cast<std::size_t>(std::find(samples.timed.begin(), samples.timed.end(), baseline) - samples.timed.begin());
@@ -71,6 +74,10 @@ struct Measurement {
   }
   if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
   if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
+  std::vector<std::string> names;
+  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
+  if (auto apart = clocks_apart(clocks_alone, names); !apart.empty() && tolerated < 1)
+    found.push_back(std::move(apart));
   std::string text;
   for (const auto& sentence : found) {
     text += (text.empty() ? "" : " ") + sentence;
@@ -134,7 +141,7 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
 
 /// Adds the clock, the warm-up and the number of iterations to `result`.
 inline void add_calibration(const GatedRounds& rounds, Result& result) {
-  const auto& [mode, calibration, samples] = rounds;
+  const auto& [mode, calibration, samples, clocks_alone] = rounds;
   if (!mode.clock.empty()) {
     result.clock = mode.clock;
     result.clock_resolution = mode.resolution;
@@ -150,14 +157,16 @@ inline void add_calibration(const GatedRounds& rounds, Result& result) {
 }
 
 /// Adds to `result` how the rounds went, and what its gates need to know of them.
-inline void add_rounds(const Samples& samples, const Prepared& prepared, bool several_clocks, Result& result) {
+inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool several_clocks, Result& result) {
+  const Samples& samples = gated.samples;
   const std::size_t baseline = prepared.participants.baseline();
   result.rounds = samples.rounds.rounds;
   result.stop_reason = samples.rounds.stop_reason;
   result.elapsed = samples.rounds.elapsed;
   result.conditions = samples.conditions;
   result.controls = samples.controls;
-  const auto disturbance = note_disturbances(samples, baseline, prepared.options.max_interference, result);
+  const auto disturbance =
+      note_disturbances(samples, gated.clocks_alone, baseline, prepared.options.max_interference, result);
   const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
   for (const std::size_t index : samples.timed) {
     auto& context = result.implementations[index].context;
@@ -185,7 +194,7 @@ inline void add_rounds(const Samples& samples, const Prepared& prepared, bool se
     row.speedup.reset();
   }
   add_calibration(rounds, result);
-  add_rounds(rounds.samples, prepared, /*several_clocks=*/true, result);
+  add_rounds(rounds, prepared, /*several_clocks=*/true, result);
   add_times(rounds.samples, 0, participants, prepared.options, result);
   for (const std::size_t index : participants.remaining()) {
     const auto& row = result.implementations[index];
@@ -209,7 +218,7 @@ inline void add_rounds(const Samples& samples, const Prepared& prepared, bool se
     error = std::max(error, measurement.max_abs_errors[index]);
   }
   if (samples.timed.empty()) return result;
-  add_rounds(samples, prepared, clock.modes() != nullptr, result);
+  add_rounds(measurement.gate, prepared, clock.modes() != nullptr, result);
 
   if (const auto* phases = prepared.baseline().phases())
     for (std::size_t i = 0; i < phases->names().size(); ++i) {

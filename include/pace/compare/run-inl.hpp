@@ -15,6 +15,7 @@
 #include <c10/core/Device.h>
 
 #include "pace/compare/calibrate.hpp"
+#include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/judge.hpp"
 #include "pace/compare/prepare.hpp"
@@ -47,6 +48,12 @@ namespace pace::detail {
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
   if (gated.calibration.iterations == 0) return false;
   gated.samples = take_samples(clock, prepared, gated.calibration, std::move(panels), integrity);
+
+  // The host's time does not depend on the clock of the GPU.
+  auto* const modes = clock.modes();
+  if (modes != nullptr && modes->selected() != ClockChoice::host && clock_was_unsteady(gated.samples.conditions))
+    gated.clocks_alone = read_clocks_alone(*modes, gated.calibration.subjects, gated.calibration.iterations,
+                                           prepared.operands->sets.size());
 
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);
