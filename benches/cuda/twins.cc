@@ -1,17 +1,12 @@
 // Twins on a GPU: ordinary operators of LibTorch gated against themselves, by size of the operand and by clock.
 //
-// Whatever fits into the L2 cache is the hard case: the place of its memory and the capture of its graph are random effects
-// that rounds do not average out.
+// Whatever fits into the L2 cache is the hard case: the place of its memory and the capture of its graph are random
+// effects that rounds do not average out.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
-#include <random>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/Functions.h>
@@ -20,13 +15,18 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/cuda/needs_gpu.hpp"
+#include "benches/cuda/planned_gates.hpp"
+#include "benches/selftest/bounds.hpp"
+#include "benches/selftest/compare_twins.hpp"
+#include "benches/selftest/quiet.hpp"
+#include "benches/selftest/twin_gates.hpp"
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
 
 namespace {
 
+namespace selftest = pace::benches::selftest;
 using pace::ClockChoice;
-using pace::Verdict;
 
 /// An operator of one tensor, with an operand of about `bytes`.
 struct Operator {
@@ -76,88 +76,43 @@ std::vector<Operator> operators() {
   };
 }
 
-struct Gates {
-  std::size_t run = 0, failed = 0, failed_at_1_percent = 0;
-  std::vector<double> log_ratios;
-
-  [[nodiscard]] double deviation() const {
-    double mean = 0, squares = 0;
-    for (const double each : log_ratios) mean += each / static_cast<double>(log_ratios.size());
-    for (const double each : log_ratios) squares += (each - mean) * (each - mean);
-    return log_ratios.size() < 2 ? 0 : std::sqrt(squares / static_cast<double>(log_ratios.size() - 1));
-  }
-  [[nodiscard]] double largest() const {
-    double largest = 0;
-    for (const double each : log_ratios) largest = std::max(largest, std::abs(each));
-    return largest;
-  }
-};
-
-Gates gate(const Operator& subject, std::int64_t bytes, ClockChoice clock, std::size_t planned) {
-  static std::mt19937_64 seeds(std::random_device{}());
-  pace::RunContext listeners;
-  pace::run_context().swap_listeners(listeners);
-  Gates gates;
-  for (; gates.run < planned; ++gates.run) {
+selftest::TwinGates gate(const Operator& subject, std::int64_t bytes, ClockChoice clock, std::size_t planned) {
+  const selftest::Quiet quiet;
+  selftest::TwinGates gates;
+  while (gates.run < planned) {
     // Each comparison has operands of its own, wherever the allocator puts them.
     const at::Tensor x = subject.operand(bytes);
-    pace::Options options = pace::run_context().options;
-    options.seed = seeds();
+    pace::Options options = selftest::twin_options();
     options.clock = clock;
-    options.budget = std::chrono::milliseconds(100);
-    options.mode_share = 0;
-    options.max_interference = 1;
-    const auto result = pace::compare(subject.name, x)
-                            .options(options)
-                            .baseline("one", subject.call)
-                            .candidate("other", subject.call)
-                            .expect(pace::NoSlowerThan(1.00))
-                            .expect(pace::NoSlowerThan(1.01))
-                            .run();
+    const auto result = selftest::compare_twins(subject.name, x, options, subject.call, subject.call);
     const auto& row = result["other"];
     INFO(subject.name << ": " << row.message);
     REQUIRE(row.outcome == pace::Outcome::measured);
-    gates.failed += row.judgements.at(0).verdict == Verdict::failed;
-    gates.failed_at_1_percent += row.judgements.at(1).verdict == Verdict::failed;
-    gates.log_ratios.push_back(std::log(row.speedup->median));
+    gates.add(row);
   }
-  pace::run_context().swap_listeners(listeners);
   return gates;
-}
-
-/// Returns the count that is exceeded with a probability below 1e-4 at this rate (Poisson).
-std::size_t most_alarms(std::size_t gates, double rate) {
-  const double mean = static_cast<double>(gates) * rate;
-  double term = std::exp(-mean), beyond = 1 - term;
-  std::size_t count = 0;
-  while (beyond >= 1e-4) beyond -= term *= mean / static_cast<double>(++count);
-  return count;
 }
 
 TEST_CASE("ordinary operators are not told apart from themselves", "[cuda]") {
   needs_gpu();
-  // PACE_GPU_GATES is the number of gates of each line.
-  const char* const asked = std::getenv("PACE_GPU_GATES");
-  const std::size_t planned = asked == nullptr ? 4 : std::strtoul(asked, nullptr, 10);
+  const std::size_t gates_of_line = planned_gates(4);
   cudaDeviceProp properties{};
   REQUIRE(cudaGetDeviceProperties(&properties, c10::cuda::current_device()) == cudaSuccess);
   const auto l2 = static_cast<double>(properties.l2CacheSize);
-  std::printf("\n%s, L2 of %.0f MB\n%-24s %8s %6s %6s %14s %14s %9s %9s\n", properties.name, l2 / 1e6, "operator",
-              "of L2", "clock", "gates", "failed at 1.00", "at 1.01", "sd", "largest");
-  Gates all;
+  std::printf("\n%s, L2 of %.0f MB\n%-24s %8s %6s %s\n", properties.name, l2 / 1e6, "operator", "of L2", "clock",
+              selftest::twin_heads().c_str());
+  selftest::TwinGates all;
   for (const auto& subject : operators())
     for (const double share : {1.0 / 16, 0.25, 0.5, 1.0, 4.0})
       for (const auto clock : {ClockChoice::graph, ClockChoice::cold, ClockChoice::hot}) {
-        const Gates gates = gate(subject, static_cast<std::int64_t>(share * l2), clock, planned);
-        std::printf("%-24s %8.4g %6s %6zu %14zu %14zu %8.3f%% %8.3f%%\n", subject.name, share, pace::to_string(clock),
-                    gates.run, gates.failed, gates.failed_at_1_percent, 100 * gates.deviation(), 100 * gates.largest());
+        const auto gates = gate(subject, static_cast<std::int64_t>(share * l2), clock, gates_of_line);
+        std::printf("%-24s %8.4g %6s %s\n", subject.name, share, pace::to_string(clock),
+                    selftest::twin_columns(gates).c_str());
         std::fflush(stdout);
-        all.run += gates.run;
-        all.failed += gates.failed;
-        all.failed_at_1_percent += gates.failed_at_1_percent;
+        all += gates;
       }
-  std::printf("all: %zu gates, %zu failed at 1.00, %zu at 1.01\n", all.run, all.failed, all.failed_at_1_percent);
-  CHECK(all.failed <= most_alarms(all.run, pace::run_context().options.alpha));
+  std::printf("all, %s\n", selftest::twin_rates(all).c_str());
+  CHECK(all.failed < selftest::too_many(all.run, pace::run_context().options.alpha, selftest::check_error));
   CHECK(all.failed_at_1_percent == 0);
 }
 
