@@ -15,6 +15,7 @@
   if (asked.empty()) return otherwise;
   std::size_t gates = 0;
   const auto value = pace::args::whole(gates, 1, 10'000'000);
-  if (!value.read(asked)) throw pace::Error("PACE_GPU_GATES: invalid value '" + asked + "'; expected " + value.expected);
+  if (!value.read(asked))
+    throw pace::Error("PACE_GPU_GATES: invalid value '" + asked + "'; expected " + value.expected);
   return gates;
 }

@@ -111,9 +111,7 @@ struct SumOfRows {
 
 struct Transpose {
   static constexpr const char* name = "transpose";
-  static at::Tensor operand(std::int64_t bytes) {
-    return at::randn({edge_of_square(bytes), edge_of_square(bytes)});
-  }
+  static at::Tensor operand(std::int64_t bytes) { return at::randn({edge_of_square(bytes), edge_of_square(bytes)}); }
   static at::Tensor call(const at::Tensor& x) { return x.t().contiguous(); }
 };
 

@@ -7,9 +7,9 @@
 
 namespace pace::benches::selftest {
 
-/// The defaults are the short form: all together in about a minute on two cores.
+/// The defaults are the short form: all together in about two minutes on two cores.
 struct Settings {
-  /// A/A gates; a tenth as many for each line of the power table, two at least.
+  /// A/A gates, and gates of twins; a tenth as many for each line of the power table, two at least.
   std::size_t gates = 200;
   std::size_t processes = 4;
   /// A file for one line per A/A gate; empty for none.

@@ -56,7 +56,8 @@ struct TwinGates {
 /// The heads of the columns of twin_columns().
 [[nodiscard]] inline std::string twin_heads() {
   std::array<char, 80> text{};
-  std::snprintf(text.data(), text.size(), "%6s %14s %8s %9s %9s", "gates", "failed at 1.00", "at 1.01", "sd", "largest");
+  std::snprintf(text.data(), text.size(), "%6s %14s %8s %9s %9s", "gates", "failed at 1.00", "at 1.01", "sd",
+                "largest");
   return text.data();
 }
 

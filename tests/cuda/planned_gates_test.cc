@@ -20,8 +20,8 @@ TEST_CASE("PACE_GPU_GATES is a number of gates, or absent") {
   CHECK(planned_gates(4) == 250);
   for (const char* wrong : {"0", "many", "10 ", "-1", "10000001"}) {
     ::setenv("PACE_GPU_GATES", wrong, 1);
-    CHECK(why([] { (void)planned_gates(4); }) == "PACE_GPU_GATES: invalid value '" + std::string(wrong) +
-                                                     "'; expected a whole number from 1 to 10000000");
+    CHECK(why([] { (void)planned_gates(4); }) ==
+          "PACE_GPU_GATES: invalid value '" + std::string(wrong) + "'; expected a whole number from 1 to 10000000");
   }
 }
 
