@@ -3,8 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -14,12 +12,17 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/cuda/needs_gpu.hpp"
+#include "benches/cuda/planned_gates.hpp"
 #include "benches/cuda/work.hpp"
+#include "benches/selftest/bounds.hpp"
+#include "benches/selftest/compare_twins.hpp"
+#include "benches/selftest/quiet.hpp"
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
 
 namespace {
 
+namespace selftest = pace::benches::selftest;
 using pace::Verdict;
 
 /// Some 20 us.
@@ -40,21 +43,14 @@ struct Gates {
 
 /// `planned` gates, or as many as fit into `time`. The GPU's own noise in a new order every time.
 Gates run_gates(std::size_t planned, std::chrono::seconds time, double extra, double limit) {
-  static std::mt19937_64 seeds(std::random_device{}());
-  pace::RunContext listeners;
-  pace::run_context().swap_listeners(listeners);
+  const selftest::Quiet quiet;
   const at::Tensor x = at::randn({1 << 18}, at::TensorOptions(at::kCUDA));
   const auto end = std::chrono::steady_clock::now() + time;
   Gates gates;
   for (; gates.run < planned && std::chrono::steady_clock::now() < end; ++gates.run) {
-    pace::Options options = pace::run_context().options;
-    options.seed = seeds();
-    options.budget = std::chrono::milliseconds(100);
-    options.mode_share = 0;
-    options.max_interference = 1;
     const Subject subject;
     const auto result = pace::compare("copy with work", x)
-                            .options(options)
+                            .options(selftest::twin_options())
                             .baseline("one", subject)
                             .candidate("other", Subject{static_cast<int>(std::lround(subject.trips * (1 + extra)))})
                             .expect(pace::NoSlowerThan(limit).on_device())
@@ -68,7 +64,6 @@ Gates run_gates(std::size_t planned, std::chrono::seconds time, double extra, do
     gates.log_ratios.push_back(std::log(row.speedup->median));
     gates.milliseconds.push_back(result.elapsed.count() / 1e6);
   }
-  pace::run_context().swap_listeners(listeners);
   return gates;
 }
 
@@ -87,23 +82,20 @@ void print(const char* what, const Gates& gates) {
 
 TEST_CASE("gates on a GPU raise no more alarms than promised, and find what was added", "[cuda]") {
   needs_gpu();
-  // An option may ask for more.
-  const char* const asked = std::getenv("PACE_GPU_GATES");
-  const std::size_t planned = asked == nullptr ? 500 : std::strtoul(asked, nullptr, 10);
+  const std::size_t planned = planned_gates(500), tenth = std::max<std::size_t>(planned / 10, 1);
   std::printf("\n%-34s %6s %7s %7s %9s %10s %10s %9s\n", "a kernel of 20 us", "gates", "failed", "passed", "undecided",
               "median", "largest", "ms, half");
   const Gates same = run_gates(planned, std::chrono::seconds(120), 0, 1.00);
   print("identical, NoSlowerThan(1.00)", same);
-  // More than this among 500 has a probability below 1e-4 at a rate of 0.1 %.
-  CHECK(same.failed <= 4);
+  CHECK(same.failed < selftest::too_many(planned, pace::run_context().options.alpha, selftest::check_error));
   for (const double ratio : same.log_ratios) CHECK(std::abs(ratio) < 0.002);
   for (const double extra : {0.01, 0.02, 0.05}) {
-    const Gates slower = run_gates(planned / 10, std::chrono::seconds(15), extra, 1.00);
+    const Gates slower = run_gates(tenth, std::chrono::seconds(15), extra, 1.00);
     const std::string name = "+" + std::to_string(std::lround(100 * extra)) + " %, NoSlowerThan(1.00)";
     print(name.c_str(), slower);
     CHECK(slower.passed == 0);
   }
-  const Gates small = run_gates(planned / 10, std::chrono::seconds(15), 0.01, 1.02);
+  const Gates small = run_gates(tenth, std::chrono::seconds(15), 0.01, 1.02);
   print("+1 %, NoSlowerThan(1.02)", small);
   CHECK(small.failed == 0);
 }

@@ -12,7 +12,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/bounds.hpp"
+#include "benches/selftest/fresh_options.hpp"
 #include "benches/selftest/progress.hpp"
+#include "benches/selftest/quiet.hpp"
 #include "benches/selftest/replay.hpp"
 #include "benches/selftest/rules_of_others.hpp"
 #include "benches/selftest/settings.hpp"

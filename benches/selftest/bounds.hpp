@@ -30,8 +30,8 @@ namespace pace::benches::selftest {
   return events + 1;
 }
 
-/// How often each single check of the short form may fail though all is well. It makes fewer than twenty of them, so a
-/// run of all together errs less than once in 20,000.
+/// How often each single check of the short form may fail though all is well. It makes fewer than twenty-five of
+/// them, so a run of all together errs less than once in 16,000.
 inline constexpr double check_error = 2.5e-6;
 
 }  // namespace pace::benches::selftest

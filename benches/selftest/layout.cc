@@ -7,7 +7,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/bounds.hpp"
+#include "benches/selftest/fresh_options.hpp"
 #include "benches/selftest/layout_functions.hpp"
+#include "benches/selftest/quiet.hpp"
 #include "benches/selftest/settings.hpp"
 #include "benches/selftest/subjects.hpp"
 #include "pace/stats/quantile.hpp"

@@ -22,11 +22,11 @@ args::Value long_form(std::size_t& number, std::size_t least, std::size_t most) 
 
 args::Groups own_options() {
   auto& settings = pace::benches::selftest::settings();
-  return {
-      {"Self-test",
-       {{"--gates", "A/A gates; power takes a tenth a line, two at least", long_form(settings.gates, 1, 10'000'000)},
-        {"--bias-processes", "processes that measure placement", long_form(settings.processes, 3, 1000)},
-        {"--log", "write one line of CSV per A/A gate, as it ends", args::file(settings.log)}}}};
+  return {{"Self-test",
+           {{"--gates", "A/A gates, and gates of twins; power takes a tenth a line, two at least",
+             long_form(settings.gates, 1, 10'000'000)},
+            {"--bias-processes", "processes that measure placement", long_form(settings.processes, 3, 1000)},
+            {"--log", "write one line of CSV per A/A gate, as it ends", args::file(settings.log)}}}};
 }
 
 }  // namespace

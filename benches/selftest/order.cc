@@ -11,6 +11,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/bounds.hpp"
+#include "benches/selftest/fresh_options.hpp"
 #include "benches/selftest/product.hpp"
 #include "benches/selftest/settings.hpp"
 #include "pace/stats/cycle.hpp"

@@ -13,7 +13,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/bounds.hpp"
+#include "benches/selftest/fresh_options.hpp"
 #include "benches/selftest/progress.hpp"
+#include "benches/selftest/quiet.hpp"
 #include "benches/selftest/settings.hpp"
 #include "benches/selftest/subjects.hpp"
 #include "pace/stats/quantile.hpp"

@@ -45,7 +45,8 @@ struct ClocksAlone {
     for (std::size_t i = 0; i < subjects.size(); ++i) {
       const Nanoseconds start = clock.now();
       int readings = 0;
-      for (std::size_t set = 0; readings < fewest_readings || clock.now() - start < each; set = (set + 1) % operand_sets) {
+      for (std::size_t set = 0; readings < fewest_readings || clock.now() - start < each;
+           set = (set + 1) % operand_sets) {
         clock.begin_cycle();
         (void)timing::take_sample(clock, *subjects[i], set, iterations);
         if (clock.now() - start < 0.5 * each) continue;

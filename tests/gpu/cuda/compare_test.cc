@@ -4,6 +4,7 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
@@ -335,6 +336,26 @@ TEST_CASE("time of the host that a graph does not show closes a guard") {
     CHECK(mode(result[name], "host").speedup);
   }
   CHECK(result["again"].modes.size() == 4);
+}
+
+TEST_CASE("identical dense products have the same clock, alone as in the rounds") {
+  needs_gpu();
+  const at::Tensor x = at::randn({4096, 4096}, at::TensorOptions(at::kCUDA).dtype(at::kBFloat16));
+  const auto product = [](const at::Tensor& a) { return at::mm(a, a); };
+  auto options = quick();
+  options.max_interference = 0.2;
+  options.stop = pace::StopPolicy::budget;
+  const auto result = pace::compare("product", x)
+                          .options(options)
+                          .baseline("one", product)
+                          .candidate("other", product)
+                          .expect(pace::NoSlowerThan(1.05).on_device())
+                          .run();
+  INFO(result["other"].judgements.at(0).message);
+  REQUIRE(result.conditions.gpu);
+  CAPTURE(result.conditions.gpu->suspect_cycles, result.conditions.gpu->power_limited);
+  for (const auto& disturbance : result.conditions.disturbances)
+    CHECK_THAT(disturbance, !ContainsSubstring("alone it runs"));
 }
 
 TEST_CASE("faster than the memory allows is invalid") {
