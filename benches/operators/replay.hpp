@@ -25,6 +25,7 @@
 #include "benches/operators/slow_compile.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/compare/publish.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
@@ -107,10 +108,8 @@ class Replay {
     const std::string name = case_name(selected, offset);
     const AtWork at_work(name);
     const std::string inputs = inputs_of(selected, offset);
-    if (Result known; run_context().recall(name, inputs, known)) {
-      run_context().publish(known);
-      return known;
-    }
+    if (auto known = pace::detail::recall(name, inputs, phases_of(*selected.op)))
+      return pace::detail::publish(*std::move(known));
     const auto fates = fates_of(name);
     for (const auto& fate : fates)  // making the inputs ended an earlier process
       if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
@@ -189,8 +188,7 @@ class Replay {
       else
         comparison.candidate(names_[i], run);
     }
-    if (options_.no_slower_than && !options_.reported.contains(call.name()))
-      comparison.expect(NoSlowerThan(*options_.no_slower_than));
+    if (is_gated(call.name())) comparison.expect(NoSlowerThan(*options_.no_slower_than));
     configure(comparison, benches::operators::result_is_uninitialised(call.name()));
     return comparison.note(call.signature()).run();
   }
@@ -255,6 +253,19 @@ class Replay {
     } catch (const Unsupported& error) {
       std::cerr << "no trace of " << selected.op->name << ": " << error.what() << std::endl;
     }
+  }
+
+  /// The phases of the results of an operator: on a GPU a guard is about the host's time, too.
+  template <class Op>
+  [[nodiscard]] std::vector<std::string> phases_of(const Op& op) const {
+    const bool host_too = is_gated(op.name) && options_.device.starts_with("cuda") &&
+                          run_context().options.clock == ClockChoice::automatic;
+    return host_too ? std::vector<std::string>{host_phase} : std::vector<std::string>{};
+  }
+
+  /// Whether something is expected of the times of this operator.
+  [[nodiscard]] bool is_gated(const std::string& op) const {
+    return options_.no_slower_than && !options_.reported.contains(op);
   }
 
   [[nodiscard]] static bool is_known(const std::string& name) {

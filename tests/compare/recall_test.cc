@@ -1,5 +1,7 @@
 // Recalled results: what an earlier process left of a comparison with phases.
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,11 +22,15 @@ struct Earlier : pace::RunContext::Checkpoint {
   }
   bool recall(const std::string& name, pace::Result& result) override {
     result.name = name;
+    result.rounds = rounds;
+    result.lost_device = lost_device;
     return std::erase(left, name) > 0;
   }
   bool next_fate(const std::string&, pace::RunContext::PriorFailure&) override { return false; }
 
   std::vector<std::string> left;
+  std::size_t rounds = 4;
+  std::string lost_device = {};
 };
 
 pace::detail::ComparisonPlan step() {
@@ -33,11 +39,15 @@ pace::detail::ComparisonPlan step() {
   return plan;
 }
 
+std::optional<pace::Result> recall_step(const std::vector<pace::gate::Stated>& stated) {
+  return pace::detail::recall("step", "Float[8]", pace::detail::phases_of(step(), stated));
+}
+
 }  // namespace
 
 TEST_CASE("a result is recalled with all of its phases") {
   const Earlier earlier({"step", "step/forward", "step/backward"});
-  const auto known = pace::detail::recall(step(), {});
+  const auto known = recall_step({});
   REQUIRE(known);
   REQUIRE(known->phases.size() == 2);
   CHECK(known->phases[1].name == "step/backward");
@@ -47,7 +57,7 @@ TEST_CASE("a result is recalled with all of its phases") {
 TEST_CASE("a result of which a phase is missing is not recalled, so that the comparison is measured again") {
   for (const auto& names : {std::vector<std::string>{"step"}, {"step", "step/forward"}, {"step", "step/backward"}}) {
     const Earlier earlier(names);
-    CHECK_FALSE(pace::detail::recall(step(), {}));
+    CHECK_FALSE(recall_step({}));
   }
 }
 
@@ -55,10 +65,22 @@ TEST_CASE("a result of which gates on the host's time are missing is not recalle
   const std::vector<pace::gate::Stated> stated{{"b", pace::NoSlowerThan(1.05).in_phase(pace::host_phase)}};
   {
     const Earlier earlier({"step", "step/forward", "step/backward"});
-    CHECK_FALSE(pace::detail::recall(step(), stated));
+    CHECK_FALSE(recall_step(stated));
   }
   const Earlier earlier({"step", "step/forward", "step/backward", "step/host"});
-  const auto known = pace::detail::recall(step(), stated);
+  const auto known = recall_step(stated);
   REQUIRE(known);
   CHECK(known->phases.back().phase == pace::host_phase);
+}
+
+TEST_CASE(
+    "a result without rounds, or of a lost device, is recalled without phases, so that it does not happen again") {
+  {
+    Earlier earlier({"step"});
+    earlier.rounds = 0;
+    CHECK(recall_step({}));
+  }
+  Earlier earlier({"step"});
+  earlier.lost_device = "'b': gone";
+  CHECK(recall_step({}));
 }

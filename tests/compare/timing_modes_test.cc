@@ -239,6 +239,58 @@ TEST_CASE("a candidate that cannot be captured does not change what the others a
   CHECK(by_events["c"].judgements.at(0).verdict == pace::Verdict::passed);
 }
 
+TEST_CASE(
+    "what throws in the rounds by the host's time is at fault, and its figures in the graph stay, as do the others") {
+  OnDevice on;
+  const auto throws_on_host = [&on] {
+    on.device.work(Nanoseconds(3000));
+    if (on.clock.selected() == ClockChoice::host) throw std::runtime_error("no host");
+  };
+  const auto result = on.compare(rounds_for_verdicts())
+                          .baseline("a", on.taking(3000))
+                          .candidate("b", throws_on_host)
+                          .candidate("c", on.taking(3000))
+                          .expect(pace::NoSlowerThan(1.05))
+                          .run(on.clock);
+  CHECK(result["b"].outcome == Outcome::threw);
+  CHECK_THAT(result["b"].message, ContainsSubstring("by the host's time") && ContainsSubstring("no host"));
+  CHECK_THAT(result["b"].time->median.count(), WithinRel(3000.0, 1e-9));
+  CHECK(result["c"].judgements.at(0).verdict == pace::Verdict::passed);
+  const auto& host = result.in_phase(pace::host_phase);
+  CHECK(host["b"].judgements.at(0).verdict == pace::Verdict::failed);
+  CHECK(host["c"].judgements.at(0).verdict == pace::Verdict::passed);
+}
+
+TEST_CASE("a claim on the host's time is open where nothing was timed") {
+  OnDevice on;
+  auto options = rounds_for_verdicts();
+  options.clock = ClockChoice::graph;
+  const auto result = on.compare(options)
+                          .baseline("a", on.waiting(9000))
+                          .candidate("b", on.waiting(3000))
+                          .expect(pace::SpeedupAtLeast(1.5).on_host())
+                          .run(on.clock);
+  CHECK(result.rounds == 0);
+  const auto& judgements = result.in_phase(pace::host_phase)["b"].judgements;
+  REQUIRE(judgements.size() == 1);
+  CHECK(judgements[0].verdict == pace::Verdict::invalid);
+  CHECK_FALSE(judgements[0].acceptable);
+}
+
+TEST_CASE("a guard on the host's time is not let through without any figure, and names the clock") {
+  pace::ImplementationResult row;
+  row.name = "b";
+  row.outcome = Outcome::measured;
+  row.context.clock = "host";
+  row.context.cut_short = "the time is over";
+  const auto judgement = pace::NoSlowerThan(1.05).when_undecided(pace::WhenUndecided::let_through).judge(row);
+  CHECK(judgement.verdict == pace::Verdict::undecided);
+  CHECK(judgement.acceptable);
+  CHECK(judgement.unresolved);
+  CHECK_THAT(judgement.message, ContainsSubstring("by the host clock") && ContainsSubstring("the time is over"));
+  CHECK_THROWS_WITH(pace::NoSlowerThan(1.05).on_device().examine(row), ContainsSubstring("has the host's times"));
+}
+
 /// A device whose driver reports clocks.
 struct WithClocks final : FakeClock {
   using FakeClock::FakeClock;

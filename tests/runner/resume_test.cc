@@ -61,6 +61,15 @@ TEST_CASE("what the time did not suffice for is measured again") {
   CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"whole", "crashed"});
 }
 
+TEST_CASE("a comparison whose gates on the host's time are missing is measured again as a whole") {
+  const Scratch folder;
+  auto host = sample::comparison("one/host");
+  host.stop_reason = pace::StopReason::deadline;
+  write(folder / "a.json",
+        {sample::comparison("one"), host, sample::comparison("two"), sample::comparison("two/host")});
+  CHECK(names(results_to_resume(folder / "a.json", configuration)) == Names{"two", "two/host"});
+}
+
 TEST_CASE("a file that was cut off anywhere keeps every result that is whole") {
   const Scratch folder;
   const std::string whole = write(folder / "a.json", {sample::comparison("one"), sample::comparison("two")});

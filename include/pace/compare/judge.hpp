@@ -38,7 +38,7 @@ struct GatedRounds {
   std::vector<ClocksAlone> clocks_alone = {};
 };
 
-/// One pass over the participants, from the calibration to the checks after the rounds.
+/// One pass over the participants, from the calibration to the checks after the last rounds.
 struct Measurement {
   /// Those that are right and timed; at the end of a pass that is good, those that the result has figures of.
   Participants participants;
@@ -96,6 +96,7 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
     if (participants.remains(samples.timed[place])) rows[samples.timed[place]].samples = samples.of(place, part);
   for (const std::size_t index : participants.remaining()) {
     auto& row = rows[index];
+    if (row.samples.empty()) continue;  // it threw in rounds by the host's time, and remains by those of the comparison
     row.time = stats::summarize_times(row.samples, options.confidence);
     if (row.is_baseline) continue;
     row.log_ratios =
@@ -113,10 +114,12 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   result.name += '/' + phase;
   result.notes.clear();
   result.controls.clear();
+  result.phases.clear();
   for (auto& row : result.implementations) {
     row.context.comparison = result.name;
     row.device_memory.reset();
     row.counts.reset();
+    row.device_counts.reset();
   }
   return result;
 }
@@ -192,15 +195,31 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     row.modes.clear();
     row.time.reset();
     row.speedup.reset();
+    row.context = {.comparison = result.name};
   }
   add_calibration(rounds, result);
   add_rounds(rounds, prepared, /*several_clocks=*/true, result);
   add_times(rounds.samples, 0, participants, prepared.options, result);
+  const bool no_time = result.stop_reason == StopReason::deadline;
   for (const std::size_t index : participants.remaining()) {
-    const auto& row = result.implementations[index];
-    ModeSummary mode{.name = result.clock, .time = row.time, .speedup = row.speedup};
-    if (!row.time) mode.missing = result.stop_reason == StopReason::deadline ? deadline_reason() : "no time was left";
+    auto& row = result.implementations[index];
+    row.context.clock = to_string(ClockChoice::host);
+    if (no_time) row.context.cut_short = deadline_reason();
+    if (whole.implementations[index].samples.empty())
+      continue;  // by the clock of the comparison there is no time either
+    ModeSummary mode{.name = to_string(ClockChoice::host), .time = row.time, .speedup = row.speedup};
+    if (!row.time) mode.missing = no_time ? deadline_reason() : "its rounds by the host's time had no end";
     whole.implementations[index].modes.push_back(std::move(mode));
+  }
+  for (std::size_t part = 0; part < whole.phases.size(); ++part) {
+    Result phase = result_of_phase(result, whole.phases[part].phase);
+    add_times(rounds.samples, part + 1, participants, prepared.options, phase);
+    for (const std::size_t index : participants.remaining()) {
+      const auto& row = phase.implementations[index];
+      if (row.time)
+        whole.phases[part].implementations[index].modes.push_back(
+            {.name = to_string(ClockChoice::host), .time = row.time, .speedup = row.speedup});
+    }
   }
   return result;
 }
@@ -217,7 +236,10 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     auto& error = result.implementations[index].max_abs_error;
     error = std::max(error, measurement.max_abs_errors[index]);
   }
-  if (samples.timed.empty()) return result;
+  if (samples.timed.empty()) {
+    if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
+    return result;
+  }
   add_rounds(measurement.gate, prepared, clock.modes() != nullptr, result);
 
   if (const auto* phases = prepared.baseline().phases())

@@ -36,13 +36,13 @@
 
 namespace pace::detail {
 
-/// Calibrates the remaining participants, runs their rounds by the clock as it is selected, and checks their integrity.
+/// Calibrates the implementations `timed`, runs their rounds by the clock as it is selected, and checks their integrity.
 /// `parts` are the phases of the result that the samples are about. False if no time was left for any round.
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, IntegrityChecker& integrity,
-                                           GatedRounds& gated, Measurement& pass) {
-  const auto& timed = pass.participants.remaining();
+                                           const std::vector<std::size_t>& timed, GatedRounds& gated,
+                                           Measurement& pass) {
   auto panels = watch_expectations(prepared, parts, timed, stated, rates);
   const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
@@ -64,6 +64,30 @@ namespace pace::detail {
   return true;
 }
 
+/// Runs rounds by the host's time, if something is expected of that. The samples by the clock of the comparison remain
+/// valid whatever happens: an implementation that throws here is at fault and keeps its figures there, and the others
+/// are measured again without it.
+inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
+                            const Prepared& prepared, const Verified& verified, IntegrityChecker& integrity,
+                            Measurement& pass) {
+  auto& participants = pass.participants;
+  auto timed = participants.remaining();
+  const std::vector<std::string> parts{host_phase};
+  pass.host->mode = select_host(clock);
+  while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
+    try {
+      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, timed, *pass.host, pass))
+        pass.host->samples.rounds.stop_reason = StopReason::deadline;
+      return;
+    } catch (...) {
+      pass.host->samples = {};
+      const auto index = enter_exception_beside_rounds(clock, "in the rounds by the host's time: ", participants);
+      if (!index || *index == participants.baseline() || participants.device_lost()) return;
+      std::erase(timed, *index);
+    }
+  }
+}
+
 /// One pass over the participants: run rounds for the gates, time other modes. Here exceptions of the user's code become
 /// values: an implementation that throws is dropped, and the others are to be measured again without it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
@@ -72,26 +96,23 @@ namespace pace::detail {
                                               Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
-  const auto run = [&](const std::vector<std::string>& parts, GatedRounds& gated) {
-    return run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, gated, pass);
-  };
+  auto* const modes = clock.modes();
+  if (gate::expects_in_phase(stated, host_phase)) pass.host.emplace();
   try {
     integrity.begin_pass();
+    if (modes != nullptr) modes->forget();
     if (time_left(clock).count() <= 0) return participants.run_out_of_time(deadline_reason()), pass;
-    pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_times(stated));
+    pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_on_device(stated));
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
-    if (!run(parts_of_iteration(prepared), pass.gate)) return participants.run_out_of_time(deadline_reason()), pass;
-    auto* const modes = clock.modes();
+    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), integrity,
+                          participants.remaining(), pass.gate, pass))
+      return participants.run_out_of_time(deadline_reason()), pass;
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 
     const ClockChoice of_gate = modes->selected();
-    if (gate::expects_in_phase(stated, host_phase)) {
-      auto& host = pass.host.emplace();
-      host.mode = select_host(*modes);
-      if (!run({host_phase}, host)) host.samples.rounds.stop_reason = StopReason::deadline;
-      if (pass.again) return pass;
-    }
+    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, integrity, pass);
+    if (pass.again || participants.empty() || participants.device_lost()) return pass;
     pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
   } catch (...) {
     enter_exception(clock, participants);
@@ -114,6 +135,7 @@ struct Measured {
   IntegrityChecker integrity(clock, prepared);
   const Verified verified = verify(clock, prepared, integrity, plan.check);
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
+  if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)
     measurement = measure_once(clock, stated, rates, prepared, verified, integrity, measurement.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels)};
@@ -139,7 +161,8 @@ struct Measured {
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clock) {
   validate(plan);
   const auto stated = stated_for(clock, plan);
-  if (auto known = recall(plan, stated)) return publish(*std::move(known));
+  if (auto known = recall(plan.name, plan.describe_inputs(), phases_of(plan, stated)))
+    return publish(*std::move(known));
   const AtWork at_work(plan.name);
   activity()->watch(true);
   const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{plan.options.alpha, plan.options.beta});

@@ -69,13 +69,17 @@ struct GateMode {
         selected.dropped.push_back(
             {index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
              "it cannot be timed by the " + clock.name() + " clock" +
-                 (automatic ? ", by which the others are gated (--clock event times all by events in the stream)"
-                            : "") +
+                 (automatic && !phases
+                      ? ", by which the others are gated (--clock event times all by events in the stream)"
+                      : "") +
                  ": " + failure.message});
         continue;
       }
-      selected.notes.push_back("Timed by events in the stream, since '" + prepared.result.implementations[index].name +
-                               "' cannot be captured in a CUDA graph: " + failure.message);
+      const std::size_t baseline = prepared.participants.baseline();
+      const bool of_baseline = untimeable.contains(baseline);
+      const std::size_t named = of_baseline ? baseline : index;
+      selected.notes.push_back("Timed by events in the stream, since '" + prepared.result.implementations[named].name +
+                               "' cannot be captured in a CUDA graph: " + untimeable.at(named).message);
       modes->select(ClockChoice::hot);
       modes->forget();
       break;

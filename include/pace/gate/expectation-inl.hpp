@@ -123,6 +123,9 @@ PACE_INLINE MatchResult Expectation::examine(const ImplementationResult& row) co
   if (taken_on_ == gate::TakenOn::host && !row.context.clock.empty() && row.context.clock != "host")
     throw Error("a " + describe() + " on the host is stated in its comparison (.expect), since the row of '" +
                 row.name + "' has the times of the " + row.context.clock + " clock");
+  if (taken_on_ == gate::TakenOn::device && row.context.clock == "host")
+    throw Error("a " + describe() + " on the device cannot be judged by the row of '" + row.name +
+                "', which has the host's times; expected the row of the whole comparison");
   row.examined->outcome = true;
   const Judgement judgement = judge(row);
   return {judgement.acceptable && !judgement.unresolved, judgement.verdict == Verdict::failed,

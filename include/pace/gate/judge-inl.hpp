@@ -207,7 +207,11 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
     const auto seen = time ? row.samples.size() : row.speedup ? row.speedup->observations : 0;
     demand.leave_open(judgement);
     judgement.message = own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
-                        ", too few for an interval; give it a longer budget (--budget)";
+                        detail::by_clock(row.context) + ", too few for an interval" +
+                        (row.context.cut_short.empty() ? "; give it a longer budget (--budget)"
+                                                       : ". The rounds ended early: " + row.context.cut_short);
+    // Whatever is let through by figures is not let through without any.
+    if (seen == 0) judgement.unresolved = judgement.acceptable;
     return judgement;
   }
   // Logarithms round; an end that was stated to be the threshold is not beyond it.

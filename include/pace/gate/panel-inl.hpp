@@ -112,8 +112,10 @@ PACE_INLINE std::vector<Stated> share_among_clocks(std::span<const Stated> state
   return shared;
 }
 
-PACE_INLINE bool expects_times(std::span<const Stated> stated) {
-  return std::ranges::any_of(stated, [](const Stated& each) { return each.expectation.is_of_time(); });
+PACE_INLINE bool expects_on_device(std::span<const Stated> stated) {
+  return std::ranges::any_of(stated, [](const Stated& each) {
+    return each.expectation.is_of_time() && each.expectation.phase() != host_phase;
+  });
 }
 
 PACE_INLINE bool expects_in_phase(std::span<const Stated> stated, const std::string& phase) {

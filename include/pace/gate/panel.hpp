@@ -85,8 +85,8 @@ class Panel {
 /// `guards_of_both` is false if a clock was chosen for all gates.
 [[nodiscard]] std::vector<Stated> share_among_clocks(std::span<const Stated> stated, bool guards_of_both);
 
-/// Returns whether something is stated of times.
-[[nodiscard]] bool expects_times(std::span<const Stated> stated);
+/// Returns whether something is stated of times other than the host's.
+[[nodiscard]] bool expects_on_device(std::span<const Stated> stated);
 /// Returns whether something is stated of this phase.
 [[nodiscard]] bool expects_in_phase(std::span<const Stated> stated, const std::string& phase);
 

@@ -43,9 +43,10 @@ class BaselineGate {
     stored_.emplace(std::move(files), std::move(settings), environment, std::time(nullptr));
   }
 
-  /// Returns `result` with a judgement for each implementation, or as it is if there is no stored baseline.
+  /// Returns `result` with a judgement for each implementation, or as it is if there is no stored baseline, or if it is
+  /// about the host's time beside a GPU's: that differs between two runs by more than a margin.
   [[nodiscard]] Result judged(Result result) {
-    if (!stored_) return result;
+    if (!stored_ || result.phase == host_phase) return result;
     closed_ += stored_->judge_all(result);
     any_ = true;
     return result;
