@@ -165,6 +165,8 @@ TEST_CASE("what is wrong is said with option, value and what was expected") {
   refuses({"--limit", "nan"}, "--limit: invalid value 'nan'; expected a number from 0.001 to 1000000, such as 1.05");
   refuses({"--profile=yes"}, "--profile: takes no value, found 'yes'");
   refuses({"--bugdet", "1"}, "unknown option --bugdet; did you mean --budget?");
+  refuses({"--BUDGET", "1"}, "unknown option --BUDGET; did you mean --budget?");
+  refuses({"--Isol=on"}, "unknown option --Isol; did you mean --isolation?");
   refuses({"--quite-another"}, "unknown option --quite-another; --help lists all options");
   refuses({"-z"}, "unknown option -z; --help lists all options");
   refuses({"--ddp"}, "--ddp is refused: each model is run by one process");

@@ -139,6 +139,8 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--csv", "--csv: expected a value after it: a file name"},
       {"--colour", "Unrecognised token: --colour"},
       {"--bugdet 1", "--bugdet: did you mean --budget?"},
+      {"--BUDGET 1", "--BUDGET: did you mean --budget?"},
+      {"--op fixed", "--op: did you mean --operands?"},
       {"--no-table=yes", "--no-table: takes no value, found 'yes'"},
       {"--extra bad", "another word was expected"},
       {"--csv /nonexistent/a.csv", "cannot open '/nonexistent/a.csv': No such file or directory"},

@@ -187,6 +187,11 @@ inline void refuse_relations(const Groups& groups, const Arguments& arguments) {
     }
 }
 
+inline std::string in_small_letters(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
 /// The number of letters to insert, remove or replace (Levenshtein's distance).
 inline std::size_t distance(const std::string& one, const std::string& other) {
   std::vector<std::size_t> row(other.size() + 1);
@@ -216,15 +221,21 @@ PACE_INLINE Option Option::refused(const std::string& names, std::string why) {
 }
 
 PACE_INLINE std::string nearest(const Groups& groups, const std::string& name) {
+  const std::string small = detail::in_small_letters(name);
+  const std::size_t most = std::max<std::size_t>(2, name.size() / 4);
   std::string found;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 4) + 1;
+  // A name that goes on where `name` ends is nearer than any that is spelt otherwise.
+  std::pair<bool, std::size_t> least;
   for (const auto& group : groups)
     for (const auto& option : group.options)
-      for (const auto& each : option.names())
-        if (each.starts_with("--") && !option.is_hidden() && detail::distance(name, each) < least) {
-          least = detail::distance(name, each);
-          found = each;
-        }
+      for (const auto& each : option.names()) {
+        if (!each.starts_with("--") || option.is_hidden()) continue;
+        const bool goes_on = small.size() > 2 && each.starts_with(small);
+        const std::pair away{!goes_on, detail::distance(small, each)};
+        if ((!goes_on && away.second > most) || (!found.empty() && away >= least)) continue;
+        least = away;
+        found = each;
+      }
   return found;
 }
 

@@ -151,7 +151,8 @@ struct Arguments {
 /// Returns the last names of all options that the help shows.
 [[nodiscard]] std::vector<std::string> names_of(const Groups& groups);
 
-/// Returns the name in `groups` with the least edit distance (Levenshtein) to `name`; empty if none is near.
+/// Returns the shortest name in `groups` that begins with `name`, else the one with the least edit distance
+/// (Levenshtein) to it; empty if none is near. Capitals count as small letters.
 [[nodiscard]] std::string nearest(const Groups& groups, const std::string& name);
 
 /// Returns the parts of `text` between commas, or none if a part is empty or occurs twice.
