@@ -372,6 +372,9 @@ TEST_CASE("crashes in comparisons of one name", "[.]") {
 TEST_CASE("leaves", "[.]") {
   compare_around([] { ::_exit(0); });
 }
+TEST_CASE("calls exit", "[.]") {
+  compare_around([] { std::exit(0); });
+}
 TEST_CASE("leaves a process behind", "[.]") {
   compare_around([] {
     if (const pid_t left = ::fork(); left == 0) {

@@ -57,6 +57,7 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
   for (const auto& [test, more, outcome, message] : std::vector<Case>{
            {"crashes", "", "crashed", "the process was killed by signal 11 (Segmentation fault)"},
            {"leaves", "", "crashed", "it ended the process with exit code 0"},
+           {"'calls exit'", "", "crashed", "it called exit() or quick_exit(), which ended the process"},
            {"hangs", "--call-timeout 600", "timed out", "no call began or ended for 600 s, so the process was ended"},
            {"'is killed'", "", "out of memory", "signal 9 (Killed), as the system does when memory runs out"},
            {"'takes all memory'", "", "out of memory", "memory ran out"}}) {

@@ -23,6 +23,8 @@ struct Activity {
   bool watched = false;
   /// Whether all tests have run. A process that ends before has not passed, whatever its exit code.
   bool finished = false;
+  /// Whether exit() or quick_exit() was called before the work was done; see ExitGuard. The exit code is the guard's.
+  bool called_exit = false;
 
   /// Notes that the code of the implementation `index` begins to run. Relaxed atomic stores are as fast as plain ones
   /// and do not disturb the samples around them.

@@ -91,7 +91,7 @@ class Supervisor {
     for (;;) {
       shared_->comparison[0] = '\0';
       shared_->implementation = -1;
-      shared_->watched = shared_->finished = false;
+      shared_->watched = shared_->finished = shared_->called_exit = false;
       std::fflush(nullptr);
       // A signal stays pending until `watched_process` is set here, and until the new process has reset its handlers.
       const EndSignalsHeld held;
@@ -210,6 +210,8 @@ class Supervisor {
     if (hung_) {
       fate.outcome = Outcome::timed_out;
       fate.message = "no call began or ended for " + format_time(call_timeout_) + ", so the process was ended";
+    } else if (WIFEXITED(status) && shared_->called_exit) {
+      fate.message = "it called exit() or quick_exit(), which ended the process";
     } else if (WIFEXITED(status)) {
       fate.message = "it ended the process with exit code " + std::to_string(WEXITSTATUS(status));
     } else {
