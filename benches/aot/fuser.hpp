@@ -18,6 +18,19 @@ enum class Fuser {
   nnc,       ///< NNC (tensor expressions) on the CPU, too, where LibTorch was built with LLVM
 };
 
+/// Returns the name that parse_fuser() reads.
+[[nodiscard]] inline const char* to_string(Fuser fuser) {
+  switch (fuser) {
+    case Fuser::standard:
+      return "default";
+    case Fuser::none:
+      return "none";
+    case Fuser::nnc:
+      return "nnc";
+  }
+  return "?";
+}
+
 /// Throws InputError that lists the fusers.
 [[nodiscard]] inline Fuser parse_fuser(std::string_view name) {
   if (name == "default") return Fuser::standard;

@@ -358,7 +358,7 @@ pace::report::Configuration configuration() {
   all["--channels-last"] = options.channels_last ? "yes" : "no";
   all["--accuracy-checking"] = options.accuracy_only ? "yes" : "no";
   all["--repeats"] = options.repeats ? std::to_string(*options.repeats) : "";
-  all["--fuser"] = std::to_string(static_cast<int>(line.fuser));
+  all["--fuser"] = pace::benches::aot::to_string(line.fuser);
   std::ostringstream limit;
   if (options.no_slower_than) limit << *options.no_slower_than;
   all["--no-slower-than"] = limit.str();

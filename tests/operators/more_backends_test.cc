@@ -100,6 +100,7 @@ TEST_CASE("TorchScript's fuser is what was asked for", "[operators]") {
   torch::jit::setTensorExprFuserEnabled(fuses);
   torch::jit::overrideCanFuseOnCPU(on_cpu);
   torch::jit::overrideCanFuseOnGPU(on_gpu);
+  for (const std::string name : {"default", "none", "nnc"}) CHECK(to_string(parse_fuser(name)) == name);
   CHECK_THROWS_WITH(parse_fuser("nvfuser"), ContainsSubstring("this LibTorch has no nvFuser; expected default, none"));
 }
 

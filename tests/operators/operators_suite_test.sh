@@ -75,6 +75,8 @@ has_results "$json" 4
 case="resumed with other options: refused"
 run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume --max-samples 1
 expect_code 1; says "--max-samples: \"15\" there, '1' here"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume --fuser none
+expect_code 1; says "--fuser: \"default\" there, 'none' here"
 
 case="a suite that is not there"
 run --suite torchbench --suite-dir "$work/logs"; expect_code 1; says "expected a folder torchbench_train in one of: $work/logs"

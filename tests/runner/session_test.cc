@@ -300,6 +300,20 @@ TEST_CASE("files that an earlier run of more processes has left are not taken fo
   CHECK_THAT(refused.err, ContainsSubstring("another run, or another option of this one, writes to it"));
 }
 
+TEST_CASE("results files have options by the words that the command line takes, and so has a refused --resume") {
+  const Scratch folder;
+  const std::string json = " --json " + folder / "a.json";
+  REQUIRE(run("--operands fixed" + json).code == 0);
+  CHECK_THAT(folder.read("a.json"), ContainsSubstring("\"--operands\":\"fixed\"") &&
+                                        ContainsSubstring("\"--stop\":\"decided\"") &&
+                                        ContainsSubstring("\"--controls\":\"no\""));
+  const auto refused = run("--operands shared --stop budget --controls --resume" + json);
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err,
+             ContainsSubstring("--controls: \"no\" there, 'yes' here; --operands: \"fixed\" there, 'shared' "
+                               "here; --stop: \"decided\" there, 'budget' here"));
+}
+
 TEST_CASE("a pipe without another end is an error, for what is written and what is read") {
   const Scratch folder;
   const std::string pipe = folder / "pipe";

@@ -175,6 +175,30 @@ inline void validate(const Options& options) {
   return "?";
 }
 
+/// Returns the name of the enumerator.
+[[nodiscard]] inline const char* to_string(OperandPolicy policy) {
+  switch (policy) {
+    case OperandPolicy::crossover:
+      return "crossover";
+    case OperandPolicy::fixed:
+      return "fixed";
+    case OperandPolicy::shared:
+      return "shared";
+  }
+  return "?";
+}
+
+/// Returns the name of the enumerator.
+[[nodiscard]] inline const char* to_string(StopPolicy policy) {
+  switch (policy) {
+    case StopPolicy::decided:
+      return "decided";
+    case StopPolicy::budget:
+      return "budget";
+  }
+  return "?";
+}
+
 /// Returns the options that were set and have a meaning for calls on a GPU only, as on a command line.
 [[nodiscard]] inline std::vector<std::string> options_for_gpu(const Options& options) {
   std::vector<std::string> found;

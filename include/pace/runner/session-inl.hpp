@@ -136,10 +136,10 @@ class Listening {
   add("--seed", options.seed);
   add("--threads", session.threads);
   add("--clock", to_string(options.clock));
-  add("--operands", static_cast<int>(options.operands));
-  add("--stop", static_cast<int>(options.stop));
+  add("--operands", to_string(options.operands));
+  add("--stop", to_string(options.stop));
   add("--mode-share", options.mode_share);
-  add("--controls", options.controls);
+  add("--controls", options.controls ? "yes" : "no");
   add("--alpha", options.alpha);
   add("--beta", options.beta);
   add("--max-interference", options.max_interference);

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/core/most_threads.hpp"
@@ -24,6 +27,14 @@ namespace detail {
     return true;
   };
   return value;
+}
+
+/// One of `all`, by the names that to_string() returns, which results files have as well.
+template <class Enum>
+[[nodiscard]] args::Value choice_of(Enum& to, std::initializer_list<Enum> all) {
+  std::vector<std::pair<std::string, Enum>> words;
+  for (const auto each : all) words.emplace_back(to_string(each), each);
+  return args::choice(to, std::move(words));
 }
 
 [[nodiscard]] inline args::Value clock_value(SessionOptions& options) {
@@ -77,7 +88,7 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
             .by_default("none"),
         {"--max-rounds", "rounds of one comparison at most", args::whole(measuring.max_rounds, 1, most_rounds)},
         {"--stop", "when rounds end: once all expectations are decided, or with the budget",
-         args::choice(measuring.stop, {{"decided", StopPolicy::decided}, {"budget", StopPolicy::budget}})},
+         detail::choice_of(measuring.stop, {StopPolicy::decided, StopPolicy::budget})},
         Option("--seed", "seed of inputs and of the order of implementations",
                args::whole(measuring.seed, 0, any_seed, "a whole number from 0 to 2^64-1"))
             // Bazel's --runs_per_test gives every run a seed of its own.
@@ -85,9 +96,8 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
         {"--threads", "threads of one operator; 0: LibTorch's choice",
          args::whole(options.threads, 0, most_threads(), expected_threads(0))},
         {"--operands", "which buffers an implementation sees from round to round",
-         args::choice(measuring.operands, {{"crossover", OperandPolicy::crossover},
-                                           {"fixed", OperandPolicy::fixed},
-                                           {"shared", OperandPolicy::shared}})}}},
+         detail::choice_of(measuring.operands,
+                           {OperandPolicy::crossover, OperandPolicy::fixed, OperandPolicy::shared})}}},
       {"Judging",
        {{"--alpha", "how often a comparison's gates may pass a false claim or fail a guard that holds",
          args::number(measuring.alpha, 1e-9, 0.49, "0.001", "rate")},
