@@ -370,7 +370,8 @@ TEST_CASE("several processes write a file each, and what they cannot do is refus
     CAPTURE(name);
     CHECK_FALSE(folder.has(name));
   }
-  for (const std::string option : {"--baseline a.json", "--save-baseline a.json", "--resume", "-r xml", "--out a"}) {
+  for (const std::string option :
+       {"--baseline a.json", "--save-baseline a.json", "--resume", "-r xml", "--out a", "--stop decided"}) {
     const auto refused = run("measures --processes 2 " + option);
     CHECK(refused.code == 1);
     CHECK_THAT(refused.err, ContainsSubstring("--processes: does not go with"));

@@ -244,6 +244,10 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
         "does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
         "expected a number of runs with --save-baseline FILE that is fixed beforehand");
   if (options.resume) refuse("does not go with --resume; expected one of them");
+  if (options.given.has("--stop") && options.measuring.stop == StopPolicy::decided)
+    refuse(
+        "does not go with --stop decided, since all processes together decide the gates, and each spends its budget; "
+        "expected --stop budget, or no --stop");
   if (!config.reporterSpecifications.empty() || !config.defaultOutputFilename.empty())
     refuse("does not go with Catch2's --reporter and --out; expected --junit FILE, which is written for each process");
   const auto path = [](const std::string& named, const char* of_bazel) {
