@@ -300,6 +300,18 @@ TEST_CASE("files that an earlier run of more processes has left are not taken fo
   CHECK_THAT(refused.err, ContainsSubstring("another run, or another option of this one, writes to it"));
 }
 
+TEST_CASE("why a stored baseline cannot be used for a row is in the closing lines, without the table, too") {
+  const Scratch folder;
+  const std::string file = folder / "a.base";
+  REQUIRE(run("'fast enough' --save-baseline " + file).code == 0);
+  const auto program = run("'fast enough,fast in another comparison' --no-table --baseline " + file);
+  CHECK(program.code == 42);
+  CHECK_THAT(program.err, ContainsSubstring("pace: another: 'fused' cannot be compared with the stored baseline: it "
+                                            "does not have 'fused' in 'another'; save it again (--save-baseline)\n") &&
+                              ContainsSubstring("\npace: 2 implementations do not meet what is expected against the "
+                                                "stored baseline\n"));
+}
+
 TEST_CASE("results files have options by the words that the command line takes, and so has a refused --resume") {
   const Scratch folder;
   const std::string json = " --json " + folder / "a.json";

@@ -207,8 +207,8 @@ PACE_INLINE StoredBaseline::StoredBaseline(std::vector<ResultsFile> files, Setti
   }
 }
 
-PACE_INLINE std::size_t StoredBaseline::judge_all(Result& result) const {
-  std::size_t closed = 0;
+PACE_INLINE std::vector<std::string> StoredBaseline::judge_all(Result& result) const {
+  std::vector<std::string> closed;
   static const std::string reference = "the stored baseline";
   for (auto& row : result.implementations) {
     if (settings_.by_speedup && row.is_baseline) continue;
@@ -227,7 +227,7 @@ PACE_INLINE std::size_t StoredBaseline::judge_all(Result& result) const {
     else
       row.judgements.push_back({describe(settings_, reference), Verdict::invalid, false,
                                 '\'' + row.name + "' cannot be compared with " + reference + ": " + refusal});
-    closed += !row.judgements.back().acceptable;
+    if (!row.judgements.back().acceptable) closed.push_back(row.judgements.back().message);
   }
   return closed;
 }

@@ -98,8 +98,8 @@ class StoredBaseline {
   /// Returns why nothing can be compared with the stored files; empty if it can.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
-  /// Adds a judgement to each implementation of `result`. Returns the number of those added that close the gate.
-  std::size_t judge_all(Result& result) const;
+  /// Adds a judgement to each implementation of `result`. Returns the messages of those added that close the gate.
+  std::vector<std::string> judge_all(Result& result) const;
 
  private:
   std::vector<ResultsFile> files_;

@@ -418,8 +418,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     errors.get() << "pace: " << complaint << '\n' << std::flush;
     complained = true;
   }
-  if (const std::string closed = baseline.closed_gates(); !closed.empty()) {
-    errors.get() << "pace: " << closed << '\n' << std::flush;
+  for (const auto& closed : baseline.closed_gates()) {
+    errors.get() << "pace: " << report::printable_lines(closed) << '\n' << std::flush;
     if (code == 0) code = exit_failed;
   }
   // --allow-unmeasured excuses neither a failed sink nor a complaint. In one of several processes a failed test is not

@@ -1,7 +1,6 @@
 // Effects of the options --baseline and --save-baseline on a run.
 #pragma once
 
-#include <cstddef>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -29,7 +28,7 @@ inline void validate(const BaselineOptions& options) {
   if (options.save.empty() && options.days) refuse("--baseline-expires", "--save-baseline FILE");
 }
 
-/// Judges results against stored ones, and counts the gates that close.
+/// Judges results against stored ones, and collects why gates close.
 class BaselineGate {
  public:
   /// Reads the stored results; `environment` is that of this process. Throws InputError if a file cannot be read.
@@ -47,7 +46,7 @@ class BaselineGate {
   /// about the host's time beside a GPU's: that differs between two runs by more than a margin.
   [[nodiscard]] Result judged(Result result) {
     if (!stored_ || result.phase == host_phase) return result;
-    closed_ += stored_->judge_all(result);
+    for (const auto& message : stored_->judge_all(result)) closed_.push_back(result.name + ": " + message);
     any_ = true;
     return result;
   }
@@ -59,16 +58,20 @@ class BaselineGate {
     if (!any_) return "nothing was measured that could be compared with the stored baseline";
     return "";
   }
-  /// Returns a message with the number of its gates that closed; empty if none did, or the baseline could not be used.
-  [[nodiscard]] std::string closed_gates() const {
-    if (closed_ == 0 || !complaint().empty()) return "";
-    return std::to_string(closed_) + (closed_ == 1 ? " implementation does" : " implementations do") +
-           " not meet what is expected against the stored baseline";
+  /// Returns a message for each of its gates that closed, with the reason, and a last one with their number; none if no
+  /// gate closed, or the baseline could not be used.
+  [[nodiscard]] std::vector<std::string> closed_gates() const {
+    if (closed_.empty() || !complaint().empty()) return {};
+    auto messages = closed_;
+    messages.push_back(std::to_string(closed_.size()) +
+                       (closed_.size() == 1 ? " implementation does" : " implementations do") +
+                       " not meet what is expected against the stored baseline");
+    return messages;
   }
 
  private:
   std::optional<report::StoredBaseline> stored_;
-  std::size_t closed_ = 0;
+  std::vector<std::string> closed_;
   bool any_ = false;
 };
 
