@@ -104,6 +104,12 @@ TEST_CASE("fast enough") {
   CHECK_THAT(result["fused"], pace::SpeedupAtLeast(1.5));
 }
 
+TEST_CASE("fast enough a second time", "[.]") {
+  auto result = comparison("first");
+  publish(result, {pace::SpeedupAtLeast(1.5)});
+  CHECK_THAT(result, pace::AsExpected());
+}
+
 TEST_CASE("fast in another comparison", "[.]") {
   auto result = comparison("another");
   publish(result, {pace::SpeedupAtLeast(1.5)});

@@ -312,6 +312,19 @@ TEST_CASE("why a stored baseline cannot be used for a row is in the closing line
                                                 "stored baseline\n"));
 }
 
+TEST_CASE("figures that a stored baseline would have twice are refused by the run that saves them") {
+  const Scratch folder;
+  const std::string file = folder / "a.base";
+  const std::string options = "'fast enough,fast enough a second time' --save-baseline " + file;
+  const auto program = run(options + " --json " + folder / "a.json");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("pace: --save-baseline: '" + file +
+                                            "' has 'eager' in 'first' already, and --baseline could not choose "
+                                            "between the two; expected a name of its own for each comparison"));
+  CHECK_THAT(folder.read("a.base"), Matches("(\\{.*\\}\n){2}"));
+  CHECK_THAT(folder.read("a.json"), Matches("(\\{.*\\}\n){3}"));
+}
+
 TEST_CASE("results files have options by the words that the command line takes, and so has a refused --resume") {
   const Scratch folder;
   const std::string json = " --json " + folder / "a.json";

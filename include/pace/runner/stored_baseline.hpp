@@ -4,6 +4,7 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,13 +87,38 @@ inline void refuse_overwriting(const BaselineOptions& options,
                     "'; save to another one");
 }
 
+/// Writes the file of --save-baseline. --baseline finds stored figures by the names of comparison and implementation,
+/// and refuses those that a file has twice; the run that saves them is the one that can still be corrected.
+class BaselineSink final : public report::Sink {
+ public:
+  /// Opens the file. Throws Error if that fails.
+  BaselineSink(const std::string& path, const report::ResultsHeader& header) : path_(path), file_(path, header) {}
+
+  /// Throws Error for an implementation that the file has already, and if the file cannot be written.
+  void write(const Result& result) override {
+    for (const auto& row : result.implementations)
+      if (!saved_.emplace(result.name, row.name).second)
+        throw Error("--save-baseline: '" + path_ + "' has '" + row.name + "' in '" + result.name +
+                    "' already, and --baseline could not choose between the two; expected a name of its own for each "
+                    "comparison");
+    file_.write(result);
+  }
+  void finish() override { file_.finish(); }
+
+ private:
+  std::string path_;
+  report::JsonSink file_;
+  /// Comparisons and implementations.
+  std::set<std::pair<std::string, std::string>> saved_;
+};
+
 /// Returns the sink that writes the file of --save-baseline; null if that option is not given.
 [[nodiscard]] inline std::unique_ptr<report::Sink> baseline_sink(const BaselineOptions& options,
                                                                  report::ResultsHeader header) {
   if (options.save.empty()) return nullptr;
   const auto expires = report::after_days(std::time(nullptr), options.days.value_or(report::default_days));
   header.expires_utc = report::format_utc(expires);
-  return std::make_unique<report::JsonSink>(output_path(options.save), header);
+  return std::make_unique<BaselineSink>(output_path(options.save), header);
 }
 
 }  // namespace pace::runner
