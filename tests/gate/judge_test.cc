@@ -247,7 +247,8 @@ pace::ImplementationResult taking(const std::vector<double>& times) {
   return row;
 }
 
-TEST_CASE("the figure that is printed before an interval lies in it, and a median outside of it is named with a cause") {
+TEST_CASE(
+    "the figure that is printed before an interval lies in it, and a median outside of it is named with a cause") {
   // 11 cycles of 20 take 24 ns and the others 9.3 ns, in a mixed order: the test is about the centre of both.
   std::vector<double> two_modes;
   for (int i = 0; i < 200; ++i) two_modes.push_back(i * 7 % 20 < 11 ? 24 : 9.3);

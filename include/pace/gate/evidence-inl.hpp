@@ -125,9 +125,8 @@ PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observ
 PACE_INLINE double centre_within(const Interval<double>& interval, const Evidence& evidence,
                                  std::span<const double> observations, const Demand& demand) {
   if (observations.empty() || interval.contains(evidence.centre)) return evidence.centre;
-  const double centre = demand.method == Method::sequential
-                            ? stats::centre_of_scores(observations, demand.assumption())
-                            : evidence.centre;
+  const double centre = demand.method == Method::sequential ? stats::centre_of_scores(observations, demand.assumption())
+                                                            : evidence.centre;
   return std::clamp(centre, interval.low, interval.high);
 }
 
