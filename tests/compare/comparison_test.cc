@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
@@ -385,6 +387,32 @@ TEST_CASE("results are published") {
   (void)pace::compare("heard").options(few_rounds()).baseline("a", costing(clock, 100, [] {})).run(clock);
   pace::run_context().clear_listeners();
   CHECK(heard == std::vector<std::string>{"heard"});
+}
+
+TEST_CASE("a null function is an error as soon as it is given") {
+  using Function = at::Tensor (*)(const at::Tensor&);
+  const auto message = [](const std::string& which) {
+    return Message("comparison 'x': " + which + " is null; expected a function that can be called with the operands");
+  };
+  auto comparison = pace::compare("x", at::ones({2}));
+  CHECK_THROWS_MATCHES(comparison.baseline("a", Function()), pace::Error, message("the function of 'a'"));
+  CHECK_THROWS_MATCHES(comparison.candidate("b", std::function<at::Tensor(const at::Tensor&)>()), pace::Error,
+                       message("the function of 'b'"));
+  using Member = at::Tensor (at::Tensor::*)() const;
+  CHECK_THROWS_MATCHES(comparison.candidate("c", Member()), pace::Error, message("the function of 'c'"));
+  CHECK_THROWS_MATCHES(comparison.float64_reference(Function()), pace::Error,
+                       message("the function of the float64 reference"));
+  CHECK_THROWS_MATCHES(comparison.renew_each_round(std::function<void(at::Tensor&)>()), pace::Error,
+                       message("the function of renew_each_round()"));
+
+  // What was refused is no part of the comparison.
+  FakeClock clock;
+  const auto result = comparison.options(few_rounds())
+                          .baseline("a", costing(clock, 300, Function(twice)))
+                          .candidate("b", std::function<at::Tensor(const at::Tensor&)>(costing(clock, 300, twice)))
+                          .run(clock);
+  CHECK(result.implementations.size() == 2);
+  CHECK_THAT(result, pace::Correct());
 }
 
 TEST_CASE("an ill-formed comparison is an error, before anything runs") {

@@ -25,6 +25,11 @@ PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::st
   implementations.push_back(std::move(implementation));
 }
 
+PACE_INLINE void complain_of_null(const ComparisonPlan& plan, const std::string& which) {
+  throw Error("comparison '" + plan.name + "': " + which +
+              " is null; expected a function that can be called with the operands");
+}
+
 PACE_INLINE void check_by_reference(ComparisonPlan& plan) {
   using Method = check::CheckOptions::Method;
   if (plan.check.method != Method::allclose && plan.check.method != Method::float64_reference)

@@ -64,6 +64,9 @@ struct ComparisonPlan {
   [[nodiscard]] std::string describe_inputs() const;
 };
 
+/// Throws Error with the name of the comparison and `which`, the function that is null.
+[[noreturn]] void complain_of_null(const ComparisonPlan& plan, const std::string& which);
+
 /// Sets the comparison of outputs with a float64 reference. Throws Error if another method is set already.
 void check_by_reference(ComparisonPlan& plan);
 
