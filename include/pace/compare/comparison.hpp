@@ -143,7 +143,7 @@ class Comparison {
   /// Checks, times and judges the implementations, publishes the result to the listeners of run_context(), and returns
   /// it. An implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the
   /// comparison is ill-formed: no baseline or several, a name that occurs twice, an expectation of an unknown
-  /// implementation, or options out of range.
+  /// implementation, an operand that is no dense, strided tensor (sparse, nested, mkldnn), or options out of range.
   Result run() { return detail::run_comparison(plan_); }
   /// Runs the comparison as above with `clock`, such as the fake clock of a test.
   Result run(timing::Clock& clock) { return detail::run_comparison(plan_, clock); }

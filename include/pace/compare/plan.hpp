@@ -70,8 +70,8 @@ struct ComparisonPlan {
 /// Sets the comparison of outputs with a float64 reference. Throws Error if another method is set already.
 void check_by_reference(ComparisonPlan& plan);
 
-/// Throws Error with the name of the comparison and the fault: options out of range, no baseline or several, equal
-/// names, or an expectation of an implementation or a phase that does not exist.
+/// Throws Error with the name of the comparison and the fault: options out of range, an operand that is no dense, strided
+/// tensor, no baseline or several, equal names, or an expectation of an implementation or a phase that does not exist.
 void validate(const ComparisonPlan& plan);
 
 }  // namespace pace::detail
