@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
@@ -30,6 +35,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Message;
+using Catch::Matchers::StartsWith;
 using Catch::Matchers::WithinRel;
 using pace::Nanoseconds;
 using pace::Outcome;
@@ -387,6 +393,44 @@ TEST_CASE("results are published") {
   CHECK(heard == std::vector<std::string>{"heard"});
 }
 
+TEST_CASE("functions may hold sparse tensors, which operands may not be") {
+  FakeClock clock;
+  const at::Tensor sparse = at::eye(3).mul(2).to_sparse();
+  const auto result =
+      pace::compare("scale", at::randn({3, 3}))
+          .options(few_rounds())
+          .baseline("dense", costing(clock, 300, twice))
+          .candidate("sparse", costing(clock, 300, [sparse](const at::Tensor& x) { return at::matmul(sparse, x); }))
+          .run(clock);
+  CHECK_THAT(result, pace::Correct());
+}
+
+TEST_CASE("a null function is an error as soon as it is given") {
+  using Function = at::Tensor (*)(const at::Tensor&);
+  const auto message = [](const std::string& which) {
+    return Message("comparison 'x': " + which + " is null; expected a function that can be called with the operands");
+  };
+  auto comparison = pace::compare("x", at::ones({2}));
+  CHECK_THROWS_MATCHES(comparison.baseline("a", Function()), pace::Error, message("the function of 'a'"));
+  CHECK_THROWS_MATCHES(comparison.candidate("b", std::function<at::Tensor(const at::Tensor&)>()), pace::Error,
+                       message("the function of 'b'"));
+  using Member = at::Tensor (at::Tensor::*)() const;
+  CHECK_THROWS_MATCHES(comparison.candidate("c", Member()), pace::Error, message("the function of 'c'"));
+  CHECK_THROWS_MATCHES(comparison.float64_reference(Function()), pace::Error,
+                       message("the function of the float64 reference"));
+  CHECK_THROWS_MATCHES(comparison.renew_each_round(std::function<void(at::Tensor&)>()), pace::Error,
+                       message("the function of renew_each_round()"));
+
+  // What was refused is no part of the comparison.
+  FakeClock clock;
+  const auto result = comparison.options(few_rounds())
+                          .baseline("a", costing(clock, 300, Function(twice)))
+                          .candidate("b", std::function<at::Tensor(const at::Tensor&)>(costing(clock, 300, twice)))
+                          .run(clock);
+  CHECK(result.implementations.size() == 2);
+  CHECK_THAT(result, pace::Correct());
+}
+
 TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   const auto nothing = [] {};
   CHECK_THROWS_MATCHES(pace::compare("x").candidate("a", nothing).run(), pace::Error,
@@ -405,6 +449,17 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
     CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).flops(amount).run(), pace::Error,
                          Message("comparison 'x': flops of one iteration must be a number from 0 on"));
   }
+  // Tensors inside of other operands count, too.
+  const at::Tensor dense = at::eye(3);
+  CHECK_THROWS_MATCHES(
+      pace::compare("x", std::vector<at::Tensor>{dense, dense.to_sparse()}).baseline("a", [](const auto&) {}).run(),
+      pace::Error,
+      Message("comparison 'x': operand tensor 1 (of 2, counted from 0) is sparse COO, of shape [3, 3]; expected dense, "
+              "strided tensors. Pass its parts as operands, such as indices and values, or let each function hold a "
+              "tensor of its own"));
+  for (const auto& operand : {dense.to_sparse_csr(), dense.to_mkldnn(), at::_nested_tensor_from_tensor_list({dense})})
+    CHECK_THROWS_WITH(pace::compare("x", operand).baseline("a", [](const at::Tensor&) {}).run(),
+                      StartsWith("comparison 'x': operand tensor 0 (of 1, counted from 0) is "));
   pace::Options senseless;
   senseless.confidence = 2;
   CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);

@@ -195,6 +195,33 @@ TEST_CASE("a guard is about the host's time, too, unless it is stated of the dev
   CHECK_THROWS_WITH(guard.on_host().examine(result["b"]), ContainsSubstring("the times of the graph clock"));
 }
 
+TEST_CASE("a test reads what was judged, by the clock of the comparison and by the host's time") {
+  OnDevice on;
+  const auto result = on.compare(rounds_for_verdicts())
+                          .baseline("eager", on.taking(3000))
+                          .candidate("mine",
+                                     [&on] {
+                                       on.device.work(Nanoseconds(1500));
+                                       on.device.work(Nanoseconds(1500));
+                                     })
+                          .expect("mine", pace::NoSlowerThan(1.05))
+                          .run(on.clock);
+  const pace::ImplementationResult& row = result["mine"];
+  REQUIRE(row.judgements.size() == 1);
+  const pace::Judgement& by_graph = row.judgements[0];
+  CHECK(by_graph.expectation == "time of at most 1.05x the baseline's");
+  CHECK(by_graph.verdict == pace::Verdict::passed);
+  CHECK(by_graph.acceptable);
+  CHECK_FALSE(by_graph.unresolved);
+  CHECK_THAT(by_graph.message, ContainsSubstring("by the graph clock"));
+
+  // On a GPU the guard is about the host's time, too. The host launches two kernels here instead of one.
+  const pace::Judgement& by_host = result.in_phase("host")["mine"].judgements.at(0);
+  CHECK(by_host.verdict == pace::Verdict::failed);
+  CHECK_FALSE(by_host.acceptable);
+  CHECK_THAT(by_host.message, ContainsSubstring("by the host clock"));
+}
+
 TEST_CASE("on the CPU the host's time is the only one") {
   pace::test::FakeClock clock;
   const auto taking = [&](double time) { return [&clock, time] { clock.advance(Nanoseconds(time)); }; };

@@ -106,6 +106,23 @@ TEST_CASE("pace judges what has no figures, and what is undecided closes the gat
   }
 }
 
+TEST_CASE("a judgement without a message gets one that names the rule and its verdict") {
+  const auto saying = [](const pace::Judgement& said) {
+    return pace::Expectation(pace::Expectation::Rule{
+        .description = "good luck", .judge = [said](const pace::ImplementationResult&) { return said; }});
+  };
+  const auto row = compare(saying({}))["loading"];
+  REQUIRE(row.judgements.size() == 1);
+  CHECK(row.judgements[0].verdict == Verdict::invalid);
+  CHECK_FALSE(row.judgements[0].acceptable);
+  CHECK(row.judgements[0].message ==
+        "'loading' is judged invalid by the rule 'good luck', which gives no message; expected one with the measured "
+        "and the expected figures");
+  CHECK_THAT(saying({.verdict = Verdict::passed}).judge(row).message,
+             ContainsSubstring("'loading' is judged passed by the rule 'good luck'"));
+  CHECK(saying({.verdict = Verdict::passed, .message = "as said"}).judge(row).message == "as said");
+}
+
 TEST_CASE("a rule without a description or a function is an error") {
   using Rule = pace::Expectation::Rule;
   const auto judge = [](const pace::ImplementationResult&) { return pace::Judgement(); };

@@ -50,6 +50,14 @@ TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
   CHECK(judgement.message == "it has 2: add; softmax");
 }
 
+TEST_CASE("a judgement of a user's rule without a message gets one that names the rule and its verdict") {
+  const pace::kernel::Expectation rule(
+      {.description = "good luck", .judge = [](const KernelReport&) { return pace::Judgement(); }});
+  CHECK(rule.judge(report()).message ==
+        "the kernel report is judged invalid by the rule 'good luck', which gives no message; expected one with the "
+        "measured and the expected figures");
+}
+
 TEST_CASE("what is not known passes nothing") {
   KernelReport made = report();
   made.kernels[0].launch.reset();

@@ -190,6 +190,19 @@ TEST_CASE("a confidence sequence is what the test has not rejected") {
   }
 }
 
+TEST_CASE("the centre of scores is the mean of what has no outliers, a median by signs, and lies between two modes") {
+  // The first four observations are scored by their sign; every later one lies within two spreads of the centre.
+  std::vector<double> two_modes;
+  for (int i = 0; i < 400; ++i) two_modes.push_back(i * 7 % 20 < 11 ? 1 : 0);
+  CHECK_THAT(stats::centre_of_scores(two_modes), WithinAbs(0.55, 0.01));
+  CHECK_THAT(stats::centre_of_scores(two_modes, stats::Assumption::median), WithinAbs(1, 1e-9));
+  const auto interval = stats::confidence_sequence(two_modes, 0.025, 0.025);
+  CHECK(interval.contains(stats::centre_of_scores(two_modes)));
+  CHECK_FALSE(interval.contains(1));
+  CHECK(stats::centre_of_scores(std::vector<double>{3, HUGE_VAL}) == 3);
+  CHECK_THROWS_AS(stats::centre_of_scores(std::vector<double>{HUGE_VAL}), pace::Error);
+}
+
 TEST_CASE("an interval never widens as observations come in, and a stricter one contains it") {
   const auto sample = normal_sample(6, 200, 0);
   pace::Interval<double> last{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};

@@ -79,6 +79,18 @@ TEST_CASE("a speed-up comes with quantiles, ties and an interval") {
   CHECK_THAT(summary.interval->high, WithinRel(8.0, 1e-12));
 }
 
+TEST_CASE("the interval of a watched speed-up holds its median, which two modes put beside their centre") {
+  std::vector<double> ratios;
+  for (int i = 0; i < 200; ++i) ratios.push_back(i * 7 % 20 < 11 ? -1 : 0);
+  const auto centre = stats::confidence_sequence(ratios, 0.025, 0.025);
+  REQUIRE(centre.low > -1);  // the sequence excludes the median
+  const auto summary = stats::summarize_watched_speedup(ratios, 0.95);
+  CHECK(summary.median == std::exp(-1.0));
+  REQUIRE(summary.interval);
+  CHECK(summary.interval->low == summary.median);
+  CHECK_THAT(summary.interval->high, WithinRel(std::exp(centre.high), 1e-12));
+}
+
 TEST_CASE("simultaneous intervals share the error among them") {
   CHECK_THAT(stats::simultaneous_confidence(0.95, 1), WithinRel(0.95, 1e-12));
   CHECK_THAT(stats::simultaneous_confidence(0.95, 5), WithinRel(0.99, 1e-12));

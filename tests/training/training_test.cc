@@ -289,6 +289,14 @@ TEST_CASE("senseless comparisons of training steps are refused in words") {
   CHECK_THAT(result.baseline().message, ContainsSubstring("does not depend on any parameter"));
 }
 
+TEST_CASE("a training step without a forward is an error as soon as it is given") {
+  auto comparison = pace::compare("product", at::randn({3, 4}));
+  const auto message = MessageMatches(ContainsSubstring("comparison 'product': the function of 'mine' is null"));
+  CHECK_THROWS_MATCHES(comparison.baseline("mine", Step()), pace::Error, message);
+  using Function = at::Tensor (*)(const at::Tensor&);
+  CHECK_THROWS_MATCHES(comparison.baseline("mine", pace::training_step({weight()}, Function())), pace::Error, message);
+}
+
 TEST_CASE("a user's own forward becomes a step in one line, from a loss or from an output") {
   FakeClock clock;
   const auto w = weight(), v = weight();

@@ -144,8 +144,22 @@ class CallableImplementation final : public Implementation {
   std::size_t calls_since_prepared_ = 0;
 };
 
+/// Returns whether `function` is null, as pointers and std::function may be, so that it cannot be called.
+template <class F>
+[[nodiscard]] bool is_null(const F& function) {
+  if constexpr (std::is_pointer_v<F> || std::is_member_pointer_v<F>)
+    return function == nullptr;
+  else
+    return false;
+}
+template <class Signature>
+[[nodiscard]] bool is_null(const std::function<Signature>& function) {
+  return function == nullptr;
+}
+
 /// What an implementation is made of a user's `F`. Specialise it for a type that is more than a callable; one that has
-/// `phases()` returns their names, which all implementations of a comparison must share.
+/// `phases()` returns their names, which all implementations of a comparison must share. `callable()` is the member of
+/// the `F` that must not be null.
 template <class F, class... Operands>
 struct ImplementationOf {
   static_assert(std::is_invocable_v<F&, Operands&...>,
@@ -153,6 +167,7 @@ struct ImplementationOf {
   [[nodiscard]] static std::unique_ptr<Implementation> make(const F& function, const OperandSets& operands) {
     return std::make_unique<CallableImplementation<F, Operands...>>(function, operands);
   }
+  [[nodiscard]] static const F& callable(const F& function) { return function; }
 };
 
 template <class F, class... Operands>

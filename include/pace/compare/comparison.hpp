@@ -38,12 +38,13 @@ class Comparison {
 
   /// Adds the implementation that the others are compared with. `function` is called with the operands and returns a
   /// tensor, several tensors (tuple, vector), a number, a c10::IValue, or nothing (then it must write to an operand).
+  /// Throws Error if it is a function pointer or a std::function that is null.
   template <class F>
   Comparison& baseline(std::string name, F function) {
     return add(std::move(name), std::move(function), true);
   }
 
-  /// Adds an implementation that is compared with the baseline; there may be any number of them.
+  /// Adds an implementation that is compared with the baseline; there may be any number of them. Throws as above.
   template <class F>
   Comparison& candidate(std::string name, F function) {
     return add(std::move(name), std::move(function), false);
@@ -95,6 +96,7 @@ class Comparison {
   /// baseline computes. It is called with the operands converted to float64, and is not timed. Throws as above.
   template <class F>
   Comparison& float64_reference(F function) {
+    refuse_null(function, "the function of the float64 reference");
     plan_.reference = maker(std::move(function));
     return float64_reference();
   }
@@ -104,6 +106,7 @@ class Comparison {
   /// rounds and are equal in each run. All implementations get the same values.
   template <class F>
   Comparison& renew_each_round(F write) {
+    if (detail::is_null(write)) detail::complain_of_null(plan_, "the function of renew_each_round()");
     plan_.renew = [write = std::move(write)](detail::OperandSet& operands) mutable {
       std::apply(write, static_cast<detail::TypedOperands<Operands...>&>(operands).values);
     };
@@ -140,7 +143,7 @@ class Comparison {
   /// Checks, times and judges the implementations, publishes the result to the listeners of run_context(), and returns
   /// it. An implementation that is wrong or throws is a row of the result, not an exception. Throws Error if the
   /// comparison is ill-formed: no baseline or several, a name that occurs twice, an expectation of an unknown
-  /// implementation, or options out of range.
+  /// implementation, an operand that is no dense, strided tensor (sparse, nested, mkldnn), or options out of range.
   Result run() { return detail::run_comparison(plan_); }
   /// Runs the comparison as above with `clock`, such as the fake clock of a test.
   Result run(timing::Clock& clock) { return detail::run_comparison(plan_, clock); }
@@ -148,9 +151,17 @@ class Comparison {
  private:
   template <class F>
   Comparison& add(std::string name, F function, bool is_baseline) {  // NOLINT(performance-unnecessary-value-param)
+    refuse_null(function, "the function of '" + name + '\'');
     plan_.add({.name = std::move(name), .is_baseline = is_baseline, .make = maker(std::move(function))},
               detail::phases_of_implementation<F, Operands...>());
     return *this;
+  }
+
+  /// Throws Error with the name of the comparison if a function pointer or a std::function is null.
+  template <class F>
+  void refuse_null(const F& function, const std::string& which) const {
+    if (detail::is_null(detail::ImplementationOf<F, Operands...>::callable(function)))
+      detail::complain_of_null(plan_, which);
   }
 
   /// Returns a function that makes the implementation once the operand sets exist. It copies the callable, so that

@@ -29,10 +29,7 @@ PACE_INLINE std::string describe_tensor(const at::Tensor& tensor) {
   if (!tensor.defined()) return "no tensor";
   std::ostringstream text;
   text << c10::toString(tensor.scalar_type()) << tensor.sizes();
-  if (tensor.layout() != at::kStrided)
-    text << ' ' << tensor.layout();
-  else if (!tensor.is_contiguous())
-    text << " with strides " << tensor.strides();
+  if (!tensor.is_contiguous()) text << " with strides " << tensor.strides();
   if (!tensor.is_cpu()) text << " on " << at::Device(tensor.device().type()).str();
   return text.str();
 }

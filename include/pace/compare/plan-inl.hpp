@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/check/check_options.hpp"
+#include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::detail {
@@ -23,6 +25,11 @@ PACE_INLINE void ComparisonPlan::add(Planned implementation, std::vector<std::st
                 "either training steps or plain callables");
   phases = std::move(of_phases);
   implementations.push_back(std::move(implementation));
+}
+
+PACE_INLINE void complain_of_null(const ComparisonPlan& plan, const std::string& which) {
+  throw Error("comparison '" + plan.name + "': " + which +
+              " is null; expected a function that can be called with the operands");
 }
 
 PACE_INLINE void check_by_reference(ComparisonPlan& plan) {
@@ -40,6 +47,14 @@ PACE_INLINE std::string ComparisonPlan::describe_inputs() const {
 PACE_INLINE void validate(const ComparisonPlan& plan) {
   pace::validate(plan.options);
   const auto complain = [&](const std::string& what) { throw Error("comparison '" + plan.name + "': " + what); };
+  const auto tensors = plan.operands->tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].layout() != at::kStrided || tensors[i].is_nested())
+      complain("operand tensor " + std::to_string(i) + " (of " + std::to_string(tensors.size()) +
+               ", counted from 0) is " + check::detail::layout_text(tensors[i]) + ", of shape " +
+               check::detail::shape_text(tensors[i]) +
+               "; expected dense, strided tensors. Pass its parts as operands, such as indices and values, or let each "
+               "function hold a tensor of its own");
   if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
                     [](const auto& each) { return each.is_baseline; }) != 1)
     complain("needs exactly one baseline; call .baseline(name, function) once");

@@ -64,11 +64,14 @@ struct ComparisonPlan {
   [[nodiscard]] std::string describe_inputs() const;
 };
 
+/// Throws Error with the name of the comparison and `which`, the function that is null.
+[[noreturn]] void complain_of_null(const ComparisonPlan& plan, const std::string& which);
+
 /// Sets the comparison of outputs with a float64 reference. Throws Error if another method is set already.
 void check_by_reference(ComparisonPlan& plan);
 
-/// Throws Error with the name of the comparison and the fault: options out of range, no baseline or several, equal
-/// names, or an expectation of an implementation or a phase that does not exist.
+/// Throws Error with the name of the comparison and the fault: options out of range, an operand that is no dense, strided
+/// tensor, no baseline or several, equal names, or an expectation of an implementation or a phase that does not exist.
 void validate(const ComparisonPlan& plan);
 
 }  // namespace pace::detail

@@ -3,6 +3,7 @@
 
 #include "pace/gate/evidence.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -119,6 +120,14 @@ PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observ
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return {low ? ascending[*low - 1] : -infinity, high ? ascending[ascending.size() - *high] : infinity,
           1 - pass_level - fail_level};
+}
+
+PACE_INLINE double centre_within(const Interval<double>& interval, const Evidence& evidence,
+                                 std::span<const double> observations, const Demand& demand) {
+  if (observations.empty() || interval.contains(evidence.centre)) return evidence.centre;
+  const double centre = demand.method == Method::sequential ? stats::centre_of_scores(observations, demand.assumption())
+                                                            : evidence.centre;
+  return std::clamp(centre, interval.low, interval.high);
 }
 
 PACE_INLINE Verdict decide(double p_above, double p_below, double pass_level, double fail_level) {

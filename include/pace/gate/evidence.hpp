@@ -71,6 +71,13 @@ struct Evidence {
 [[nodiscard]] Interval<double> undecided_thresholds(std::span<const double> observations, const Demand& demand,
                                                     double pass_level, double fail_level);
 
+/// Returns the centre that is printed with `interval`, the result of undecided_thresholds() with its ends in order. It
+/// is Evidence::centre if that lies in the interval, which is then an interval of the median. Otherwise the observations
+/// have several modes, of which the median is one, or the centre moved while they were made: it is then the centre that
+/// the test is about (stats::centre_of_scores), or the end of the interval that is nearest to it.
+[[nodiscard]] double centre_within(const Interval<double>& interval, const Evidence& evidence,
+                                   std::span<const double> observations, const Demand& demand);
+
 /// Returns the smallest number of observations of one sign that decide at this level.
 [[nodiscard]] inline std::size_t fewest_for_verdict(double level) {
   return stats::fewest_for_rejection(stats::SequentialTest::wealth_share * level);

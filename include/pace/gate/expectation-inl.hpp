@@ -99,12 +99,12 @@ PACE_INLINE Judgement Expectation::judge_by_rule(const ImplementationResult& row
     judgement.acceptable = judgement.unresolved = false;
     return judgement;
   }
-  const Judgement said = rule_.judge(row);
+  Judgement said = rule_.judge(row);
   return {.expectation = rule_.description,
           .verdict = said.verdict,
           .acceptable = said.verdict == Verdict::passed ||
                         (said.verdict == Verdict::undecided && rule_when_undecided_ == WhenUndecided::let_through),
-          .message = said.message};
+          .message = gate::message_of_rule(rule_.description, std::move(said), '\'' + row.name + '\'')};
 }
 
 PACE_INLINE Judgement Expectation::judge_replicates(const ImplementationResult& row,

@@ -29,7 +29,8 @@ class Expectation : public Matcher<Expectation> {
     std::string description = {};
     /// Judges the row of a measured implementation (of the baseline only if it is named). Returns a verdict and a
     /// message with the measured and the expected figures; pace sets the other members of Judgement. `undecided` and
-    /// `invalid` close the gate. The result must depend on the row alone.
+    /// `invalid` close the gate. A judgement without a message gets one that names the rule and its verdict; one by
+    /// default is `invalid`. The result must depend on the row alone.
     std::function<Judgement(const ImplementationResult&)> judge = {};
     /// Whether the rule reads ImplementationResult::device_counts, which are taken only for expectations that need
     /// them.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "pace/core/format.hpp"
 #include "pace/gate/forecast.hpp"
@@ -241,13 +242,20 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
                        demand.alpha.value_or(context.alpha), demand.beta.value_or(context.beta),
                        demand.closes_when_undecided(),       demand.when_undecided == WhenUndecided::let_through};
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
-  const auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
-  const auto figures = detail::figures_of(demand, evidence.centre, interval);
+  auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
+  // Each end is what all cycles so far have proven at some time. If the figures moved, the ends may have changed sides;
+  // the verdict on a threshold outside of them is the same in either order.
+  if (interval.low > interval.high) std::swap(interval.low, interval.high);
+  const auto figures = detail::figures_of(demand, centre_within(interval, evidence, observations, demand), interval);
+  const auto all = detail::figures_of(demand, evidence.centre, interval);
   const std::string levels = detail::rates_text(pass_level, fail_level);
-  const std::string cycles =
-      std::to_string(evidence.observations) + (demand.method == Method::replicates ? " processes" : " cycles");
+  const bool by_process = demand.method == Method::replicates;
+  const std::string cycles = std::to_string(evidence.observations) + (by_process ? " processes" : " cycles");
   std::string text = '\'' + name + "' " + figures.centre + detail::by_clock(context);
   if (figures.bounded) text += ' ' + figures.interval + " at " + format_percent(interval.confidence);
+  if (all.centre != figures.centre)
+    text += std::string(" (by the ") + (by_process ? "mean of all processes" : "median of all cycles") + " it " +
+            all.centre + ", since they have several modes or changed while they were taken)";
   std::string open;
   if (evidence.p_above <= pass_level && evidence.p_below <= fail_level) {
     open = ", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + cycles +

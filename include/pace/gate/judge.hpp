@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/core/config.hpp"
@@ -15,6 +16,15 @@ namespace pace::gate {
 /// Returns whether the judgement is known without figures, such as if nothing was measured, and sets `judgement` then.
 [[nodiscard]] bool judge_without_figures(const Demand& demand, const ImplementationResult& row,
                                          const ImplementationResult* reference, Judgement& judgement);
+
+/// Returns the message of the judgement that a user's rule has made of `what`. If the rule gives none, it is a message
+/// that names the rule by its description, the verdict, and what the rule should return.
+[[nodiscard]] inline std::string message_of_rule(const std::string& description, Judgement said,
+                                                 const std::string& what) {
+  if (!said.message.empty()) return std::move(said.message);
+  return what + " is judged " + to_string(said.verdict) + " by the rule '" + description +
+         "', which gives no message; expected one with the measured and the expected figures";
+}
 
 /// Returns the judgement on a row with a summary alone, by the interval of the summary and at its confidence.
 [[nodiscard]] Judgement judge_summary(const Demand& demand, const ImplementationResult& row);

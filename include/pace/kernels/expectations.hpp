@@ -10,6 +10,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/verdict.hpp"
+#include "pace/gate/judge.hpp"
 #include "pace/gate/matcher.hpp"
 #include "pace/kernels/report.hpp"
 
@@ -40,6 +41,7 @@ class Expectation : public Matcher<Expectation> {
     Judgement judgement = rule_.judge(report);
     judgement.expectation = rule_.description;
     judgement.acceptable = judgement.verdict == Verdict::passed;
+    judgement.message = gate::message_of_rule(rule_.description, judgement, "the kernel report");
     return judgement;
   }
   /// Returns whether judge() passes; refuted if it fails.

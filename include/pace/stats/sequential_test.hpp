@@ -168,6 +168,32 @@ namespace detail {
 
 }  // namespace detail
 
+/// Returns the threshold at which the scores of all finite observations add up to 0, which is the centre that a
+/// SequentialTest is about: under Assumption::symmetry Huber's M-estimate, and a median under Assumption::median.
+/// Observations of two modes have it between them, where their median is one of them. Throws Error if there is no
+/// finite observation.
+[[nodiscard]] inline double centre_of_scores(std::span<const double> observations,
+                                             Assumption assumption = Assumption::symmetry) {
+  RecentSpread spread;
+  std::vector<double> known, spreads;
+  for (const double observation : observations) {
+    if (!std::isfinite(observation)) continue;
+    known.push_back(observation);
+    spreads.push_back(spread.value());
+    spread.add(observation);
+  }
+  if (known.empty()) throw Error("centre_of_scores: there is no finite observation; expected one or more");
+  double low = *std::min_element(known.begin(), known.end()), high = *std::max_element(known.begin(), known.end());
+  // The sum falls as the threshold rises.
+  for (int halving = 0; halving < 50; ++halving) {
+    const double middle = low + (high - low) / 2;
+    double sum = 0;
+    for (std::size_t i = 0; i < known.size(); ++i) sum += score(known[i] - middle, spreads[i], assumption);
+    (sum > 0 ? low : high) = middle;
+  }
+  return low + (high - low) / 2;
+}
+
 /// Returns the interval of thresholds that Wealth has rejected on neither side: `low` is the highest threshold that the
 /// centre is proven to exceed at `alpha_low`, `high` the lowest that it is proven to stay below at `alpha_high`. An end
 /// is infinite while there are too few observations.

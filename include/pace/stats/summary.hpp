@@ -57,7 +57,9 @@ namespace pace::stats {
 
 /// As summarize_speedup(), with an interval that is valid also if the data decided when to stop (see
 /// confidence_sequence()). It is wider, and absent while there are too few observations for both ends, or if the centre
-/// moved so much that no interval fits all observations.
+/// moved so much that no interval fits all observations. If the observations have several modes, the median may lie
+/// beside the centre that the sequence is about; the interval then extends to the median, and holds at `confidence`
+/// all the more.
 [[nodiscard]] inline SpeedupSummary summarize_watched_speedup(std::span<const double> log_ratios, double confidence) {
   SpeedupSummary summary = summarize_speedup(log_ratios, confidence);
   const double tail = (1 - confidence) / 2;
@@ -65,7 +67,8 @@ namespace pace::stats {
   summary.anytime = true;
   summary.interval.reset();
   if (std::isfinite(interval.low) && std::isfinite(interval.high) && interval.low <= interval.high)
-    summary.interval.emplace() = {std::exp(interval.low), std::exp(interval.high), confidence};
+    summary.interval.emplace() = {std::min(std::exp(interval.low), summary.median),
+                                  std::max(std::exp(interval.high), summary.median), confidence};
   return summary;
 }
 

@@ -65,6 +65,7 @@ struct ImplementationOf<TrainingOf<F>, Operands...> {
   [[nodiscard]] static std::unique_ptr<Implementation> make(const TrainingOf<F>& step, const OperandSets& operands) {
     return std::make_unique<TrainingImplementation>(any_step<Operands...>(step), operands);
   }
+  [[nodiscard]] static const F& callable(const TrainingOf<F>& step) { return step.forward; }
   static std::vector<std::string> phases() { return training_phases(); }
 };
 
