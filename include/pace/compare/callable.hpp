@@ -158,8 +158,8 @@ template <class Signature>
 }
 
 /// What an implementation is made of a user's `F`. Specialise it for a type that is more than a callable; one that has
-/// `phases()` returns their names, which all implementations of a comparison must share. `callable()` is the member of
-/// the `F` that must not be null.
+/// `phases()` returns their names, which all implementations of a comparison must share. `has_no_function()`
+/// returns whether what is to be called is null.
 template <class F, class... Operands>
 struct ImplementationOf {
   static_assert(std::is_invocable_v<F&, Operands&...>,
@@ -167,7 +167,7 @@ struct ImplementationOf {
   [[nodiscard]] static std::unique_ptr<Implementation> make(const F& function, const OperandSets& operands) {
     return std::make_unique<CallableImplementation<F, Operands...>>(function, operands);
   }
-  [[nodiscard]] static const F& callable(const F& function) { return function; }
+  [[nodiscard]] static bool has_no_function(const F& function) { return is_null(function); }
 };
 
 template <class F, class... Operands>

@@ -160,8 +160,7 @@ class Comparison {
   /// Throws Error with the name of the comparison if a function pointer or a std::function is null.
   template <class F>
   void refuse_null(const F& function, const std::string& which) const {
-    if (detail::is_null(detail::ImplementationOf<F, Operands...>::callable(function)))
-      detail::complain_of_null(plan_, which);
+    if (detail::ImplementationOf<F, Operands...>::has_no_function(function)) detail::complain_of_null(plan_, which);
   }
 
   /// Returns a function that makes the implementation once the operand sets exist. It copies the callable, so that

@@ -86,7 +86,7 @@ struct ImplementationOf<Own, Operands...> {
     if constexpr (std::is_base_of_v<UpdatingStep<Operands...>, Own>) any.update = step.update;
     return std::make_unique<TrainingImplementation>(std::move(any), operands);
   }
-  [[nodiscard]] static const auto& callable(const Own& step) { return step.forward; }
+  [[nodiscard]] static bool has_no_function(const Own& step) { return is_null(step.forward); }
   static std::vector<std::string> phases() {
     return std::is_base_of_v<UpdatingStep<Operands...>, Own> ? updating_phases() : training_phases();
   }

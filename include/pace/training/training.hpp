@@ -65,7 +65,7 @@ struct ImplementationOf<TrainingOf<F>, Operands...> {
   [[nodiscard]] static std::unique_ptr<Implementation> make(const TrainingOf<F>& step, const OperandSets& operands) {
     return std::make_unique<TrainingImplementation>(any_step<Operands...>(step), operands);
   }
-  [[nodiscard]] static const F& callable(const TrainingOf<F>& step) { return step.forward; }
+  [[nodiscard]] static bool has_no_function(const TrainingOf<F>& step) { return is_null(step.forward); }
   static std::vector<std::string> phases() { return training_phases(); }
 };
 
