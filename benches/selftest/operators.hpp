@@ -95,7 +95,7 @@ struct LayerNorm : RowsOf1024 {
   static at::Tensor call(const at::Tensor& x) { return at::layer_norm(x, {1024}); }
 };
 
-/// Of several operators, whose outputs the allocator gives to each other.
+/// Calls several operators, whose outputs the allocator gives to each other.
 struct RmsNorm : RowsOf1024 {
   static constexpr const char* name = "RMS norm, by steps";
   static at::Tensor call(const at::Tensor& x) {

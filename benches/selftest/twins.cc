@@ -53,7 +53,7 @@ std::vector<Line> lines_of_table() {
   return lines;
 }
 
-/// Of the lines of one size, if that is given.
+/// Returns the sum over all lines, or over those of one size if that is given.
 TwinGates sum_of(const std::vector<Line>& lines, std::size_t of_sides, const Size* size = nullptr) {
   TwinGates sum;
   for (const Line& line : lines)

@@ -200,7 +200,7 @@ TEST_CASE("an expectation of the host's time is of whole iterations and of no ru
   CHECK_THROWS_WITH(NoSlowerThan(1.1).on_host().in_phase("backward"), ContainsSubstring("whole iterations alone"));
   CHECK_THROWS_WITH(pace::AtMost(pace::Count::operator_calls, 3).on_host(), ContainsSubstring("judged by a rule"));
   CHECK_THROWS_WITH(pace::AtMost(pace::Count::operator_calls, 3).on_device(), ContainsSubstring("judged by a rule"));
-  // Of a row whose clock is the host's, and of one of the CPU, it can be asked.
+  // A row whose clock is the host's can be judged by it, and so can a row of the CPU.
   auto row = candidate(0.9, 1.0, 1.1);
   CHECK(NoSlowerThan(1.25).on_host().examine(row).met);
   row.context.clock = "host";

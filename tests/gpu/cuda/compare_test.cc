@@ -42,6 +42,12 @@ void needs_gpu() { static_cast<void>(pace::testing::on_gpu()); }
 at::Tensor once(const at::Tensor& x) { return at::mul(x, 3); }
 at::Tensor in_two_passes(const at::Tensor& x) { return at::add(at::mul(x, 2), x); }
 
+/// The same after a copy to the host, so that it cannot be captured.
+at::Tensor after_waiting(const at::Tensor& x) {
+  const float first = x[0].item<float>();
+  return first > 1e30f ? x : once(x);
+}
+
 at::Tensor operand() { return at::randn({8 << 20}, at::TensorOptions(at::kCUDA)); }
 
 pace::Options quick() {
@@ -279,11 +285,7 @@ TEST_CASE("what cannot be captured is timed by events, beside the others") {
   const auto result = pace::compare("item", operand())
                           .options(quick())
                           .baseline("captured", once)
-                          .candidate("waits",
-                                     [](const at::Tensor& x) {
-                                       const float first = x[0].item<float>();
-                                       return first > 1e30f ? x : once(x);
-                                     })
+                          .candidate("waits", after_waiting)
                           .run();
   CHECK(result["waits"].outcome == Outcome::measured);
   CHECK(result.clock == "hot");
@@ -296,11 +298,7 @@ TEST_CASE("what cannot be captured is refused where others are gated by the grap
   const auto result = pace::compare("item", operand())
                           .options(quick())
                           .baseline("captured", once)
-                          .candidate("waits",
-                                     [](const at::Tensor& x) {
-                                       const float first = x[0].item<float>();
-                                       return first > 1e30f ? x : once(x);
-                                     })
+                          .candidate("waits", after_waiting)
                           .candidate("too", once)
                           .expect(pace::NoSlowerThan(1.5))
                           .run();
