@@ -79,6 +79,12 @@ std::vector<Operator> operators() {
   };
 }
 
+cudaDeviceProp properties_of_gpu() {
+  cudaDeviceProp properties{};
+  REQUIRE(cudaGetDeviceProperties(&properties, c10::cuda::current_device()) == cudaSuccess);
+  return properties;
+}
+
 selftest::TwinGates gate(const Operator& subject, std::int64_t bytes, ClockChoice clock, std::size_t planned) {
   const selftest::Quiet quiet;
   selftest::TwinGates gates;
@@ -99,8 +105,7 @@ selftest::TwinGates gate(const Operator& subject, std::int64_t bytes, ClockChoic
 TEST_CASE("ordinary operators are not told apart from themselves", "[cuda]") {
   needs_gpu();
   const std::size_t gates_of_line = planned_gates(4);
-  cudaDeviceProp properties{};
-  REQUIRE(cudaGetDeviceProperties(&properties, c10::cuda::current_device()) == cudaSuccess);
+  const cudaDeviceProp properties = properties_of_gpu();
   const auto l2 = static_cast<double>(properties.l2CacheSize);
   std::printf("\n%s, L2 of %.0f MB\n%-24s %8s %6s %s\n", properties.name, l2 / 1e6, "operator", "of L2", "clock",
               selftest::twin_heads().c_str());
@@ -123,8 +128,7 @@ TEST_CASE("one per cent of real work more is found in ordinary operators", "[cud
   needs_gpu();
   const selftest::Quiet quiet;
   const std::size_t gates_of_line = planned_gates(2);
-  cudaDeviceProp properties{};
-  REQUIRE(cudaGetDeviceProperties(&properties, c10::cuda::current_device()) == cudaSuccess);
+  const cudaDeviceProp properties = properties_of_gpu();
   // The candidate works on one row more for each hundred of the baseline.
   constexpr std::int64_t row_bytes = 4096, hundred = 100;
   pace::check::CheckOptions unchecked;
