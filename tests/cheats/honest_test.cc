@@ -19,10 +19,12 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/eye.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linalg_cholesky.h>
+#include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/linalg_inv.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
@@ -48,6 +50,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers_quantifiers.hpp>
 
 #include "tests/cheats/rejected.hpp"
 
@@ -440,6 +443,74 @@ TEST_CASE("honest implementations are accepted, every one of them") {
   CHECK(result["honest"].outcome == pace::Outcome::measured);
   CHECK(result["honest"].checked);
   CHECK(result["honest"].speedup);
+}
+
+TEST_CASE("weights packed once for their version are right, and the result says what is kept") {
+  cheats::FakeClock clock;
+  at::Tensor packed;
+  const void* of = nullptr;
+  std::int64_t version = -1;
+  const auto linear = [](const at::Tensor& x, const at::Tensor& weight) { return x.matmul(weight.t()); };
+  const auto packing = [&](const at::Tensor& x, const at::Tensor& weight) {
+    if (of != weight.const_data_ptr() || version != weight._version()) {
+      packed = weight.t().contiguous();
+      of = weight.const_data_ptr();
+      version = weight._version();
+    }
+    return x.matmul(packed);
+  };
+  const auto result = pace::compare("linear", at::randn({8, 32}), at::randn({16, 32}))
+                          .options(cheats::short_run())
+                          .baseline("eager", cheats::costing(clock, 300, linear))
+                          .candidate("packing", cheats::costing(clock, 100, packing))
+                          .run(clock);
+  INFO(result["packing"].message);
+  CHECK(result["packing"].outcome == pace::Outcome::measured);
+  CHECK_THAT(result.notes, Catch::Matchers::AnyMatch(Catch::Matchers::ContainsSubstring(
+                               "'packing' keeps what it derives from operand tensor 1")));
+}
+
+TEST_CASE("values that a function relies on: as they are, or declared") {
+  // An inverse by the eigenvalues of a symmetric matrix, and a search in rows that are in order.
+  cheats::FakeClock clock;
+  const at::Tensor square = at::randn({8, 8}, at::kDouble);
+  const auto symmetric = square.add(square.t()).add(at::eye(8, at::kDouble).mul(20));
+  const auto by_eigenvalues = [](const at::Tensor& x) {
+    const auto [values, vectors] = at::linalg_eigh(x);
+    return vectors.div(values).matmul(vectors.t());
+  };
+  const auto inverse =
+      pace::compare("inverse", symmetric)
+          .options(cheats::short_run())
+          .baseline("eager", cheats::costing(clock, 300, [](const at::Tensor& x) { return x.inverse(); }))
+          .candidate("by_eigenvalues", cheats::costing(clock, 100, by_eigenvalues))
+          .run(clock);
+  INFO(inverse["by_eigenvalues"].message);
+  CHECK(inverse["by_eigenvalues"].outcome == pace::Outcome::measured);
+
+  // That rows are of length 1 is not seen in their values.
+  const auto row = at::randn({16, 8}, at::kDouble);
+  const auto unit = row.div(row.norm(2, -1, /*keepdim=*/true));
+  const auto cosine = [](const at::Tensor& x) {
+    const auto normal = x.div(x.norm(2, -1, /*keepdim=*/true));
+    return normal.matmul(normal.t());
+  };
+  const auto of_unit_rows = [](const at::Tensor& x) { return x.matmul(x.t()); };
+  const auto compare = [&](pace::check::CheckOptions::FreshValues values) {
+    pace::check::CheckOptions check;
+    check.fresh_values = values;
+    return pace::compare("cosine", unit)
+        .options(cheats::short_run())
+        .check(check)
+        .baseline("eager", cheats::costing(clock, 300, cosine))
+        .candidate("of_unit_rows", cheats::costing(clock, 100, of_unit_rows))
+        .run(clock);
+  };
+  using Values = pace::check::CheckOptions::FreshValues;
+  CHECK_THAT(compare(Values::varied)["of_unit_rows"].message, cheats::ContainsSubstring("fresh_values"));
+  const auto declared = compare(Values::none);
+  INFO(declared["of_unit_rows"].message);
+  CHECK(declared["of_unit_rows"].outcome == pace::Outcome::measured);
 }
 
 }  // namespace

@@ -1,10 +1,16 @@
 #include "pace/compare/integrity/fresh_values.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -15,45 +21,115 @@
 namespace {
 
 using pace::Nanoseconds;
+using pace::detail::FreshValues;
 using pace::detail::Renewal;
 
 at::Tensor numbers(std::initializer_list<double> values) { return at::tensor(std::vector<double>(values)); }
 
-TEST_CASE("halving is exact, and leaves integers, bools and what is not there alone") {
-  const std::vector<at::Tensor> tensors{numbers({1, -3, 0, 0.1}), at::arange(4), at::ones({2}, at::kBool), at::Tensor(),
-                                        at::ones({0})};
-  pace::detail::renew(Renewal::halve, tensors);
-  CHECK(at::equal(tensors[0], numbers({0.5, -1.5, 0, 0.05})));
-  CHECK(at::equal(tensors[1], at::arange(4)));
-  CHECK(at::equal(tensors[2], at::ones({2}, at::kBool)));
+/// `given` after one draw.
+std::vector<at::Tensor> drawn(Renewal renewal, const std::vector<at::Tensor>& given, std::uint64_t seed = 1) {
+  FreshValues source(given, seed);
+  std::vector<at::Tensor> values;
+  for (const auto& each : given) values.push_back(each.defined() ? pace::check::clone_input(each) : each);
+  source.draw(renewal, values);
+  return values;
 }
 
-TEST_CASE("memory that several operands share, or one element several times, is halved once") {
+TEST_CASE("varied: factors of their own in [1/2, 1); integers, bools and what is not there stay") {
+  const std::vector<at::Tensor> given{numbers({1.5, -3.25, 0, 0.1}), at::arange(4), at::ones({2}, at::kBool),
+                                      at::Tensor(), at::ones({0})};
+  const auto values = drawn(Renewal::vary, given);
+  const at::Tensor factors = values[0].div(given[0]);
+  CHECK(values[0][2].item<double>() == 0);
+  for (const int i : {0, 1, 3}) {
+    CHECK(factors[i].item<double>() >= 0.5);
+    CHECK(factors[i].item<double>() < 1);
+  }
+  CHECK(factors[0].item<double>() != factors[1].item<double>());
+  CHECK(at::equal(values[1], at::arange(4)));
+  CHECK(at::equal(values[2], at::ones({2}, at::kBool)));
+}
+
+TEST_CASE("each draw has values of its own, which the seed repeats") {
+  const std::vector<at::Tensor> given{numbers({1.5, -3.25, 0.1})};
+  CHECK(at::equal(drawn(Renewal::vary, given, 7)[0], drawn(Renewal::vary, given, 7)[0]));
+  CHECK_FALSE(at::equal(drawn(Renewal::vary, given, 7)[0], drawn(Renewal::vary, given, 8)[0]));
+  FreshValues source(given, 7);
+  const std::vector<at::Tensor> first{at::empty_like(given[0])}, second{at::empty_like(given[0])};
+  source.draw(Renewal::vary, first);
+  source.draw(Renewal::vary, second);
+  CHECK_FALSE(at::equal(first[0], second[0]));
+  source.draw(Renewal::vary, second, /*kept=*/0);
+  CHECK(at::equal(second[0], given[0]));
+}
+
+TEST_CASE("values with a property that a function may rely on are scaled as a whole") {
+  using pace::detail::has_special_values;
+  const auto noise = at::rand({8, 8}, at::kDouble).add(0.1);
+  CHECK_FALSE(has_special_values(noise));
+  CHECK(has_special_values(numbers({0, 1, 1, 0})));  // a mask
+  CHECK(has_special_values(numbers({1.5, std::numeric_limits<double>::infinity()})));
+  CHECK(has_special_values(noise.add(noise.t())));                        // symmetric
+  CHECK(has_special_values(numbers({0.1, 0.25, 3.5, 3.75})));             // in order
+  CHECK(has_special_values(noise.div(noise.sum(-1, /*keepdim=*/true))));  // probabilities
+  CHECK(has_special_values(numbers({0.5, 1.5, -0.5}).repeat({8})));       // ties
+  CHECK_FALSE(has_special_values(at::randn({64}).to(at::kBFloat16)));     // ties of the type
+  const auto symmetric = noise.add(noise.t());
+  const auto values = drawn(Renewal::vary, {symmetric})[0];
+  CHECK(at::equal(values, values.t()));
+}
+
+TEST_CASE("operands that are equal stay equal, and have their own values otherwise") {
+  const auto x = numbers({1.5, -3.25, 0.1});
+  const auto values = drawn(Renewal::vary, {x, x.clone(), x.mul(2)});
+  CHECK(at::equal(values[0], values[1]));
+  CHECK_FALSE(at::equal(values[2], values[0].mul(2)));
+}
+
+TEST_CASE("scaled: by one factor for all, which keeps order, ties and ratios") {
+  const std::vector<at::Tensor> given{numbers({1, -3, 0}), numbers({1, 2})};
+  const auto values = drawn(Renewal::scale, given);
+  const double factor = values[0][0].item<double>();
+  CHECK(factor >= 0.5);
+  CHECK(factor < 1);
+  CHECK(at::equal(values[0], given[0].mul(factor)));
+  CHECK(at::equal(values[1], given[1].mul(factor)));
+}
+
+TEST_CASE("memory that several operands share, or one element several times, is renewed once") {
   const auto whole = numbers({2, 4, 6, 8});
-  pace::detail::renew(Renewal::halve, {whole, whole.narrow(0, 1, 2)});
-  CHECK(at::equal(whole, numbers({1, 2, 3, 4})));
-  const auto row = numbers({2, 4});
-  const auto expanded = row.unsqueeze(0).expand({3, 2});
-  pace::detail::renew(Renewal::halve, {expanded});
-  CHECK(at::equal(row, numbers({1, 2})));
+  std::vector<at::Tensor> values{whole.clone()};
+  values.push_back(values[0].narrow(0, 1, 2));
+  FreshValues({whole, whole.narrow(0, 1, 2)}, 1).draw(Renewal::scale, values);
+  CHECK(values[0][0].item<double>() * 4 == values[0][3].item<double>());
+  CHECK(at::equal(values[0].narrow(0, 1, 2), values[1]));
+  CHECK(values[0][0].item<double>() >= 1);
+  const auto expanded = drawn(Renewal::scale, {numbers({2, 4}).unsqueeze(0).expand({3, 2})})[0];
+  CHECK(expanded[0][0].item<double>() >= 1);
+  CHECK(at::equal(expanded[0], expanded[2]));
 }
 
 TEST_CASE("scaled each: by powers of two that differ from tensor to tensor") {
-  const std::vector<at::Tensor> tensors{numbers({8}), numbers({8}), numbers({8}), numbers({8})};
-  pace::detail::renew(Renewal::scale_each, tensors);
-  CHECK(at::equal(tensors[0], numbers({4})));
-  CHECK(at::equal(tensors[1], numbers({2})));
-  CHECK(at::equal(tensors[2], numbers({1})));
-  CHECK(at::equal(tensors[3], numbers({4})));
+  const auto values = drawn(Renewal::scale_each, {numbers({8}), numbers({8}), numbers({8}), numbers({8})});
+  CHECK(at::equal(values[0], values[3]));
+  CHECK(values[0].item<double>() + values[1].item<double>() + values[2].item<double>() == 7);  // 4, 2 and 1
 }
 
 TEST_CASE("rotated: the same values in other places, but not what lies in the gaps of a view") {
   const auto x = numbers({1, 2, 3, 4, 5});
-  pace::detail::renew(Renewal::rotate, {x});
-  CHECK(at::equal(x, numbers({3, 4, 5, 1, 2})));  // by 5 / 2 + 1 places
+  const auto values = drawn(Renewal::rotate, {x})[0];
+  CHECK_FALSE(at::equal(values, x));
+  CHECK(at::equal(std::get<0>(values.sort()), x));
   const auto memory = numbers({1, 9, 2, 9, 3});
-  pace::detail::renew(Renewal::rotate, {memory.slice(0, 0, 5, 2)});
-  CHECK(at::equal(memory, numbers({1, 9, 2, 9, 3})));
+  CHECK(at::equal(drawn(Renewal::rotate, {memory.slice(0, 0, 5, 2)})[0], memory.slice(0, 0, 5, 2)));
+}
+
+TEST_CASE("perturbed: by a few units in the last place") {
+  const std::vector<at::Tensor> values{at::randn({64}, at::kDouble)};
+  const auto before = values[0].clone();
+  FreshValues(values, 1).perturb(values);
+  CHECK_FALSE(at::equal(values[0], before));
+  CHECK(at::allclose(values[0], before, 1e-14, 0));
 }
 
 /// Calls of `on_new` ns on new values and `on_known` ns on known ones; every `each` th takes a thousand times as long.
@@ -66,7 +142,7 @@ std::string novelty(double on_new, double on_known, int each = 0) {
     is_new = false;
     return Nanoseconds(each > 0 && ++calls % each == 0 ? 1000 * usual : usual);
   };
-  return pace::detail::find_novelty_effect(clock, 8, timed_call, [&] { is_new = true; });
+  return pace::detail::find_novelty_effect(clock, 8, timed_call, [&] { is_new = true; }, [] {});
 }
 
 TEST_CASE("calls that take more than twice as long on new values are found, by eight pairs twice") {
@@ -78,6 +154,21 @@ TEST_CASE("calls that take more than twice as long on new values are found, by e
   CHECK(novelty(900, 10) == "");                     // less than a hundred resolutions of the clock
   CHECK_FALSE(novelty(21'000, 10'000, 17).empty());  // one interrupt in each batch of 16 changes nothing
   CHECK(novelty(10'000, 10'000, 3) == "");
+}
+
+/// A call of `single` ns on new values that takes `usual` ns in samples, beside a baseline of 20 and 10 us.
+std::string repetition(double single, double usual) {
+  pace::test::FakeClock clock;
+  return pace::detail::find_repetition_effect(
+      clock, 8, Nanoseconds(usual), Nanoseconds(10'000), [&] { return Nanoseconds(single); },
+      [] { return Nanoseconds(20'000); });
+}
+
+TEST_CASE("calls that are fast when they are repeated are found, beyond what a single call costs the baseline") {
+  CHECK_THAT(repetition(40'000, 1'000),
+             Catch::Matchers::ContainsSubstring("at least 40.0 us, and 1.00 us in the samples"));
+  CHECK(repetition(11'000, 1'000) == "");
+  CHECK(repetition(22'000, 1'000) == "");
 }
 
 TEST_CASE("pairs are as many as fit into the time, up to eight; fewer than three say nothing") {

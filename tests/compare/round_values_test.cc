@@ -105,12 +105,12 @@ TEST_CASE("each implementation gets the values of the round, unchanged by the ot
   }
 }
 
-TEST_CASE("random values differ between rounds, and are those of the seed") {
+TEST_CASE("random values differ between rounds, and are those of the seed of checks") {
   const auto values = [](std::uint64_t seed) {
     FakeClock clock;
     Witness witness;
     auto options = one_call_a_sample();
-    options.seed = seed;
+    options.check_seed = seed;
     // The generators are put back before each call of what draws random numbers.
     const auto noisy = [&](const char* name) {
       return [&, name](at::Tensor& x) {

@@ -47,10 +47,14 @@ struct CheckOptions {
   /// 500, 3 below 1000 and for float16 and bfloat16, else 2.
   std::optional<double> error_factor;
 
-  /// Whether outputs are also compared for other values in the same memory (as a rule, the operands halved), which
-  /// detects an implementation that returns a cached result. Switch it off for an implementation that is correct only
-  /// for the values of the given operands.
-  bool fresh_values = true;
+  /// Other values, in the same memory, for which outputs are compared as well. They detect an implementation that keeps
+  /// results, or that is right for the given values alone.
+  enum class FreshValues {
+    varied,  ///< every floating-point value times a random factor of its own in [1/2, 1)
+    scaled,  ///< all times one random factor, for what relies on order, ties, symmetry or ratios of the operands
+    none,    ///< none, for what is correct only for the values of the given operands
+  };
+  FreshValues fresh_values = FreshValues::varied;  ///< which other values
 
   bool check_dtype = true;   ///< dtypes must be equal
   bool check_device = true;  ///< devices must be equal

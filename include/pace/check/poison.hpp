@@ -52,11 +52,14 @@ struct FreeBlock {
   at::Device device = at::kCPU;  ///< where to allocate it
 };
 
-/// As above, for blocks of the given sizes instead of the sizes of tensors.
-inline void poison_free_memory(std::span<const FreeBlock> free_blocks) {
+/// As above, for blocks of the given sizes instead of the sizes of tensors, and `copies` of each.
+inline void poison_free_memory(std::span<const FreeBlock> free_blocks, int copies = 1) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> blocks;
-  for (const auto& [bytes, device] : free_blocks) poison_(blocks.emplace_back(detail::empty_bytes(bytes, device)));
+  for (int copy = 0; copy < copies; ++copy)
+    for (const auto& [bytes, device] : free_blocks) poison_(blocks.emplace_back(detail::empty_bytes(bytes, device)));
+  // The last one first, so that an allocator that hands out the last freed block finds them as they were.
+  while (!blocks.empty()) blocks.pop_back();
 }
 
 }  // namespace pace::check

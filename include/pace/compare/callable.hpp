@@ -125,18 +125,20 @@ class CallableImplementation final : public Implementation {
         clobber_memory();
       }
     } else {
-      // Each output is destroyed before the next call, as in ordinary code; the last one is kept to be checked.
-      for (std::int64_t i = 1; i < iterations; ++i) {
-        const Kept output = std::apply(function_, next());
+      // Each output is destroyed before the next call, as in ordinary code; one is kept to be checked. All calls are made
+      // from one place, so that none can be told from the one whose output is kept.
+      const std::int64_t kept = kept_call(iterations);
+      for (std::int64_t i = 0; i < iterations; ++i) {
+        Kept output(std::apply(function_, next()));
         do_not_optimize(output);
+        if (i == kept) [[unlikely]]
+          last_.emplace(std::move(output));
       }
-      last_.emplace(std::apply(function_, next()));
-      do_not_optimize(*last_);
     }
   }
 
   F function_;
-  /// Output of the last call; a copy of it once the sample is finished.
+  /// Output of one call; a copy of it once the sample is finished.
   std::optional<Kept> last_;
   c10::IValue copied_;
   /// Output of a replayed call, in the memory of its graph.

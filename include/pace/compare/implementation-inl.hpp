@@ -108,7 +108,8 @@ PACE_INLINE void Implementation::start(std::size_t set) {
   announce();
   operands_.restore(set);
   if (operands_.random) reset_random_state(operands_.seed);
-  check::poison_free_memory(memory_->fresh_outputs);
+  // The kept output keeps its memory, so that outputs of later calls lie elsewhere.
+  check::poison_free_memory(memory_->fresh_outputs, operands_.kept_call ? 2 : 1);
 }
 
 PACE_INLINE c10::IValue Implementation::copy_of(const c10::IValue& output) {

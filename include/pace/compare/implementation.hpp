@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ struct OperandSets {
   /// Whether the baseline draws random numbers, so that the generators get the same state before each run.
   bool random = false;
   std::uint64_t seed = 0;
+  /// Which call of a sample has its output kept to be checked: this number modulo the number of calls; nothing: the last
+  /// one. It is the same for all samples of a round, since outputs of later calls lie in other memory then.
+  std::optional<std::uint64_t> kept_call = {};
 
   /// Returns whether the baseline writes to the operand tensor of this index.
   [[nodiscard]] bool may_change(std::size_t operand) const;
@@ -100,6 +104,12 @@ class Implementation : public timing::Subject {
   /// Announces the call, restores the operands of the set and the generators, and poisons the memory for outputs.
   void start(std::size_t set);
   void announce() const;
+  /// Returns the index of the call, of a sample of `calls` calls, whose output is kept. The other outputs are destroyed
+  /// at once, as in ordinary code.
+  [[nodiscard]] std::int64_t kept_call(std::int64_t calls) const {
+    const auto& any = operands_.kept_call;
+    return any ? static_cast<std::int64_t>(*any % static_cast<std::uint64_t>(calls)) : calls - 1;
+  }
   /// Returns a copy of the output in memory that is reserved for copies.
   [[nodiscard]] c10::IValue copy_of(const c10::IValue& output);
   /// captured() returns the result of keep_output() for an output; replayed() returns the output from that, poisoned.

@@ -48,6 +48,8 @@ struct Measurement {
   std::optional<GatedRounds> host = {};
   /// Largest absolute errors of the outputs of timed calls, by implementation.
   std::vector<double> max_abs_errors = {};
+  /// What the checks of integrity add to the result.
+  std::vector<std::string> notes = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -232,6 +234,9 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   Result result = verified.result;
   participants.enter(result);
   add_calibration(measurement.gate, result);
+  // A note on what a call keeps may stand there since the first calls.
+  for (const auto& note : measurement.notes)
+    if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) result.notes.push_back(note);
   for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
     auto& error = result.implementations[index].max_abs_error;
     error = std::max(error, measurement.max_abs_errors[index]);

@@ -17,6 +17,7 @@
 #include "pace/compare/plan.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/options.hpp"
+#include "pace/core/random.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/timing/clock.hpp"
@@ -100,6 +101,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                     .renew = plan.renew,
                     .operands = std::make_unique<OperandSets>(),
                     .participants = Participants(std::move(names), baseline)};
+  if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
   prepared.options.device_counts = plan.options.device_counts ||
                                    std::any_of(plan.stated.begin(), plan.stated.end(),
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
@@ -113,6 +115,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   result.clock_resolution = clock.resolution();
   result.confidence = plan.options.confidence;
   result.seed = plan.options.seed;
+  result.check_seed = prepared.options.check_seed;
 
   const auto failures = take_prior_failures(plan.name);
   for (std::size_t index = 0; index < plan.implementations.size(); ++index) {

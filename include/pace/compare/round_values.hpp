@@ -9,9 +9,11 @@
 
 #include "pace/check/restore.hpp"
 #include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
 
@@ -34,7 +36,8 @@ class RoundValues final : public timing::RoundObserver {
       give(operands_.pristine, own_->tensors());
     {
       const RandomStateKept kept;
-      reset_random_state(prepared_.options.seed + 1 + round);
+      // By a seed that no implementation can know, so that none draws the values beforehand.
+      reset_random_state(SplitMix64(prepared_.options.check_seed + round)());
       prepared_.renew(*own_);
     }
     operands_.renewed = own_->tensors();
@@ -58,7 +61,7 @@ class RoundValues final : public timing::RoundObserver {
     give_all(operands_.pristine);
   }
   static void give(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& to) {
-    for (std::size_t i = 0; i < values.size(); ++i) check::restore_tensor(values[i], to.at(i));
+    write_values(values, to);
   }
   void give_all(const std::vector<at::Tensor>& values) {
     for (const auto& set : operands_.tensors) give(values, set);

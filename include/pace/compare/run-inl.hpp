@@ -57,6 +57,8 @@ namespace pace::detail {
 
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);
+  for (const auto& note : findings.notes)
+    if (std::find(pass.notes.begin(), pass.notes.end(), note) == pass.notes.end()) pass.notes.push_back(note);
   pass.max_abs_errors.resize(findings.max_abs_errors.size());
   for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)
     pass.max_abs_errors[i] = std::max(pass.max_abs_errors[i], findings.max_abs_errors[i]);

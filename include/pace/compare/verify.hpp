@@ -124,6 +124,7 @@ class FirstCalls {
     Examination examination = integrity_.examine(implementation);
     row.counts = examination.counts;
     row.why_uncounted = std::move(examination.why_uncounted);
+    if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
     if (!examination.problem.empty()) return examination.problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;

@@ -96,6 +96,10 @@ struct Options {
   /// Seed of the order of implementations, and of input generators that take it.
   std::uint64_t seed = 0x9ace;
 
+  /// Seed of what no implementation may foresee: when it is checked, and on which values. 0: each comparison draws one
+  /// from the operating system, which its result has.
+  std::uint64_t check_seed = 0;
+
   /// On which operand sets implementations run.
   OperandPolicy operands = OperandPolicy::crossover;
 

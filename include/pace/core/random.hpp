@@ -1,8 +1,12 @@
 // SplitMix64: a small random number generator, since <random> would double the compile time of this room.
 #pragma once
 
+#include <sys/random.h>
+
 #include <cstddef>
 #include <cstdint>
+
+#include "pace/core/error.hpp"
 
 namespace pace {
 
@@ -27,5 +31,13 @@ class SplitMix64 {
  private:
   std::uint64_t state_;
 };
+
+/// Returns a number other than 0 that the operating system has drawn. Throws Error if it draws none.
+[[nodiscard]] inline std::uint64_t draw_seed() {
+  std::uint64_t seed = 0;
+  if (::getrandom(&seed, sizeof seed, 0) != static_cast<::ssize_t>(sizeof seed))
+    throw Error("the operating system gives no random number; expected one from getrandom()");
+  return seed == 0 ? 1 : seed;
+}
 
 }  // namespace pace

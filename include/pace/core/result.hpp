@@ -242,6 +242,8 @@ struct Result {
   std::string inputs;
   double confidence = 0;   ///< Options::confidence of the comparison
   std::uint64_t seed = 0;  ///< Options::seed of the comparison
+  /// Options::check_seed of the comparison, or the one that it drew.
+  std::uint64_t check_seed = 0;
   /// Load and state of the machine during the rounds.
   Conditions conditions;
   /// Baseline against itself, and against itself with calls added; empty unless Options::controls is set.

@@ -78,6 +78,8 @@ struct Schema<Options> {
       field("alpha", &Options::alpha, "of a comparison: rate of false passes of claims and false alarms of guards"),
       field("beta", &Options::beta, "of a comparison: rate of false failures of claims and false passes of guards"),
       field("seed", &Options::seed, "repeats orders and inputs"),
+      field("check_seed", &Options::check_seed,
+            "repeats the values and moments of checks; 0: each comparison drew one"),
   };
 };
 
@@ -339,6 +341,7 @@ struct Schema<Result> {
       field("inputs", &Result::inputs, "types and sizes of the operands"),
       field("confidence", &Result::confidence, "of all speed-up intervals together"),
       field("seed", &Result::seed, "repeats the order and the inputs"),
+      field("check_seed", &Result::check_seed, "repeats the values and moments of checks"),
       field("conditions", &Result::conditions, "what else happened on the machine"),
       field("controls", &Result::controls, "of `--controls`"),
       field("missing_device", &Result::missing_device, "a device that was asked for and is not there"),

@@ -134,6 +134,7 @@ class Listening {
   add("--max-rounds", options.max_rounds);
   add("--confidence", options.confidence);
   add("--seed", options.seed);
+  add("--check-seed", options.check_seed);
   add("--threads", session.threads);
   add("--clock", to_string(options.clock));
   add("--operands", to_string(options.operands));

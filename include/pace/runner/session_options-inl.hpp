@@ -93,6 +93,8 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
                args::whole(measuring.seed, 0, any_seed, "a whole number from 0 to 2^64-1"))
             // Bazel's --runs_per_test gives every run a seed of its own.
             .from_environment("TEST_RANDOM_SEED"),
+        {"--check-seed", "seed of the values and moments of checks; 0: another one for each comparison, in its result",
+         args::whole(measuring.check_seed, 0, any_seed, "a whole number from 0 to 2^64-1")},
         {"--threads", "threads of one operator; 0: LibTorch's choice",
          args::whole(options.threads, 0, most_threads(), expected_threads(0))},
         {"--operands", "which buffers an implementation sees from round to round",

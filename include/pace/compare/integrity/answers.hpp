@@ -1,7 +1,6 @@
 // Answers: whether a call computes the correct outputs, for the given values and for others.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +12,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
@@ -39,40 +40,64 @@ struct FreshAnswers {
   std::unique_ptr<OperandSet> operands = {};
   /// Those in `operands`.
   std::vector<at::Tensor> values = {};
+  /// Seed of the random numbers that calls on these values draw.
+  std::uint64_t seed = 0;
   Expected expected = {};
 };
+
+/// Returns the number of elements of all floating-point tensors in a value that are neither infinite nor NaN.
+[[nodiscard]] inline std::int64_t count_finite(const c10::IValue& value) {
+  std::int64_t count = 0;
+  check::for_each_tensor(value, [&](const at::Tensor& tensor) {
+    if (renewable(tensor)) count += tensor.detach().isfinite().sum().item<std::int64_t>();
+  });
+  return count;
+}
+
+/// Draws fresh values of a kind into `fresh`, and takes what the baseline answers. Returns whether the baseline takes
+/// them: it writes to no other operands than on the given values, and its answers are as finite as `given_expected`.
+/// Throws what the baseline throws.
+[[nodiscard]] inline bool answer_fresh_values(Implementation& baseline, const OperandSets& operands,
+                                              FreshValues& source, const Expected& given_expected,
+                                              FreshAnswers& fresh) {
+  source.draw(fresh.renewal, fresh.values);
+  fresh.seed = source.draw_seed();
+  fresh.expected = {.random = given_expected.random};
+  fresh.expected.output = observe_call(baseline, operands, &fresh.values, fresh.seed, given_expected.output).at_return;
+  for (std::size_t i = 0; i < fresh.values.size(); ++i) {
+    const auto& now = operands.tensors[0][i];
+    const bool written = !unchanged(fresh.values[i], now);
+    if (written && !operands.may_change(i)) return false;
+    fresh.expected.operands.push_back(check::clone_input(written ? now : fresh.values[i]));
+  }
+  return count_finite(fresh.expected.output) >= count_finite(given_expected.output);
+}
 
 /// By the first kind of other values that the baseline takes, and by which its outputs change at all.
 [[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline, const OperandSets& operands,
                                                      const OperandSet& given, const Expected& given_expected,
-                                                     const check::CheckOptions& check, std::uint64_t seed,
+                                                     const check::CheckOptions& check, FreshValues& source,
                                                      const AddReference& add_reference) {
   const auto options = without_reference(check);
   const auto differs = [&](const c10::IValue& before, const c10::IValue& now) {
     return !check::outputs_match(before, now, options).correct;
   };
-  const auto answer = [&](FreshAnswers& fresh) {
-    renew(fresh.renewal, fresh.values);
-    fresh.expected.output = observe_call(baseline, operands, &fresh.values, seed, given_expected.output).at_return;
-    fresh.expected.random = given_expected.random;
-    bool changes = !given_expected.output.isNone() && differs(given_expected.output, fresh.expected.output);
-    for (std::size_t i = 0; i < fresh.values.size(); ++i) {
-      const auto& now = operands.tensors[0][i];
-      const bool written = !unchanged(fresh.values[i], now);
-      if (written && !operands.may_change(i)) return false;
-      fresh.expected.operands.push_back(written ? check::clone_input(now) : fresh.values[i]);
-      changes = changes || (written && differs(given_expected.operands[i], now));
-    }
-    if (changes) add_reference(fresh.expected, *fresh.operands);
-    return changes;
+  const auto changes = [&](const FreshAnswers& fresh) {
+    if (!given_expected.output.isNone() && differs(given_expected.output, fresh.expected.output)) return true;
+    for (std::size_t i = 0; i < fresh.values.size(); ++i)
+      if (operands.may_change(i) && differs(given_expected.operands[i], fresh.expected.operands[i])) return true;
+    return false;
   };
-  for (const Renewal renewal : {Renewal::halve, Renewal::scale_each, Renewal::rotate}) {
+  if (!source.any()) return {};
+  for (const Renewal renewal : {Renewal::vary, Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
+    if (renewal == Renewal::vary && check.fresh_values != check::CheckOptions::FreshValues::varied) continue;
     FreshAnswers fresh{.renewal = renewal};
     fresh.operands = given.clone();
     fresh.values = fresh.operands->tensors();
-    if (std::none_of(fresh.values.begin(), fresh.values.end(), renewable)) break;
     try {
-      if (answer(fresh)) return fresh;
+      if (!answer_fresh_values(baseline, operands, source, given_expected, fresh) || !changes(fresh)) continue;
+      add_reference(fresh.expected, *fresh.operands);
+      return fresh;
     } catch (...) {
       // No valid input, or a dtype that has no arithmetic.
     }
@@ -100,18 +125,32 @@ struct FreshAnswers {
 class Answers {
  public:
   Answers(const OperandSets& operands, Expected on_given, FreshAnswers on_fresh, const check::CheckOptions& how)
-      : given(std::move(on_given)), fresh(std::move(on_fresh)), options(how), operands_(operands) {}
+      : given(std::move(on_given)), options(how), operands_(operands), fresh_(std::move(on_fresh)) {}
 
   /// On the operands as the user gave them.
   const Expected given;
-  const FreshAnswers fresh;
   const check::CheckOptions options;
 
   [[nodiscard]] bool checks() const { return options.method != check::CheckOptions::Method::none; }
   /// Whether there are other values than those given that the baseline takes.
-  [[nodiscard]] bool renews() const { return fresh.renewal != Renewal::none; }
-  /// Null: there are none.
-  [[nodiscard]] const std::vector<at::Tensor>* fresh_values() const { return renews() ? &fresh.values : nullptr; }
+  [[nodiscard]] bool renews() const { return fresh_.renewal != Renewal::none; }
+  /// Those of the last draw. Null: there are none.
+  [[nodiscard]] const std::vector<at::Tensor>* fresh_values() const { return renews() ? &fresh_.values : nullptr; }
+  [[nodiscard]] const FreshAnswers& fresh() const { return fresh_; }
+
+  /// Draws values that no call has seen before, so that the next calls on fresh values cannot be answered by what
+  /// earlier ones have left. A float64 reference is computed for the first ones alone, which stay then, as they do if
+  /// the baseline does not take these.
+  void draw(Implementation& baseline, FreshValues& source) {
+    if (!renews() || fresh_.expected.reference) return;
+    FreshAnswers next{.renewal = fresh_.renewal, .operands = fresh_.operands->clone()};
+    next.values = next.operands->tensors();
+    try {
+      if (answer_fresh_values(baseline, operands_, source, given, next)) fresh_ = std::move(next);
+    } catch (...) {
+      // It took other values of this kind before, so that these are at fault.
+    }
+  }
 
   /// What the baseline does with its output, others may do as well.
   void imitate(const ObservedCall& made) {
@@ -119,26 +158,33 @@ class Answers {
     baseline_is_late_ = made.late.allocations > 0;
   }
 
+  /// Whether the output of a call on the fresh values, and nothing else of it, differs from the right one.
+  [[nodiscard]] bool only_output_differs(const ObservedCall& made, std::size_t set) const {
+    return changed_operand(operands_, fresh_.expected.operands, set).empty() &&
+           !check::outputs_match(fresh_.expected.output, made.at_return, without_reference(options)).correct;
+  }
+
   /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the fresh ones; empty if
   /// nothing is.
   [[nodiscard]] std::string judge(const ObservedCall& made, bool renewed, std::size_t set = 0) const {
-    const Expected& expected = renewed ? fresh.expected : given;
+    const Expected& expected = renewed ? fresh_.expected : given;
     const Agreement agreement = agree(expected, made.at_return, operands_, set, options);
     if (!agreement.correct) {
       // This is reported first, since a changed operand makes the outputs of later calls wrong.
       if (auto problem = changed_operand(operands_, expected.operands, set); !problem.empty()) return problem;
       const bool stale = renewed && !made.at_return.isNone() &&
                          check::outputs_match(given.output, made.at_return, without_reference(options)).correct;
-      // Gentle as they are, these may take away what an implementation rightly relies on.
-      if (renewed && fresh.renewal != Renewal::halve && !stale) return {};
+      // These may take away what an implementation rightly relies on.
+      const bool usual = fresh_.renewal == Renewal::vary || fresh_.renewal == Renewal::scale;
+      if (renewed && !usual && !stale) return {};
       if (!renewed) return agreement.message;
       const std::string changed =
-          std::string("other values in the same memory (the operands ") + to_string(fresh.renewal) + ")";
+          std::string("other values in the same memory (the operands ") + to_string(fresh_.renewal) + ")";
       if (stale)
         return "it returned the answer for values that had been overwritten by " + changed +
                ", so the answer was kept, not computed: " + agreement.message;
       return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
-             ". If it relies on what is special about the operands, switch this check off "
+             ". If it relies on what is special about the operands, choose other values or none "
              "(check::CheckOptions::fresh_values)";
     }
     const auto shortcuts = shortcuts_of_each(made.output, operands_.tensors[set]);
@@ -155,6 +201,7 @@ class Answers {
 
  private:
   const OperandSets& operands_;
+  FreshAnswers fresh_;
   std::vector<std::int64_t> shortcuts_ = {};
   bool baseline_is_late_ = false;
 };

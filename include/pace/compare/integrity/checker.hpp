@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +22,7 @@
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/answers.hpp"
 #include "pace/compare/integrity/background.hpp"
+#include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/novelty.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
@@ -27,6 +30,7 @@
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/core/function_ref.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/result.hpp"
 #include "pace/timing/clock.hpp"
@@ -41,6 +45,8 @@ struct Examination {
   /// What one call counts; none unless two calls on the same operands counted the same.
   std::optional<CallCounts> counts = {};
   std::string why_uncounted = {};
+  /// What a reader of its time must know; empty if there is nothing.
+  std::string note = {};
 };
 
 /// Result of the audits in the rounds and of the checks after them.
@@ -48,6 +54,8 @@ struct IntegrityFindings {
   std::vector<Drop> dropped = {};
   /// For each implementation of the comparison: of the outputs of its last timed calls.
   std::vector<double> max_abs_errors = {};
+  /// What readers of the times must know.
+  std::vector<std::string> notes = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
 };
@@ -81,7 +89,11 @@ class IntegrityChecker final : public timing::RoundObserver {
   void begin_pass();
   /// The rounds of these begin, with so many iterations a sample.
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations);
-  /// Between cycles, at moments that cannot be foreseen, audits one candidate; for at most `audit_share` of the time.
+  /// In one round of four the output of a random call of each sample is kept instead of that of the last one. A graph
+  /// has the same outputs whenever it is replayed.
+  void round_started(std::size_t round) override;
+  /// Between cycles, at moments that cannot be foreseen, audits one candidate or looks at the output of a timed call; for
+  /// at most `audit_share` of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
   [[nodiscard]] Nanoseconds took() const override { return took_; }
   /// Returns whether an audit found a fault, so that the rounds end.
@@ -101,7 +113,9 @@ class IntegrityChecker final : public timing::RoundObserver {
   // The questions.
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
+  [[nodiscard]] std::string look_at_timed_output(Implementation& implementation);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation, Nanoseconds time);
+  [[nodiscard]] std::string ask_for_repetition(Implementation& implementation, Nanoseconds time);
   [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
   void inspect(IntegrityFindings& findings);
@@ -109,11 +123,30 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
     return observe_call(implementation, operands_, values, seed_of(values != nullptr), answers_->given.output);
   }
+  [[nodiscard]] Implementation& baseline() { return *prepared_.implementations[baseline_]; }
+  /// Draws values that no call has seen before.
+  void draw_fresh_values() {
+    if (!answers_->renews()) return;
+    // What was done to the operands before is noted, since the values of the draw take its place.
+    notice_changed_operands(0);
+    answers_->draw(baseline(), *source_);
+    repair(0);
+  }
+  [[nodiscard]] std::string judge_fresh(const ObservedCall& made, std::size_t set);
+  [[nodiscard]] bool rounding_explains(const ObservedCall& made);
+  /// An effect of new values that is gone if one operand keeps its own: the index of that operand.
+  [[nodiscard]] std::optional<std::size_t> find_kept_operand(FunctionRef<bool(std::size_t)> effect_without);
+  [[nodiscard]] static std::string note_on_kept_operand(const std::string& name, std::size_t operand) {
+    return '\'' + name + "' keeps what it derives from operand tensor " + std::to_string(operand) +
+           ": its time is that of calls between which that one does not change.";
+  }
   void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
   void notice_changed_operands(std::size_t set);
-  [[nodiscard]] std::uint64_t seed_of(bool renewed) const { return options_.seed + (renewed ? 1 : 0); }
+  [[nodiscard]] std::uint64_t seed_of(bool renewed) const {
+    return renewed && answers_->renews() ? answers_->fresh().seed : options_.seed;
+  }
   /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
   [[nodiscard]] bool calls_add_up() const { return !operands_.mutated.empty() || answers_->given.random; }
   [[nodiscard]] static std::string in_timed_call(const std::string& problem) {
@@ -125,9 +158,10 @@ class IntegrityChecker final : public timing::RoundObserver {
   OperandSets& operands_;
   const Options& options_;
   std::size_t baseline_;
-  /// Which candidate is audited, and when; on which set, and by how many calls.
-  SplitMix64 moments_, calls_;
+  /// Which candidate is audited, when and how; on which set, and by how many calls.
+  SplitMix64 random_;
 
+  std::optional<FreshValues> source_;
   std::optional<Answers> answers_;
   ProcessSettings settings_ = ProcessSettings::now();
   bool busy_before_ = false, measured_before_ = false;
@@ -137,9 +171,12 @@ class IntegrityChecker final : public timing::RoundObserver {
   std::vector<std::size_t> timed_;
   std::int64_t iterations_ = 1;
   Nanoseconds took_{}, longest_{};
-  /// The implementation that was audited after the last cycle.
+  /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
   std::optional<Drop> found_;
+  /// For each of `timed_`, the shortest time of a call in a sample.
+  std::vector<Nanoseconds> shortest_;
+  std::vector<std::string> notes_;
 };
 
 inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& prepared)
@@ -148,8 +185,7 @@ inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& 
       operands_(*prepared.operands),
       options_(prepared.options),
       baseline_(prepared.participants.baseline()),
-      moments_(prepared.options.seed),
-      calls_(prepared.options.seed) {}
+      random_(prepared.options.check_seed) {}
 
 // The first calls.
 
@@ -167,7 +203,7 @@ inline void IntegrityChecker::repair(std::size_t set) { repair(operands_.sets[se
 
 inline void IntegrityChecker::repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors) {
   try {
-    operands_.restore_all(tensors);
+    write_values(operands_.pristine, tensors);
   } catch (...) {  // of another shape, or without memory
     operands = prepared_.given->clone();
     tensors = operands->tensors();
@@ -177,8 +213,9 @@ inline void IntegrityChecker::repair(std::unique_ptr<OperandSet>& operands, std:
 inline void IntegrityChecker::learn(Implementation& baseline, const Expected& expected,
                                     const check::CheckOptions& check, const AddReference& add_reference) {
   FreshAnswers fresh;
-  if (check.fresh_values && check.method != check::CheckOptions::Method::none)
-    fresh = find_fresh_answers(baseline, operands_, *prepared_.given, expected, check, seed_of(true), add_reference);
+  source_.emplace(operands_.pristine, random_());
+  if (check.fresh_values != check::CheckOptions::FreshValues::none && check.method != check::CheckOptions::Method::none)
+    fresh = find_fresh_answers(baseline, operands_, *prepared_.given, expected, check, *source_, add_reference);
   answers_.emplace(operands_, expected, std::move(fresh), check);
   answers_->imitate(call(baseline, nullptr));
   repair(0);
@@ -187,8 +224,10 @@ inline void IntegrityChecker::learn(Implementation& baseline, const Expected& ex
 inline Examination IntegrityChecker::examine(Implementation& implementation) {
   Examination found{.problem = take_disturbance()};
   if (!found.problem.empty()) return found;
+  // The values of the first examination are known to whatever the baseline shares with the others.
+  if (implementation.index != baseline_) draw_fresh_values();
   const ObservedCall fresh = call(implementation, answers_->fresh_values());
-  if (answers_->checks()) found.problem = answers_->judge(fresh, answers_->renews());
+  if (answers_->checks()) found.problem = answers_->renews() ? judge_fresh(fresh, 0) : answers_->judge(fresh, false);
   if (!found.problem.empty()) return found;
   const ObservedCall given = call(implementation, nullptr);
   if (answers_->checks())
@@ -208,27 +247,48 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
            " bytes allocated";
   };
   found.counts = given.counts;
-  if (fresh.counts == given.counts) return;
-  const ObservedCall again = call(implementation, nullptr);
-  if (again.counts != given.counts) {
-    found.counts.reset();
-    found.why_uncounted =
-        "its calls differ on the same operands (" + text_of(given.counts) + ", then " + text_of(again.counts) + ')';
+  if (fresh.counts != given.counts) {
+    const ObservedCall again = call(implementation, nullptr);
+    if (again.counts != given.counts) {
+      found.counts.reset();
+      found.why_uncounted =
+          "its calls differ on the same operands (" + text_of(given.counts) + ", then " + text_of(again.counts) + ')';
+    }
   }
   if (!answers_->renews()) return;
   // More on fresh values, every time, and less as soon as they are known: part of the answer is kept.
-  const auto values = answers_->fresh.operands->clone();
+  const auto values = answers_->fresh().operands->clone();
   const auto tensors = values->tensors();
   CallCounts first, second;
-  for (int trial = 0; trial < 3; ++trial) {
-    halve(tensors);
-    first = call(implementation, &tensors).counts;
-    second = call(implementation, &tensors).counts;
-    const bool more = first.operator_calls > second.operator_calls || first.bytes_allocated > second.bytes_allocated;
-    if (!more) return;
-  }
-  found.problem = "it does less on values that it has seen before (" + text_of(first) + " on fresh values, " +
-                  text_of(second) + " on the same ones again): it keeps answers";
+  const auto does_less_without = [&](std::size_t kept) {
+    for (int trial = 0; trial < 3; ++trial) {
+      source_->draw(answers_->fresh().renewal, tensors, kept);
+      first = call(implementation, &tensors).counts;
+      second = observe_call(implementation, seed_of(true), answers_->given.output).counts;
+      if (first.operator_calls <= second.operator_calls && first.bytes_allocated <= second.bytes_allocated)
+        return false;
+    }
+    return true;
+  };
+  if (!does_less_without(FreshValues::none_kept)) return;
+  const std::string on_both =
+      " (" + text_of(first) + " on fresh values, " + text_of(second) + " on the same ones again)";
+  if (const auto kept = find_kept_operand(does_less_without))
+    found.note = note_on_kept_operand(prepared_.result.implementations[implementation.index].name, *kept);
+  else
+    found.problem = "it does less on values that it has seen before" + on_both + ": it keeps answers";
+}
+
+/// An implementation may keep what it derives from one of several operands, such as packed weights, since its calls on
+/// other values of the others have to compute. `effect_without(i)` is whether the effect shows if operand i keeps its
+/// values. With one operand, keeping what is derived from it is keeping the answer.
+inline std::optional<std::size_t> IntegrityChecker::find_kept_operand(FunctionRef<bool(std::size_t)> effect_without) {
+  constexpr std::size_t most_operands = 8;
+  const auto positions = source_->positions();
+  if (positions.size() < 2 || positions.size() > most_operands) return std::nullopt;
+  for (const std::size_t each : positions)
+    if (!effect_without(each)) return each;
+  return std::nullopt;
 }
 
 // The rounds.
@@ -251,22 +311,39 @@ inline void IntegrityChecker::begin_pass() {
 inline void IntegrityChecker::begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) {
   timed_ = timed;
   iterations_ = iterations;
+  shortest_.assign(timed.size(), Nanoseconds(std::numeric_limits<double>::infinity()));
   took_ = {};
   audited_last_.reset();
   found_.reset();
 }
 
+inline void IntegrityChecker::round_started(std::size_t) {
+  operands_.kept_call.reset();
+  constexpr std::size_t one_in = 4;
+  if (clock_.modes() == nullptr && random_.below(one_in) == 0) operands_.kept_call = random_();
+}
+
 inline void IntegrityChecker::cycle_ended(const timing::Rounds& so_far) {
   audited_last_.reset();
+  operands_.kept_call.reset();
   if (!answers_->checks() || timed_.size() < 2) return;
+  for (std::size_t place = 0; place < timed_.size(); ++place)
+    for (std::size_t round = so_far.rounds - timed_.size(); round < so_far.rounds; ++round)
+      shortest_[place] = std::min(shortest_[place], so_far.samples[place][round]);
   const Nanoseconds cycle = timing::time_of_cycle(so_far, timed_.size());
-  if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || moments_.below(4) != 0) return;
-  const std::size_t index = timed_[moments_.below(timed_.size())];
-  if (index == baseline_) return;
+  if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
+  const std::size_t index = timed_[random_.below(timed_.size())];
   const Nanoseconds start = clock_.now();
-  if (auto problem = audit(*prepared_.implementations[index]); !problem.empty())
-    found_ = Drop{index, Outcome::wrong, std::move(problem)};
-  audited_last_ = index;
+  auto& implementation = *prepared_.implementations[index];
+  std::string problem;
+  if (random_.below(2) == 0) {
+    problem = look_at_timed_output(implementation);
+  } else if (index != baseline_) {
+    draw_fresh_values();
+    problem = audit(implementation);
+    audited_last_ = index;
+  }
+  if (!problem.empty()) found_ = Drop{index, Outcome::wrong, std::move(problem)};
   const Nanoseconds took = clock_.now() - start;
   took_ += took;
   longest_ = std::max(longest_, took);
@@ -300,6 +377,7 @@ inline IntegrityFindings IntegrityChecker::check() {
   // On operands that one implementation has changed, all are wrong.
   if (changed_operands_.empty()) verify_last_outputs(findings);
   inspect(findings);
+  findings.notes = std::exchange(notes_, {});
   return findings;
 }
 
@@ -352,10 +430,13 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
     if (index == baseline_ && changed.empty()) continue;
     if (dropped(baseline_)) break;
     auto& implementation = *prepared_.implementations[index];
+    draw_fresh_values();
     auto problem = audit(implementation);
     if (problem.empty() && clock_.modes() != nullptr) problem = audit_replay(implementation);
     if (problem.empty() && index != baseline_)
       problem = ask_for_novelty(implementation, 0.5 * audit_share * options_.budget);
+    if (problem.empty() && index != baseline_)
+      problem = ask_for_repetition(implementation, 0.5 * audit_share * options_.budget);
     if (!problem.empty()) findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
   }
   if (noticed.empty()) return;
@@ -373,11 +454,11 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
 /// One or more calls as they are timed, on the values given, and as many after these were overwritten by fresh ones:
 /// the last one's output must be that of the fresh ones.
 inline std::string IntegrityChecker::audit(Implementation& implementation) {
-  const std::size_t set = calls_.below(operands_.sets.size());
+  const std::size_t set = random_.below(operands_.sets.size());
   const bool renewed = answers_->renews();
   const auto run_some = [&] {
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, iterations_ / 2));
-    implementation.run(set, calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(calls_.below(most)));
+    implementation.run(set, calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(random_.below(most)));
   };
   // What was done before is noted, but need not be this one's doing.
   if (changed_settings_.empty()) changed_settings_ = settings_changed();
@@ -403,7 +484,7 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
     last.late = converting.counts();
   }
   last.at_return = check::clone_ivalue(last.output);
-  auto problem = answers_->judge(last, renewed, set);
+  auto problem = renewed ? judge_fresh(last, set) : answers_->judge(last, false, set);
   repair(set);
   if (problem.empty()) problem = settings_changed();
   return problem.empty() ? problem : in_timed_call(problem);
@@ -424,20 +505,126 @@ inline std::string IntegrityChecker::audit_replay(Implementation& implementation
   return problem.empty() ? problem : in_timed_call(problem);
 }
 
+/// Judges a call on the fresh values. What rounding explains is no fault: at values at which the output depends on the
+/// last digits of the operands, correct implementations differ.
+inline std::string IntegrityChecker::judge_fresh(const ObservedCall& made, std::size_t set) {
+  auto problem = answers_->judge(made, true, set);
+  if (!problem.empty() && answers_->only_output_differs(made, set) && rounding_explains(made)) problem.clear();
+  return problem;
+}
+
+/// Whether the baseline's output changes about as much as the output is off, if operands change in their last places.
+inline bool IntegrityChecker::rounding_explains(const ObservedCall& made) {
+  constexpr double as_much = 8;
+  const auto& fresh = answers_->fresh();
+  const auto options = without_reference(answers_->options);
+  if (made.at_return.isNone()) return false;
+  const double error = check::outputs_match(fresh.expected.output, made.at_return, options).max_abs_error;
+  if (!std::isfinite(error)) return false;
+  try {
+    const auto values = fresh.operands->clone();
+    const auto tensors = values->tensors();
+    source_->perturb(tensors);
+    const ObservedCall perturbed = call(baseline(), &tensors);
+    repair(0);
+    const double change = check::outputs_match(fresh.expected.output, perturbed.at_return, options).max_abs_error;
+    return change > 0 && error <= as_much * change;
+  } catch (...) {
+    repair(0);
+    return false;
+  }
+}
+
+/// Whether the output that was kept of a timed call in the last cycle is right. Where rounds have values of their own,
+/// or calls change what later ones return, the right output is not known.
+inline std::string IntegrityChecker::look_at_timed_output(Implementation& implementation) {
+  if (calls_add_up() || prepared_.renew || clock_.modes() != nullptr) return {};
+  audited_last_ = implementation.index;
+  const Agreement agreement = agree(answers_->given, implementation.take_output(), operands_, {}, answers_->options);
+  if (agreement.correct) return {};
+  // On operands that one implementation has changed, all are wrong; check() finds which one.
+  for (std::size_t set = 0; set < operands_.sets.size(); ++set) notice_changed_operands(set);
+  return changed_operands_.empty() ? in_timed_call(agreement.message) : std::string();
+}
+
 /// Whether its calls take longer on values that it has not seen before: single calls, at most `time` long together.
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation, Nanoseconds time) {
   if (!answers_->renews()) return {};
-  const auto values = answers_->fresh.operands->clone();
+  const auto values = answers_->fresh().operands->clone();
   const auto tensors = values->tensors();
-  const auto timed_call = [&] {
+  const auto timed_call = [&] { return clock_.time([&] { implementation.run(0, 1); }); };
+  const auto renewed_but = [&](std::size_t kept) {
+    source_->draw(answers_->fresh().renewal, tensors, kept);
     implementation.prepare(0);
     write_values(operands_, &tensors, 0);
-    return clock_.time([&] { implementation.run(0, 1); });
   };
   const Nanoseconds start = clock_.now();
+  renewed_but(FreshValues::none_kept);
   (void)timed_call();
   const std::size_t pairs = affordable_pairs(time, clock_.now() - start);
-  auto problem = pairs == 0 ? std::string() : find_novelty_effect(clock_, pairs, timed_call, [&] { halve(tensors); });
+  std::string problem;
+  const auto effect_without = [&](std::size_t kept) {
+    // The values of mutated operands have to be written before the second call, too.
+    const auto again = [&] {
+      implementation.prepare(0);
+      if (!operands_.mutated.empty()) write_values(operands_, &tensors, 0);
+    };
+    problem = find_novelty_effect(clock_, pairs, timed_call, [&] { renewed_but(kept); }, again);
+    return !problem.empty();
+  };
+  if (pairs > 0 && effect_without(FreshValues::none_kept)) {
+    const std::string first = problem;
+    problem.clear();
+    if (const auto kept = find_kept_operand(effect_without))
+      notes_.push_back(note_on_kept_operand(prepared_.result.implementations[implementation.index].name, *kept));
+    else
+      problem = first;
+  }
+  repair(0);
+  return problem;
+}
+
+/// Whether its calls are faster the more often they are repeated on the same values: calls of timed samples against
+/// single calls on fresh values, with the baseline's difference of the two as the norm for what a single call costs.
+inline std::string IntegrityChecker::ask_for_repetition(Implementation& implementation, Nanoseconds time) {
+  if (!answers_->renews() || clock_.modes() != nullptr || prepared_.renew) return {};
+  const auto place_of = [&](std::size_t index) {
+    return static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin());
+  };
+  const Nanoseconds usual = shortest_[place_of(implementation.index)], of_baseline = shortest_[place_of(baseline_)];
+  const auto values = answers_->fresh().operands->clone();
+  const auto tensors = values->tensors();
+  const auto single_call = [&](Implementation& which, std::size_t kept) {
+    // Two untimed calls, so that code and branches are as in a sample.
+    Nanoseconds taken{};
+    for (int call = 0; call < 3; ++call) {
+      source_->draw(answers_->fresh().renewal, tensors, kept);
+      which.prepare(0);
+      write_values(operands_, &tensors, 0);
+      taken = clock_.time([&] { which.run(0, 1); });
+    }
+    return taken;
+  };
+  const Nanoseconds start = clock_.now();
+  (void)single_call(implementation, FreshValues::none_kept);
+  const std::size_t pairs = affordable_pairs(time, clock_.now() - start);
+  std::string problem;
+  const auto effect_without = [&](std::size_t kept) {
+    problem = find_repetition_effect(
+        clock_, pairs, usual, of_baseline, [&] { return single_call(implementation, kept); },
+        [&] { return single_call(baseline(), kept); });
+    return !problem.empty();
+  };
+  if (pairs > 0 && effect_without(FreshValues::none_kept)) {
+    const std::string first = problem;
+    problem.clear();
+    if (const auto kept = find_kept_operand(effect_without)) {
+      auto note = note_on_kept_operand(prepared_.result.implementations[implementation.index].name, *kept);
+      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(std::move(note));
+    } else {
+      problem = first;
+    }
+  }
   repair(0);
   return problem;
 }

@@ -1,27 +1,35 @@
-// Fresh values: other inputs for the same buffers, so that an answer kept from earlier values is found out.
+// Fresh values: other inputs for the same buffers, which no call has seen before, so that an answer kept from earlier
+// values is found out.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
 
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
+#include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/core/random.hpp"
 
 namespace pace::detail {
 
-/// How other values are made from the given ones, the gentlest first. Integers and bools stay as they are: they may be
-/// indices, offsets or masks, of which few others are valid.
+/// How other values are made from the given ones. Integers and bools stay as they are: they may be indices, offsets or
+/// masks, of which few others are valid.
 enum class Renewal {
-  /// Every floating-point value is halved. This is exact and keeps the usual requirements: signs, order, ties,
-  /// zeros, symmetry, positive definiteness, ranges such as [0, 1] and [-1, 1], ratios between operands.
-  halve,
+  /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such as
+  /// [0, 1] and [-1, 1] stay. A tensor with special values (see has_special_values()) is scaled as a whole instead.
+  vary,
+  /// All floating-point values are multiplied by one random factor in [1/2, 1). This keeps order, ties, symmetry,
+  /// positive definiteness and ratios as well.
+  scale,
   /// ... by another power of two for each tensor: for what depends on ratios only.
   scale_each,
   /// Every floating-point tensor keeps its values, but in other places: for what does not depend on scale at all, such
@@ -33,8 +41,10 @@ enum class Renewal {
 
 [[nodiscard]] inline const char* to_string(Renewal renewal) {
   switch (renewal) {
-    case Renewal::halve:
-      return "halved";
+    case Renewal::vary:
+      return "varied at random";
+    case Renewal::scale:
+      return "scaled by a random factor";
     case Renewal::scale_each:
       return "each scaled by a power of two";
     case Renewal::rotate:
@@ -80,29 +90,165 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
   }
 }
 
-/// Halves every floating-point value. Halving goes on for dozens of times before the values of a float32 vanish.
-inline void halve(const std::vector<at::Tensor>& tensors) {
-  const c10::NoGradGuard no_grad;
-  renew_each(tensors, [](at::Tensor& memory, std::size_t) { memory.mul_(0.5); });
+/// As has_special_values(), by the first rows of a tensor of one dimension or more.
+[[nodiscard]] inline bool has_special_rows(const at::Tensor& all) {
+  constexpr std::int64_t elements_looked_at = 1 << 16;
+  const std::int64_t in_row = std::max<std::int64_t>(all.numel() / std::max<std::int64_t>(all.size(0), 1), 1);
+  const std::int64_t rows = std::clamp<std::int64_t>(elements_looked_at / in_row, 1, all.size(0));
+  const at::Tensor values = all.narrow(0, 0, rows);
+  if (!values.isfinite().all().item<bool>() || values.round().equal(values)) return true;
+  if (values.size(-1) >= 3) {
+    const at::Tensor steps = values.diff();
+    if (steps.ge(0).all().item<bool>() || steps.le(0).all().item<bool>()) return true;
+  }
+  constexpr double sum_tolerance = 1e-2;  // of rows in float16
+  if (values.size(-1) > 1 && values.ge(0).all().item<bool>() &&
+      values.sum(-1).sub(1).abs().le(sum_tolerance).all().item<bool>())
+    return true;
+  // Narrow types have ties among any numbers.
+  constexpr std::int64_t looked_at = 1024, fewest = 16;
+  const bool wide = values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble;
+  const at::Tensor some = values.flatten().narrow(0, 0, std::min(values.numel(), looked_at));
+  if (!wide || some.numel() < fewest) return false;
+  const at::Tensor apart = std::get<0>(some.sort()).diff();
+  return 10 * apart.eq(0).sum().item<std::int64_t>() > some.numel();
 }
 
-/// Renews the values of `tensors` in place. Throws c10::Error for dtypes that have no arithmetic.
-inline void renew(Renewal renewal, const std::vector<at::Tensor>& tensors) {
+/// Whether the values of a tensor have a property that a function may rely on and that factors of their own would take
+/// away: whole numbers (masks, counts, one-hot rows), infinities, symmetric matrices, rows in order, rows that add up to
+/// 1, or ties.
+[[nodiscard]] inline bool has_special_values(const at::Tensor& tensor) {
   const c10::NoGradGuard no_grad;
-  switch (renewal) {
-    case Renewal::halve:
-      return halve(tensors);
-    case Renewal::scale_each:
-      return renew_each(tensors, [](at::Tensor& memory, std::size_t i) { memory.mul_(1.0 / (2 << (i % 3))); });
-    case Renewal::rotate:
-      return renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
-        // What lies in the gaps of a strided view is no value.
-        if (tensors[i].is_non_overlapping_and_dense())
-          memory.copy_(memory.roll(memory.numel() / 2 + (memory.numel() > 2 ? 1 : 0)));
-      });
-    case Renewal::none:
-      return;
+  try {
+    const at::Tensor values = tensor.detach();
+    if (values.is_complex()) return values.dim() >= 2 && values.size(-1) == values.size(-2);
+    if (values.dim() == 0) return values.round().equal(values);
+    if (values.dim() >= 2 && values.size(-1) == values.size(-2) && values.size(-1) > 1 && values.equal(values.mT()))
+      return true;
+    return has_special_rows(values);
+  } catch (...) {  // a dtype without arithmetic
+    return true;
   }
 }
+
+/// Draws fresh values from given ones, by numbers that cannot be foreseen without the seed.
+class FreshValues {
+ public:
+  /// Looks at the given values once.
+  FreshValues(std::vector<at::Tensor> given, std::uint64_t seed) : given_(std::move(given)), random_(seed) {
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      renewable_.push_back(renewable(given_[i]));
+      special_.push_back(renewable_[i] && has_special_values(given_[i]));
+      same_as_.push_back(i);
+      for (std::size_t earlier = 0; earlier < i && renewable_[i]; ++earlier)
+        if (renewable_[earlier] && given_[earlier].sizes() == given_[i].sizes() &&
+            given_[earlier].scalar_type() == given_[i].scalar_type() && given_[earlier].equal(given_[i])) {
+          same_as_[i] = same_as_[earlier];
+          break;
+        }
+    }
+  }
+
+  /// Whether there is anything to renew.
+  [[nodiscard]] bool any() const { return std::find(renewable_.begin(), renewable_.end(), true) != renewable_.end(); }
+  /// Positions of the tensors whose values can be renewed.
+  [[nodiscard]] std::vector<std::size_t> positions() const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < renewable_.size(); ++i)
+      if (renewable_[i]) found.push_back(i);
+    return found;
+  }
+  /// Returns a seed that cannot be foreseen either.
+  [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
+
+  /// Writes values into `tensors`, which are like the given ones, that differ from those of all earlier draws; given
+  /// ones that are equal stay equal. The tensor of index `kept`, if it is one, gets its given values. Throws c10::Error
+  /// for dtypes that have no arithmetic.
+  void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::size_t kept = none_kept) {
+    const c10::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < given_.size(); ++i) check::restore_tensor(given_[i], tensors[i]);
+    const double factor = factor_of(random_);
+    const std::uint64_t seed = random_();
+    const std::size_t places = 2 + random_.below(1 << 16);
+    renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
+      if (i == kept) return;
+      switch (renewal) {
+        case Renewal::vary:
+          if (special_[i]) {
+            memory.mul_(factor);
+          } else {
+            SplitMix64 own(seed + same_as_[i]);
+            vary(memory, own);
+          }
+          return;
+        case Renewal::scale:
+          memory.mul_(factor);
+          return;
+        case Renewal::scale_each:
+          memory.mul_(1.0 / static_cast<double>(2 << ((i + places) % 3)));
+          return;
+        case Renewal::rotate:
+          // What lies in the gaps of a strided view is no value.
+          if (tensors[i].is_non_overlapping_and_dense())
+            memory.copy_(
+                memory.roll(1 + static_cast<std::int64_t>(places) % std::max<std::int64_t>(memory.numel() - 1, 1)));
+          return;
+        case Renewal::none:
+          return;
+      }
+    });
+  }
+
+  /// Changes values by a few units in their last places, as rounding does.
+  void perturb(const std::vector<at::Tensor>& tensors) {
+    const c10::NoGradGuard no_grad;
+    renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
+      if (!special_[i]) memory.mul_(1 + 4 * epsilon_of(memory.scalar_type()));
+      memory.narrow(0, 0, (memory.numel() + 1) / 2).mul_(1 - 4 * epsilon_of(memory.scalar_type()));
+    });
+  }
+
+  static constexpr std::size_t none_kept = static_cast<std::size_t>(-1);
+
+ private:
+  [[nodiscard]] static double factor_of(SplitMix64& random) {
+    return 0.5 + 0.5 * static_cast<double>(random() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
+  }
+
+  [[nodiscard]] static double epsilon_of(at::ScalarType type) {
+    switch (c10::toRealValueType(type)) {
+      case at::kDouble:
+        return 2.2e-16;
+      case at::kFloat:
+        return 1.2e-7;
+      case at::kHalf:
+        return 9.8e-4;
+      default:
+        return 7.8e-3;
+    }
+  }
+
+  /// Multiplies by factors of a period that is long enough not to be found by looking at a few values. Drawing one for
+  /// each element would take longer than most calls do.
+  static void vary(at::Tensor& memory, SplitMix64& random) {
+    constexpr std::int64_t longest_period = 65521;  // a prime, so that rows do not repeat
+    const std::int64_t period = std::min(memory.numel(), longest_period);
+    std::vector<double> drawn(static_cast<std::size_t>(period));
+    for (auto& each : drawn) each = factor_of(random);
+    const at::Tensor factors = at::from_blob(drawn.data(), {period}, at::kDouble)
+                                   .to(memory.options().dtype(c10::toRealValueType(memory.scalar_type())),
+                                       /*non_blocking=*/false, /*copy=*/true);
+    for (std::int64_t first = 0; first < memory.numel(); first += period) {
+      const std::int64_t count = std::min(period, memory.numel() - first);
+      memory.narrow(0, first, count).mul_(factors.narrow(0, 0, count));
+    }
+  }
+
+  std::vector<at::Tensor> given_;
+  SplitMix64 random_;
+  std::vector<bool> renewable_, special_;
+  /// Index of the first tensor with the same values.
+  std::vector<std::size_t> same_as_;
+};
 
 }  // namespace pace::detail

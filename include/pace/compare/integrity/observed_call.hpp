@@ -12,6 +12,7 @@
 #include "pace/check/poison.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/compare/call_counter.hpp"
+#include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/result.hpp"
@@ -27,17 +28,28 @@ struct ObservedCall {
   CallCounts late;
 };
 
-/// Sets the operands of a set to these values; null: to the original values.
-inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {
-  if (values == nullptr) return operands.restore_all(set);
-  for (std::size_t i = 0; i < values->size(); ++i) check::restore_tensor((*values)[i], operands.tensors[set][i]);
+/// Writes values into operands, and advances the version of each whose values change. An implementation may keep what it
+/// derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a gradient
+/// keeps its version, since a graph may have saved it.
+inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const at::Tensor& operand = operands.at(i);
+    const bool versioned = operand.defined() && !operand.requires_grad() && !operand.is_inference();
+    const bool changes = versioned && !unchanged(values[i], operand);
+    check::restore_tensor(values[i], operand);
+    if (changes) operand.unsafeGetTensorImpl()->bump_version();
+  }
 }
 
-/// One call on set 0, with poison in the memory that it may get. `like`: an output of the size that is to be expected.
-[[nodiscard]] inline ObservedCall observe_call(Implementation& implementation, const OperandSets& operands,
-                                               const std::vector<at::Tensor>* values, std::uint64_t seed,
+/// Sets the operands of a set to these values; null: to the original values.
+inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {
+  write_values(values == nullptr ? operands.pristine : *values, operands.tensors[set]);
+}
+
+/// One call on set 0 as it is, with poison in the memory that it may get. `like`: an output of the size that is to be
+/// expected.
+[[nodiscard]] inline ObservedCall observe_call(Implementation& implementation, std::uint64_t seed,
                                                const c10::IValue& like) {
-  write_values(operands, values, 0);
   reset_random_state(seed);
   // What the baseline freed may hold the answer, and memory need not come from LibTorch's allocator.
   check::poison_free_memory(like);
@@ -53,6 +65,14 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
   }
   made.at_return = check::clone_ivalue(made.output);
   return made;
+}
+
+/// ... after the values were written; null: the original values.
+[[nodiscard]] inline ObservedCall observe_call(Implementation& implementation, const OperandSets& operands,
+                                               const std::vector<at::Tensor>* values, std::uint64_t seed,
+                                               const c10::IValue& like) {
+  write_values(operands, values, 0);
+  return observe_call(implementation, seed, like);
 }
 
 }  // namespace pace::detail

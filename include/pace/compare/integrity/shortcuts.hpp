@@ -9,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/impl/COW.h>
 
 #include "pace/check/ivalue.hpp"
 
@@ -22,6 +23,8 @@ enum Shortcuts : std::int64_t {
   repeats = 2,
   /// It is only marked as conjugated, negated or zero; reading it computes it.
   defers = 4,
+  /// It is a copy that is made when it is written to.
+  postpones = 8,
 };
 
 [[nodiscard]] inline std::int64_t shortcuts_of(const at::Tensor& tensor, const std::vector<at::Tensor>& operands) {
@@ -32,6 +35,7 @@ enum Shortcuts : std::int64_t {
   for (std::int64_t i = 0; i < tensor.dim(); ++i)
     if (tensor.stride(i) == 0 && tensor.size(i) > 1) found |= repeats;
   if (!tensor.has_storage()) return found;
+  if (c10::impl::cow::is_cow_data_ptr(tensor.storage().data_ptr())) found |= postpones;
   for (const auto& operand : operands)
     if (operand.has_storage() && operand.is_alias_of(tensor)) found |= borrows;
   return found;
@@ -58,6 +62,8 @@ enum Shortcuts : std::int64_t {
       what = " repeats elements in memory (stride 0), and the baseline writes each";
     else if (own & defers)
       what = " is only marked as conjugated, negated or zero, and the baseline computes it";
+    else if (own & postpones)
+      what = " is a copy that is made when it is written to (copy-on-write), and the baseline makes its own";
     if (what != nullptr) return "output tensor " + std::to_string(i) + what;
   }
   return {};
