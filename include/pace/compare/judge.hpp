@@ -12,6 +12,7 @@
 #include "pace/compare/calibrate.hpp"
 #include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/controls.hpp"
+#include "pace/compare/host_limits.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/plan.hpp"
@@ -255,9 +256,11 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
 }
 
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
+/// On the CPU they are held against `traffic`, which every correct call has.
 /// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by `stated`.
 inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<const gate::Stated> stated,
-                  const gate::Rates& rates, std::span<const gate::Panel> panels, Result& result) {
+                  const gate::Rates& rates, std::span<const gate::Panel> panels, const timing::LeastTraffic& traffic,
+                  Result& result) {
   auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   bool held = true;
   for (auto& row : result.implementations) {
@@ -269,6 +272,7 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<co
     result.notes.push_back(
         "The times are not held against what this GPU can do at most: there was no memory left to "
         "measure that.");
+  hold_against_host(clock, traffic, result);
   gate::judge_all(result, stated, rates, panels);
   for (auto& phase : result.phases) gate::judge_all(phase, stated, rates, panels);
 }

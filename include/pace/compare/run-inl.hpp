@@ -125,6 +125,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 struct Measured {
   Result result;
   std::vector<gate::Panel> panels;
+  timing::LeastTraffic traffic;
 };
 
 /// Runs all stages that need the operands, which are released afterwards.
@@ -138,7 +139,8 @@ struct Measured {
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)
     measurement = measure_once(clock, stated, rates, prepared, verified, integrity, measurement.participants);
-  Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels)};
+  Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
+                    verified.traffic};
   if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));
   return measured;
 }
@@ -167,8 +169,8 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   activity()->watch(true);
   const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{plan.options.alpha, plan.options.beta});
 
-  auto [result, panels] = measure(clock, plan, stated, rates);
-  judge(clock, plan, stated, rates, panels, result);
+  auto [result, panels, traffic] = measure(clock, plan, stated, rates);
+  judge(clock, plan, stated, rates, panels, traffic, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
   return publish(std::move(result));
 }

@@ -14,6 +14,7 @@
 #include "pace/check/clone.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/integrity/least_traffic.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
@@ -31,6 +32,8 @@ struct Verified {
   Result result;
   /// Options of Prepared, with the largest number of calls of a sample.
   Options options;
+  /// What every correct call reads and writes at least; empty if the clock knows no bandwidths of the machine.
+  timing::LeastTraffic traffic = {};
 };
 
 /// Adds the output of the baseline, or of its separate reference, on `operands` converted to float64, if `check` has
@@ -65,6 +68,8 @@ class FirstCalls {
 
   /// Outputs of the baseline.
   [[nodiscard]] const Expected& expected() const { return expected_; }
+  /// Whether outputs are compared: the baseline repeats itself.
+  [[nodiscard]] bool checks() const { return check_.method != check::CheckOptions::Method::none; }
 
   /// Makes and times the first call, then checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
@@ -189,6 +194,11 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
   try {
     if (participants.pending(baseline)) first_calls.make(baseline, verified);
     prepared.reference.reset();
+    if (participants.remains(baseline) && first_calls.checks() && clock.host_bandwidth() != nullptr) {
+      verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
+                                            first_calls.expected().output, prepared.options);
+      integrity.repair(0);
+    }
     for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {
       if (!participants.pending(index)) continue;
       if (participants.remains(baseline))

@@ -14,6 +14,7 @@
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/timing/gpu_reading.hpp"
+#include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/phases.hpp"
 #include "pace/timing/subject.hpp"
@@ -62,6 +63,9 @@ class Clock {
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }
   /// Counters of the machine and this process; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<MachineCounters> counters() const { return std::nullopt; }
+
+  /// Bandwidths of the machine on which calls run, below whose times no call can be; null: unknown to this clock.
+  [[nodiscard]] virtual HostBandwidth* host_bandwidth() { return nullptr; }
 
   /// This clock as a ModeClock, if it can time the same calls in several ways; otherwise null.
   [[nodiscard]] virtual ModeClock* modes() { return nullptr; }

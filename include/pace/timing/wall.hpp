@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
 
 #include "pace/timing/clock.hpp"
+#include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
 
 namespace pace::timing {
@@ -40,6 +42,15 @@ class WallClock final : public Clock {
   [[nodiscard]] std::optional<MachineCounters> counters() const override { return read_machine_counters(); }
 
   [[nodiscard]] std::optional<ThreadCounters> thread_counters() const override { return read_thread_counters(); }
+
+  /// Measured once per process.
+  [[nodiscard]] HostBandwidth* host_bandwidth() override {
+    static HostBandwidth of_machine([](std::size_t bytes) {
+      WallClock clock;
+      return measure_host_bandwidth(bytes, [&](FunctionRef<void()> body) { return clock.time(body); });
+    });
+    return &of_machine;
+  }
 
   [[nodiscard]] std::string name() const override { return "wall"; }
 
