@@ -24,7 +24,7 @@ inline void hold_against_host(timing::Clock& clock, const timing::LeastTraffic& 
   if (bandwidth == nullptr || traffic.empty()) return;
   const double threads = std::max(1, at::get_num_threads());
   for (auto& row : result.implementations) {
-    if (!row.time) continue;
+    if (!row.time || !row.context.impossible.empty()) continue;
     auto least = bandwidth->least_time(traffic, threads);
     constexpr int further_tries = 3;
     for (int i = 0; i < further_tries && least && row.time->median < *least; ++i) {

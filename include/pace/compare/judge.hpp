@@ -37,6 +37,10 @@ struct GatedRounds {
   Samples samples = {};
   /// By position in `samples`; empty if the GPU's clock was steady, or is unknown.
   std::vector<ClocksAlone> clocks_alone = {};
+  /// Why the baseline's times are not its own (see BaselineWitness); empty if they are.
+  std::string slowed_baseline = {};
+  /// CPU seconds that the baseline alone used in a second; 0: unknown.
+  double baseline_cores = 0;
 };
 
 /// One pass over the participants, from the calibration to the checks after the last rounds.
@@ -145,7 +149,8 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
 
 /// Adds the clock, the warm-up and the number of iterations to `result`.
 inline void add_calibration(const GatedRounds& rounds, Result& result) {
-  const auto& [mode, calibration, samples, clocks_alone] = rounds;
+  const auto& mode = rounds.mode;
+  const auto& calibration = rounds.calibration;
   if (!mode.clock.empty()) {
     result.clock = mode.clock;
     result.clock_resolution = mode.resolution;
@@ -160,6 +165,20 @@ inline void add_calibration(const GatedRounds& rounds, Result& result) {
   }
 }
 
+inline void add_once(std::vector<std::string>& notes, const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+/// Returns why the times of the implementation at `place` of `gated.samples` cannot be true; empty if nothing is known.
+[[nodiscard]] inline std::string find_impossible(const GatedRounds& gated, std::size_t place, bool is_baseline,
+                                                 const std::vector<std::string>& names) {
+  if (!gated.slowed_baseline.empty()) return gated.slowed_baseline;
+  const auto& sides = gated.samples.conditions.sides;
+  if (auto uneven = find_uneven_clock(gated.samples.conditions, names); !uneven.empty()) return uneven;
+  if (is_baseline || gated.baseline_cores <= 0 || place >= sides.size()) return {};
+  return find_more_threads(sides[place], gated.baseline_cores, at::get_num_threads());
+}
+
 /// Adds to `result` how the rounds went, and what its gates need to know of them.
 inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool several_clocks, Result& result) {
   const Samples& samples = gated.samples;
@@ -172,8 +191,13 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   const auto disturbance =
       note_disturbances(samples, gated.clocks_alone, baseline, prepared.options.max_interference, result);
   const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
-  for (const std::size_t index : samples.timed) {
+  std::vector<std::string> names;
+  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
+  for (std::size_t place = 0; place < samples.timed.size(); ++place) {
+    const std::size_t index = samples.timed[place];
     auto& context = result.implementations[index].context;
+    context.impossible = find_impossible(gated, place, index == baseline, names);
+    if (!context.impossible.empty()) add_once(result.notes, "The times cannot be true: " + context.impossible + '.');
     context.baseline = result.implementations[baseline].name;
     context.rounds_per_cycle = samples.rounds_per_cycle();
     context.iterations = samples.iterations;

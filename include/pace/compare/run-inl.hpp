@@ -17,6 +17,7 @@
 #include "pace/compare/calibrate.hpp"
 #include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/integrity/witness.hpp"
 #include "pace/compare/judge.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/publish.hpp"
@@ -41,6 +42,7 @@ namespace pace::detail {
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, IntegrityChecker& integrity,
+                                           BaselineWitness& witness,
                                            const std::vector<std::size_t>& timed, GatedRounds& gated,
                                            Measurement& pass) {
   auto panels = watch_expectations(prepared, parts, timed, stated, rates);
@@ -54,6 +56,9 @@ namespace pace::detail {
   if (modes != nullptr && modes->selected() != ClockChoice::host && clock_was_unsteady(gated.samples.conditions))
     gated.clocks_alone = read_clocks_alone(*modes, gated.calibration.subjects, gated.calibration.iterations,
                                            prepared.operands->sets.size());
+
+  gated.baseline_cores = witness.cores();
+  if (!integrity.found()) gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed);
 
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);
@@ -69,14 +74,14 @@ namespace pace::detail {
 /// are measured again without it.
 inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
                             const Prepared& prepared, const Verified& verified, IntegrityChecker& integrity,
-                            Measurement& pass) {
+                            BaselineWitness& witness, Measurement& pass) {
   auto& participants = pass.participants;
   auto timed = participants.remaining();
   const std::vector<std::string> parts{host_phase};
   pass.host->mode = select_host(clock);
   while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
     try {
-      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, timed, *pass.host, pass))
+      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, witness, timed, *pass.host, pass))
         pass.host->samples.rounds.stop_reason = StopReason::deadline;
       return;
     } catch (...) {
@@ -93,7 +98,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
                                               const Verified& verified, IntegrityChecker& integrity,
-                                              Participants left) {
+                                              BaselineWitness& witness, Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   auto* const modes = clock.modes();
@@ -106,12 +111,12 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
     if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), integrity,
-                          participants.remaining(), pass.gate, pass))
+                          witness, participants.remaining(), pass.gate, pass))
       return participants.run_out_of_time(deadline_reason()), pass;
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 
     const ClockChoice of_gate = modes->selected();
-    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, integrity, pass);
+    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, integrity, witness, pass);
     if (pass.again || participants.empty() || participants.device_lost()) return pass;
     pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
   } catch (...) {
@@ -131,14 +136,16 @@ struct Measured {
 /// Runs all stages that need the operands, which are released afterwards.
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
                                       std::span<const gate::Stated> stated, const gate::Rates& rates) {
+  // Before anything is made, so that it makes its own in memory that this process does not share.
+  BaselineWitness witness(clock, plan);
   Prepared prepared = prepare(clock, plan);
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
   IntegrityChecker integrity(clock, prepared);
-  const Verified verified = verify(clock, prepared, integrity, plan.check);
+  const Verified verified = verify(clock, prepared, integrity, witness, plan.check);
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)
-    measurement = measure_once(clock, stated, rates, prepared, verified, integrity, measurement.participants);
+    measurement = measure_once(clock, stated, rates, prepared, verified, integrity, witness, measurement.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
                     verified.traffic};
   if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));

@@ -23,6 +23,12 @@ namespace pace::timing {
 
 class ModeClock;
 
+/// One stretch of time by two clocks.
+struct TwoClocks {
+  double ticks = 0;    ///< by the CPU's counter; 0: unknown
+  Nanoseconds told{};  ///< by the clock
+};
+
 /// Times samples of a Subject. There is one virtual call per sample, and none per iteration. Functions that only some
 /// clocks implement have a default that does nothing.
 class Clock {
@@ -59,6 +65,8 @@ class Clock {
   /// (the capture of a graph), it prepares anew here: cycles are independent observations only without it.
   virtual void begin_cycle() {}
 
+  /// The last sample by this clock and by the CPU's counter, without the preparation.
+  [[nodiscard]] virtual TwoClocks last_sample() const { return {}; }
   /// Counters of the calling thread; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }
   /// Counters of the machine and this process; nothing: unknown to this clock.
