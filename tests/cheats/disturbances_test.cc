@@ -94,8 +94,10 @@ const Change changes[] = {
     {"use of huge pages", [] { (void)::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }},
     {"deterministic algorithms", [] { at::globalContext().setDeterministicAlgorithms(true, true); }},
     {"memory that is not initialised",
-     [] { at::globalContext().setDeterministicFillUninitializedMemory(
-              !at::globalContext().deterministicFillUninitializedMemory()); }},
+     [] {
+       at::globalContext().setDeterministicFillUninitializedMemory(
+           !at::globalContext().deterministicFillUninitializedMemory());
+     }},
     {"oneDNN", [] { at::globalContext().setUserEnabledMkldnn(false); }},
     {"kinds of attention", [] { at::globalContext().setSDPUseFlash(false); }},
     {"precision of float32 products", [] { at::globalContext().setFloat32MatmulPrecision("medium"); }},
@@ -138,7 +140,8 @@ TEST_CASE("settings of the process that are changed, and left so, are named and 
     require_rejected(run(honest, cheat, input()), name);
   }
   // A priority that was lowered can be raised again by root only, as can a class of scheduling.
-  if (std::string(name) != "priority" && std::string(name) != "scheduling class") CHECK(before.changes_to(pace::detail::ProcessSettings::now()) == "");
+  if (std::string(name) != "priority" && std::string(name) != "scheduling class")
+    CHECK(before.changes_to(pace::detail::ProcessSettings::now()) == "");
 }
 
 TEST_CASE("the CPUs that the thread may use") {

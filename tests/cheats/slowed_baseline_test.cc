@@ -97,7 +97,8 @@ TEST_CASE("... in its hundredth call") {
   FaultyMachine machine;
   double factor = 1;
   int calls = 0;
-  require_invalid(compare(machine, nothing, [&] { factor = ++calls < 100 ? 1 : 1.3; }, &factor),
+  require_invalid(compare(
+                      machine, nothing, [&] { factor = ++calls < 100 ? 1 : 1.3; }, &factor),
                   "the baseline alone takes 130 us or more");
 }
 
@@ -107,8 +108,7 @@ TEST_CASE("a machine that becomes slower slows the untouched process, too") {
   double factor = 1;
   // The other process is on the same machine, which is slower by the time that it is asked.
   const pid_t own = ::getpid();
-  require_passed(compare(
-      machine, [&] { factor = ::getpid() == own ? factor : 1.3; }, [&] { factor = 1.3; }, &factor));
+  require_passed(compare(machine, [&] { factor = ::getpid() == own ? factor : 1.3; }, [&] { factor = 1.3; }, &factor));
 }
 
 TEST_CASE("with threads there is no other process: a slowdown that a machine may have is let through") {
@@ -126,7 +126,8 @@ TEST_CASE("with threads there is no other process: a slowdown that a machine may
 TEST_CASE("a clock that runs slower in the candidate's calls") {
   FaultyMachine machine;
   const double rate = GENERATE(0.5, 0.97);
-  require_invalid(compare(machine, [&] { machine.rate = 1; }, [&] { machine.rate = rate; }),
+  require_invalid(compare(
+                      machine, [&] { machine.rate = 1; }, [&] { machine.rate = rate; }),
                   "slower in the samples of 'new' than in those of 'old', by the CPU's own counter");
 }
 
@@ -139,7 +140,8 @@ TEST_CASE("a clock that is wrong in all calls alike") {
 TEST_CASE("more threads than are allowed") {
   at::set_num_threads(1);
   FaultyMachine machine;
-  require_invalid(compare(machine, [&] { machine.cores = 1; }, [&] { machine.cores = 8; }),
+  require_invalid(compare(
+                      machine, [&] { machine.cores = 1; }, [&] { machine.cores = 8; }),
                   "CPU seconds in each second, and 1 thread is allowed (--threads; the baseline alone used 1.00)");
 }
 
@@ -164,15 +166,18 @@ TEST_CASE("the untouched process answers once, and has the memory as it was") {
 }
 
 TEST_CASE("a process that has no answer, throws, ends or dies does not answer") {
-  const auto work = GENERATE(as<std::function<std::optional<int>()>>(), [] { return std::optional<int>(); },
-                             []() -> std::optional<int> { throw 1; }, []() -> std::optional<int> { ::_exit(0); },
-                             []() -> std::optional<int> { std::abort(); });
+  const auto work = GENERATE(
+      as<std::function<std::optional<int>()>>(), [] { return std::optional<int>(); },
+      []() -> std::optional<int> { throw 1; }, []() -> std::optional<int> { ::_exit(0); },
+      []() -> std::optional<int> { std::abort(); });
   pace::detail::UntouchedProcess<int> process(work);
   CHECK_FALSE(process.ask(60 * s).has_value());
 }
 
 TEST_CASE("a process that is never asked is no child any more afterwards") {
-  { const pace::detail::UntouchedProcess<int> process([] { return std::optional(1); }); }
+  {
+    const pace::detail::UntouchedProcess<int> process([] { return std::optional(1); });
+  }
   errno = 0;
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
   CHECK(errno == ECHILD);

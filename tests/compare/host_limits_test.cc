@@ -99,8 +99,8 @@ TEST_CASE("what needs no memory to be read or written does not count") {
 }
 
 TEST_CASE("a table of which some rows are looked up is not read in full") {
-  const auto found = traffic_of(
-      [](const auto& x, const auto&) { return at::index_select(x, 0, at::arange(0, 64, 16)); });
+  const auto found =
+      traffic_of([](const auto& x, const auto&) { return at::index_select(x, 0, at::arange(0, 64, 16)); });
   CHECK(found.read == 0);
   CHECK(found.written <= 4 * 64 * sizeof(float));
 }

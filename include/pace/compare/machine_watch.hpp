@@ -68,7 +68,8 @@ class MachineWatch final : public timing::RoundObserver {
       if (rates_[i].size() < fewest_rates) continue;
       sides_[i].ticks_per_nanosecond = stats::quantile(stats::sorted(std::move(rates_[i])), 0.5);
       // One reading of the clock at each end, and some for what lies between the two clocks' readings.
-      sides_[i].tick_error = 4 * clock_.resolution().count() / stats::quantile(stats::sorted(std::move(samples_[i])), 0.5);
+      sides_[i].tick_error =
+          4 * clock_.resolution().count() / stats::quantile(stats::sorted(std::move(samples_[i])), 0.5);
     }
     conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
@@ -126,7 +127,7 @@ class MachineWatch final : public timing::RoundObserver {
   Nanoseconds sample_began_{};
   timing::ThreadCounters thread_before_;
   std::vector<SideConditions> sides_;
-  /// Of each side, one for each sample: ticks in a nanosecond, and the length in nanoseconds.
+  /// One for each sample of each side: ticks in a nanosecond, and the length in nanoseconds.
   std::vector<std::vector<double>> rates_, samples_;
   /// `slowed` and `power_limited` count readings until the end.
   GpuConditions gpu_;

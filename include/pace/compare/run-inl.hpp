@@ -42,9 +42,8 @@ namespace pace::detail {
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, IntegrityChecker& integrity,
-                                           BaselineWitness& witness,
-                                           const std::vector<std::size_t>& timed, GatedRounds& gated,
-                                           Measurement& pass) {
+                                           BaselineWitness& witness, const std::vector<std::size_t>& timed,
+                                           GatedRounds& gated, Measurement& pass) {
   auto panels = watch_expectations(prepared, parts, timed, stated, rates);
   const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
@@ -81,7 +80,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   pass.host->mode = select_host(clock);
   while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
     try {
-      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, witness, timed, *pass.host, pass))
+      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, witness, timed, *pass.host,
+                            pass))
         pass.host->samples.rounds.stop_reason = StopReason::deadline;
       return;
     } catch (...) {
@@ -110,8 +110,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
     pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_on_device(stated));
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
-    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), integrity,
-                          witness, participants.remaining(), pass.gate, pass))
+    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), integrity, witness,
+                          participants.remaining(), pass.gate, pass))
       return participants.run_out_of_time(deadline_reason()), pass;
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 

@@ -106,7 +106,8 @@ inline constexpr double cores_per_thread = 1.2;
 
 /// Returns why the times of the implementations `names`, in the order of `conditions.sides`, cannot be compared, as a
 /// clause: the clock ran at different rates in their samples. Empty if it did not, or if that is unknown.
-[[nodiscard]] inline std::string find_uneven_clock(const Conditions& conditions, const std::vector<std::string>& names) {
+[[nodiscard]] inline std::string find_uneven_clock(const Conditions& conditions,
+                                                   const std::vector<std::string>& names) {
   const SideConditions *fastest = nullptr, *slowest = nullptr;
   for (const auto& side : conditions.sides) {
     if (side.ticks_per_nanosecond <= 0) return {};
@@ -120,8 +121,9 @@ inline constexpr double cores_per_thread = 1.2;
     return '\'' + names.at(static_cast<std::size_t>(side - conditions.sides.data())) + '\'';
   };
   return "the clock runs " + format_percent(apart) + " slower in the samples of " + name_of(slowest) +
-         " than in those of " + name_of(fastest) + ", by the CPU's own counter (limit: " +
-         format_percent(limits::clock_rate) + "). Does the program replace clock_gettime()?";
+         " than in those of " + name_of(fastest) +
+         ", by the CPU's own counter (limit: " + format_percent(limits::clock_rate) +
+         "). Does the program replace clock_gettime()?";
 }
 
 /// Returns why the CPU time of `side` is not that of the `threads` that are allowed, as a clause; empty if it is, or if

@@ -176,13 +176,13 @@ inline void store_all_avx2(std::byte* to, std::size_t bytes) {
   };
   Bandwidths found;
   found.read = rate([&] { widest ? detail::load_all_avx512(data, bytes) : detail::load_all_avx2(data, bytes); });
-  found.write = std::max(
-      rate([&] { widest ? detail::store_all_avx512(data, bytes) : detail::store_all_avx2(data, bytes); }),
-      // The C library's has stores past the caches for large sizes.
-      rate([&] {
-        std::memset(data, 2, bytes);
-        asm volatile("" : : "r"(data) : "memory");
-      }));
+  found.write =
+      std::max(rate([&] { widest ? detail::store_all_avx512(data, bytes) : detail::store_all_avx2(data, bytes); }),
+               // The C library's has stores past the caches for large sizes.
+               rate([&] {
+                 std::memset(data, 2, bytes);
+                 asm volatile("" : : "r"(data) : "memory");
+               }));
   return found;
 #else
   (void)bytes;

@@ -104,7 +104,7 @@ struct KernelSettings {
 
  private:
   [[nodiscard]] static struct sigaction action_of(int signal) {
-    struct sigaction action {};
+    struct sigaction action{};
     (void)::sigaction(signal, nullptr, &action);
     return action;
   }

@@ -98,7 +98,8 @@ class TrafficProbe {
       return 0;
     const c10::NoGradGuard no_grad;
     const auto differs = at::ne(check::detail::elements_of(one), check::detail::elements_of(other));
-    const auto bytes = static_cast<double>(one.nbytes()) / static_cast<double>(std::max<std::int64_t>(1, differs.numel()));
+    const auto bytes =
+        static_cast<double>(one.nbytes()) / static_cast<double>(std::max<std::int64_t>(1, differs.numel()));
     return bytes * static_cast<double>(differs.sum().item<std::int64_t>());
   }
 
@@ -122,12 +123,14 @@ class TrafficProbe {
     if (operands_.mutated.empty()) return 0;
     operands_.restore_all(0);
     std::vector<const void*> places;
-    for (const auto& tensor : operands_.tensors[0]) places.push_back(tensor.defined() ? tensor.const_data_ptr() : nullptr);
+    for (const auto& tensor : operands_.tensors[0])
+      places.push_back(tensor.defined() ? tensor.const_data_ptr() : nullptr);
     (void)call_now();
     double sum = 0;
     for (const std::size_t i : operands_.mutated) {
       const auto& tensor = operands_.tensors[0][i];
-      if (plain(tensor) && tensor.const_data_ptr() == places[i]) sum += bytes_that_differ(operands_.pristine[i], tensor);
+      if (plain(tensor) && tensor.const_data_ptr() == places[i])
+        sum += bytes_that_differ(operands_.pristine[i], tensor);
     }
     return sum;
   }
@@ -188,7 +191,8 @@ inline constexpr double traffic_share = 0.05;
                                                              const c10::IValue& output, const Options& options) {
   double bytes = bytes_of(operands.pristine);
   for (const auto& tensor : check::tensors_of(output))
-    if (tensor.defined() && tensor.layout() == at::kStrided) bytes = std::max(bytes, static_cast<double>(tensor.nbytes()));
+    if (tensor.defined() && tensor.layout() == at::kStrided)
+      bytes = std::max(bytes, static_cast<double>(tensor.nbytes()));
   if (bytes < TrafficProbe::fewest_bytes) return {};
   try {
     return TrafficProbe(clock, baseline, operands, options.seed, traffic_share * options.budget).find(given);

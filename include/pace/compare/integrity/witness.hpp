@@ -61,8 +61,9 @@ class BaselineWitness {
     if (elsewhere_ ? !slower_than(*now, *elsewhere_) : !slower_than(*now, *before_, slowed_share_without_process))
       return {};
     const auto in_time = [](double nanoseconds) { return format_time(Nanoseconds(nanoseconds)); };
-    std::string text = "the baseline alone takes " + in_time(now->fastest.low) + " or more after the rounds, and took " +
-                       in_time(before_->slowest.high) + " or less before any candidate was called";
+    std::string text = "the baseline alone takes " + in_time(now->fastest.low) +
+                       " or more after the rounds, and took " + in_time(before_->slowest.high) +
+                       " or less before any candidate was called";
     if (elsewhere_)
       text += "; a process in which none was called takes " + in_time(elsewhere_->slowest.high) + " at the same time";
     std::string names;
