@@ -51,7 +51,7 @@ class FaultyMachine final : public pace::timing::Clock {
   [[nodiscard]] pace::timing::TwoClocks last_sample() const override { return last_; }
 
   [[nodiscard]] std::optional<pace::timing::ThreadCounters> thread_counters() const override {
-    return pace::timing::ThreadCounters{process_, all_threads_, switches_, 0};
+    return pace::timing::ThreadCounters{process_, switches_, 0, all_threads_};
   }
 
   [[nodiscard]] std::optional<pace::timing::MachineCounters> counters() const override {

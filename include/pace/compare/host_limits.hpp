@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -22,7 +23,9 @@ namespace pace::detail {
 inline void hold_against_host(timing::Clock& clock, const timing::LeastTraffic& traffic, Result& result) {
   auto* const bandwidth = clock.host_bandwidth();
   if (bandwidth == nullptr || traffic.empty()) return;
-  const double threads = std::max(1, at::get_num_threads());
+  double threads = std::max(1, at::get_num_threads());
+  // Implementations may have threads of their own.
+  for (const auto& side : result.conditions.sides) threads = std::max(threads, std::ceil(side.cores()));
   for (auto& row : result.implementations) {
     if (!row.time || !row.context.impossible.empty()) continue;
     auto least = bandwidth->least_time(traffic, threads);

@@ -165,7 +165,7 @@ inline void store_all_avx2(std::byte* to, std::size_t bytes) {
   constexpr Nanoseconds most = std::chrono::milliseconds(2);
   const auto rate = [&](auto&& one_pass) {
     Nanoseconds fastest = Nanoseconds::max(), spent{};
-    for (int i = 0; i < 3 || (i < 100 && spent < most); ++i) {
+    for (int i = 0; i < 2 || (i < 100 && spent < most); ++i) {
       const Nanoseconds took = time([&] {
         for (std::size_t j = 0; j < passes; ++j) one_pass();
       });

@@ -21,9 +21,9 @@ namespace pace::timing {
 /// Counters of the calling thread at one moment; reading them between samples takes about a microsecond.
 struct ThreadCounters {
   Nanoseconds cpu{};                      ///< CPU time
-  Nanoseconds process_cpu{};              ///< CPU time of all threads of the process
   std::int64_t involuntary_switches = 0;  ///< times that the thread was preempted
   std::int64_t voluntary_switches = 0;    ///< times that the thread gave up the CPU itself
+  Nanoseconds process_cpu = {};           ///< CPU time of all threads of the process
 };
 
 /// Counters of the machine, this process and the calling thread at one moment. Only differences between two readings
