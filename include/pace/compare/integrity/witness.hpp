@@ -1,6 +1,7 @@
 // BaselineWitness: the baseline's time before any candidate was called, against its time afterwards.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "pace/compare/integrity/untouched_process.hpp"
 #include "pace/compare/plan.hpp"
 #include "pace/compare/prepare.hpp"
+#include "pace/compare/time_left.hpp"
 #include "pace/compare/verified.hpp"
 #include "pace/core/format.hpp"
 #include "pace/timing/clock.hpp"
@@ -94,7 +96,9 @@ class BaselineWitness {
   }
 
   [[nodiscard]] static std::optional<AloneTimes> time_now(timing::Clock& clock, const Prepared& prepared,
-                                                          const Options& options) {
+                                                          Options options) {
+    options.budget = std::min(options.budget, time_left(clock));
+    if (options.budget.count() <= 0) return std::nullopt;
     try {
       return time_alone(clock, prepared.baseline(), prepared.operands->sets.size(), options);
     } catch (...) {
