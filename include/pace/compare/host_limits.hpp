@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include <c10/macros/Export.h>
+
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
 #include "pace/timing/clock.hpp"
