@@ -1,20 +1,27 @@
 // Cheats that disturb whatever else runs in the process: settings, threads, and the end of the program.
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include <atomic>
 #include <cfenv>
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/record_function.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -39,6 +46,18 @@ using cheats::run;
 at::Tensor honest(const at::Tensor& x) { return at::sigmoid(x); }
 at::Tensor input() { return at::randn({32, 16}); }
 
+/// Allocates as another one does.
+class OtherAllocator final : public c10::Allocator {
+ public:
+  explicit OtherAllocator(c10::Allocator* base) : base_(base) {}
+  c10::DataPtr allocate(std::size_t bytes) override { return base_->allocate(bytes); }
+  [[nodiscard]] c10::DeleterFnPtr raw_deleter() const override { return base_->raw_deleter(); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { base_->copy_data(to, from, bytes); }
+
+ private:
+  c10::Allocator* base_;
+};
+
 struct Change {
   const char* name;
   void (*make)();
@@ -57,6 +76,45 @@ const Change changes[] = {
      [] {
        const itimerval often{{1000, 0}, {1000, 0}};
        ::setitimer(ITIMER_REAL, &often, nullptr);
+     }},
+    {"timer_create",
+     [] {
+       timer_t timer;
+       sigevent event{};
+       event.sigev_notify = SIGEV_NONE;
+       if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) throw std::runtime_error("no timer");
+     }},
+    {"handlers of the signals", [] { (void)::signal(SIGPROF, [](int) {}); }},
+    {"scheduling class",
+     [] {
+       const sched_param none{};
+       (void)::sched_setscheduler(0, SCHED_BATCH, &none);
+     }},
+    {"slack of timers", [] { (void)::prctl(PR_SET_TIMERSLACK, 12345678); }},
+    {"use of huge pages", [] { (void)::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }},
+    {"deterministic algorithms", [] { at::globalContext().setDeterministicAlgorithms(true, true); }},
+    {"memory that is not initialised",
+     [] {
+       at::globalContext().setDeterministicFillUninitializedMemory(
+           !at::globalContext().deterministicFillUninitializedMemory());
+     }},
+    {"oneDNN", [] { at::globalContext().setUserEnabledMkldnn(false); }},
+    {"kinds of attention", [] { at::globalContext().setSDPUseFlash(false); }},
+    {"precision of float32 products", [] { at::globalContext().setFloat32MatmulPrecision("medium"); }},
+    {"observers of operators",
+     [] {
+       (void)at::addGlobalCallback(at::RecordFunctionCallback(
+           [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; }));
+     }},
+    {"observers of operators",
+     [] {
+       (void)at::addThreadLocalCallback(at::RecordFunctionCallback(
+           [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; }));
+     }},
+    {"CPU allocator",
+     [] {
+       static auto* const allocator = new OtherAllocator(c10::GetCPUAllocator());
+       if (c10::GetCPUAllocator() != allocator) c10::SetCPUAllocator(allocator, 255);
      }},
     {"priority", [] { (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 1); }},
 };
@@ -81,8 +139,9 @@ TEST_CASE("settings of the process that are changed, and left so, are named and 
     };
     require_rejected(run(honest, cheat, input()), name);
   }
-  // A priority that was lowered can be raised again by root only.
-  if (std::string(name) != "priority") CHECK(before.changes_to(pace::detail::ProcessSettings::now()) == "");
+  // A priority that was lowered can be raised again by root only, as can a class of scheduling.
+  if (std::string(name) != "priority" && std::string(name) != "scheduling class")
+    CHECK(before.changes_to(pace::detail::ProcessSettings::now()) == "");
 }
 
 TEST_CASE("the CPUs that the thread may use") {

@@ -16,6 +16,10 @@ using pace::Nanoseconds;
 class FaultyMachine final : public pace::timing::Clock {
  public:
   double steal = 0, others = 0, waiting = 0, throttled = 0;
+  /// CPU seconds of all threads of the process in a second of the measuring thread.
+  double cores = 1;
+  /// Seconds of the clock in a second.
+  double rate = 1;
   /// The counters cannot be read.
   bool unreadable = false;
 
@@ -25,8 +29,10 @@ class FaultyMachine final : public pace::timing::Clock {
   } event;
 
   Nanoseconds time(pace::FunctionRef<void()> body) override {
-    const Nanoseconds start = now_;
+    const Nanoseconds start = now_, true_start = true_time_;
     body();
+    constexpr double ticks_in_a_nanosecond = 3;
+    last_ = {ticks_in_a_nanosecond * (true_time_ - true_start).count(), now_ - start};
     return now_ - start;
   }
   [[nodiscard]] Nanoseconds now() const override { return now_; }
@@ -42,8 +48,10 @@ class FaultyMachine final : public pace::timing::Clock {
     slept_ += event.sleep;
   }
 
+  [[nodiscard]] pace::timing::TwoClocks last_sample() const override { return last_; }
+
   [[nodiscard]] std::optional<pace::timing::ThreadCounters> thread_counters() const override {
-    return pace::timing::ThreadCounters{process_, switches_, 0};
+    return pace::timing::ThreadCounters{process_, switches_, 0, all_threads_};
   }
 
   [[nodiscard]] std::optional<pace::timing::MachineCounters> counters() const override {
@@ -66,10 +74,11 @@ class FaultyMachine final : public pace::timing::Clock {
  private:
   void pass(Nanoseconds time, bool running) {
     true_time_ += time;
-    now_ += time;
+    now_ += rate * time;
     if (!running) return;
     const Nanoseconds own = (1 - waiting) * time;
     process_ += own;
+    all_threads_ += cores * own;
     others_ += others * 2 * time;
     // A share of what this machine wanted: own + others + stolen.
     stolen_ += steal / (1 - steal) * (own + others * 2 * time);
@@ -77,7 +86,8 @@ class FaultyMachine final : public pace::timing::Clock {
     switches_ += waiting > 0;
   }
 
-  Nanoseconds now_{1e9}, true_time_{}, process_{}, others_{}, stolen_{}, throttled_{}, slept_{};
+  pace::timing::TwoClocks last_;
+  Nanoseconds now_{1e9}, true_time_{}, process_{}, all_threads_{}, others_{}, stolen_{}, throttled_{}, slept_{};
   std::int64_t switches_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "pace/compare/calibrate.hpp"
 #include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/controls.hpp"
+#include "pace/compare/host_limits.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/plan.hpp"
@@ -36,6 +37,10 @@ struct GatedRounds {
   Samples samples = {};
   /// By position in `samples`; empty if the GPU's clock was steady, or is unknown.
   std::vector<ClocksAlone> clocks_alone = {};
+  /// Why the baseline's times are not its own (see BaselineWitness); empty if they are.
+  std::string slowed_baseline = {};
+  /// CPU seconds that the baseline alone used in a second; 0: unknown.
+  double baseline_cores = 0;
 };
 
 /// One pass over the participants, from the calibration to the checks after the last rounds.
@@ -146,7 +151,8 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
 
 /// Adds the clock, the warm-up and the number of iterations to `result`.
 inline void add_calibration(const GatedRounds& rounds, Result& result) {
-  const auto& [mode, calibration, samples, clocks_alone] = rounds;
+  const auto& mode = rounds.mode;
+  const auto& calibration = rounds.calibration;
   if (!mode.clock.empty()) {
     result.clock = mode.clock;
     result.clock_resolution = mode.resolution;
@@ -161,6 +167,20 @@ inline void add_calibration(const GatedRounds& rounds, Result& result) {
   }
 }
 
+inline void add_once(std::vector<std::string>& notes, const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+/// Returns why the times of the implementation at `place` of `gated.samples` cannot be true; empty if nothing is known.
+[[nodiscard]] inline std::string find_impossible(const GatedRounds& gated, std::size_t place, bool is_baseline,
+                                                 const std::vector<std::string>& names) {
+  if (!gated.slowed_baseline.empty()) return gated.slowed_baseline;
+  const auto& sides = gated.samples.conditions.sides;
+  if (auto uneven = find_uneven_clock(gated.samples.conditions, names); !uneven.empty()) return uneven;
+  if (is_baseline || gated.baseline_cores <= 0 || place >= sides.size()) return {};
+  return find_more_threads(sides[place], gated.baseline_cores, at::get_num_threads());
+}
+
 /// Adds to `result` how the rounds went, and what its gates need to know of them.
 inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool several_clocks, Result& result) {
   const Samples& samples = gated.samples;
@@ -173,8 +193,13 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   const auto disturbance =
       note_disturbances(samples, gated.clocks_alone, baseline, prepared.options.max_interference, result);
   const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
-  for (const std::size_t index : samples.timed) {
+  std::vector<std::string> names;
+  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
+  for (std::size_t place = 0; place < samples.timed.size(); ++place) {
+    const std::size_t index = samples.timed[place];
     auto& context = result.implementations[index].context;
+    context.impossible = find_impossible(gated, place, index == baseline, names);
+    if (!context.impossible.empty()) add_once(result.notes, "The times cannot be true: " + context.impossible + '.');
     context.baseline = result.implementations[baseline].name;
     context.rounds_per_cycle = samples.rounds_per_cycle();
     context.iterations = samples.iterations;
@@ -260,9 +285,11 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
 }
 
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
+/// On the CPU they are held against `traffic`, which every correct call has.
 /// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by `stated`.
 inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<const gate::Stated> stated,
-                  const gate::Rates& rates, std::span<const gate::Panel> panels, Result& result) {
+                  const gate::Rates& rates, std::span<const gate::Panel> panels, const timing::LeastTraffic& traffic,
+                  Result& result) {
   auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   bool held = true;
   for (auto& row : result.implementations) {
@@ -274,6 +301,7 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<co
     result.notes.push_back(
         "The times are not held against what this GPU can do at most: there was no memory left to "
         "measure that.");
+  hold_against_host(clock, traffic, result);
   gate::judge_all(result, stated, rates, panels);
   for (auto& phase : result.phases) gate::judge_all(phase, stated, rates, panels);
 }

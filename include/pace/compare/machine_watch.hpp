@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/core/conditions.hpp"
+#include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/gpu_reading.hpp"
@@ -23,6 +24,10 @@ class MachineWatch final : public timing::RoundObserver {
   MachineWatch(timing::Clock& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
     cycles_.reserve(most_cycles);
     if (clock.thread_counters()) sides_.resize(implementations);
+    rates_.resize(sides_.size());
+    samples_.resize(sides_.size());
+    for (auto& each : rates_) each.reserve(most_cycles * implementations);
+    for (auto& each : samples_) each.reserve(most_cycles * implementations);
     before_ = read();
   }
 
@@ -39,6 +44,12 @@ class MachineWatch final : public timing::RoundObserver {
     auto& side = sides_[implementation];
     side.sampled += took;
     side.off += took - (thread.cpu - thread_before_.cpu);
+    side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
+    const auto [ticks, told] = clock_.last_sample();
+    if (auto& rates = rates_[implementation]; ticks > 0 && told.count() > 0 && rates.size() < rates.capacity()) {
+      rates.push_back(ticks / told.count());
+      samples_[implementation].push_back(told.count());
+    }
     side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
     side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
   }
@@ -53,6 +64,13 @@ class MachineWatch final : public timing::RoundObserver {
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
     if (const auto after = read(); before_ && after) conditions = timing::conditions_between(*before_, *after);
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      if (rates_[i].size() < fewest_rates) continue;
+      sides_[i].ticks_per_nanosecond = stats::quantile(stats::sorted(std::move(rates_[i])), 0.5);
+      // One reading of the clock at each end, and some for what lies between the two clocks' readings.
+      sides_[i].tick_error =
+          4 * clock_.resolution().count() / stats::quantile(stats::sorted(std::move(samples_[i])), 0.5);
+    }
     conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
       conditions.gpu = gpu_;
@@ -68,6 +86,8 @@ class MachineWatch final : public timing::RoundObserver {
   }
 
  private:
+  /// Fewest samples of which the rate of the clock is known.
+  static constexpr std::size_t fewest_rates = 5;
   /// Shortest time between two readings of the GPU, each of which takes up to a millisecond.
   static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
 
@@ -107,6 +127,8 @@ class MachineWatch final : public timing::RoundObserver {
   Nanoseconds sample_began_{};
   timing::ThreadCounters thread_before_;
   std::vector<SideConditions> sides_;
+  /// One for each sample of each side: ticks in a nanosecond, and the length in nanoseconds.
+  std::vector<std::vector<double>> rates_, samples_;
   /// `slowed` and `power_limited` count readings until the end.
   GpuConditions gpu_;
   Nanoseconds last_look_{};

@@ -17,6 +17,7 @@
 #include "pace/compare/calibrate.hpp"
 #include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/integrity/witness.hpp"
 #include "pace/compare/judge.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/publish.hpp"
@@ -41,8 +42,8 @@ namespace pace::detail {
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, IntegrityChecker& integrity,
-                                           const std::vector<std::size_t>& timed, GatedRounds& gated,
-                                           Measurement& pass) {
+                                           BaselineWitness& witness, const std::vector<std::size_t>& timed,
+                                           GatedRounds& gated, Measurement& pass) {
   auto panels = watch_expectations(prepared, parts, timed, stated, rates);
   const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
@@ -54,6 +55,9 @@ namespace pace::detail {
   if (modes != nullptr && modes->selected() != ClockChoice::host && clock_was_unsteady(gated.samples.conditions))
     gated.clocks_alone = read_clocks_alone(*modes, gated.calibration.subjects, gated.calibration.iterations,
                                            prepared.operands->sets.size());
+
+  gated.baseline_cores = witness.cores();
+  if (!integrity.found()) gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed);
 
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);
@@ -71,14 +75,15 @@ namespace pace::detail {
 /// are measured again without it.
 inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
                             const Prepared& prepared, const Verified& verified, IntegrityChecker& integrity,
-                            Measurement& pass) {
+                            BaselineWitness& witness, Measurement& pass) {
   auto& participants = pass.participants;
   auto timed = participants.remaining();
   const std::vector<std::string> parts{host_phase};
   pass.host->mode = select_host(clock);
   while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
     try {
-      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, timed, *pass.host, pass))
+      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, witness, timed, *pass.host,
+                            pass))
         pass.host->samples.rounds.stop_reason = StopReason::deadline;
       return;
     } catch (...) {
@@ -95,7 +100,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
                                               const Verified& verified, IntegrityChecker& integrity,
-                                              Participants left) {
+                                              BaselineWitness& witness, Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   auto* const modes = clock.modes();
@@ -107,13 +112,13 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
     pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_on_device(stated));
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
-    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), integrity,
+    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), integrity, witness,
                           participants.remaining(), pass.gate, pass))
       return participants.run_out_of_time(deadline_reason()), pass;
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 
     const ClockChoice of_gate = modes->selected();
-    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, integrity, pass);
+    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, integrity, witness, pass);
     if (pass.again || participants.empty() || participants.device_lost()) return pass;
     pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
   } catch (...) {
@@ -127,20 +132,24 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 struct Measured {
   Result result;
   std::vector<gate::Panel> panels;
+  timing::LeastTraffic traffic;
 };
 
 /// Runs all stages that need the operands, which are released afterwards.
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
                                       std::span<const gate::Stated> stated, const gate::Rates& rates) {
+  // Before anything is made, so that it makes its own in memory that this process does not share.
+  BaselineWitness witness(clock, plan);
   Prepared prepared = prepare(clock, plan);
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
   IntegrityChecker integrity(clock, prepared);
-  const Verified verified = verify(clock, prepared, integrity, plan.check);
+  const Verified verified = verify(clock, prepared, integrity, witness, plan.check);
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)
-    measurement = measure_once(clock, stated, rates, prepared, verified, integrity, measurement.participants);
-  Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels)};
+    measurement = measure_once(clock, stated, rates, prepared, verified, integrity, witness, measurement.participants);
+  Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
+                    verified.traffic};
   if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));
   return measured;
 }
@@ -169,8 +178,8 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   activity()->watch(true);
   const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{plan.options.alpha, plan.options.beta});
 
-  auto [result, panels] = measure(clock, plan, stated, rates);
-  judge(clock, plan, stated, rates, panels, result);
+  auto [result, panels, traffic] = measure(clock, plan, stated, rates);
+  judge(clock, plan, stated, rates, panels, traffic, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
   return publish(std::move(result));
 }

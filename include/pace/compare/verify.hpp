@@ -14,24 +14,17 @@
 #include "pace/check/clone.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/integrity/least_traffic.hpp"
+#include "pace/compare/integrity/witness.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/time_left.hpp"
+#include "pace/compare/verified.hpp"
 #include "pace/timing/clock.hpp"
 
 namespace pace::detail {
-
-/// Result of the first calls.
-struct Verified {
-  /// Implementations whose outputs are correct.
-  Participants participants;
-  /// Rows with the first call, the agreement of the outputs, the counts and the memory of each implementation.
-  Result result;
-  /// Options of Prepared, with the largest number of calls of a sample.
-  Options options;
-};
 
 /// Adds the output of the baseline, or of its separate reference, on `operands` converted to float64, if `check` has
 /// that method. If the reference fails, outputs are compared directly from then on, which becomes a note.
@@ -65,6 +58,8 @@ class FirstCalls {
 
   /// Outputs of the baseline.
   [[nodiscard]] const Expected& expected() const { return expected_; }
+  /// Whether outputs are compared: the baseline repeats itself.
+  [[nodiscard]] bool checks() const { return check_.method != check::CheckOptions::Method::none; }
 
   /// Makes and times the first call, then checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
@@ -140,49 +135,11 @@ class FirstCalls {
   Expected expected_ = {};
 };
 
-/// Operands of one set with its spares, in bytes at most: calls on larger operands take so long that a sample needs no
-/// more than one or two of them. And calls of a sample at most: a restored copy costs about as much as a short call.
-inline constexpr double most_spare_bytes = 16 << 20;
-inline constexpr double most_calls_on_spares = 256;
-/// On a GPU, where captured calls have a graph for each copy, and a few calls make up a sample.
-inline constexpr double most_calls_on_gpu_spares = 16;
-
-/// Makes every timed call start from the same state. If the baseline writes to operands, each call of a sample gets a
-/// copy of its own, restored before the sample; if it draws random numbers, the generators are reset before the sample.
-/// None of that is timed, and notes say what is done.
-inline void start_calls_alike(const Prepared& prepared, const Expected& expected, Verified& verified) {
-  OperandSets& operands = *prepared.operands;
-  operands.random = expected.random;
-  operands.seed = prepared.options.seed;
-  if (operands.random)
-    verified.result.notes.push_back("It draws random numbers: the generators are reset before each sample, untimed.");
-  if (operands.mutated.empty() || verified.participants.empty()) return;
-  const double bytes = std::max(1.0, bytes_of(operands.pristine));
-  const bool on_gpu = operands.pristine.front().is_cuda();
-  const double most_calls = on_gpu ? most_calls_on_gpu_spares : most_calls_on_spares;
-  const auto calls = static_cast<std::int64_t>(std::clamp(most_spare_bytes / bytes, 1.0, most_calls));
-  auto& most = verified.options.max_iterations;
-  most = most > 0 ? std::min(most, calls) : calls;
-  operands.spares.resize(operands.sets.size());
-  operands.spare_tensors.resize(operands.sets.size());
-  for (std::size_t set = 0; set < operands.sets.size(); ++set)
-    for (std::int64_t call = 1; call < most; ++call) {
-      operands.spares[set].push_back(prepared.given->clone());
-      operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
-    }
-  std::string which;
-  for (const std::size_t each : operands.mutated) which += (which.empty() ? "" : ", ") + std::to_string(each);
-  verified.result.notes.push_back("It writes to operand tensor " + which + ": every call of a sample (" +
-                                  std::to_string(most) +
-                                  " at most) gets a copy of its own, restored before the sample, "
-                                  "untimed.");
-}
-
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
 /// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
 /// called again.
 [[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, IntegrityChecker& integrity,
-                                     const check::CheckOptions& check) {
+                                     BaselineWitness& witness, const check::CheckOptions& check) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
   auto& participants = verified.participants;
   const std::size_t baseline = participants.baseline();
@@ -190,6 +147,16 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
   try {
     if (participants.pending(baseline)) first_calls.make(baseline, verified);
     prepared.reference.reset();
+    if (participants.remains(baseline) && first_calls.checks() && clock.host_bandwidth() != nullptr) {
+      verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
+                                            first_calls.expected().output, prepared.options);
+      integrity.repair(0);
+    }
+    if (participants.remains(baseline)) {
+      start_calls_alike(prepared, first_calls.expected(), verified);
+      witness.before_candidates(clock, prepared, verified.options);
+      integrity.finish();
+    }
     for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {
       if (!participants.pending(index)) continue;
       if (participants.remains(baseline))
@@ -197,7 +164,6 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
       else
         participants.drop_without_baseline(index);
     }
-    start_calls_alike(prepared, first_calls.expected(), verified);
   } catch (...) {
     enter_out_of_memory(participants);
   }

@@ -1,6 +1,7 @@
 // Conditions: the load and the state of the machine while a comparison was timed, and whether they allow a verdict.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,6 +33,14 @@ struct SideConditions {
   Nanoseconds off{};                      ///< part of `sampled` in which the measuring thread did not run
   std::int64_t involuntary_switches = 0;  ///< context switches by which the scheduler preempted the thread
   std::int64_t voluntary_switches = 0;    ///< context switches by which the thread blocked or yielded
+  Nanoseconds process_cpu{};              ///< CPU time of all threads of the process during the samples
+  /// Median over the samples of the ticks of the CPU's counter in a nanosecond of the clock; 0: unknown.
+  double ticks_per_nanosecond = 0;
+  /// Share by which reading both clocks may change `ticks_per_nanosecond`.
+  double tick_error = 0;
+
+  /// Returns the CPU seconds that the process used in a second of the samples; 0: unknown.
+  [[nodiscard]] double cores() const { return sampled.count() > 0 ? process_cpu / sampled : 0; }
 
   /// Returns an estimate of the time for which the thread was ready to run and did not: the share of `off` that the
   /// involuntary switches have among all switches.
@@ -87,7 +96,45 @@ inline constexpr double clock_error = 0.01;
 /// Error of the clock that is always tolerated, since two clocks cannot be read at the same instant.
 inline constexpr Nanoseconds least_clock_error = std::chrono::milliseconds(2);
 
+/// Share by which the clock may run faster in the samples of one implementation than in those of another, by the CPU's
+/// counter. Both read the same counter where the clock is not tampered with.
+inline constexpr double clock_rate = 0.005;
+/// CPU seconds in a second, for each thread that is allowed. Pools of threads go on spinning for a moment.
+inline constexpr double cores_per_thread = 1.2;
+
 }  // namespace limits
+
+/// Returns why the times of the implementations `names`, in the order of `conditions.sides`, cannot be compared, as a
+/// clause: the clock ran at different rates in their samples. Empty if it did not, or if that is unknown.
+[[nodiscard]] inline std::string find_uneven_clock(const Conditions& conditions,
+                                                   const std::vector<std::string>& names) {
+  const SideConditions *fastest = nullptr, *slowest = nullptr;
+  for (const auto& side : conditions.sides) {
+    if (side.ticks_per_nanosecond <= 0) return {};
+    if (fastest == nullptr || side.ticks_per_nanosecond < fastest->ticks_per_nanosecond) fastest = &side;
+    if (slowest == nullptr || side.ticks_per_nanosecond > slowest->ticks_per_nanosecond) slowest = &side;
+  }
+  if (fastest == nullptr) return {};
+  const double apart = slowest->ticks_per_nanosecond / fastest->ticks_per_nanosecond - 1;
+  if (apart <= limits::clock_rate + slowest->tick_error + fastest->tick_error) return {};
+  const auto name_of = [&](const SideConditions* side) {
+    return '\'' + names.at(static_cast<std::size_t>(side - conditions.sides.data())) + '\'';
+  };
+  return "the clock runs " + format_percent(apart) + " slower in the samples of " + name_of(slowest) +
+         " than in those of " + name_of(fastest) +
+         ", by the CPU's own counter (limit: " + format_percent(limits::clock_rate) +
+         "). Does the program replace clock_gettime()?";
+}
+
+/// Returns why the CPU time of `side` is not that of the `threads` that are allowed, as a clause; empty if it is, or if
+/// the baseline, which is the norm, uses as much.
+[[nodiscard]] inline std::string find_more_threads(const SideConditions& side, double baseline_cores, int threads) {
+  const double allowed = std::max(static_cast<double>(threads), baseline_cores);
+  if (side.cores() <= limits::cores_per_thread * allowed) return {};
+  return "its samples used " + format_significant(side.cores()) + " CPU seconds in each second, and " +
+         std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") +
+         " allowed (--threads; the baseline alone used " + format_significant(baseline_cores) + ')';
+}
 
 /// Returns the positions in `conditions.sides` of the candidates whose own threads or child processes made the
 /// measuring thread wait, so that the waiting is part of their cost. In the samples of each of them the thread waited

@@ -14,6 +14,7 @@
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/timing/gpu_reading.hpp"
+#include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/phases.hpp"
 #include "pace/timing/subject.hpp"
@@ -21,6 +22,12 @@
 namespace pace::timing {
 
 class ModeClock;
+
+/// One stretch of time by two clocks.
+struct TwoClocks {
+  double ticks = 0;    ///< by the CPU's counter; 0: unknown
+  Nanoseconds told{};  ///< by the clock
+};
 
 /// Times samples of a Subject. There is one virtual call per sample, and none per iteration. Functions that only some
 /// clocks implement have a default that does nothing.
@@ -58,10 +65,15 @@ class Clock {
   /// (the capture of a graph), it prepares anew here: cycles are independent observations only without it.
   virtual void begin_cycle() {}
 
+  /// The last sample by this clock and by the CPU's counter, without the preparation.
+  [[nodiscard]] virtual TwoClocks last_sample() const { return {}; }
   /// Counters of the calling thread; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }
   /// Counters of the machine and this process; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<MachineCounters> counters() const { return std::nullopt; }
+
+  /// Bandwidths of the machine on which calls run, below whose times no call can be; null: unknown to this clock.
+  [[nodiscard]] virtual HostBandwidth* host_bandwidth() { return nullptr; }
 
   /// This clock as a ModeClock, if it can time the same calls in several ways; otherwise null.
   [[nodiscard]] virtual ModeClock* modes() { return nullptr; }

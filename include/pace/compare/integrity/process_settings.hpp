@@ -6,13 +6,15 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 
 #include <cfenv>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "pace/check/text.hpp"
+#include "pace/compare/integrity/kernel_settings.hpp"
+#include "pace/compare/integrity/libtorch_settings.hpp"
 
 namespace at {
 // Declared in <ATen/Parallel.h> and <ATen/Context.h>, which would cost a second each to include.
@@ -33,8 +35,8 @@ struct ProcessSettings {
   c10::impl::LocalDispatchKeySet dispatch;
   cpu_set_t cpus{};
   int priority = 0;
-  /// Interval of signals that interrupt whatever runs; 0 where there is none.
-  long alarm = 0;
+  KernelSettings kernel = {};
+  LibTorchSettings libtorch = {};
 
   [[nodiscard]] static ProcessSettings now() {
     ProcessSettings found{.dispatch = c10::impl::tls_local_dispatch_key_set()};
@@ -45,7 +47,8 @@ struct ProcessSettings {
     found.autograd = c10::AutogradState::get_tls_state();
     (void)::sched_getaffinity(0, sizeof found.cpus, &found.cpus);
     found.priority = ::getpriority(PRIO_PROCESS, 0);
-    found.alarm = alarm_interval();
+    found.kernel = KernelSettings::now();
+    found.libtorch = LibTorchSettings::now();
     return found;
   }
 
@@ -72,7 +75,10 @@ struct ProcessSettings {
             "the dispatch of operators (such as autocast)");
     changed(!CPU_EQUAL(&cpus, &after.cpus), "the CPUs that this thread may use");
     changed(priority != after.priority, "the priority of this thread" + numbers(after.priority, priority));
-    changed(alarm != after.alarm, "the interval timers that send signals");
+    std::vector<std::string> others;
+    kernel.add_changes(after.kernel, others);
+    libtorch.add_changes(after.libtorch, others);
+    for (const auto& each : others) changed(true, each);
     return text;
   }
 
@@ -87,11 +93,8 @@ struct ProcessSettings {
     c10::impl::_force_tls_local_dispatch_key_set(dispatch);
     if (!CPU_EQUAL(&present.cpus, &cpus)) (void)::sched_setaffinity(0, sizeof cpus, &cpus);
     if (present.priority != priority) (void)::setpriority(PRIO_PROCESS, 0, priority);
-    if (alarm == 0 && present.alarm != 0)
-      for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
-        const itimerval none{};
-        (void)::setitimer(which, &none, nullptr);
-      }
+    kernel.restore();
+    libtorch.restore();
   }
 
  private:
@@ -115,14 +118,6 @@ struct ProcessSettings {
 #elif defined(__aarch64__) && defined(__GNUC__)
     asm volatile("msr fpcr, %0" : : "r"(mode));
 #endif
-  }
-  [[nodiscard]] static long alarm_interval() {
-    long sum = 0;
-    for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
-      itimerval timer{};
-      if (::getitimer(which, &timer) == 0) sum += timer.it_interval.tv_sec * 1000000 + timer.it_interval.tv_usec;
-    }
-    return sum;
   }
 };
 

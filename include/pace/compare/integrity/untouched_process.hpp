@@ -1,0 +1,117 @@
+// UntouchedProcess: a copy of this process as it was before any candidate was called, which works on demand.
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "pace/core/activity.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/core/units.hpp"
+
+namespace pace::detail {
+
+/// A child process that shares the memory of this one until either of them writes to it. It waits until it is asked,
+/// answers once, and ends without what exit() runs. It ends with this process, prints nothing, and reports nothing to a
+/// supervisor.
+template <class Answer>
+class UntouchedProcess {
+ public:
+  /// Forks. `work` runs in the child when it is asked, and returns nothing if there is no answer. Without memory, or
+  /// processes, for a child there is none.
+  explicit UntouchedProcess(const std::function<std::optional<Answer>()>& work) {
+    int question[2], answer[2];
+    if (::pipe2(question, O_CLOEXEC) != 0) return;
+    if (::pipe2(answer, O_CLOEXEC) != 0) {
+      ::close(question[0]);
+      ::close(question[1]);
+      return;
+    }
+    const pid_t parent = ::getpid();
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::close(question[1]);
+      ::close(answer[0]);
+      answer_and_exit(parent, question[0], answer[1], work);
+    }
+    ::close(question[0]);
+    ::close(answer[1]);
+    question_ = question[1];
+    answer_ = answer[0];
+  }
+  UntouchedProcess(const UntouchedProcess&) = delete;
+  UntouchedProcess& operator=(const UntouchedProcess&) = delete;
+  ~UntouchedProcess() {
+    if (question_ >= 0) ::close(question_);
+    if (answer_ >= 0) ::close(answer_);
+    if (child_ <= 0) return;
+    (void)::kill(child_, SIGKILL);
+    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  /// Waits for the answer for `longest` at most. Returns nothing if there is none by then, or was asked before.
+  [[nodiscard]] std::optional<Answer> ask(Nanoseconds longest) {
+    if (child_ <= 0 || std::exchange(asked_, true)) return std::nullopt;
+    // The child may be gone, which must not end this process by SIGPIPE.
+    struct sigaction ignore = {}, before = {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &before);
+    const char go = 1;
+    const bool sent = ::write(question_, &go, 1) == 1;
+    ::sigaction(SIGPIPE, &before, nullptr);
+    if (!sent) return std::nullopt;
+    ::pollfd wait{answer_, POLLIN, 0};
+    constexpr double nanoseconds = 1e6;  // in a millisecond
+    int ready;
+    do ready = ::poll(&wait, 1, static_cast<int>(longest.count() / nanoseconds));
+    while (ready < 0 && errno == EINTR);
+    Answer answer;
+    if (ready != 1 || ::read(answer_, &answer, sizeof answer) != static_cast<ssize_t>(sizeof answer))
+      return std::nullopt;
+    return answer;
+  }
+
+ private:
+  [[noreturn]] static void answer_and_exit(pid_t parent, int question, int answer,
+                                           const std::function<std::optional<Answer>()>& work) {
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(0);
+    // A framework of tests would report a signal a second time.
+    for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+      (void)::signal(each, SIG_DFL);
+    const rlimit none{};
+    (void)::setrlimit(RLIMIT_CORE, &none);
+    if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0)
+      for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(null, standard);
+    static Activity unwatched;
+    activity() = &unwatched;
+    run_context().recollection = nullptr;
+    char go;
+    ssize_t got;
+    do got = ::read(question, &go, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1) ::_exit(0);
+    try {
+      if (const auto found = work()) (void)!::write(answer, &*found, sizeof *found);
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+
+  pid_t child_ = -1;
+  int question_ = -1, answer_ = -1;
+  bool asked_ = false;
+};
+
+}  // namespace pace::detail

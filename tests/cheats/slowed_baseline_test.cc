@@ -1,0 +1,184 @@
+// Cheats that make the baseline slower, the clock faster, or use more threads than are allowed.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/ones.h>
+
+#include "pace/compare/comparison.hpp"
+#include "pace/compare/integrity/untouched_process.hpp"
+#include "pace/gate/times.hpp"
+#include "tests/faults/faulty_machine.hpp"
+
+// After LibTorch, which has a CHECK of its own.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using faults::FaultyMachine;
+using pace::Nanoseconds;
+
+constexpr Nanoseconds ms{1e6}, s{1e9};
+
+using Step = std::function<void()>;
+
+/// A baseline of 0.1 ms and a candidate of 0.05 ms, each after its step.
+pace::Result compare(FaultyMachine& machine, const Step& in_baseline, const Step& in_candidate,
+                     const double* factor = nullptr) {
+  pace::Options options;
+  options.stop = pace::StopPolicy::budget;
+  options.budget = options.hard_limit = 0.3 * s;
+  return pace::compare("case", at::ones({4}))
+      .options(options)
+      .baseline("old",
+                [&](const at::Tensor& x) {
+                  in_baseline();
+                  machine.advance(0.1 * (factor != nullptr ? *factor : 1) * ms);
+                  return at::add(x, 1);
+                })
+      .candidate("new",
+                 [&](const at::Tensor& x) {
+                   in_candidate();
+                   machine.advance(0.05 * ms);
+                   return at::add(x, 1);
+                 })
+      .expect(pace::SpeedupAtLeast(1.2))
+      .run(machine);
+}
+
+const auto nothing = [] {};
+
+void require_invalid(const pace::Result& result, const std::string& what_was_seen) {
+  const auto& row = result["new"];
+  CHECK_THAT(row.context.impossible, ContainsSubstring(what_was_seen));
+  REQUIRE(row.judgements.size() == 1);
+  CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
+  CHECK_FALSE(row.judgements[0].acceptable);
+}
+
+void require_passed(const pace::Result& result) {
+  const auto& row = result["new"];
+  CHECK(row.context.impossible == "");
+  REQUIRE(row.judgements.size() == 1);
+  INFO(row.judgements[0].message);
+  CHECK(row.judgements[0].verdict == pace::Verdict::passed);
+}
+
+}  // namespace
+
+TEST_CASE("an honest candidate passes") {
+  at::set_num_threads(GENERATE(1, 2));
+  FaultyMachine machine;
+  require_passed(compare(machine, nothing, nothing));
+}
+
+TEST_CASE("a candidate whose first call slows the baseline from then on") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  double factor = 1;
+  const auto result = compare(machine, nothing, [&] { factor = 1.3; }, &factor);
+  require_invalid(result, "a process in which none was called takes 100 us at the same time");
+  require_invalid(result, "Something that 'new' has done slows it");
+}
+
+TEST_CASE("... in its hundredth call") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  double factor = 1;
+  int calls = 0;
+  require_invalid(compare(
+                      machine, nothing, [&] { factor = ++calls < 100 ? 1 : 1.3; }, &factor),
+                  "the baseline alone takes 130 us or more");
+}
+
+TEST_CASE("a machine that becomes slower slows the untouched process, too") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  double factor = 1;
+  // The other process is on the same machine, which is slower by the time that it is asked.
+  const pid_t own = ::getpid();
+  require_passed(compare(machine, [&] { factor = ::getpid() == own ? factor : 1.3; }, [&] { factor = 1.3; }, &factor));
+}
+
+TEST_CASE("with threads there is no other process: a slowdown that a machine may have is let through") {
+  at::set_num_threads(2);
+  FaultyMachine machine;
+  double factor = 1;
+  const double slowed = GENERATE(1.3, 1.7);
+  const auto result = compare(machine, nothing, [&] { factor = slowed; }, &factor);
+  if (slowed > 1.5)
+    require_invalid(result, "took 100 us or less before any candidate was called. Something");
+  else
+    require_passed(result);
+}
+
+TEST_CASE("a clock that runs slower in the candidate's calls") {
+  FaultyMachine machine;
+  const double rate = GENERATE(0.5, 0.97);
+  require_invalid(compare(
+                      machine, [&] { machine.rate = 1; }, [&] { machine.rate = rate; }),
+                  "slower in the samples of 'new' than in those of 'old', by the CPU's own counter");
+}
+
+TEST_CASE("a clock that is wrong in all calls alike") {
+  FaultyMachine machine;
+  machine.rate = 1.004;
+  require_passed(compare(machine, nothing, nothing));
+}
+
+TEST_CASE("more threads than are allowed") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  require_invalid(compare(
+                      machine, [&] { machine.cores = 1; }, [&] { machine.cores = 8; }),
+                  "CPU seconds in each second, and 1 thread is allowed (--threads; the baseline alone used 1.00)");
+}
+
+TEST_CASE("as many threads as are allowed, or as the baseline has") {
+  FaultyMachine machine;
+  double of_baseline = 1;
+  SECTION("allowed") { at::set_num_threads(4); }
+  SECTION("the baseline's") {
+    at::set_num_threads(1);
+    of_baseline = 4;
+  }
+  require_passed(compare(machine, [&] { machine.cores = of_baseline; }, [&] { machine.cores = 4; }));
+  at::set_num_threads(1);
+}
+
+TEST_CASE("the untouched process answers once, and has the memory as it was") {
+  int value = 1;
+  pace::detail::UntouchedProcess<int> process([&] { return std::optional(value); });
+  value = 2;
+  CHECK(process.ask(60 * s) == 1);
+  CHECK_FALSE(process.ask(60 * s).has_value());
+}
+
+TEST_CASE("a process that has no answer, throws, ends or dies does not answer") {
+  const auto work = GENERATE(
+      as<std::function<std::optional<int>()>>(), [] { return std::optional<int>(); },
+      []() -> std::optional<int> { throw 1; }, []() -> std::optional<int> { ::_exit(0); },
+      []() -> std::optional<int> { std::abort(); });
+  pace::detail::UntouchedProcess<int> process(work);
+  CHECK_FALSE(process.ask(60 * s).has_value());
+}
+
+TEST_CASE("a process that is never asked is no child any more afterwards") {
+  {
+    const pace::detail::UntouchedProcess<int> process([] { return std::optional(1); });
+  }
+  errno = 0;
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD);
+}
