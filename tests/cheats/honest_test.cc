@@ -309,6 +309,36 @@ std::vector<Variant> variants() {
       "a truth value", {x}, [](Arguments& a) { return a[0].isfinite().all().item<bool>(); },
       [](Arguments& a) { return !a[0].isnan().any().item<bool>(); });
 
+  // Cancellation: outputs that are much smaller than what they are computed from.
+  const auto large = at::randn({16, 32}).add(1000), near = large.add(at::randn({16, 32}).mul(1e-3));
+  add(
+      "a residual that cancels", {large, near}, [](Arguments& a) { return a[0].mul(1.1).sub(a[1].mul(1.1)); },
+      [](Arguments& a) { return a[1].mul(-1.1).add(a[0].mul(1.1)); });
+  add(
+      "a residual of one operand", {large}, [](Arguments& a) { return a[0].add(a[0].mul(-0.999)); },
+      [](Arguments& a) { return a[0].mul(1 - 0.999); });
+  add(
+      "a centred sum", {large}, [](Arguments& a) { return a[0].sub(a[0].mean()).sum(); },
+      [](Arguments& a) { return a[0].t().contiguous().sub(a[0].to(at::kDouble).mean().to(at::kFloat)).sum(0).sum(); });
+  add(
+      "centred rows, summed", {large}, [](Arguments& a) { return a[0].sub(a[0].mean(1, true)).sum(1); },
+      [](Arguments& a) { return a[0].sub(a[0].flip(1).cumsum(1).select(1, 31).div(32).unsqueeze(1)).sum(1); });
+  add(
+      "a variance by moments, which cancels, and by differences", {at::randn({16, 32}).add(10)},
+      [](Arguments& a) { return a[0].square().mean(1).sub(a[0].mean(1).square()); },
+      [](Arguments& a) { return a[0].var(1, false); });
+  add(
+      "a layer norm of values far from zero", {at::randn({16, 32}).add(300)},
+      [](Arguments& a) { return at::layer_norm(a[0], {32}); },
+      [](Arguments& a) { return a[0].sub(a[0].mean(1, true)).mul(a[0].var(1, false, true).add(1e-5).rsqrt()); });
+  add(
+      "a dot product of orthogonal vectors", {at::cat({x.flatten(), x.flatten()}), at::cat({y.flatten(), y.flatten().neg()})},
+      [](Arguments& a) { return a[0].dot(a[1]); }, [](Arguments& a) { return a[0].mul(a[1]).flip(0).cumsum(0)[-1].clone(); });
+  add(
+      "a difference of products", {x, y, w},
+      [](Arguments& a) { return a[0].matmul(a[2]).sub(a[0].add(a[1].mul(1e-3)).matmul(a[2])); },
+      [](Arguments& a) { return at::mm(a[2].t(), a[0].t()).t().sub(a[0].add(a[1].mul(1e-3)).mm(a[2])); });
+
   // State of its own.
   add("a buffer by shape, filled in every call", {x}, eager,
       [buffers = std::map<std::int64_t, at::Tensor>()](Arguments& a) mutable {

@@ -75,6 +75,31 @@ TEST_CASE("float16 where float64 was asked for, checked against a float64 refere
   require_rejected(result, "float64 reference");
 }
 
+TEST_CASE("an elementwise result that is off by a ten-thousandth, which only a reduction may be") {
+  const auto off = [](const at::Tensor& x) { return honest(x).mul(1.0001); };
+  require_rejected(run(honest, off, input()), "elements");
+  // ... or by less, where values are small.
+  const auto small = [](const at::Tensor& x) { return x.mul(0.01).tanh(); };
+  const auto linear = [](const at::Tensor& x) { return x.mul(0.01); };
+  require_rejected(run(small, linear, at::randn({64, 64})), "elements");
+}
+
+TEST_CASE("float32 where float64 was asked for") {
+  const auto narrow = [](const at::Tensor& x) { return honest(x.to(at::kFloat)).to(at::kDouble); };
+  require_rejected(run(honest, narrow, input().to(at::kDouble)), "elements");
+  const auto product = [](const at::Tensor& a, const at::Tensor& b) { return at::matmul(a, b); };
+  const auto cheat = [](const at::Tensor& a, const at::Tensor& b) {
+    return at::matmul(a.to(at::kFloat), b.to(at::kFloat)).to(at::kDouble);
+  };
+  require_rejected(run(product, cheat, at::randn({32, 64}, at::kDouble), at::randn({64, 32}, at::kDouble)), "elements");
+}
+
+TEST_CASE("a mean that leaves out some values, far from zero") {
+  const auto centred = [](const at::Tensor& x) { return x.sub(x.mean(1, true)); };
+  const auto cheat = [](const at::Tensor& x) { return x.sub(x.narrow(1, 0, 15).mean(1, true)); };
+  require_rejected(run(centred, cheat, input().add(1000)), "elements");
+}
+
 TEST_CASE("another dtype") {
   require_rejected(run(honest, [](const at::Tensor& x) { return honest(x).to(at::kHalf); }, input()), "float16");
 }

@@ -11,6 +11,7 @@
 #include "pace/check/check_options.hpp"
 #include "pace/check/error_multiplier.hpp"
 #include "pace/check/error_norms.hpp"
+#include "pace/check/learned_tolerance.hpp"
 #include "pace/check/poison_pattern.hpp"
 #include "pace/check/reference_error.hpp"
 #include "pace/check/text.hpp"
@@ -50,7 +51,27 @@ struct TensorVerdict {
   return tolerance;
 }
 
-[[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options) {
+/// By what calls of the baseline have shown: the magnitude of the output, the number of terms, and how far the output
+/// moves with its operands. Where the outputs agree closely, neither the magnitude nor the last is looked at.
+[[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options,
+                                       const LearnedTolerance& learned) {
+  const at::ScalarType dtype = expected.scalar_type();
+  const double rtol = learned_rtol(dtype, learned.terms);
+  Closeness found = check::allclose(expected, actual, rtol, 0, options.equal_nan);
+  if (found.close) return found;
+  const double atol = learned_atol(dtype, typical_magnitude(expected), learned.terms);
+  found = check::allclose(expected, actual, rtol, atol, options.equal_nan);
+  if (found.close || !learned.slack.defined()) return found;
+  return check::allclose_with_slack(expected, actual, learned.slack, rtol, atol, options.equal_nan);
+}
+
+/// `learned` is null if nothing is known. It has no part in a tolerance that the user states, and none where the types
+/// differ.
+[[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options,
+                                       const LearnedTolerance* learned = nullptr) {
+  if (learned != nullptr && !options.rtol && !options.atol && expected.scalar_type() == actual.scalar_type() &&
+      precision_of(expected.scalar_type()).epsilon > 0)
+    return compare_within(expected, actual, options, *learned);
   // As a rule the outputs are equal or nearly so, and the typical magnitude is not needed.
   const double rtol = options.rtol.value_or(precision_of(expected.scalar_type()).rtol);
   Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
@@ -205,9 +226,9 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
                      share_text(count, actual.numel()) + ") look unwritten (poison pattern)";
 }
 
-/// Compares two defined tensors by `options.method`; `reference` is undefined unless there is one.
+/// Compares two defined tensors by `options.method`; `reference` is undefined and `learned` null unless there is one.
 [[nodiscard]] TensorVerdict match_tensor(const auto& expected, const auto& actual, const auto& reference,
-                                         const CheckOptions& options) {
+                                         const CheckOptions& options, const LearnedTolerance* learned = nullptr) {
   TensorVerdict verdict;
   verdict.problem = metadata_problem(expected, actual, options);
   if (!verdict.problem.empty() || expected.sizes() != actual.sizes()) {
@@ -228,7 +249,7 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
       verdict = by_bits(expected, actual, options);
       break;
     case CheckOptions::Method::allclose:
-      verdict.closeness = compare_within(expected, actual, options);
+      verdict.closeness = compare_within(expected, actual, options, learned);
       verdict.problem = closeness_problem(verdict.closeness);
   }
   find_poison(actual, verdict);

@@ -14,6 +14,7 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/check/learned_tolerance.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/check/poison.hpp"
 #include "pace/compare/implementation.hpp"
@@ -31,6 +32,8 @@ struct Expected {
   bool random = false;
   /// Outputs of the float64 reference, if there is one.
   std::optional<c10::IValue> reference;
+  /// What calls on nearly these operands have shown of the tensors of `output` and `operands`.
+  check::LearnedTolerances learned;
 };
 
 /// Returns whether both are equal bit for bit, so that an unchanged NaN is no change.
@@ -95,15 +98,20 @@ struct Agreement {
     agreement.message = prefix + match.message;
   };
   if (!expected.output.isNone() || !output.isNone())
-    look_at(check::outputs_match(expected.output, output, options, expected.reference ? &*expected.reference : nullptr),
+    look_at(check::outputs_match(expected.output, output, options, expected.reference ? &*expected.reference : nullptr,
+                                 &expected.learned),
             "");
   if (!set) return agreement;
+  // The reference has no values for operands.
+  check::CheckOptions direct = options;
+  if (direct.method == check::CheckOptions::Method::float64_reference)
+    direct.method = check::CheckOptions::Method::allclose;
   auto next_mutated = operands.mutated.begin();
   for (std::size_t i = 0; i < expected.operands.size(); ++i) {
     const at::Tensor& now = operands.tensors[*set][i];
     if (next_mutated != operands.mutated.end() && *next_mutated == i) {
       ++next_mutated;
-      look_at(check::outputs_match(expected.operands[i], now, options),
+      look_at(check::outputs_match(expected.operands[i], now, direct, nullptr, &expected.learned),
               "operand tensor " + std::to_string(i) + ", which the baseline writes to: ");
     } else if (!unchanged(expected.operands[i], now)) {
       agreement.compared = true;

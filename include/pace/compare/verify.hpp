@@ -17,7 +17,7 @@
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
-#include "pace/compare/random_state.hpp"
+#include "pace/compare/sensitivity.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/timing/clock.hpp"
 
@@ -38,23 +38,17 @@ struct Verified {
 inline void add_reference(const Prepared& prepared, Expected& expected, const OperandSet& operands,
                           check::CheckOptions& check, Result& result) {
   if (check.method != check::CheckOptions::Method::float64_reference) return;
-  auto& sets = prepared.operands->sets;
   try {
-    auto as_double = operands.clone();
-    // The callable takes the operands by their static types, so the conversion happens inside the tensors.
-    for (auto& tensor : as_double->tensors())
-      if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
-    sets.push_back(std::move(as_double));
-    reset_random_state(prepared.options.seed);
     auto& reference = prepared.reference ? *prepared.reference : prepared.baseline();
-    expected.reference = check::clone_ivalue(reference.call(sets.size() - 1));
+    expected.reference = call_in_float64(reference, *prepared.operands, operands, prepared.options.seed);
   } catch (...) {
     check.method = check::CheckOptions::Method::allclose;
     result.notes.push_back("There is no float64 reference, so outputs were compared directly: " + current_message());
   }
-  // The extra set is removed. Its tensors are not among those of the sets, so that it is no part of the rounds.
-  sets.resize(prepared.operands->tensors.size());
 }
+
+/// Longest call of a baseline that is called some more times to learn its tolerances.
+inline constexpr Nanoseconds longest_call_to_learn_by{2e8};
 
 /// Makes the first calls, one implementation after the other.
 class FirstCalls {
@@ -107,7 +101,9 @@ class FirstCalls {
       expected_ = expected_of(implementation, operands, seed);
       add_reference(prepared_, expected_, *prepared_.given, check_, result);
     }
+    const Nanoseconds start = clock_.now();
     const c10::IValue output = checked_call(implementation, operands, 0, seed);
+    const Nanoseconds took = clock_.now() - start;
     const Agreement agreement = agree(expected_, output, operands, 0, check_);
     row.checked = agreement.compared;
     row.max_abs_error = agreement.max_abs_error;
@@ -117,10 +113,15 @@ class FirstCalls {
       check_.method = check::CheckOptions::Method::none;
       row.checked = false;
     }
-    if (is_baseline)
+    if (is_baseline) {
+      learns_ = check_.method == check::CheckOptions::Method::allclose && !check_.rtol && !check_.atol &&
+                took <= longest_call_to_learn_by;
+      learn_tolerances(expected_, *prepared_.given);
       integrity_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
         add_reference(prepared_, expected, fresh, check_, result);
+        learn_tolerances(expected, fresh);
       });
+    }
     Examination examination = integrity_.examine(implementation);
     row.counts = examination.counts;
     row.why_uncounted = std::move(examination.why_uncounted);
@@ -132,11 +133,22 @@ class FirstCalls {
     return {};
   }
 
+  /// Adds the tolerances of outputs on the values of `operands`.
+  void learn_tolerances(Expected& expected, const OperandSet& operands) {
+    if (!learns_) return;
+    terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
+                         check_.reduction_length)
+                 .learn(expected, terms_);
+  }
+
   timing::Clock& clock_;
   const Prepared& prepared_;
   IntegrityChecker& integrity_;
   check::CheckOptions check_;
   Expected expected_ = {};
+  /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
+  bool learns_ = false;
+  std::vector<double> terms_ = {};
 };
 
 /// Operands of one set with its spares, in bytes at most: calls on larger operands take so long that a sample needs no
