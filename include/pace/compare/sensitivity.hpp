@@ -46,8 +46,8 @@ void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, c
   for (const auto& tensor : tensors) {
     if (!has_real_values(tensor)) continue;
     at::Tensor values = check::detail::distinct_values_of(tensor);
-    const at::Tensor numbers =
-        values.new_empty(values.sizes(), at::TensorOptions().dtype(at::kFloat).device(at::kCPU)).uniform_(0, 1, generator);
+    const at::Tensor numbers = values.new_empty(values.sizes(), at::TensorOptions().dtype(at::kFloat).device(at::kCPU))
+                                   .uniform_(0, 1, generator);
     change(values, numbers.to(values.device()));
   }
 }

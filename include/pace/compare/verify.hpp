@@ -5,6 +5,7 @@
 #include <any>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/check/clone.hpp"
+#include "pace/compare/edge_values.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/operands.hpp"
@@ -79,6 +81,8 @@ class FirstCalls {
         verified.participants.drop(index, Outcome::wrong, std::move(problem));
       else
         verified.participants.admit(index);
+    } catch (const check::BadDeclaration& error) {
+      throw check::BadDeclaration("comparison '" + verified.result.name + "': " + error.what());
     } catch (...) {
       verified.participants.drop_failed(index, current_failure_on(clock_));
     }
@@ -99,23 +103,27 @@ class FirstCalls {
     row.first_call = clock_.time([&] { (void)call(); });
     if (is_baseline) {
       expected_ = expected_of(implementation, operands, seed);
+      check::validate_outputs(check_, expected_.output, operands.pristine);
       add_reference(prepared_, expected_, *prepared_.given, check_, result);
     }
     const Nanoseconds start = clock_.now();
-    const c10::IValue output = checked_call(implementation, operands, 0, seed);
+    std::vector<bool> with_graph;
+    const c10::IValue output = checked_call(implementation, operands, 0, seed, with_graph);
     const Nanoseconds took = clock_.now() - start;
     const Agreement agreement = agree(expected_, output, operands, 0, check_);
     row.checked = agreement.compared;
     row.max_abs_error = agreement.max_abs_error;
     if (!agreement.correct && !is_baseline) return agreement.message;
+    if (check_.check_autograd && check_.method != check::CheckOptions::Method::none)
+      if (auto problem = lost_graph(expected_.with_graph, with_graph); !problem.empty()) return problem;
     if (!agreement.correct) {
       result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " + agreement.message + ".");
       check_.method = check::CheckOptions::Method::none;
       row.checked = false;
     }
     if (is_baseline) {
-      learns_ = check_.method == check::CheckOptions::Method::allclose && !check_.rtol && !check_.atol &&
-                took <= longest_call_to_learn_by;
+      learns_ =
+          check::compares_values(check_.method) && !check_.rtol && !check_.atol && took <= longest_call_to_learn_by;
       learn_tolerances(expected_, *prepared_.given);
       integrity_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
         add_reference(prepared_, expected, fresh, check_, result);
@@ -126,6 +134,13 @@ class FirstCalls {
     row.counts = examination.counts;
     row.why_uncounted = std::move(examination.why_uncounted);
     if (!examination.problem.empty()) return examination.problem;
+    if (is_baseline) {
+      learn_edge_values(implementation, took);
+      // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
+      if (learns_ || edge_values_) (void)checked_call(implementation, operands, 0, seed, with_graph);
+    }
+    if (!is_baseline && edge_values_)
+      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
     implementation.expect_outputs_like(output);
@@ -141,6 +156,14 @@ class FirstCalls {
                  .learn(expected, terms_);
   }
 
+  /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
+  void learn_edge_values(Implementation& baseline, Nanoseconds took) {
+    if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_)) return;
+    edge_values_.emplace(*prepared_.operands, prepared_.options.seed, check_);
+    edge_values_->learn(baseline, expected_, *prepared_.given,
+                        [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
+  }
+
   timing::Clock& clock_;
   const Prepared& prepared_;
   IntegrityChecker& integrity_;
@@ -149,6 +172,7 @@ class FirstCalls {
   /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
   bool learns_ = false;
   std::vector<double> terms_ = {};
+  std::optional<EdgeValues> edge_values_ = {};
 };
 
 /// Operands of one set with its spares, in bytes at most: calls on larger operands take so long that a sample needs no
