@@ -34,17 +34,24 @@ inline pace::Options short_run() {
   return options;
 }
 
-/// What became of the candidate.
-template <class Baseline, class Candidate, class... Operands>
-pace::Result run(Baseline baseline, Candidate candidate, const Operands&... operands) {
+/// What became of the candidate, where `declare(comparison)` declares how outputs are compared.
+template <class Declare, class Baseline, class Candidate, class... Operands>
+pace::Result run_declared(Declare declare, Baseline baseline, Candidate candidate, const Operands&... operands) {
   FakeClock clock;
-  return pace::compare("cheat", operands...)
-      .options(short_run())
+  auto comparison = pace::compare("cheat", operands...);
+  comparison.options(short_run())
       .baseline("eager", costing(clock, 300, baseline))
       .candidate("cheat", costing(clock, 100, candidate))
       .expect(pace::SpeedupAtLeast(1.01))
-      .expect(pace::NoSlowerThan(100))
-      .run(clock);
+      .expect(pace::NoSlowerThan(100));
+  declare(comparison);
+  return comparison.run(clock);
+}
+
+/// What became of the candidate.
+template <class Baseline, class Candidate, class... Operands>
+pace::Result run(Baseline baseline, Candidate candidate, const Operands&... operands) {
+  return run_declared([](auto&) {}, baseline, candidate, operands...);
 }
 
 /// No figures, no gate that lets it through, and a message that says what was seen.

@@ -1,15 +1,25 @@
 // Cheats whose answers are not those of the baseline, or only look like them.
 #include <limits>
+#include <string>
+#include <tuple>
 #include <vector>
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/dropout.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
+#include <catch2/matchers/catch_matchers_quantifiers.hpp>
 
 #include "tests/cheats/rejected.hpp"
 
@@ -17,6 +27,7 @@ namespace {
 
 using cheats::require_rejected;
 using cheats::run;
+using cheats::run_declared;
 
 at::Tensor honest(const at::Tensor& x) { return at::sigmoid(x); }
 at::Tensor input() { return at::randn({32, 16}); }
@@ -75,6 +86,31 @@ TEST_CASE("float16 where float64 was asked for, checked against a float64 refere
   require_rejected(result, "float64 reference");
 }
 
+TEST_CASE("an elementwise result that is off by a ten-thousandth, which only a reduction may be") {
+  const auto off = [](const at::Tensor& x) { return honest(x).mul(1.0001); };
+  require_rejected(run(honest, off, input()), "elements");
+  // ... or by less, where values are small.
+  const auto small = [](const at::Tensor& x) { return x.mul(0.01).tanh(); };
+  const auto linear = [](const at::Tensor& x) { return x.mul(0.01); };
+  require_rejected(run(small, linear, at::randn({64, 64})), "elements");
+}
+
+TEST_CASE("float32 where float64 was asked for") {
+  const auto narrow = [](const at::Tensor& x) { return honest(x.to(at::kFloat)).to(at::kDouble); };
+  require_rejected(run(honest, narrow, input().to(at::kDouble)), "elements");
+  const auto product = [](const at::Tensor& a, const at::Tensor& b) { return at::matmul(a, b); };
+  const auto cheat = [](const at::Tensor& a, const at::Tensor& b) {
+    return at::matmul(a.to(at::kFloat), b.to(at::kFloat)).to(at::kDouble);
+  };
+  require_rejected(run(product, cheat, at::randn({32, 64}, at::kDouble), at::randn({64, 32}, at::kDouble)), "elements");
+}
+
+TEST_CASE("a mean that leaves out some values, far from zero") {
+  const auto centred = [](const at::Tensor& x) { return x.sub(x.mean(1, true)); };
+  const auto cheat = [](const at::Tensor& x) { return x.sub(x.narrow(1, 0, 15).mean(1, true)); };
+  require_rejected(run(centred, cheat, input().add(1000)), "elements");
+}
+
 TEST_CASE("another dtype") {
   require_rejected(run(honest, [](const at::Tensor& x) { return honest(x).to(at::kHalf); }, input()), "float16");
 }
@@ -86,7 +122,162 @@ TEST_CASE("another shape, which a later operation would broadcast") {
 
 TEST_CASE("a broadcast view where the baseline writes every element") {
   const auto rows = [](const at::Tensor& x) { return at::zeros({32, 1}).add(x.sum(0, true)); };
-  require_rejected(run(rows, [](const at::Tensor& x) { return x.sum(0, true).expand({32, 16}); }, input()), "stride 0");
+  const auto expanded = [](const at::Tensor& x) { return x.sum(0, true).expand({32, 16}); };
+  pace::check::CheckOptions strides;
+  strides.check_strides = true;
+  require_rejected(run_declared([&](auto& comparison) { comparison.check(strides); }, rows, expanded, input()),
+                   "stride 0");
+}
+
+TEST_CASE("a softmax that overflows for large values") {
+  const auto softmax = [](const at::Tensor& x) { return at::softmax(x, 1); };
+  const auto cheat = [](const at::Tensor& x) {
+    const auto e = x.exp();
+    return e.div(e.sum(1, true));
+  };
+  require_rejected(run(softmax, cheat, input()), "not for large values (the operands times 64)");
+}
+
+TEST_CASE("a tanh that is NaN for large values") {
+  const auto cheat = [](const at::Tensor& x) {
+    const auto e = x.mul(2).exp();
+    return e.sub(1).div(e.add(1));
+  };
+  require_rejected(run([](const at::Tensor& x) { return x.tanh(); }, cheat, input()), "large values");
+}
+
+TEST_CASE("a bias of zeros that is ignored, and a weight of ones") {
+  const auto linear = [](const at::Tensor& x, const at::Tensor& b) { return x.tanh().add(b); };
+  const auto without = [](const at::Tensor& x, const at::Tensor&) { return x.tanh(); };
+  require_rejected(run(linear, without, input(), at::zeros({16})), "in an operand that was constant");
+  const auto scaled = [](const at::Tensor& x, const at::Tensor& b) { return x.tanh().mul(b); };
+  require_rejected(run(scaled, without, input(), at::ones({16})), "right for the operands given, but not for");
+}
+
+TEST_CASE("a normalisation that divides rows of zeros by zero") {
+  const auto normal = [](const at::Tensor& x) { return x.div(x.norm(2, {1}, true).clamp_min(1e-12)); };
+  const auto cheat = [](const at::Tensor& x) { return x.div(x.norm(2, {1}, true)); };
+  require_rejected(run(normal, cheat, input()), "first row is zeros");
+  const auto sign = [](const at::Tensor& x) { return x.sign(); };
+  require_rejected(run(sign, [](const at::Tensor& x) { return x.div(x.abs()); }, input()), "first row is zeros");
+  const auto positive = [](const at::Tensor& x) { return x.gt(0); };
+  require_rejected(run(positive, [](const at::Tensor& x) { return x.ge(0); }, input()), "first row is zeros");
+}
+
+TEST_CASE("an output without the autograd graph that the baseline's has") {
+  const auto detached = [](const at::Tensor& x) { return honest(x.detach()); };
+  require_rejected(run(honest, detached, input().set_requires_grad(true)), "has no autograd graph");
+}
+
+TEST_CASE("ties that are none, indices that occur twice, and indices out of range") {
+  const auto values = at::randint(0, 4, {16, 32}, at::kLong).to(at::kFloat);
+  const auto by_ties = [](auto& comparison) { comparison.ties(1); };
+  const auto top = [](const at::Tensor& x) { return std::get<1>(x.topk(3, 1)); };
+  require_rejected(run_declared(
+                       by_ties, top, [](const at::Tensor& x) { return std::get<1>(x.topk(3, 1, false)); }, values),
+                   "elements");
+  require_rejected(
+      run_declared(
+          by_ties, top, [](const at::Tensor& x) { return x.argmax(1, true).expand({16, 3}).clone(); }, values),
+      "occur twice");
+  require_rejected(
+      run_declared(by_ties, top, [=](const at::Tensor& x) { return top(x).add(32); }, values), "out of range");
+  // Without the declaration, the message names it.
+  const auto last = [](const at::Tensor& x) { return x.flip(1).argmax(1, true).neg().add(31); };
+  require_rejected(run([](const at::Tensor& x) { return x.argmax(1, true); }, last, values), "declare it: .ties()");
+}
+
+TEST_CASE("another set of rows, though any order is right") {
+  const auto by_order = [](auto& comparison) { comparison.order_free(); };
+  const auto reversed = [](const at::Tensor& x) { return honest(x).flip(0); };
+  const auto other = [](const at::Tensor& x) {
+    return at::cat({honest(x).narrow(0, 0, 31), honest(x).narrow(0, 0, 1)});
+  };
+  require_rejected(run_declared(by_order, honest, other, input()), "in ascending order");
+  require_rejected(run(honest, reversed, input()), "declare it: .order_free()");
+}
+
+TEST_CASE("another eigenvector, though any sign is right") {
+  const auto by_sign = [](auto& comparison) { comparison.sign_free(); };
+  const auto vectors = [](const at::Tensor& x) { return std::get<1>(at::linalg_eigh(x)); };
+  const auto swapped = [=](const at::Tensor& x) { return vectors(x).flip(1); };
+  const auto some_elements = [=](const at::Tensor& x) { return vectors(x).abs(); };
+  const auto m = at::randn({8, 8}, at::kDouble);
+  const auto symmetric = m.add(m.t());
+  require_rejected(run_declared(by_sign, vectors, swapped, symmetric), "signs of the expected columns");
+  require_rejected(run_declared(by_sign, vectors, some_elements, symmetric), "signs of the expected columns");
+  const auto negated = [=](const at::Tensor& x) { return vectors(x).mul(-1); };
+  require_rejected(run(vectors, negated, symmetric), "declare it: .sign_free()");
+}
+
+TEST_CASE("another distribution, though any random numbers are right") {
+  const auto by_random = [](auto& comparison) { comparison.random(); };
+  const auto x = at::rand({64, 64}).add(0.5);
+  const auto dropout = [](const at::Tensor& t) { return at::dropout(t, 0.25, true); };
+  const auto unscaled = [](const at::Tensor& t) { return t.mul(at::empty_like(t).bernoulli_(0.75)); };
+  const auto rarer = [](const at::Tensor& t) { return t.mul(at::empty_like(t).bernoulli_(0.9)).div(0.9); };
+  const auto none = [](const at::Tensor& t) { return t.clone(); };
+  require_rejected(run_declared(by_random, dropout, unscaled, x), "a mean of");
+  require_rejected(run_declared(by_random, dropout, rarer, x), "a share of zeros of");
+  require_rejected(run_declared(by_random, dropout, none, x), "a share of zeros of");
+  const auto noise = [](const at::Tensor& t) { return at::randn_like(t); };
+  require_rejected(run_declared(
+                       by_random, noise, [](const at::Tensor& t) { return at::randn_like(t).mul(1.2); }, x),
+                   "a variance of");
+  const auto own = [generator = at::detail::createCPUGenerator(3)](const at::Tensor& t) {
+    return at::empty_like(t).normal_(0, 1, generator);
+  };
+  require_rejected(run(noise, own, x), ".random()");
+}
+
+TEST_CASE("a workspace excuses no other operand") {
+  const auto cheat = [](const at::Tensor& x, at::Tensor& workspace) {
+    auto answer = honest(workspace.copy_(x));
+    x.zero_();
+    return answer;
+  };
+  const auto eager = [](const at::Tensor& x, const at::Tensor&) { return honest(x); };
+  require_rejected(run_declared([](auto& comparison) { comparison.scratch(1); }, eager, cheat, input(), input()),
+                   "changes operand tensor 0");
+}
+
+TEST_CASE("what the user's own function finds") {
+  const auto sums = [](const c10::IValue& expected, const c10::IValue& actual) {
+    return expected.toTensor().sum().allclose(actual.toTensor().sum(), 1e-3) ? std::string()
+                                                                             : std::string("another sum");
+  };
+  const auto declare = [&](auto& comparison) { comparison.check(sums); };
+  require_rejected(
+      run_declared(declare, honest, [](const at::Tensor& x) { return honest(x).mul(1.1); }, input()), "another sum");
+}
+
+TEST_CASE("declarations that do not fit are errors") {
+  const auto sum = [](const at::Tensor& x) { return x.sum(); };
+  const auto message = [](const auto& declare, const auto& baseline) {
+    try {
+      (void)run_declared(declare, baseline, baseline, input());
+    } catch (const pace::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  using cheats::ContainsSubstring;
+  CHECK_THAT(message([](auto& c) { c.order_free(); }, sum), ContainsSubstring("at least one dimension"));
+  CHECK_THAT(message([](auto& c) { c.sign_free(); }, sum), ContainsSubstring("expected a matrix"));
+  CHECK_THAT(message([](auto& c) { c.ties(); }, sum), ContainsSubstring("indices among the outputs"));
+  CHECK_THAT(message([](auto& c) { c.ties(2); }, [](const at::Tensor& x) { return x.argmax(1); }),
+             ContainsSubstring("names dimension 2"));
+  CHECK_THAT(message([](auto& c) { c.ties(0, 1); }, sum), ContainsSubstring("names operand tensor 1"));
+  CHECK_THAT(message([](auto& c) { c.scratch(1); }, sum), ContainsSubstring("operand tensor 1 as scratch"));
+  CHECK_THAT(message([](auto& c) { c.order_free().sign_free(); }, honest), ContainsSubstring("exclude each other"));
+  CHECK_THAT(message([](auto& c) { c.check(pace::check::CheckOptions::Function()); }, honest),
+             ContainsSubstring("is null"));
+}
+
+TEST_CASE("what is declared stands in the result") {
+  const auto result = run_declared([](auto& c) { c.order_free().scratch(0); }, honest, honest, input());
+  CHECK_THAT(result.notes, Catch::Matchers::AnyMatch(cheats::ContainsSubstring("order_free")));
+  CHECK_THAT(result.notes, Catch::Matchers::AnyMatch(cheats::ContainsSubstring("scratch")));
 }
 
 TEST_CASE("a view of the input where the baseline copies") {

@@ -157,6 +157,24 @@ template <class Element, class Compare>
   return sum.finish(expected, actual);
 }
 
+/// The same with an allowance of its own for each element, beside `tolerance`.
+template <class Element>
+[[nodiscard]] Closeness tally_with_slack(const auto& expected, const auto& actual, const auto& slack,
+                                         at::ScalarType dtype, const Tolerance& tolerance) {
+  Tally<Element> sum;
+  for (Chunks pieces{expected, actual, slack}; pieces.next();) {
+    const auto es = on_cpu_as(pieces[0], dtype), as = on_cpu_as(pieces[1], dtype);
+    const auto more = on_cpu_as(pieces[2], at::kDouble);
+    const auto* e = static_cast<const Element*>(es.const_data_ptr());
+    const auto* a = static_cast<const Element*>(as.const_data_ptr());
+    const auto* s = static_cast<const double*>(more.const_data_ptr());
+    for (std::int64_t i = 0; i < es.numel(); ++i)
+      sum.add(pieces.offset() + i, e[i], a[i],
+              compare(e[i], a[i], {tolerance.rtol, tolerance.atol + s[i], tolerance.equal_nan}));
+  }
+  return sum.finish(expected, actual);
+}
+
 /// The same for doubles that lie on one GPU.
 [[nodiscard]] Closeness tally_on_device(const auto& expected, const auto& actual, const Tolerance& tolerance) {
   Tally<double> sum;
@@ -218,6 +236,18 @@ template <class Element, class Compare>
   return detail::tally<std::int64_t>(e, a, at::kLong, [&](std::int64_t x, std::int64_t y) {
     return detail::compare_integers<false>(x, y, tolerance);
   });
+}
+
+/// As allclose() for floating or complex tensors, with an allowance for each element, `slack`, beside the tolerance. It
+/// is evaluated in main memory.
+[[nodiscard]] inline Closeness allclose_with_slack(const at::Tensor& expected, const at::Tensor& actual,
+                                                   const at::Tensor& slack, double rtol, double atol, bool equal_nan) {
+  const c10::NoGradGuard no_grad;
+  const auto e = detail::strided(expected), a = detail::strided(actual);
+  const detail::Tolerance tolerance{rtol, atol, equal_nan};
+  if (e.is_complex() || a.is_complex())
+    return detail::tally_with_slack<std::complex<double>>(e, a, slack, at::kComplexDouble, tolerance);
+  return detail::tally_with_slack<double>(e, a, slack, at::kDouble, tolerance);
 }
 
 }  // namespace pace::check

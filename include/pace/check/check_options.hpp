@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+
+#include <ATen/core/ivalue.h>
 
 #include "pace/core/error.hpp"
 
@@ -18,9 +21,23 @@ struct CheckOptions {
     cosine,             ///< the outputs, taken as vectors, have nearly the same direction and length
     float64_reference,  ///< the error to a float64 result is not much larger than the baseline's
     bitwise,            ///< the same bits, NaN payloads and signed zeros included
+    order_free,         ///< as allclose, after the rows of each tensor (elements, of a 1-D one) have been sorted
+    sign_free,          ///< as allclose, after each vector of a matrix (a column or a row) got the baseline's sign
+    ties,               ///< as allclose, where integers are indices into an operand: what lies there is compared
+    random,             ///< tensors of random numbers with equal means, variances and shares of zeros
+    custom,             ///< the user's own function decides
     none,               ///< not compared at all
   };
   Method method = Method::allclose;  ///< how values are compared
+
+  /// Returns what is wrong with the outputs `actual`, in words, or an empty text; for Method::custom.
+  using Function = std::function<std::string(const c10::IValue& expected, const c10::IValue& actual)>;
+  Function function;
+
+  /// Dimension along which the indices of Method::ties count, from the last one if negative, and the operand tensor that
+  /// they are indices into, counted from 0.
+  std::int64_t ties_dim = -1;
+  std::size_t ties_operand = 0;
 
   /// Relative part of the tolerance |expected - actual| <= atol + rtol * |expected|. Absent, it is that of
   /// torch.testing.assert_close for the expected dtype: float32 1.3e-6, float64 1e-7, float16 1e-3, bfloat16 1.6e-2,
@@ -56,9 +73,18 @@ struct CheckOptions {
   };
   FreshValues fresh_values = FreshValues::varied;  ///< which other values
 
+  /// Whether outputs are also compared for extreme values: large ones, rows of zeros, denormals, and random values in
+  /// place of constant operands, such as a bias of zeros. Nothing is compared there that the baseline does not accept.
+  bool edge_values = true;
+
   bool check_dtype = true;   ///< dtypes must be equal
   bool check_device = true;  ///< devices must be equal
   bool check_layout = true;  ///< layouts (strided, sparse COO, ...) must be equal
+  /// Whether an output may not repeat elements in memory (stride 0, as after expand()) unless the baseline's does. It
+  /// may by default, since the values are right, though a consumer has to read them in another way.
+  bool check_strides = false;
+  /// Whether an output must require gradients where the baseline's does.
+  bool check_autograd = true;
 
   /// Largest number of differing outputs that a message names.
   std::size_t max_reported = 4;
@@ -75,6 +101,37 @@ inline void validate(const CheckOptions& options) {
   require(options.cosine_threshold > 0 && options.cosine_threshold <= 1, "cosine_threshold must be in (0, 1]");
   require(options.error_factor.value_or(1) > 0, "error_factor must be above 0");
   require(options.max_reported >= 1, "max_reported must be at least 1");
+  require(options.method != CheckOptions::Method::custom || options.function != nullptr,
+          "the method custom needs a function; expected one in `function`");
+}
+
+/// Whether `method` compares elements one by one within a tolerance, after sorting or turning them if it was declared.
+[[nodiscard]] inline bool compares_values(CheckOptions::Method method) {
+  using Method = CheckOptions::Method;
+  return method == Method::allclose || method == Method::order_free || method == Method::sign_free ||
+         method == Method::ties;
+}
+
+/// The declaration that `options` amount to, as a sentence for the result; empty for methods that compare values in
+/// their places.
+[[nodiscard]] inline std::string declaration_text(const CheckOptions& options) {
+  using Method = CheckOptions::Method;
+  switch (options.method) {
+    case Method::order_free:
+      return "Outputs are compared in any order of their rows, as declared (order_free).";
+    case Method::sign_free:
+      return "Vectors of the outputs are compared up to their signs, as declared (sign_free).";
+    case Method::ties:
+      return "Indices are compared by what they find along dimension " + std::to_string(options.ties_dim) +
+             " of operand tensor " + std::to_string(options.ties_operand) + ", as declared (ties).";
+    case Method::random:
+      return "Outputs are random numbers, as declared (random): their means, variances and shares of zeros are "
+             "compared, not their values.";
+    case Method::custom:
+      return "Outputs are compared by the function given to check().";
+    default:
+      return {};
+  }
 }
 
 /// Result of outputs_match. Errors and counts are over all compared tensors and numbers; errors are infinite where a

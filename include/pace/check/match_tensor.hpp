@@ -9,8 +9,10 @@
 
 #include "pace/check/allclose.hpp"
 #include "pace/check/check_options.hpp"
+#include "pace/check/declared.hpp"
 #include "pace/check/error_multiplier.hpp"
 #include "pace/check/error_norms.hpp"
+#include "pace/check/learned_tolerance.hpp"
 #include "pace/check/poison_pattern.hpp"
 #include "pace/check/reference_error.hpp"
 #include "pace/check/text.hpp"
@@ -50,7 +52,27 @@ struct TensorVerdict {
   return tolerance;
 }
 
-[[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options) {
+/// By what calls of the baseline have shown: the magnitude of the output, the number of terms, and how far the output
+/// moves with its operands. Where the outputs agree closely, neither the magnitude nor the last is looked at.
+[[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options,
+                                       const LearnedTolerance& learned) {
+  const at::ScalarType dtype = expected.scalar_type();
+  const double rtol = learned_rtol(dtype, learned.terms);
+  Closeness found = check::allclose(expected, actual, rtol, 0, options.equal_nan);
+  if (found.close) return found;
+  const double atol = learned_atol(dtype, typical_magnitude(expected), learned.terms);
+  found = check::allclose(expected, actual, rtol, atol, options.equal_nan);
+  if (found.close || !learned.slack.defined()) return found;
+  return check::allclose_with_slack(expected, actual, learned.slack, rtol, atol, options.equal_nan);
+}
+
+/// `learned` is null if nothing is known. It has no part in a tolerance that the user states, and none where the types
+/// differ.
+[[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options,
+                                       const LearnedTolerance* learned = nullptr) {
+  if (learned != nullptr && !options.rtol && !options.atol && expected.scalar_type() == actual.scalar_type() &&
+      precision_of(expected.scalar_type()).epsilon > 0)
+    return compare_within(expected, actual, options, *learned);
   // As a rule the outputs are equal or nearly so, and the typical magnitude is not needed.
   const double rtol = options.rtol.value_or(precision_of(expected.scalar_type()).rtol);
   Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
@@ -185,6 +207,44 @@ struct TensorVerdict {
   return verdict;
 }
 
+[[nodiscard]] TensorVerdict by_values(const auto& expected, const auto& actual, const CheckOptions& options,
+                                      const LearnedTolerance* learned) {
+  TensorVerdict verdict;
+  verdict.closeness = compare_within(expected, actual, options, learned);
+  verdict.problem = closeness_problem(verdict.closeness);
+  return verdict;
+}
+
+/// Both in ascending order. What is learned of an element in its place says nothing there but the number of terms and
+/// the largest slack.
+[[nodiscard]] TensorVerdict by_sorted_rows(const auto& expected, const auto& actual, const CheckOptions& options,
+                                           const LearnedTolerance* learned) {
+  const auto e = with_sorted_rows(expected), a = with_sorted_rows(actual);
+  LearnedTolerance in_order{.output = e};
+  if (learned != nullptr) {
+    in_order.terms = learned->terms;
+    if (learned->slack.defined() && learned->slack.numel() > 0) in_order.slack = learned->slack.max().expand(e.sizes());
+  }
+  auto verdict = by_values(e, a, options, learned == nullptr ? nullptr : &in_order);
+  if (!verdict.problem.empty()) verdict.problem = "in ascending order, " + verdict.problem;
+  return verdict;
+}
+
+/// The vectors of a matrix are its columns, as of eigh, or its rows, as of the last output of linalg_svd.
+[[nodiscard]] TensorVerdict by_vectors(const auto& expected, const auto& actual, const CheckOptions& options,
+                                       const LearnedTolerance* learned) {
+  auto verdict = by_values(expected, actual, options, learned);
+  if (verdict.problem.empty() || expected.dim() < 2) return verdict;
+  for (const std::int64_t dim : {std::int64_t{-2}, std::int64_t{-1}}) {
+    at::Tensor signs;
+    auto turned = by_values(expected, with_signs_of(expected, actual, dim, signs), options, learned);
+    if (turned.problem.empty()) return turned;
+    if (dim == -2) verdict = std::move(turned);
+  }
+  verdict.problem = "with the signs of the expected columns, " + verdict.problem;
+  return verdict;
+}
+
 /// Looks for poison in an output that is wrong, holds NaN or is bool; a search costs a pass over the output.
 void find_poison(const auto& actual, TensorVerdict& verdict) {
   if (looks_poisoned(actual)) {
@@ -205,9 +265,9 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
                      share_text(count, actual.numel()) + ") look unwritten (poison pattern)";
 }
 
-/// Compares two defined tensors by `options.method`; `reference` is undefined unless there is one.
+/// Compares two defined tensors by `options.method`; `reference` is undefined and `learned` null unless there is one.
 [[nodiscard]] TensorVerdict match_tensor(const auto& expected, const auto& actual, const auto& reference,
-                                         const CheckOptions& options) {
+                                         const CheckOptions& options, const LearnedTolerance* learned = nullptr) {
   TensorVerdict verdict;
   verdict.problem = metadata_problem(expected, actual, options);
   if (!verdict.problem.empty() || expected.sizes() != actual.sizes()) {
@@ -227,9 +287,20 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
     case CheckOptions::Method::bitwise:
       verdict = by_bits(expected, actual, options);
       break;
+    case CheckOptions::Method::order_free:
+      verdict = by_sorted_rows(expected, actual, options, learned);
+      break;
+    case CheckOptions::Method::sign_free:
+      verdict = by_vectors(expected, actual, options, learned);
+      break;
+    case CheckOptions::Method::random:
+      verdict.closeness = check::allclose(expected, actual, 0, 0, true);
+      verdict.problem = distribution_problem(expected, actual);
+      break;
+    case CheckOptions::Method::ties:
+    case CheckOptions::Method::custom:
     case CheckOptions::Method::allclose:
-      verdict.closeness = compare_within(expected, actual, options);
-      verdict.problem = closeness_problem(verdict.closeness);
+      verdict = by_values(expected, actual, options, learned);
   }
   find_poison(actual, verdict);
   return verdict;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "pace/check/check_options.hpp"
+#include "pace/check/learned_tolerance.hpp"
 #include "pace/check/match_tensor.hpp"
 #include "pace/check/out_of_memory.hpp"
 #include "pace/check/structure.hpp"
@@ -24,7 +25,7 @@ namespace detail {
 /// Walks through two values side by side and gathers what differs.
 class OutputMatcher {
  public:
-  explicit OutputMatcher(const CheckOptions& options) : options_(options) {}
+  OutputMatcher(const CheckOptions& options, const LearnedTolerances* learned) : options_(options), learned_(learned) {}
 
   void compare(const std::string& path, const auto& expected, const auto& actual, const c10::IValue* reference) {
     if (is_sequence(expected) && is_sequence(actual)) return compare_sequences(path, expected, actual, reference);
@@ -114,7 +115,8 @@ class OutputMatcher {
     ++match_.compared;
     TensorVerdict verdict;
     try {
-      verdict = match_tensor(expected, actual, reference == nullptr ? at::Tensor() : reference->toTensor(), options_);
+      verdict = match_tensor(expected, actual, reference == nullptr ? at::Tensor() : reference->toTensor(), options_,
+                             find_learned(learned_, expected));
     } catch (const c10::Error& error) {
       // A lack of memory does not mean that the output is wrong.
       if (means_out_of_memory(error)) throw;
@@ -161,9 +163,21 @@ class OutputMatcher {
   }
 
   const CheckOptions& options_;
+  const LearnedTolerances* learned_;
   Match match_;
   std::size_t failures_ = 0;
 };
+
+/// By the user's function alone. It may be about anything, so nothing is counted.
+[[nodiscard]] inline Match match_by(const CheckOptions::Function& function, const c10::IValue& expected,
+                                    const c10::IValue& actual) {
+  Match match;
+  match.compared = 1;
+  match.message = function(expected, actual);
+  match.correct = match.message.empty();
+  match.mismatches = match.correct ? 0 : 1;
+  return match;
+}
 
 }  // namespace detail
 
@@ -175,11 +189,13 @@ class OutputMatcher {
 ///
 ///     output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.001)
 ///
-/// `float64_reference` is used by Method::float64_reference alone. Throws Error for options out of range, and for that
+/// `float64_reference` is used by Method::float64_reference alone, and `learned`, what is known of the tensors of
+/// `expected`, by Method::allclose alone. Throws Error for options out of range, and for that
 /// method without a reference of the same structure.
 [[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
                                          const CheckOptions& options = {},
-                                         const c10::IValue* float64_reference = nullptr) {
+                                         const c10::IValue* float64_reference = nullptr,
+                                         const LearnedTolerances* learned = nullptr) {
   validate(options);
   if (options.method == CheckOptions::Method::none) return {};
   const bool by_reference = options.method == CheckOptions::Method::float64_reference;
@@ -187,7 +203,8 @@ class OutputMatcher {
     throw Error("check by float64 reference: no reference was given");
   }
   const c10::NoGradGuard no_grad;
-  detail::OutputMatcher matcher(options);
+  if (options.method == CheckOptions::Method::custom) return detail::match_by(options.function, expected, actual);
+  detail::OutputMatcher matcher(options, learned);
   matcher.compare("output", expected, actual, by_reference ? float64_reference : nullptr);
   return matcher.finish();
 }

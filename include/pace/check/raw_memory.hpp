@@ -79,4 +79,13 @@ struct ByteSpan {
   return over_storage(tensor, tensor.storage(), dtype, offset, sizes, strides);
 }
 
+/// The elements of a strided tensor as values, each place in memory once: dimensions of stride 0 are cut to one index.
+/// It shares memory with `tensor`, may be written to in place, and has no autograd history.
+[[nodiscard]] at::Tensor distinct_values_of(const auto& tensor) {
+  auto sizes = tensor.sizes().vec();
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (tensor.stride(static_cast<std::int64_t>(i)) == 0 && sizes[i] > 1) sizes[i] = 1;
+  return over_storage(tensor, tensor.storage(), tensor.scalar_type(), tensor.storage_offset(), sizes, tensor.strides());
+}
+
 }  // namespace pace::check::detail

@@ -127,4 +127,25 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return std::max({precision.smallest, relative * typical, std::min(precision.atol, 1e-3 * typical)});
 }
 
+/// Relative part of the tolerance for an output of type `dtype` whose elements depend on about `terms` values:
+/// torch.testing.assert_close's, but at most 64 * epsilon * sqrt(terms), which is far less for float64. There, 1e-7
+/// would accept what was computed in float32.
+[[nodiscard]] inline double learned_rtol(at::ScalarType dtype, double terms) {
+  const detail::Precision precision = detail::precision_of(dtype);
+  return std::min(precision.rtol, 64 * precision.epsilon * std::sqrt(terms));
+}
+
+/// As default_atol(), where it is known that an element depends on about `terms` values of the operands. There is no
+/// fixed part then: it would be a relative error of 1e-3 for outputs of 0.01. Elementwise results, of one or two terms,
+/// get some epsilons of their typical magnitude, which covers the rounding of intermediate values as large as that.
+[[nodiscard]] inline double learned_atol(at::ScalarType dtype, double typical, double terms) {
+  const detail::Precision precision = detail::precision_of(dtype);
+  if (typical == 0) return precision.atol;
+  const double reordering = 16 * precision.accumulator_epsilon * std::sqrt(terms);
+  const bool rounded = precision.epsilon > precision.accumulator_epsilon;
+  const double relative =
+      rounded ? std::max(reordering, std::min(16.0, 4 * std::sqrt(terms)) * precision.epsilon) : reordering;
+  return std::max(precision.smallest, relative * typical);
+}
+
 }  // namespace pace::check

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,19 +80,53 @@ class Comparison {
     budget_ = budget;
     return with_budget();
   }
-  /// Sets how outputs are compared, except for a reference set by float64_reference() before or after. Throws Error if
-  /// there is such a reference and `options` have another method.
+  /// Sets how outputs are compared, except for what float64_reference(), order_free() or another of these functions
+  /// declares before or after. Throws Error if there is such a declaration and `options` have another method.
   Comparison& check(const check::CheckOptions& options) {
-    plan_.check = options;
-    return by_reference_ ? with_reference() : *this;
+    const check::CheckOptions declared = std::exchange(plan_.check, options);
+    if (declared_.empty()) return *this;
+    plan_.check.function = declared.function;
+    plan_.check.ties_dim = declared.ties_dim;
+    plan_.check.ties_operand = declared.ties_operand;
+    return declare(declared.method, declared_);
+  }
+  /// Compares outputs by `function`, which is called with the baseline's and another implementation's, and returns what
+  /// is wrong with the latter, in words, or an empty text. What the baseline writes to operands is not passed to it.
+  /// Throws Error if it is null, or if another way to compare is declared.
+  Comparison& check(check::CheckOptions::Function function) {
+    if (function == nullptr) detail::complain_of_null(plan_, "the function of check()");
+    plan_.check.function = std::move(function);
+    return declare(check::CheckOptions::Method::custom, "check(function)");
+  }
+  /// Declares that the rows of outputs may come in any order (elements, of an output of one dimension): they are sorted
+  /// before they are compared. run() throws Error if an output is a scalar. Throws Error as above.
+  Comparison& order_free() { return declare(check::CheckOptions::Method::order_free, "order_free()"); }
+  /// Declares that the vectors of outputs, such as eigenvectors, are determined up to their signs. They are the columns
+  /// of matrices, or their rows. run() throws Error if no output is a matrix. Throws Error as above.
+  Comparison& sign_free() { return declare(check::CheckOptions::Method::sign_free, "sign_free()"); }
+  /// Declares that outputs of type int64 or int32 are indices along dimension `dim` of operand tensor `operand`, counted
+  /// from 0, and that indices of equal values are equally right, as of top-k. What they find is compared. run() throws
+  /// Error if there are no such outputs, dimension or operand. Throws Error as above.
+  Comparison& ties(std::int64_t dim = -1, std::size_t operand = 0) {
+    plan_.check.ties_dim = dim;
+    plan_.check.ties_operand = operand;
+    return declare(check::CheckOptions::Method::ties, "ties()");
+  }
+  /// Declares that outputs are random numbers, which implementations may draw from generators of their own: means,
+  /// variances and shares of zeros are compared, each within 6 standard errors. Throws Error as above.
+  Comparison& random() { return declare(check::CheckOptions::Method::random, "random()"); }
+  /// Declares that operand tensor `operand`, counted from 0, is a workspace: every implementation may write to it, and
+  /// what it leaves there is not compared. run() throws Error if there is no such tensor.
+  Comparison& scratch(std::size_t operand) {
+    plan_.scratch.push_back(operand);
+    return *this;
   }
 
   /// Compares outputs with a float64 reference, which is the baseline on operands converted to float64. The error of a
   /// candidate may be the error of the baseline times a factor (see check::CheckOptions). Throws Error if check() was
   /// called with a method other than the default one.
   Comparison& float64_reference() {
-    by_reference_ = true;
-    return with_reference();
+    return declare(check::CheckOptions::Method::float64_reference, "float64_reference()");
   }
   /// Compares outputs with a float64 reference for a baseline with parameters: `function` computes in float64 what the
   /// baseline computes. It is called with the operands converted to float64, and is not timed. Throws as above.
@@ -179,14 +215,15 @@ class Comparison {
     }
     return *this;
   }
-  Comparison& with_reference() {
-    detail::check_by_reference(plan_);
+  Comparison& declare(check::CheckOptions::Method method, const std::string& name) {
+    detail::check_by(plan_, method, name);
+    declared_ = name;
     return *this;
   }
 
   detail::ComparisonPlan plan_;
   std::optional<Nanoseconds> budget_ = {};  ///< budget set by budget()
-  bool by_reference_ = false;               ///< whether float64_reference() was called
+  std::string declared_ = {};               ///< the function that declared the method of comparison; empty: none
 };
 
 /// Returns a comparison without implementations, as in

@@ -14,8 +14,10 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/check/learned_tolerance.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/check/poison.hpp"
+#include "pace/check/ties.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/result.hpp"
@@ -31,6 +33,10 @@ struct Expected {
   bool random = false;
   /// Outputs of the float64 reference, if there is one.
   std::optional<c10::IValue> reference;
+  /// What calls on nearly these operands have shown of the tensors of `output` and `operands`.
+  check::LearnedTolerances learned;
+  /// Whether each tensor of `output` requires gradients, in their order.
+  std::vector<bool> with_graph;
 };
 
 /// Returns whether both are equal bit for bit, so that an unchanged NaN is no change.
@@ -48,13 +54,27 @@ struct Expected {
 }
 
 /// Makes one call on operands with their first values and with poisoned memory for allocations. Returns a copy of the
-/// output, which later calls do not overwrite.
+/// output, which later calls do not overwrite, and writes to `with_graph` which of its tensors require gradients.
 [[nodiscard]] inline c10::IValue checked_call(Implementation& implementation, OperandSets& operands, std::size_t set,
-                                              std::uint64_t seed) {
+                                              std::uint64_t seed, std::vector<bool>& with_graph) {
   operands.restore_all(set);
   reset_random_state(seed);
   const check::PoisonedAllocations poisoned;
-  return check::clone_ivalue(implementation.call(set));
+  const c10::IValue output = implementation.call(set);
+  with_graph.clear();
+  check::for_each_tensor(output, [&](const at::Tensor& tensor) { with_graph.push_back(tensor.requires_grad()); });
+  return check::clone_ivalue(output);
+}
+
+/// Returns which output lacks the autograd graph that the baseline's has, as text; empty if none does.
+[[nodiscard]] inline std::string lost_graph(const std::vector<bool>& baseline, const std::vector<bool>& candidate) {
+  for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i)
+    if (baseline[i] && !candidate[i])
+      return "output tensor " + std::to_string(i) +
+             " has no autograd graph (requires_grad is false), and the baseline's has one: its gradients are lost. If "
+             "none are needed, call both under c10::NoGradGuard, or switch this check off "
+             "(check::CheckOptions::check_autograd)";
+  return {};
 }
 
 /// Runs the baseline once, and returns its outputs and the operands that it writes to.
@@ -62,12 +82,12 @@ struct Expected {
   Expected expected;
   reset_random_state(seed);
   const auto state_before = random_state();
-  expected.output = checked_call(baseline, operands, 0, seed);
+  expected.output = checked_call(baseline, operands, 0, seed, expected.with_graph);
   expected.random = !unchanged(state_before, random_state());
   operands.mutated.clear();
   for (std::size_t i = 0; i < operands.pristine.size(); ++i) {
     const bool changed = !unchanged(operands.pristine[i], operands.tensors[0][i]);
-    if (changed) operands.mutated.push_back(i);
+    if (changed && !operands.is_scratch(i)) operands.mutated.push_back(i);
     expected.operands.push_back(changed ? check::clone_input(operands.tensors[0][i]) : operands.pristine[i]);
   }
   return expected;
@@ -80,6 +100,55 @@ struct Agreement {
   std::string message;
   double max_abs_error = 0;
 };
+
+/// Compares an output alone with what was expected.
+[[nodiscard]] inline check::Match match_outputs(const Expected& expected, const c10::IValue& output,
+                                                const check::CheckOptions& options) {
+  const auto match = [&](const c10::IValue& e, const c10::IValue& a) {
+    return check::outputs_match(e, a, options, expected.reference ? &*expected.reference : nullptr, &expected.learned);
+  };
+  if (options.method != check::CheckOptions::Method::ties) return match(expected.output, output);
+  const at::Tensor& values = expected.operands.at(options.ties_operand);
+  const auto found_in = [&](const c10::IValue& value) { return check::detail::Found(values, options.ties_dim, value); };
+  const auto same_shapes = [&] {
+    const auto es = check::tensors_of(expected.output), as = check::tensors_of(output);
+    return std::equal(es.begin(), es.end(), as.begin(), as.end(),
+                      [](const auto& e, const auto& a) { return e.sizes() == a.sizes(); });
+  };
+  if (!same_shapes()) return match(expected.output, output);
+  const auto e = found_in(expected.output), a = found_in(output);
+  if (e.valid() && !a.valid()) {
+    auto found = match(expected.output, output);
+    found.correct = false;
+    found.message = "indices are out of range of operand tensor " + std::to_string(options.ties_operand) +
+                    ", or occur twice, and the baseline's do not: " + found.message;
+    return found;
+  }
+  return match(check::detail::with_clones(expected.output, e), check::detail::with_clones(output, a));
+}
+
+/// Returns by which declaration outputs that differ would agree, as a sentence; empty if by none.
+[[nodiscard]] inline std::string declaration_hint(const Expected& expected, const c10::IValue& output,
+                                                  const check::CheckOptions& options) {
+  using Method = check::CheckOptions::Method;
+  if (options.method != Method::allclose) return {};
+  const auto agrees_by = [&](Method method) {
+    check::CheckOptions declared = options;
+    declared.method = method;
+    try {
+      check::validate_outputs(declared, expected.output, expected.operands);
+      return match_outputs(expected, output, declared).correct;
+    } catch (...) {
+      return false;
+    }
+  };
+  if (agrees_by(Method::ties)) return ". If equal values may be found in any order, declare it: .ties()";
+  if (agrees_by(Method::order_free)) return ". If rows may come in any order, declare it: .order_free()";
+  if (agrees_by(Method::sign_free)) return ". If vectors are determined up to their signs, declare it: .sign_free()";
+  if (expected.random && agrees_by(Method::random))
+    return ". If its random numbers are its own, declare that they are compared as a distribution: .random()";
+  return {};
+}
 
 /// Compares an output with what was expected, and the operands of set `set` as well if one is given: after many
 /// timed calls of several implementations it would be unknown which one changed an operand.
@@ -94,18 +163,22 @@ struct Agreement {
     agreement.correct = false;
     agreement.message = prefix + match.message;
   };
-  if (!expected.output.isNone() || !output.isNone())
-    look_at(check::outputs_match(expected.output, output, options, expected.reference ? &*expected.reference : nullptr),
-            "");
+  if (!expected.output.isNone() || !output.isNone()) look_at(match_outputs(expected, output, options), "");
+  if (!agreement.correct) agreement.message += declaration_hint(expected, output, options);
   if (!set) return agreement;
+  // The reference has no values for operands, the user's function is about outputs, and operands are no indices.
+  using Method = check::CheckOptions::Method;
+  check::CheckOptions direct = options;
+  if (options.method == Method::float64_reference || options.method == Method::custom || options.method == Method::ties)
+    direct.method = Method::allclose;
   auto next_mutated = operands.mutated.begin();
   for (std::size_t i = 0; i < expected.operands.size(); ++i) {
     const at::Tensor& now = operands.tensors[*set][i];
     if (next_mutated != operands.mutated.end() && *next_mutated == i) {
       ++next_mutated;
-      look_at(check::outputs_match(expected.operands[i], now, options),
+      look_at(check::outputs_match(expected.operands[i], now, direct, nullptr, &expected.learned),
               "operand tensor " + std::to_string(i) + ", which the baseline writes to: ");
-    } else if (!unchanged(expected.operands[i], now)) {
+    } else if (!operands.is_scratch(i) && !unchanged(expected.operands[i], now)) {
       agreement.compared = true;
       if (agreement.correct)
         agreement.message = "it changes operand tensor " + std::to_string(i) + ", which the baseline leaves alone";

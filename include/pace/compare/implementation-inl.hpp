@@ -26,8 +26,12 @@
 
 namespace pace::detail {
 
+PACE_INLINE bool OperandSets::is_scratch(std::size_t operand) const {
+  return std::find(scratch.begin(), scratch.end(), operand) != scratch.end();
+}
+
 PACE_INLINE bool OperandSets::may_change(std::size_t operand) const {
-  return std::find(mutated.begin(), mutated.end(), operand) != mutated.end();
+  return is_scratch(operand) || std::find(mutated.begin(), mutated.end(), operand) != mutated.end();
 }
 
 PACE_INLINE bool OperandSets::aliases(const at::Tensor& tensor) const {

@@ -30,6 +30,8 @@ struct OperandSets {
   std::vector<at::Tensor> renewed;
   /// Indices of the tensors that the baseline writes to: they are outputs, too, and are restored before each run.
   std::vector<std::size_t> mutated;
+  /// Indices of the tensors that are declared as workspaces: what a call leaves there is of no interest.
+  std::vector<std::size_t> scratch;
   /// Further copies of each set and their tensors, if the baseline writes to operands: one for every further call of a
   /// sample, so that each call starts from the first values. Empty otherwise.
   std::vector<std::vector<std::unique_ptr<OperandSet>>> spares;
@@ -41,7 +43,9 @@ struct OperandSets {
   /// one. It is the same for all samples of a round, since outputs of later calls lie in other memory then.
   std::optional<std::uint64_t> kept_call = {};
 
-  /// Returns whether the baseline writes to the operand tensor of this index.
+  /// Returns whether the operand tensor of this index is declared as a workspace.
+  [[nodiscard]] bool is_scratch(std::size_t operand) const;
+  /// Returns whether calls may write to the operand tensor of this index: the baseline does, or it is a workspace.
   [[nodiscard]] bool may_change(std::size_t operand) const;
   /// Returns whether `tensor` shares memory with an operand.
   [[nodiscard]] bool aliases(const at::Tensor& tensor) const;

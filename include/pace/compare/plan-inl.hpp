@@ -32,12 +32,11 @@ PACE_INLINE void complain_of_null(const ComparisonPlan& plan, const std::string&
               " is null; expected a function that can be called with the operands");
 }
 
-PACE_INLINE void check_by_reference(ComparisonPlan& plan) {
-  using Method = check::CheckOptions::Method;
-  if (plan.check.method != Method::allclose && plan.check.method != Method::float64_reference)
-    throw Error("comparison '" + plan.name +
-                "': float64_reference() and check() with another method exclude each other; expected one of them");
-  plan.check.method = Method::float64_reference;
+PACE_INLINE void check_by(ComparisonPlan& plan, check::CheckOptions::Method method, const std::string& name) {
+  if (plan.check.method != check::CheckOptions::Method::allclose && plan.check.method != method)
+    throw Error("comparison '" + plan.name + "': " + name +
+                " and another method of check() or of a declaration exclude each other; expected one of them");
+  plan.check.method = method;
 }
 
 PACE_INLINE std::string ComparisonPlan::describe_inputs() const {
@@ -55,6 +54,11 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
                check::detail::shape_text(tensors[i]) +
                "; expected dense, strided tensors. Pass its parts as operands, such as indices and values, or let each "
                "function hold a tensor of its own");
+  for (const std::size_t i : plan.scratch)
+    if (i >= tensors.size())
+      complain("declares operand tensor " + std::to_string(i) + " as scratch; expected one of " +
+               std::to_string(tensors.size()) + ", counted from 0");
+  check::validate(plan.check);
   if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
                     [](const auto& each) { return each.is_baseline; }) != 1)
     complain("needs exactly one baseline; call .baseline(name, function) once");

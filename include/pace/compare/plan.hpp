@@ -52,6 +52,8 @@ struct ComparisonPlan {
   std::vector<gate::Stated> stated = {};
   Options options = run_context().options;
   check::CheckOptions check = {};
+  /// Operand tensors that are workspaces, counted from 0.
+  std::vector<std::size_t> scratch = {};
   /// Bytes that one iteration moves, and its floating-point operations.
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};
@@ -67,8 +69,9 @@ struct ComparisonPlan {
 /// Throws Error with the name of the comparison and `which`, the function that is null.
 [[noreturn]] void complain_of_null(const ComparisonPlan& plan, const std::string& which);
 
-/// Sets the comparison of outputs with a float64 reference. Throws Error if another method is set already.
-void check_by_reference(ComparisonPlan& plan);
+/// Sets the method by which outputs are compared, which the function `name` of Comparison declares. Throws Error if
+/// another one is set already.
+void check_by(ComparisonPlan& plan, check::CheckOptions::Method method, const std::string& name);
 
 /// Throws Error with the name of the comparison and the fault: options out of range, an operand that is no dense, strided
 /// tensor, no baseline or several, equal names, or an expectation of an implementation or a phase that does not exist.

@@ -102,6 +102,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                     .operands = std::make_unique<OperandSets>(),
                     .participants = Participants(std::move(names), baseline)};
   if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
+  prepared.operands->scratch = plan.scratch;
   prepared.options.device_counts = plan.options.device_counts ||
                                    std::any_of(plan.stated.begin(), plan.stated.end(),
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
@@ -135,6 +136,13 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
     }
   }
 
+  if (auto declared = check::declaration_text(plan.check); !declared.empty())
+    result.notes.push_back(std::move(declared));
+  if (!plan.scratch.empty()) {
+    std::string which;
+    for (const std::size_t each : plan.scratch) which += (which.empty() ? "" : ", ") + std::to_string(each);
+    result.notes.push_back("What calls leave in operand tensor " + which + " is not compared, as declared (scratch).");
+  }
   if (plan.renew)
     result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   const auto* const modes = clock.modes();

@@ -5,6 +5,7 @@
 #include <any>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/check/clone.hpp"
+#include "pace/compare/edge_values.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/integrity/least_traffic.hpp"
@@ -19,7 +21,7 @@
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
-#include "pace/compare/random_state.hpp"
+#include "pace/compare/sensitivity.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verified.hpp"
 #include "pace/timing/clock.hpp"
@@ -31,23 +33,17 @@ namespace pace::detail {
 inline void add_reference(const Prepared& prepared, Expected& expected, const OperandSet& operands,
                           check::CheckOptions& check, Result& result) {
   if (check.method != check::CheckOptions::Method::float64_reference) return;
-  auto& sets = prepared.operands->sets;
   try {
-    auto as_double = operands.clone();
-    // The callable takes the operands by their static types, so the conversion happens inside the tensors.
-    for (auto& tensor : as_double->tensors())
-      if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
-    sets.push_back(std::move(as_double));
-    reset_random_state(prepared.options.seed);
     auto& reference = prepared.reference ? *prepared.reference : prepared.baseline();
-    expected.reference = check::clone_ivalue(reference.call(sets.size() - 1));
+    expected.reference = call_in_float64(reference, *prepared.operands, operands, prepared.options.seed);
   } catch (...) {
     check.method = check::CheckOptions::Method::allclose;
     result.notes.push_back("There is no float64 reference, so outputs were compared directly: " + current_message());
   }
-  // The extra set is removed. Its tensors are not among those of the sets, so that it is no part of the rounds.
-  sets.resize(prepared.operands->tensors.size());
 }
+
+/// Longest call of a baseline that is called some more times to learn its tolerances.
+inline constexpr Nanoseconds longest_call_to_learn_by{2e8};
 
 /// Makes the first calls, one implementation after the other.
 class FirstCalls {
@@ -80,6 +76,8 @@ class FirstCalls {
         verified.participants.drop(index, Outcome::wrong, std::move(problem));
       else
         verified.participants.admit(index);
+    } catch (const check::BadDeclaration& error) {
+      throw check::BadDeclaration("comparison '" + verified.result.name + "': " + error.what());
     } catch (...) {
       verified.participants.drop_failed(index, current_failure_on(clock_));
     }
@@ -100,27 +98,45 @@ class FirstCalls {
     row.first_call = clock_.time([&] { (void)call(); });
     if (is_baseline) {
       expected_ = expected_of(implementation, operands, seed);
+      check::validate_outputs(check_, expected_.output, operands.pristine);
       add_reference(prepared_, expected_, *prepared_.given, check_, result);
     }
-    const c10::IValue output = checked_call(implementation, operands, 0, seed);
+    const Nanoseconds start = clock_.now();
+    std::vector<bool> with_graph;
+    const c10::IValue output = checked_call(implementation, operands, 0, seed, with_graph);
+    const Nanoseconds took = clock_.now() - start;
     const Agreement agreement = agree(expected_, output, operands, 0, check_);
     row.checked = agreement.compared;
     row.max_abs_error = agreement.max_abs_error;
     if (!agreement.correct && !is_baseline) return agreement.message;
+    if (check_.check_autograd && check_.method != check::CheckOptions::Method::none)
+      if (auto problem = lost_graph(expected_.with_graph, with_graph); !problem.empty()) return problem;
     if (!agreement.correct) {
       result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " + agreement.message + ".");
       check_.method = check::CheckOptions::Method::none;
       row.checked = false;
     }
-    if (is_baseline)
+    if (is_baseline) {
+      learns_ =
+          check::compares_values(check_.method) && !check_.rtol && !check_.atol && took <= longest_call_to_learn_by;
+      learn_tolerances(expected_, *prepared_.given);
       integrity_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
         add_reference(prepared_, expected, fresh, check_, result);
+        learn_tolerances(expected, fresh);
       });
+    }
     Examination examination = integrity_.examine(implementation);
     row.counts = examination.counts;
     row.why_uncounted = std::move(examination.why_uncounted);
     if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
     if (!examination.problem.empty()) return examination.problem;
+    if (is_baseline) {
+      learn_edge_values(implementation, took);
+      // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
+      if (learns_ || edge_values_) (void)checked_call(implementation, operands, 0, seed, with_graph);
+    }
+    if (!is_baseline && edge_values_)
+      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
     implementation.expect_outputs_like(output);
@@ -128,11 +144,31 @@ class FirstCalls {
     return {};
   }
 
+  /// Adds the tolerances of outputs on the values of `operands`.
+  void learn_tolerances(Expected& expected, const OperandSet& operands) {
+    if (!learns_) return;
+    terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
+                         check_.reduction_length)
+                 .learn(expected, terms_);
+  }
+
+  /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
+  void learn_edge_values(Implementation& baseline, Nanoseconds took) {
+    if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_)) return;
+    edge_values_.emplace(*prepared_.operands, prepared_.options.seed, check_);
+    edge_values_->learn(baseline, expected_, *prepared_.given,
+                        [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
+  }
+
   timing::Clock& clock_;
   const Prepared& prepared_;
   IntegrityChecker& integrity_;
   check::CheckOptions check_;
   Expected expected_ = {};
+  /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
+  bool learns_ = false;
+  std::vector<double> terms_ = {};
+  std::optional<EdgeValues> edge_values_ = {};
 };
 
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.

@@ -39,13 +39,13 @@ namespace pace::detail {
 }
 
 /// Whether other threads compute, and go on for longer than a thread pool spins after its last task (milliseconds;
-/// 0.2 s in Intel's OpenMP). Takes some 20 us where nothing runs. Returns false if OpenMP's threads are set to spin
+/// 0.2 s in Intel's OpenMP, more where it is set): for a second. Work that ends by itself is waited for. Takes some 20 us where nothing runs. Returns false if OpenMP's threads are set to spin
 /// for ever (OMP_WAIT_POLICY=active), since that cannot be distinguished.
 [[nodiscard]] inline bool background_work_goes_on() {
   if (!other_threads_run()) return false;
   const char* const policy = std::getenv("OMP_WAIT_POLICY");
   if (policy != nullptr && ::strcasecmp(policy, "active") == 0) return false;
-  constexpr int looks = 30;
+  constexpr int looks = 100;
   for (int i = 0; i < looks; ++i) {
     ::timespec pause{};
     pause.tv_nsec = 10'000'000;

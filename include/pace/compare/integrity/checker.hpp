@@ -518,7 +518,7 @@ inline bool IntegrityChecker::rounding_explains(const ObservedCall& made) {
   constexpr double as_much = 8;
   const auto& fresh = answers_->fresh();
   const auto options = without_reference(answers_->options);
-  if (made.at_return.isNone()) return false;
+  if (made.at_return.isNone() || options.method != check::CheckOptions::Method::allclose) return false;
   const double error = check::outputs_match(fresh.expected.output, made.at_return, options).max_abs_error;
   if (!std::isfinite(error)) return false;
   try {

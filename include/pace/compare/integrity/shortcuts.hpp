@@ -50,15 +50,15 @@ enum Shortcuts : std::int64_t {
 }
 
 /// Returns the shortcuts that only the candidate takes, as text; empty if there are none. Shortcuts of both belong to
-/// the computation: a transposition returns a view.
+/// the computation: a transposition returns a view. `may_repeat`: repeated elements are no shortcut.
 [[nodiscard]] inline std::string describe_shortcuts(const std::vector<std::int64_t>& baseline,
-                                                    const std::vector<std::int64_t>& candidate) {
+                                                    const std::vector<std::int64_t>& candidate, bool may_repeat) {
   for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i) {
     const std::int64_t own = candidate[i] & ~baseline[i];
     const char* what = nullptr;
     if (own & borrows)
       what = " shares memory with an operand, and the baseline's does not: nothing was computed";
-    else if (own & repeats)
+    else if ((own & repeats) && !may_repeat)
       what = " repeats elements in memory (stride 0), and the baseline writes each";
     else if (own & defers)
       what = " is only marked as conjugated, negated or zero, and the baseline computes it";

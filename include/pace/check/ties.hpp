@@ -1,0 +1,119 @@
+// Ties: indices that differ where equal values stand, as of top-k, are as right as the baseline's.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pace/check/check_options.hpp"
+#include "pace/check/clone.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/text.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::check {
+
+/// Error for a declaration that does not fit the outputs or operands of a comparison.
+struct BadDeclaration : Error {
+  using Error::Error;
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool is_index(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt;
+}
+
+/// What `indices` find in `values` along `dim`; undefined if one is out of range, or occurs twice.
+[[nodiscard]] inline at::Tensor found_by(const at::Tensor& indices, const at::Tensor& values, std::int64_t dim) {
+  const bool reduced = indices.dim() + 1 == values.dim();
+  const std::int64_t along = dim < 0 ? dim + values.dim() : dim;
+  const auto whole = reduced ? indices.unsqueeze(along) : indices;
+  const auto index = whole.to(at::kLong);
+  if (index.numel() == 0) return indices;
+  if (index.lt(0).any().item<bool>() || index.ge(values.size(along)).any().item<bool>()) return {};
+  const auto ordered = std::get<0>(index.sort(along));
+  const std::int64_t count = ordered.size(along);
+  if (count > 1 && ordered.narrow(along, 1, count - 1).eq(ordered.narrow(along, 0, count - 1)).any().item<bool>())
+    return {};
+  const auto found = values.gather(along, index);
+  return reduced ? found.squeeze(along) : found;
+}
+
+/// A value in which indices are replaced by what they find.
+class Found {
+ public:
+  Found(const at::Tensor& values, std::int64_t dim, const c10::IValue& value) {
+    for (const auto& tensor : tensors_of(value)) {
+      if (!is_index(tensor)) continue;
+      const auto found = found_by(tensor, values, dim);
+      if (!found.defined()) valid_ = false;
+      originals_.push_back(tensor);
+      found_.push_back(found.defined() ? found : tensor);
+    }
+  }
+
+  /// Whether all indices are in range and different.
+  [[nodiscard]] bool valid() const { return valid_; }
+  [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const {
+    for (std::size_t i = 0; i < originals_.size(); ++i)
+      if (originals_[i].is_same(tensor)) return found_[i];
+    return tensor;
+  }
+
+ private:
+  std::vector<at::Tensor> originals_, found_;
+  bool valid_ = true;
+};
+
+}  // namespace detail
+
+/// Throws BadDeclaration unless the outputs `output` of the baseline and the tensors of its operands are such as the
+/// method of `options` is for.
+inline void validate_outputs(const CheckOptions& options, const c10::IValue& output,
+                             const std::vector<at::Tensor>& operands) {
+  using Method = CheckOptions::Method;
+  const auto tensors = tensors_of(output);
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw BadDeclaration(what);
+  };
+  const bool real_numbers_only =
+      options.method == Method::order_free || options.method == Method::sign_free || options.method == Method::random;
+  for (const auto& tensor : tensors)
+    require(!real_numbers_only || !tensor.is_complex(), "a declared comparison of outputs expected real numbers, got " +
+                                                            detail::dtype_text(tensor.scalar_type()) +
+                                                            "; compare complex ones by check(function)");
+  if (options.method == Method::order_free) {
+    require(!tensors.empty(), "order_free() expected tensors as outputs, got " + detail::kind_text(output));
+    for (const auto& tensor : tensors)
+      require(tensor.dim() > 0, "order_free() expected outputs of at least one dimension, got a scalar");
+  } else if (options.method == Method::sign_free) {
+    bool matrix = false;
+    for (const auto& tensor : tensors) matrix = matrix || tensor.dim() >= 2;
+    require(matrix, "sign_free() expected a matrix of vectors among the outputs, got none");
+  } else if (options.method == Method::random) {
+    require(!tensors.empty(), "random() expected tensors as outputs, got " + detail::kind_text(output));
+  } else if (options.method == Method::ties) {
+    require(options.ties_operand < operands.size(), "ties() names operand tensor " +
+                                                        std::to_string(options.ties_operand) + "; expected one of " +
+                                                        std::to_string(operands.size()) + ", counted from 0");
+    const auto& values = operands[options.ties_operand];
+    require(options.ties_dim >= -values.dim() && options.ties_dim < values.dim(),
+            "ties() names dimension " + std::to_string(options.ties_dim) + " of operand tensor " +
+                std::to_string(options.ties_operand) + ", of shape " + detail::shape_text(values));
+    bool any = false;
+    for (const auto& tensor : tensors) {
+      if (!detail::is_index(tensor)) continue;
+      any = true;
+      require(tensor.dim() == values.dim() || tensor.dim() + 1 == values.dim(),
+              "ties() expected indices of the dimensions of operand tensor " + std::to_string(options.ties_operand) +
+                  ", or of one less, got shape " + detail::shape_text(tensor));
+    }
+    require(any, "ties() expected a tensor of int64 or int32 indices among the outputs, got none");
+  }
+}
+
+}  // namespace pace::check

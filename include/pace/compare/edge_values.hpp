@@ -1,0 +1,275 @@
+// Edge values: whether an implementation is also right where random operands never lead it: for large values, rows of
+// zeros, denormals, and where an operand was constant, such as a bias of zeros.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <c10/core/GradMode.h>
+
+#include "pace/check/check_options.hpp"
+#include "pace/check/clone.hpp"
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/poison.hpp"
+#include "pace/check/raw_memory.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/check/tolerance.hpp"
+#include "pace/compare/expected.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/compare/random_state.hpp"
+#include "pace/compare/sensitivity.hpp"
+
+namespace pace::detail {
+
+/// What is special about the values of an operand, so that other values must have it, too.
+struct ValueStructure {
+  bool unit_range = false;  ///< all lie in [-1, 1], as probabilities and cosines do
+  bool whole = false;       ///< all are whole numbers, as flags, counts and one-hot rows are
+  bool constant = false;    ///< all are the same finite number
+  bool both_signs = false;  ///< some are negative and some are positive
+  bool sorted = false;      ///< in each row none is smaller, or none is larger, than the one before
+  bool symmetric = false;   ///< matrices that are equal to their transposes
+  bool unit_rows = false;   ///< rows have the length 1
+};
+
+[[nodiscard]] inline ValueStructure structure_of(const at::Tensor& tensor) {
+  const c10::NoGradGuard no_grad;
+  const auto values = check::detail::distinct_values_of(tensor);
+  const auto real = values.is_complex() ? values.abs() : values;
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  ValueStructure found;
+  found.unit_range = all(real.abs().le(1));
+  found.whole = !values.is_complex() && all(values.eq(values.round()));
+  found.constant = tensor.numel() > 1 && all(values.eq(values.flatten()[0])) && all(values.isfinite());
+  found.both_signs = values.is_complex() || (values.lt(0).any().item<bool>() && values.gt(0).any().item<bool>());
+  if (values.dim() == 0) return found;
+  if (const std::int64_t width = values.size(-1); width >= 3 && !values.is_complex()) {
+    const auto later = values.narrow(-1, 1, width - 1), earlier = values.narrow(-1, 0, width - 1);
+    found.sorted = all(later.ge(earlier)) || all(later.le(earlier));
+    found.unit_rows = all(values.to(at::kDouble).square().sum(-1).sub(1).abs().lt(1e-2));
+  }
+  if (values.dim() >= 2 && values.size(-1) == values.size(-2))
+    found.symmetric = all(values.eq(values.transpose(-1, -2)));
+  return found;
+}
+
+/// Other values for the same operands.
+struct EdgeKind {
+  /// In words, as in "... is not right for DESCRIPTION".
+  std::string description;
+  /// Writes to the tensors, and returns whether anything has changed.
+  std::function<bool(const std::vector<at::Tensor>&)> write;
+  /// Whether results count only if they are finite in as many places as those for the given values.
+  bool must_stay_finite = false;
+  /// Whether indices are compared; not where many values are equal, of which any index is right.
+  bool compares_indices = true;
+};
+
+/// Multiplies the values of operands that may be large by `factor`.
+[[nodiscard]] inline bool scale(const std::vector<at::Tensor>& tensors, double factor) {
+  bool changed = false;
+  for (const auto& tensor : tensors) {
+    if (!has_real_values(tensor) || tensor.numel() == 1) continue;
+    const auto structure = structure_of(tensor);
+    if (structure.unit_range || structure.whole || structure.constant || structure.unit_rows) continue;
+    check::detail::distinct_values_of(tensor).mul_(factor);
+    changed = true;
+  }
+  return changed;
+}
+
+/// Makes the first row of operands zeros of both signs, and the second one denormals.
+[[nodiscard]] inline bool empty_rows(const std::vector<at::Tensor>& tensors) {
+  bool changed = false;
+  for (const auto& tensor : tensors) {
+    if (!has_real_values(tensor) || tensor.dim() == 0) continue;
+    const auto structure = structure_of(tensor);
+    if (!structure.both_signs || structure.whole || structure.sorted || structure.symmetric || structure.unit_rows)
+      continue;
+    auto values = check::detail::distinct_values_of(tensor);
+    if (values.size(0) < 2) continue;
+    values.select(0, 0).mul_(0);
+    if (values.size(0) > 2) {
+      const double smallest = check::detail::precision_of(values.scalar_type()).smallest;
+      values.select(0, 1).mul_(smallest / 4);
+    }
+    changed = true;
+  }
+  return changed;
+}
+
+/// Gives operands whose values are all the same different ones; those in [0, 1] stay in there.
+[[nodiscard]] inline bool vary_constants(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
+  bool changed = false;
+  change_values(tensors, seed, [&](at::Tensor& values, const at::Tensor& numbers) {
+    if (values.is_complex() || !structure_of(values).constant) return;
+    const double value = values.flatten()[0].item<double>();
+    const auto other = value >= 0 && value <= 1 ? numbers.mul(0.75).add(0.25) : numbers.mul(0.5).add(0.5).mul(value);
+    values.copy_(other);
+    changed = true;
+  });
+  return changed;
+}
+
+/// Examines implementations on edge values that the baseline accepts, as learned once from the baseline.
+class EdgeValues {
+ public:
+  /// Whether outputs that are compared by `options` can be compared for edge values: not by directions or errors as a
+  /// whole, which one large element decides, and not for vectors, which equal eigenvalues leave undetermined. A stated
+  /// tolerance holds for values as large as those given.
+  [[nodiscard]] static bool applies(const check::CheckOptions& options) {
+    using Method = check::CheckOptions::Method;
+    return options.edge_values && options.fresh_values != check::CheckOptions::FreshValues::none &&
+           (options.method == Method::allclose || options.method == Method::bitwise ||
+            options.method == Method::order_free || options.method == Method::ties);
+  }
+
+  /// All must outlive it.
+  EdgeValues(OperandSets& operands, std::uint64_t seed, const check::CheckOptions& options)
+      : operands_(operands), seed_(seed), options_(options) {}
+
+  using Learn = std::function<void(Expected&, const OperandSet&)>;
+
+  /// Calls the baseline for each kind of edge values, and keeps those that it accepts. `learn` adds the tolerances for
+  /// such values to what is expected.
+  void learn(Implementation& baseline, const Expected& given, const OperandSet& original, const Learn& learn) {
+    const c10::NoGradGuard no_grad;
+    const bool stated = options_.rtol.has_value() || options_.atol.has_value();
+    for (const double factor : {64.0, 8.0})
+      if (!stated &&
+          add(baseline, given, original, learn,
+              {.description = "large values (the operands times " + std::to_string(static_cast<int>(factor)) + ')',
+               .write = [=](const auto& tensors) { return scale(tensors, factor); },
+               .must_stay_finite = true}))
+        break;
+    (void)add(baseline, given, original, learn,
+              {.description = "operands whose first row is zeros, and the second one denormal",
+               .write = empty_rows,
+               .compares_indices = false});
+    (void)add(baseline, given, original, learn,
+              {.description = "random values in an operand that was constant",
+               .write = [seed = seed_](const auto& tensors) { return vary_constants(tensors, seed + 7); }});
+    operands_.restore_all(0);
+  }
+
+  /// What is wrong with an implementation that is right for the given values; empty if nothing is.
+  [[nodiscard]] std::string examine(Implementation& implementation) const {
+    for (const auto& each : learned_) {
+      const c10::IValue output = call(implementation, *each.values);
+      const Agreement agreement = agree(each.expected, where_expected_is_finite(each, output), operands_, 0, options_);
+      operands_.restore_all(0);
+      if (!agreement.correct)
+        return "it is right for the operands given, but not for " + each.kind.description + ": " + agreement.message +
+               ". If it relies on what is special about the operands, switch this check off "
+               "(check::CheckOptions::edge_values)";
+    }
+    return {};
+  }
+
+ private:
+  struct Learned {
+    EdgeKind kind;
+    std::unique_ptr<OperandSet> values;
+    Expected expected;
+  };
+
+  [[nodiscard]] c10::IValue call(Implementation& implementation, const OperandSet& values) const {
+    const auto tensors = values.tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(tensors[i], operands_.tensors[0][i]);
+    reset_random_state(seed_);
+    const check::PoisonedAllocations poisoned;
+    return check::clone_ivalue(implementation.call(0));
+  }
+
+  [[nodiscard]] static bool all_finite(const at::Tensor& tensor) {
+    return !has_real_values(tensor) || tensor.isfinite().all().item<bool>();
+  }
+
+  /// Returns whether the baseline accepts values of this kind.
+  [[nodiscard]] bool add(Implementation& baseline, const Expected& given, const OperandSet& original,
+                         const Learn& learn, EdgeKind kind) {
+    try {
+      Learned made{.kind = std::move(kind), .values = original.clone(), .expected = {}};
+      if (!made.kind.write(made.values->tensors())) return false;
+      Expected& expected = made.expected;
+      expected.random = given.random;
+      expected.output = call(baseline, *made.values);
+      const auto values = made.values->tensors();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto& now = operands_.tensors[0][i];
+        const bool written = !unchanged(values[i], now);
+        if (written && !operands_.may_change(i)) return false;
+        // Operands are compared as they are, so that those of infinities say nothing.
+        if (written && !operands_.is_scratch(i) && !all_finite(now)) return false;
+        expected.operands.push_back(written ? check::clone_input(now) : values[i]);
+      }
+      if (made.kind.must_stay_finite && !as_finite(given.output, expected.output)) return false;
+      learn(expected, *made.values);
+      learned_.push_back(std::move(made));
+      return true;
+    } catch (...) {
+      return false;  // no valid operands of the baseline
+    }
+  }
+
+  [[nodiscard]] static bool as_finite(const c10::IValue& given, const c10::IValue& edge) {
+    const auto before = check::tensors_of(given), now = check::tensors_of(edge);
+    for (std::size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
+      if (!has_real_values(before[i]) || !has_real_values(now[i])) continue;
+      if (before[i].isfinite().sum().item<std::int64_t>() > now[i].isfinite().sum().item<std::int64_t>()) return false;
+    }
+    return true;
+  }
+
+  /// Elements of an output, replaced by the expected ones wherever these are not finite or, if they are indices, are not
+  /// compared.
+  class Masked {
+   public:
+    Masked(const Learned& learned, const c10::IValue& output) {
+      const auto expected = check::tensors_of(learned.expected.output);
+      outputs_ = check::tensors_of(output);
+      for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        masked_.push_back(outputs_[i]);
+        if (i >= expected.size() || expected[i].sizes() != outputs_[i].sizes() ||
+            expected[i].scalar_type() != outputs_[i].scalar_type() || expected[i].device() != outputs_[i].device())
+          continue;
+        const bool indices =
+            !outputs_[i].is_floating_point() && !outputs_[i].is_complex() && outputs_[i].scalar_type() != at::kBool;
+        if (indices && !learned.kind.compares_indices) masked_[i] = expected[i];
+        if (has_real_values(outputs_[i]) && has_real_values(expected[i]))
+          masked_[i] = outputs_[i].where(expected[i].isfinite(), expected[i]);
+      }
+    }
+    [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const {
+      std::size_t i = 0;
+      while (!outputs_[i].is_same(tensor)) ++i;
+      return masked_[i];
+    }
+
+   private:
+    std::vector<at::Tensor> outputs_, masked_;
+  };
+
+  [[nodiscard]] static c10::IValue where_expected_is_finite(const Learned& learned, const c10::IValue& output) {
+    const c10::NoGradGuard no_grad;
+    return check::detail::with_clones(output, Masked(learned, output));
+  }
+
+  OperandSets& operands_;
+  std::uint64_t seed_;
+  const check::CheckOptions& options_;
+  std::vector<Learned> learned_ = {};
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,258 @@
+// Sensitivity: how far the outputs of the baseline move with the last bits of its operands, and how many values of the
+// operands they depend on. Tolerances follow from that, whatever the operator is.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <c10/core/GradMode.h>
+
+#include "pace/check/check_options.hpp"
+#include "pace/check/clone.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/learned_tolerance.hpp"
+#include "pace/check/raw_memory.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/check/tolerance.hpp"
+#include "pace/compare/expected.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/compare/random_state.hpp"
+
+namespace pace::detail {
+
+/// Whether the elements of `tensor` are real or complex numbers that can be computed with in place.
+[[nodiscard]] inline bool has_real_values(const at::Tensor& tensor) {
+  return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
+         (tensor.is_floating_point() || tensor.is_complex()) && !c10::isFloat8Type(tensor.scalar_type());
+}
+
+/// Calls `change(values, numbers)` for each operand of real values: the values to be changed in place, and as many
+/// random numbers from [0, 1), which are the same for equal seeds.
+template <class Change>
+void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, const Change& change) {
+  const c10::NoGradGuard no_grad;
+  const at::Generator generator = at::detail::createCPUGenerator(seed);
+  for (const auto& tensor : tensors) {
+    if (!has_real_values(tensor)) continue;
+    at::Tensor values = check::detail::distinct_values_of(tensor);
+    const at::Tensor numbers = values.new_empty(values.sizes(), at::TensorOptions().dtype(at::kFloat).device(at::kCPU))
+                                   .uniform_(0, 1, generator);
+    change(values, numbers.to(values.device()));
+  }
+}
+
+/// Makes each value smaller by up to three units in the last place, by one in 16-bit types. Zeros, signs and ranges
+/// such as [0, 1] stay.
+inline void shrink_slightly(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
+  change_values(tensors, seed, [](at::Tensor& values, const at::Tensor& numbers) {
+    const check::detail::Precision precision = check::detail::precision_of(values.scalar_type());
+    const int most = precision.epsilon > precision.accumulator_epsilon ? 1 : 3;
+    const auto factors = numbers.to(at::kDouble).mul(most + 1).floor().mul(-precision.epsilon).add(1);
+    values.mul_(factors.to(c10::toRealValueType(values.scalar_type())));
+  });
+}
+
+/// Makes a share of the values, chosen at random, smaller by a quarter.
+inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, std::uint64_t seed) {
+  change_values(tensors, seed, [&](at::Tensor& values, const at::Tensor& numbers) {
+    values.mul_(numbers.lt(share).to(c10::toRealValueType(values.scalar_type())).mul(-0.25).add(1));
+  });
+}
+
+/// Returns the output of a call with `operands` converted to float64, and throws what the call throws. The additional
+/// set of operands is removed again, so that it is no part of the rounds.
+[[nodiscard]] inline c10::IValue call_in_float64(Implementation& implementation, OperandSets& sets,
+                                                 const OperandSet& operands, std::uint64_t seed) {
+  struct Removed {
+    OperandSets& sets;
+    ~Removed() { sets.sets.resize(sets.tensors.size()); }
+  } const removed{sets};
+  auto as_double = operands.clone();
+  // The callable takes the operands by their static types, so the conversion happens inside the tensors.
+  for (auto& tensor : as_double->tensors())
+    if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
+  sets.sets.push_back(std::move(as_double));
+  reset_random_state(seed);
+  return check::clone_ivalue(implementation.call(sets.sets.size() - 1));
+}
+
+/// Learns the tolerances of the baseline's outputs for one set of values by some calls on nearly these values.
+class Sensitivity {
+ public:
+  /// `values` are those for which `expected` was computed. All must outlive it.
+  Sensitivity(Implementation& baseline, OperandSets& operands, const OperandSet& values, std::uint64_t seed,
+              std::int64_t reduction_length)
+      : baseline_(baseline),
+        operands_(operands),
+        values_(values),
+        seed_(seed),
+        reduction_length_(static_cast<double>(reduction_length)) {}
+
+  /// Adds to `expected` what is learned; nothing if the baseline takes no other values. `terms` are known numbers of
+  /// terms, in the order of the results, from earlier values. Returns those in use.
+  std::vector<double> learn(Expected& expected, std::vector<double> terms) {
+    const c10::NoGradGuard no_grad;
+    expected.learned.clear();
+    try {
+      const auto results = results_of(expected.output, expected.operands);
+      if (terms.size() != results.size()) terms = count_terms(results);
+      auto moves = moves_of(results);
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (moves[i]) expected.learned.push_back({results[i], terms[i], slack_of(results[i], *moves[i], terms[i])});
+      if (!expected.random && baseline_.phases() == nullptr) add_errors_of_baseline(results, expected.learned);
+    } catch (...) {
+      // The values that were tried are no valid operands, or memory is short: default tolerances hold.
+    }
+    operands_.restore_all(0);
+    return terms;
+  }
+
+ private:
+  /// The tensors of an output, and the operands that the baseline writes to.
+  [[nodiscard]] std::vector<at::Tensor> results_of(const c10::IValue& output,
+                                                   const std::vector<at::Tensor>& operands) const {
+    auto results = check::tensors_of(output);
+    for (const std::size_t i : operands_.mutated) results.push_back(operands.at(i));
+    return results;
+  }
+
+  template <class Change>
+  [[nodiscard]] std::vector<at::Tensor> results_after(const Change& change) {
+    const auto changed = values_.clone();
+    const auto tensors = changed->tensors();
+    change(tensors);
+    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(tensors[i], operands_.tensors[0][i]);
+    reset_random_state(seed_);
+    const auto output = check::clone_ivalue(baseline_.call(0));
+    std::vector<at::Tensor> after;
+    for (const auto& tensor : operands_.tensors[0]) after.push_back(check::clone_input(tensor));
+    return results_of(output, after);
+  }
+
+  [[nodiscard]] static bool comparable(const at::Tensor& result, const at::Tensor& other) {
+    return has_real_values(result) && other.defined() && other.sizes() == result.sizes() &&
+           other.scalar_type() == result.scalar_type();
+  }
+
+  /// How many values an element depends on, from the share of elements that change when a share of the values does:
+  /// 1 - (1 - share)^n. Some values have no effect, as half of those that relu gets, so twice that is returned.
+  [[nodiscard]] std::vector<double> count_terms(const std::vector<at::Tensor>& results) {
+    constexpr std::array shares{0x1p-3, 0x1p-8};
+    constexpr std::int64_t fewest_elements = 64;
+    double most = 1;
+    for (const auto& tensor : values_.tensors())
+      if (has_real_values(tensor)) most += static_cast<double>(tensor.numel());
+    most = std::min(most, reduction_length_);
+    std::vector<double> terms(results.size(), most);
+    for (const double share : shares) {
+      const auto now = results_after([&](const auto& tensors) { shrink_some(tensors, share, seed_ + 1); });
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (terms[i] < most || i >= now.size() || !comparable(results[i], now[i])) continue;
+        const auto numbers = results[i].eq(results[i]);
+        const auto count = numbers.sum().item<std::int64_t>();
+        if (count < fewest_elements) continue;
+        const auto changed = results[i].ne(now[i]).logical_and(numbers).sum().item<std::int64_t>();
+        const double part = static_cast<double>(changed) / static_cast<double>(count);
+        if (part < 0.98) terms[i] = std::clamp(2 * std::log1p(-part) / std::log1p(-share), 1.0, most);
+      }
+      if (std::none_of(terms.begin(), terms.end(), [&](double each) { return each >= most; })) break;
+    }
+    return terms;
+  }
+
+  /// How far each element moves at most when the operands change in their last places; nothing for results without real
+  /// values, or of other shapes.
+  [[nodiscard]] std::vector<std::optional<at::Tensor>> moves_of(const std::vector<at::Tensor>& results) {
+    std::vector<std::optional<at::Tensor>> moves(results.size());
+    std::vector<bool> whole(results.size(), true);
+    constexpr std::uint64_t trials = 2;
+    for (std::uint64_t trial = 0; trial < trials; ++trial) {
+      const auto now = results_after([&](const auto& tensors) { shrink_slightly(tensors, seed_ + 2 + trial); });
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (i >= now.size() || !comparable(results[i], now[i])) continue;
+        const auto wide = [](const at::Tensor& tensor) {
+          return tensor.resolve_conj().resolve_neg().to(tensor.is_complex() ? at::kComplexDouble : at::kDouble);
+        };
+        const auto values = wide(now[i]);
+        auto move = values.sub(wide(results[i])).abs().nan_to_num(0, 0, 0);
+        whole[i] = whole[i] && !values.is_complex() && values.eq(values.round()).all().item<bool>();
+        moves[i] = moves[i] ? moves[i]->maximum(move) : std::move(move);
+      }
+    }
+    // Whole numbers, as of floor or sign, jump: that is no rounding.
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (whole[i] && moves[i]) moves[i]->zero_();
+    return moves;
+  }
+
+  /// Honest implementations differ by some such moves: sums of n terms by up to sqrt(n) of them, since the errors of a
+  /// plain loop add up. At most what the default tolerance is for values as large as the operands and their products.
+  [[nodiscard]] at::Tensor slack_of(const at::Tensor& result, const at::Tensor& move, double terms) const {
+    const check::detail::Precision precision = check::detail::precision_of(result.scalar_type());
+    const bool rounded = precision.epsilon > precision.accumulator_epsilon;
+    const double factor = 4 * (rounded ? 1 : std::sqrt(terms));
+    auto slack = move.clamp_min(check::typical_magnitude(move)).mul_(factor).clamp_max_(most_slack(result));
+    return slack.to(result.scalar_type() == at::kDouble || result.scalar_type() == at::kComplexDouble ? at::kDouble
+                                                                                                      : at::kFloat);
+  }
+
+  [[nodiscard]] double most_slack(const at::Tensor& result) const {
+    const check::detail::Precision precision = check::detail::precision_of(result.scalar_type());
+    double operand = 0;
+    for (const auto& tensor : values_.tensors())
+      if (has_real_values(tensor)) operand = std::max(operand, check::typical_magnitude(tensor));
+    const double magnitude = std::max({check::typical_magnitude(result), operand, operand * operand});
+    const double relative = precision.epsilon > precision.accumulator_epsilon
+                                ? 16 * precision.epsilon
+                                : std::max(precision.rtol, 16 * precision.epsilon * std::sqrt(reduction_length_));
+    return relative * magnitude;
+  }
+
+  /// An implementation that is more accurate than the baseline differs from it by the baseline's error, which a call in
+  /// float64 shows. Without one, and where it computes something else, nothing is added.
+  void add_errors_of_baseline(const std::vector<at::Tensor>& results, check::LearnedTolerances& learned) {
+    const auto tensors = values_.tensors();
+    if (std::none_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+          return tensor.is_floating_point() && tensor.scalar_type() != at::kDouble;
+        }))
+      return;
+    std::vector<at::Tensor> exact;
+    try {
+      exact = check::tensors_of(call_in_float64(baseline_, operands_, values_, seed_));
+    } catch (...) {
+      return;
+    }
+    for (auto& each : learned) {
+      std::size_t i = 0;
+      while (!results[i].is_same(each.output)) ++i;
+      if (i >= exact.size() || exact[i].scalar_type() != at::kDouble || exact[i].sizes() != each.output.sizes() ||
+          exact[i].device() != each.output.device())
+        continue;
+      const auto error = each.output.to(at::kDouble).sub(exact[i]).abs().nan_to_num(0, 0, 0);
+      const auto rms = [](const at::Tensor& tensor) { return tensor.square().mean().sqrt().template item<double>(); };
+      const double typical = rms(error);
+      if (!(typical <= 0.01 * rms(exact[i].nan_to_num(0, 0, 0)))) continue;
+      const auto slack = error.mul(2).add(4 * typical).clamp_max_(most_slack(each.output));
+      each.slack = each.slack.maximum(slack.to(each.slack.scalar_type()));
+    }
+  }
+
+  Implementation& baseline_;
+  OperandSets& operands_;
+  const OperandSet& values_;
+  std::uint64_t seed_;
+  double reduction_length_;
+};
+
+}  // namespace pace::detail
