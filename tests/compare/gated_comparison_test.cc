@@ -53,6 +53,7 @@ pace::Options many_rounds() {
   pace::Options options;
   options.budget = Nanoseconds(1e8);  // 25,000 rounds of two calls
   options.hard_limit = Nanoseconds(1e9);
+  options.least_duration = {};
   options.warm_up = Nanoseconds(1);
   options.min_sample = Nanoseconds(1);
   options.resolutions_per_sample = 1;
@@ -222,6 +223,54 @@ TEST_CASE("slow subjects get the cycles that a verdict takes, past the budget") 
   CHECK(gated.rounds == 24);
   CHECK(gated["fused"].judgements.at(0).verdict == Verdict::passed);
   CHECK(run(false).rounds < 24);
+}
+
+TEST_CASE("a verdict takes the least duration, past a shorter budget, and counts all of it") {
+  const auto run = [](Nanoseconds least, auto ratio) {
+    Machine machine;
+    auto options = many_rounds();
+    options.budget = Nanoseconds(1e5);
+    options.least_duration = least;
+    return pace::compare("brief")
+        .options(options)
+        .baseline("eager", [&] { machine.taking(2000)(); })
+        .candidate("fused", [&] { machine.taking(2000 * ratio(machine.clock.now()))(); })
+        .expect(NoSlowerThan(1.02))
+        .expect(SpeedupAtLeast(0.98))
+        .run(machine.clock);
+  };
+  const auto equal = [](Nanoseconds) { return 1.0; };
+  const auto at_once = run({}, equal), later = run(Nanoseconds(1e6), equal);
+  CHECK(at_once.elapsed < Nanoseconds(1e6));
+  CHECK(later.stop_reason == StopReason::rule);
+  CHECK(later.elapsed >= Nanoseconds(1e6));
+  for (const auto& judgement : later["fused"].judgements) CHECK(judgement.verdict == Verdict::passed);
+  // Twice as fast for a fifth of the time, and three times slower afterwards.
+  const auto ageing = run(Nanoseconds(1e6), [](Nanoseconds now) { return now < Nanoseconds(2e5) ? 0.5 : 3.0; });
+  for (const auto& judgement : ageing["fused"].judgements) {
+    INFO(judgement.message);
+    CHECK(judgement.verdict != Verdict::passed);
+  }
+}
+
+TEST_CASE("rounds that end before the least duration leave every gate undecided, and say so") {
+  Machine machine;
+  auto options = many_rounds();
+  options.least_duration = Nanoseconds(1e9);
+  options.max_rounds = 100;
+  const auto result = pace::compare("brief")
+                          .options(options)
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(4000))
+                          .expect(NoSlowerThan(1.02))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::max_rounds);
+  const auto& judgement = result["fused"].judgements.at(0);
+  CHECK(judgement.verdict == Verdict::undecided);
+  CHECK(judgement.unresolved);
+  CHECK_THAT(judgement.message, ContainsSubstring("a verdict needs 1.00 s (--least-duration)"));
+  // A matcher afterwards says the same.
+  CHECK(NoSlowerThan(1.02).judge(result["fused"]).verdict == Verdict::undecided);
 }
 
 TEST_CASE("expectations that cannot be met by any run are errors before it") {

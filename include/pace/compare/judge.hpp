@@ -182,6 +182,9 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     context.disturbance = disturbance;
     if (several_clocks) context.clock = result.clock;
     if (result.stop_reason == StopReason::deadline) context.cut_short = deadline_reason();
+    if (result.elapsed < prepared.options.least_duration)
+      context.too_brief = "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
+                          format_time(prepared.options.least_duration) + " (--least-duration)";
   }
 }
 

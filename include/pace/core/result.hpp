@@ -92,6 +92,8 @@ struct GateContext {
   std::string impossible = {};
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
+  /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.
+  std::string too_brief = {};
 };
 
 /// Exact counts of one call, taken outside of the timed rounds.

@@ -42,8 +42,8 @@ struct Evidence {
   double p_below = 1;              ///< p-value of "the centre is at or above the threshold"
   double p_above_by_interval = 1;  ///< `p_above` without stats::LargeDeviationBet, as undecided_thresholds() uses it
   double p_below_by_interval = 1;  ///< `p_below` without stats::LargeDeviationBet, as undecided_thresholds() uses it
-  std::size_t far_above = 0;       ///< number of observations with which stats::LargeDeviationBet was won above; 0: not
-  std::size_t far_below = 0;       ///< number of observations with which stats::LargeDeviationBet was won below; 0: not
+  bool far_above = false;          ///< whether every observation won stats::LargeDeviationBet above the threshold
+  bool far_below = false;          ///< whether every observation won stats::LargeDeviationBet below the threshold
   /// Whether every observation is slow (see slow_side). A Panel takes one that is not large for one that is not slow.
   bool slow = false;
 };
@@ -84,7 +84,7 @@ struct Evidence {
 }
 
 /// Returns `passed` or `failed` if the evidence suffices for exactly one of them, and `undecided` otherwise. It
-/// suffices for both only if the figures moved across the threshold during the rounds, which proves neither.
+/// suffices for both only if the figures of processes moved across the threshold, which proves neither.
 [[nodiscard]] Verdict decide(double p_above, double p_below, double pass_level, double fail_level);
 
 }  // namespace pace::gate

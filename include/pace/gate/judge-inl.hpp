@@ -127,21 +127,18 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles
-/// by which stats::LargeDeviationBet was won.
+/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or
+/// stats::LargeDeviationBet, which every cycle has won.
 struct Ground {
-  bool shown = true;
-  std::size_t won = 0, observations = 0;
+  bool shown = true, won = false;
 };
 
 /// `, all of it above `, to be followed by the limit.
 [[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
-  if (ground.won == 0)
+  if (!ground.won)
     return std::string(ground.shown ? ", all of it " : ", proven to lie ") + (or_at ? "at or " : "") +
            (above ? "above " : "below ");
-  return (ground.won == ground.observations ? std::string(", in every cycle ")
-                                            : ", in each of the first " + std::to_string(ground.won) + " cycles ") +
-         (above ? "more than ten times " : "less than a tenth of ");
+  return above ? ", in every cycle more than ten times " : ", in every cycle less than a tenth of ";
 }
 
 /// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no
@@ -160,6 +157,10 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest: " + context.disturbance +
            " Measure again when the machine is quieter (--max-interference sets the limit)";
+  } else if (!context.too_brief.empty()) {
+    judgement.verdict = Verdict::undecided;
+    open = ", on which no verdict may rest yet: " + context.too_brief;
+    if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
   } else if (!context.cut_short.empty()) {
     open += ". The rounds ended early: " + context.cut_short;
   }
@@ -243,8 +244,8 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
                        demand.closes_when_undecided(),       demand.when_undecided == WhenUndecided::let_through};
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
   auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
-  // Each end is what all cycles so far have proven at some time. If the figures moved, the ends may have changed sides;
-  // the verdict on a threshold outside of them is the same in either order.
+  // Each end for processes is what those so far have proven at some time. If the figures moved, the ends may have
+  // changed sides; the verdict on a threshold outside of them is the same in either order.
   if (interval.low > interval.high) std::swap(interval.low, interval.high);
   const auto figures = detail::figures_of(demand, centre_within(interval, evidence, observations, demand), interval);
   const auto all = detail::figures_of(demand, evidence.centre, interval);
@@ -268,8 +269,8 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   // The bet on large deviations is named only if the interval would not have decided.
   const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
                                                                 : evidence.p_below_by_interval <= fail_level;
-  const auto won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
-  const detail::Ground ground{figures.bounded, by_interval ? 0 : won, evidence.observations};
+  const bool won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
+  const detail::Ground ground{figures.bounded, !by_interval && won};
   detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
                    detail::beyond_any_disturbance(demand, evidence, observations));
   return judgement;

@@ -72,6 +72,7 @@ struct Schema<Options> {
   static constexpr std::string_view name = "options";
   static constexpr auto fields = std::tuple{
       field("budget_ns", &Options::budget, "time for the rounds of one comparison, ns"),
+      field("least_duration_ns", &Options::least_duration, "least time of the rounds for a verdict, ns"),
       field("warm_up_ns", &Options::warm_up, "cap on the warm-up of one implementation, ns"),
       field("max_rounds", &Options::max_rounds, "cap on the number of rounds"),
       field("confidence", &Options::confidence, "of all intervals of a comparison together"),
@@ -237,6 +238,7 @@ struct Schema<GateContext> {
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
+      field("too_brief", &GateContext::too_brief, "why the rounds were too brief for a verdict"),
   };
 };
 

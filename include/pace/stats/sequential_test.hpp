@@ -50,8 +50,7 @@ inline constexpr double largest_score = 2;
 /// stronger than needed.) A bet that pays a hundredfold if both hold, and nothing otherwise, then has a mean of at most
 /// 1 given the past. The whole wealth is bet each time, so that it is a nonnegative supermartingale that begins with 1:
 /// it is 100^n after n such observations in a row from the first one on, and 0 after any other observation. By Ville's
-/// inequality it ever reaches 100^n with probability at most 100^-n, so that the p-value may keep the largest wealth so
-/// far.
+/// inequality it ever reaches 100^n with probability at most 100^-n.
 class LargeDeviationBet {
  public:
   /// Smallest deviation that wins: ln 10.
@@ -63,19 +62,16 @@ class LargeDeviationBet {
   /// enough for the assumption.
   void add(double deviation, bool slow) {
     unbroken_ = unbroken_ && slow && deviation > least;
-    if (!unbroken_) return;
-    p_value_ *= by_chance;
-    ++won_;
+    p_value_ = unbroken_ ? p_value_ * by_chance : 1;
   }
-  /// The p-value of the hypothesis, valid after every observation; at most 1.
+  /// The p-value of the hypothesis by all observations, valid after each of them; at most 1.
   [[nodiscard]] double p_value() const { return p_value_; }
-  /// Number of observations that were slow and large, from the first one on without a gap.
-  [[nodiscard]] std::size_t won() const { return won_; }
+  /// Whether there are observations and every one of them was slow and large.
+  [[nodiscard]] bool won() const { return p_value_ < 1; }
 
  private:
   bool unbroken_ = true;
   double p_value_ = 1;
-  std::size_t won_ = 0;
 };
 
 /// Two sequential tests by betting, updated by one observation at a time: that the centre lies above the threshold (the
@@ -123,10 +119,10 @@ class SequentialTest {
   [[nodiscard]] double p_above_by_wealth() const { return p_by_wealth(above_); }
   /// As p_below(), by Wealth alone at its share of the error rate, as in confidence_sequence().
   [[nodiscard]] double p_below_by_wealth() const { return p_by_wealth(below_); }
-  /// Number of observations that won the LargeDeviationBet above the threshold; 0 under Assumption::median.
-  [[nodiscard]] std::size_t far_above() const { return assumption_ == Assumption::symmetry ? far_above_.won() : 0; }
-  /// Number of observations that won the LargeDeviationBet below the threshold; 0 under Assumption::median.
-  [[nodiscard]] std::size_t far_below() const { return assumption_ == Assumption::symmetry ? far_below_.won() : 0; }
+  /// Whether every observation won the LargeDeviationBet above the threshold; false under Assumption::median.
+  [[nodiscard]] bool far_above() const { return assumption_ == Assumption::symmetry && far_above_.won(); }
+  /// Whether every observation won the LargeDeviationBet below the threshold; false under Assumption::median.
+  [[nodiscard]] bool far_below() const { return assumption_ == Assumption::symmetry && far_below_.won(); }
 
  private:
   [[nodiscard]] double p_by_wealth(const Wealth& wealth) const {
@@ -155,15 +151,13 @@ class SequentialTest {
 
 namespace detail {
 
-/// Whether a Wealth against "at or below `threshold`" (`side` 1) or "at or above" (`side` -1) ever rejected at `alpha`.
-[[nodiscard]] inline bool ever_rejected(std::span<const double> observations, std::span<const double> spreads,
+/// Whether a Wealth against "at or below `threshold`" (`side` 1) or "at or above" (`side` -1) rejects at `alpha`.
+[[nodiscard]] inline bool rejected_by_all(std::span<const double> observations, std::span<const double> spreads,
                                         double threshold, double side, double alpha, Assumption assumption) {
   Wealth wealth;
-  for (std::size_t i = 0; i < observations.size(); ++i) {
+  for (std::size_t i = 0; i < observations.size(); ++i)
     wealth.bet(score(side * (observations[i] - threshold), spreads[i], assumption));
-    if (wealth.p_value() <= alpha) return true;
-  }
-  return false;
+  return wealth.p_value() <= alpha;
 }
 
 }  // namespace detail
@@ -194,9 +188,10 @@ namespace detail {
   return low + (high - low) / 2;
 }
 
-/// Returns the interval of thresholds that Wealth has rejected on neither side: `low` is the highest threshold that the
-/// centre is proven to exceed at `alpha_low`, `high` the lowest that it is proven to stay below at `alpha_high`. An end
-/// is infinite while there are too few observations.
+/// Returns the interval of thresholds that Wealth rejects on neither side by all observations: `low` is the highest
+/// threshold that the centre is proven to exceed at `alpha_low`, `high` the lowest that it is proven to stay below at
+/// `alpha_high`. An end is infinite while there are too few observations. It contains centre_of_scores(), at which
+/// neither side gains, and may widen again where later observations differ from earlier ones.
 ///
 /// It is a confidence sequence (D. A. Darling and H. Robbins, "Confidence sequences for mean, variance, and median",
 /// 1967): for a constant centre, the intervals after all numbers of observations hold together with probability
@@ -227,7 +222,7 @@ namespace detail {
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;
     const auto rejects = [&](double threshold) {
-      return detail::ever_rejected(known, spreads, threshold, side, alpha, assumption);
+      return detail::rejected_by_all(known, spreads, threshold, side, alpha, assumption);
     };
     if (known.empty() || !rejects(rejected)) return -side * infinity;
     for (int halving = 0; halving < 40; ++halving) {
