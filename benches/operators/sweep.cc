@@ -28,14 +28,15 @@ TEMPLATE_TEST_CASE("a product added in one pass is never slower than step by ste
   const std::string name =
       std::string("addcmul/") + c10::toString(dtype) + '/' + std::to_string(rows) + 'x' + std::to_string(columns);
   const auto fused = [](const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) { return at::addcmul(a, b, c); };
-  const auto result = pace::compare(name, x, y, z)
-                          .budget(std::chrono::milliseconds(200))
-                          .baseline("by_steps", addcmul_by_steps)
-                          .candidate("fused", fused)
-                          // Three operands are read and one is written; the definition moves more, which its GB/s shows.
-                          .bytes(4.0 * static_cast<double>(x.nbytes()))
-                          .expect("fused", pace::NoSlowerThan(1.5))
-                          .run();
+  const auto result =
+      pace::compare(name, x, y, z)
+          .budget(std::chrono::milliseconds(200))
+          .baseline("by_steps", addcmul_by_steps)
+          .candidate("fused", fused)
+          // Three operands are read and one is written; the definition moves more, which its GB/s shows.
+          .bytes(4.0 * static_cast<double>(x.nbytes()))
+          .expect("fused", pace::NoSlowerThan(1.5))
+          .run();
   CHECK_THAT(result, pace::AsExpected());
 }
 

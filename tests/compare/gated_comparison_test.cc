@@ -253,6 +253,44 @@ TEST_CASE("a verdict takes the least duration, past a shorter budget, and counts
   }
 }
 
+/// A guarded candidate as fast as its baseline, for a hundred times the noise, but for calls that take a hundred times as
+/// long: of both sides, or of the candidate alone.
+pace::Result stalling(bool both, double share, std::uint64_t seed) {
+  Machine machine(seed);
+  pace::test::Random random(seed + 1000);
+  auto options = many_rounds();
+  options.least_duration = Nanoseconds(1e6);
+  const auto taking = [&](bool stalls) {
+    return
+        [&machine, &random, stalls, share] { machine.taking(2000 * (stalls && random.uniform() < share ? 100 : 1))(); };
+  };
+  return pace::compare("stalling")
+      .options(options)
+      .baseline("eager", taking(both))
+      .candidate("fused", taking(true))
+      .expect(NoSlowerThan(1.02))
+      .run(machine.clock);
+}
+
+TEST_CASE("a guard fails for calls that seldom take long, and not for stalls of the machine on both sides") {
+  int failed = 0, undecided = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto slower = stalling(/*both=*/false, 1.0 / 30, seed);
+    const auto& judgement = slower["fused"].judgements.at(0);
+    INFO(judgement.message);
+    CHECK(judgement.verdict == Verdict::failed);
+    CHECK_THAT(judgement.message, ContainsSubstring("the mean is proven to lie above"));
+    CHECK_THAT(1 / slower["fused"].speedup->mean, WithinRel(4.3, 0.5));
+    CHECK(slower["fused"].time->q99 > 10 * slower["fused"].time->median);
+    const auto verdict = stalling(/*both=*/true, 1.0 / 30, seed)["fused"].judgements.at(0).verdict;
+    failed += verdict == Verdict::failed;
+    undecided += verdict == Verdict::undecided;
+  }
+  CAPTURE(undecided);
+  CHECK(failed == 0);
+  CHECK(undecided <= 4);
+}
+
 TEST_CASE("rounds that end before the least duration leave every gate undecided, and say so") {
   Machine machine;
   auto options = many_rounds();

@@ -129,6 +129,8 @@ struct Schema<TimeSummary> {
       field("q20_ns", &TimeSummary::q20, "20th percentile, ns per iteration"),
       field("q80_ns", &TimeSummary::q80, "80th percentile, ns per iteration"),
       field("max_ns", &TimeSummary::max, "ns per iteration"),
+      field("q99_ns", &TimeSummary::q99, "99th percentile, ns per iteration"),
+      field("mean_ns", &TimeSummary::mean, "mean of the samples, ns per iteration"),
       field("spread", &TimeSummary::spread, "scaled median absolute deviation over the median (0.01 is 1 %)"),
       field("samples", &TimeSummary::samples, "number of timed samples"),
   };
@@ -143,6 +145,7 @@ struct Schema<SpeedupSummary> {
       field("interval", &SpeedupSummary::interval, "of the median; null with too few observations"),
       field("q20", &SpeedupSummary::q20, "20th percentile"),
       field("q80", &SpeedupSummary::q80, "80th percentile"),
+      field("mean", &SpeedupSummary::mean, "mean baseline time / mean own time; 0: unknown"),
       field("observations", &SpeedupSummary::observations, "paired observations"),
       field("ties", &SpeedupSummary::ties, "those in which both sides took equally long"),
       field("anytime", &SpeedupSummary::anytime, "the interval holds whenever the rounds ended"),
