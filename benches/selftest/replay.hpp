@@ -17,7 +17,8 @@ struct Replay {
   std::size_t cycles = 0;
 };
 
-/// What gate::Panel and gate::decide would have done cycle by cycle, with this expectation alone, at these rates.
+/// What gate::Panel and gate::decide would have done cycle by cycle, with this expectation alone, at these rates, which
+/// are those of the median: log ratios say nothing of the mean.
 [[nodiscard]] inline Replay replay(const Expectation& expectation, std::span<const double> log_ratios,
                                    const gate::Rates& rates = {}) {
   const gate::Demand& demand = expectation.demand();

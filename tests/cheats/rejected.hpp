@@ -26,6 +26,7 @@ inline pace::Options short_run() {
   pace::Options options;
   options.budget = Nanoseconds(4e6);
   options.hard_limit = Nanoseconds(4e7);
+  options.least_duration = {};
   options.warm_up = Nanoseconds(1e4);
   options.min_sample = Nanoseconds(1000);
   options.resolutions_per_sample = 1;

@@ -53,6 +53,7 @@ pace::Options many_rounds() {
   pace::Options options;
   options.budget = Nanoseconds(1e8);  // 25,000 rounds of two calls
   options.hard_limit = Nanoseconds(1e9);
+  options.least_duration = {};
   options.warm_up = Nanoseconds(1);
   options.min_sample = Nanoseconds(1);
   options.resolutions_per_sample = 1;
@@ -222,6 +223,92 @@ TEST_CASE("slow subjects get the cycles that a verdict takes, past the budget") 
   CHECK(gated.rounds == 24);
   CHECK(gated["fused"].judgements.at(0).verdict == Verdict::passed);
   CHECK(run(false).rounds < 24);
+}
+
+TEST_CASE("a verdict takes the least duration, past a shorter budget, and counts all of it") {
+  const auto run = [](Nanoseconds least, auto ratio) {
+    Machine machine;
+    auto options = many_rounds();
+    options.budget = Nanoseconds(1e5);
+    options.least_duration = least;
+    return pace::compare("brief")
+        .options(options)
+        .baseline("eager", [&] { machine.taking(2000)(); })
+        .candidate("fused", [&] { machine.taking(2000 * ratio(machine.clock.now()))(); })
+        .expect(NoSlowerThan(1.02))
+        .expect(SpeedupAtLeast(0.98))
+        .run(machine.clock);
+  };
+  const auto equal = [](Nanoseconds) { return 1.0; };
+  const auto at_once = run({}, equal), later = run(Nanoseconds(1e6), equal);
+  CHECK(at_once.elapsed < Nanoseconds(1e6));
+  CHECK(later.stop_reason == StopReason::rule);
+  CHECK(later.elapsed >= Nanoseconds(1e6));
+  for (const auto& judgement : later["fused"].judgements) CHECK(judgement.verdict == Verdict::passed);
+  // Twice as fast for a fifth of the time, and three times slower afterwards.
+  const auto ageing = run(Nanoseconds(1e6), [](Nanoseconds now) { return now < Nanoseconds(2e5) ? 0.5 : 3.0; });
+  for (const auto& judgement : ageing["fused"].judgements) {
+    INFO(judgement.message);
+    CHECK(judgement.verdict != Verdict::passed);
+  }
+}
+
+/// A guarded candidate as fast as its baseline, for a hundred times the noise, but for calls that take a hundred times as
+/// long: of both sides, or of the candidate alone.
+pace::Result stalling(bool both, double share, std::uint64_t seed) {
+  Machine machine(seed);
+  pace::test::Random random(seed + 1000);
+  auto options = many_rounds();
+  options.least_duration = Nanoseconds(1e6);
+  const auto taking = [&](bool stalls) {
+    return
+        [&machine, &random, stalls, share] { machine.taking(2000 * (stalls && random.uniform() < share ? 100 : 1))(); };
+  };
+  return pace::compare("stalling")
+      .options(options)
+      .baseline("eager", taking(both))
+      .candidate("fused", taking(true))
+      .expect(NoSlowerThan(1.02))
+      .run(machine.clock);
+}
+
+TEST_CASE("a guard fails for calls that seldom take long, and not for stalls of the machine on both sides") {
+  int failed = 0, undecided = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto slower = stalling(/*both=*/false, 1.0 / 30, seed);
+    const auto& judgement = slower["fused"].judgements.at(0);
+    INFO(judgement.message);
+    CHECK(judgement.verdict == Verdict::failed);
+    CHECK_THAT(judgement.message, ContainsSubstring("the mean is proven to lie above"));
+    CHECK_THAT(1 / slower["fused"].speedup->mean, WithinRel(4.3, 0.5));
+    CHECK(slower["fused"].time->q99 > 10 * slower["fused"].time->median);
+    const auto verdict = stalling(/*both=*/true, 1.0 / 30, seed)["fused"].judgements.at(0).verdict;
+    failed += verdict == Verdict::failed;
+    undecided += verdict == Verdict::undecided;
+  }
+  CAPTURE(undecided);
+  CHECK(failed == 0);
+  CHECK(undecided <= 4);
+}
+
+TEST_CASE("rounds that end before the least duration leave every gate undecided, and say so") {
+  Machine machine;
+  auto options = many_rounds();
+  options.least_duration = Nanoseconds(1e9);
+  options.max_rounds = 100;
+  const auto result = pace::compare("brief")
+                          .options(options)
+                          .baseline("eager", machine.taking(2000))
+                          .candidate("fused", machine.taking(4000))
+                          .expect(NoSlowerThan(1.02))
+                          .run(machine.clock);
+  CHECK(result.stop_reason == StopReason::max_rounds);
+  const auto& judgement = result["fused"].judgements.at(0);
+  CHECK(judgement.verdict == Verdict::undecided);
+  CHECK(judgement.unresolved);
+  CHECK_THAT(judgement.message, ContainsSubstring("a verdict needs 1.00 s (--least-duration)"));
+  // A matcher afterwards says the same.
+  CHECK(NoSlowerThan(1.02).judge(result["fused"]).verdict == Verdict::undecided);
 }
 
 TEST_CASE("expectations that cannot be met by any run are errors before it") {

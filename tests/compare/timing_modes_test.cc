@@ -39,6 +39,7 @@ pace::Options few_rounds() {
   pace::Options options;
   options.budget = std::chrono::seconds(20);
   options.hard_limit = std::chrono::seconds(1000);
+  options.least_duration = {};
   options.warm_up = Nanoseconds(1);
   options.min_sample = Nanoseconds(1);
   options.resolutions_per_sample = 1;

@@ -3,8 +3,10 @@
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/times.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -170,6 +172,8 @@ pace::Result three_candidates() {
     for (int sample = 0; sample < 240; ++sample)
       row.samples.push_back(Nanoseconds(1e6 / speedups[i] * std::exp(0.02 * random.normal())));
   }
+  const auto baseline = std::make_shared<const std::vector<Nanoseconds>>(result.implementations[0].samples);
+  for (auto& row : result.implementations) row.context.baseline_samples = row.is_baseline ? nullptr : baseline;
   for (auto& row : result.implementations)
     if (!row.is_baseline)
       row.log_ratios = pace::stats::paired_log_ratios(result.implementations[0].samples, row.samples, 4);
@@ -260,7 +264,13 @@ TEST_CASE("identical candidates: any wrong verdict at all is as rare as promised
       if (i > 0) panel.watch(NoSlowerThan(1.0).demand(), i, 0);
     }
     Samples samples(4);
-    (void)cycles_until_decided(panel, samples, [&](std::size_t) { return 1e6 * std::exp(0.01 * random.normal()); }, 80);
+    // The worst time to stop: as soon as one of them is rejected at its share.
+    const auto rejected = [&] {
+      return std::ranges::any_of(panel.watched(), [&](const auto& each) { return each.p_below <= alpha / 3; });
+    };
+    for (int cycle = 0; cycle < 80 && !rejected(); ++cycle)
+      (void)cycles_until_decided(
+          panel, samples, [&](std::size_t) { return 1e6 * std::exp(0.01 * random.normal()); }, 1);
     for (std::size_t i = 1; i < 4; ++i)
       result.implementations[i].log_ratios = pace::stats::paired_log_ratios(samples[0], samples[i], 2);
     const std::vector<pace::gate::Stated> stated{{"", NoSlowerThan(1.0)}};

@@ -24,6 +24,8 @@ Result full() {
                          .median = Nanoseconds(3),
                          .q80 = Nanoseconds(4),
                          .max = Nanoseconds(5),
+                         .q99 = Nanoseconds(4.5),
+                         .mean = Nanoseconds(3.25),
                          .interval = Interval<Nanoseconds>{Nanoseconds(2.5), Nanoseconds(3.5), 0.9},
                          .spread = 0.25};
   const SpeedupSummary speedup{.observations = 7,
@@ -31,6 +33,7 @@ Result full() {
                                .q20 = 1.1,
                                .median = 1.2,
                                .q80 = 1.3,
+                               .mean = 1.4,
                                .interval = Interval<double>{1.15, 1.25, 0.9},
                                .anytime = true};
   Result result;
@@ -110,6 +113,8 @@ void same(const std::optional<TimeSummary>& read, const std::optional<TimeSummar
   CHECK(read->median == written->median);
   CHECK(read->q80 == written->q80);
   CHECK(read->max == written->max);
+  CHECK(read->q99 == written->q99);
+  CHECK(read->mean == written->mean);
   CHECK(read->spread == written->spread);
   CHECK(read->interval->low == written->interval->low);
   CHECK(read->interval->high == written->interval->high);
@@ -124,6 +129,7 @@ void same(const std::optional<SpeedupSummary>& read, const std::optional<Speedup
   CHECK(read->q20 == written->q20);
   CHECK(read->median == written->median);
   CHECK(read->q80 == written->q80);
+  CHECK(read->mean == written->mean);
   CHECK(read->anytime == written->anytime);
   CHECK(read->interval->low == written->interval->low);
   CHECK(read->interval->high == written->interval->high);

@@ -23,6 +23,8 @@ inline pace::ImplementationResult measured(const std::string& name, double media
   time.q20 = time.min;
   time.median = pace::Nanoseconds(median);
   time.q80 = time.max = pace::Nanoseconds(2 * median);
+  time.q99 = time.max;
+  time.mean = pace::Nanoseconds(1.25 * median);
   time.interval = pace::Interval<pace::Nanoseconds>{time.min, time.max, 0.95};
   time.spread = 0.125;
   result.samples = {time.min, time.max};
@@ -40,7 +42,7 @@ inline pace::ImplementationResult candidate(const std::string& name, double medi
   auto& summary = result.speedup.emplace();
   summary.observations = 2;
   summary.ties = 1;
-  summary.q20 = summary.median = summary.q80 = speedup;
+  summary.q20 = summary.median = summary.q80 = summary.mean = speedup;
   summary.interval = pace::Interval<double>{speedup / 2, speedup * 2, 0.95};
   result.log_ratios = {std::log(speedup)};
   return result;

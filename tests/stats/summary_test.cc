@@ -29,6 +29,8 @@ TEST_CASE("times are summarised whatever their order") {
   CHECK(summary.median.count() == 3.5);
   CHECK(summary.q20.count() == 2);
   CHECK(summary.q80.count() == 5);
+  CHECK_THAT(summary.mean.count(), WithinRel(115.0 / 6, 1e-12));
+  CHECK_THAT(summary.q99.count(), WithinRel(5 + 0.95 * 95, 1e-12));
   REQUIRE(summary.interval);
   CHECK(summary.interval->low.count() == 1);
   CHECK(summary.interval->high.count() == 100);

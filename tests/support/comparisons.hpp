@@ -19,6 +19,7 @@ namespace pace::test {
 inline Options few_rounds() {
   Options options;
   options.budget = Nanoseconds(1e6);
+  options.least_duration = {};
   options.warm_up = Nanoseconds(1e4);
   options.min_sample = Nanoseconds(1000);
   options.resolutions_per_sample = 1;

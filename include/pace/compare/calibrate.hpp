@@ -69,9 +69,10 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
 
 /// Limits budget and hard limit to the time of the program that is left, where there are gates (`gated`) to that alone:
 /// a gate that ends before it can have a verdict lets through whatever is slow enough. An interval is not worth as
-/// much. False if none is left.
+/// much. The budget of gates is at least the least duration of a verdict. False if no time is left.
 [[nodiscard]] inline bool limit_to_time_left(timing::Clock& clock, const Options& asked, bool gated, Options& options) {
-  options.budget = std::min(asked.budget, time_left(clock));
+  const Nanoseconds wanted = gated ? std::max(asked.budget, asked.least_duration) : asked.budget;
+  options.budget = std::min(wanted, time_left(clock));
   options.hard_limit = gated ? time_left(clock) : std::min(asked.hard_limit, time_left(clock));
   return options.budget.count() > 0;
 }

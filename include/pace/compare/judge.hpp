@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -101,16 +102,20 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   const double each_confidence = stats::simultaneous_confidence(options.confidence, candidates);
   for (std::size_t place = 0; place < samples.timed.size(); ++place)
     if (participants.remains(samples.timed[place])) rows[samples.timed[place]].samples = samples.of(place, part);
+  if (participants.empty()) return;
+  const auto baseline_samples = std::make_shared<const std::vector<Nanoseconds>>(rows[participants.baseline()].samples);
   for (const std::size_t index : participants.remaining()) {
     auto& row = rows[index];
     if (row.samples.empty()) continue;  // it threw in rounds by the host's time, and remains by those of the comparison
     row.time = stats::summarize_times(row.samples, options.confidence);
     if (row.is_baseline) continue;
+    row.context.baseline_samples = baseline_samples;
     row.log_ratios =
         stats::paired_log_ratios(rows[participants.baseline()].samples, row.samples, samples.rounds_per_cycle());
     if (row.log_ratios.empty()) continue;
     row.speedup = samples.watched ? stats::summarize_watched_speedup(row.log_ratios, each_confidence)
                                   : stats::summarize_speedup(row.log_ratios, each_confidence);
+    if (row.time->mean.count() > 0) row.speedup->mean = rows[participants.baseline()].time->mean / row.time->mean;
   }
 }
 
@@ -209,6 +214,9 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     context.disturbance = disturbance;
     if (several_clocks) context.clock = result.clock;
     if (result.stop_reason == StopReason::deadline) context.cut_short = deadline_reason();
+    if (result.elapsed < prepared.options.least_duration)
+      context.too_brief = "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
+                          format_time(prepared.options.least_duration) + " (--least-duration)";
   }
 }
 

@@ -86,7 +86,7 @@ struct Samples {
   return fewest;
 }
 
-/// Rounds end when every panel is decided; with nothing expected, the budget is spent. It is, too, where the figures
+/// Rounds end when every panel is decided by all cycles so far, but not before the least duration; with nothing expected, the budget is spent. It is, too, where the figures
 /// are wanted as well as the verdict, and then what is past it is for the verdict alone. And they end when an audit
 /// finds something wrong, for the samples taken beside it are worth nothing.
 class StopWhenDecided final : public timing::StoppingRule {
@@ -102,6 +102,7 @@ class StopWhenDecided final : public timing::StoppingRule {
       panel.add_cycle(so_far.samples, so_far.rounds - per_cycle, per_cycle, calibration_.iterations);
       decided = decided && panel.decided();
     }
+    decided = decided && so_far.elapsed >= options.least_duration;
     const bool budget_spent =
         so_far.elapsed >= options.budget && so_far.rounds < calibration_.fewest_cycles * per_cycle;
     return integrity_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));

@@ -59,6 +59,12 @@ struct Options {
   /// its limit allows.
   Nanoseconds hard_limit = std::chrono::seconds(20);
 
+  /// Shortest time of the rounds after which a verdict is given. Rounds with expectations go on until then, past the
+  /// budget if that is shorter, and all cycles count: a dozen cycles of 50 us would be over before a call that slows
+  /// down, or that seldom takes longer, shows that. Where the rounds end before, every verdict is undecided. With 0,
+  /// rounds end as soon as everything is decided.
+  Nanoseconds least_duration = std::chrono::milliseconds(100);
+
   /// Longest warm-up of one implementation.
   Nanoseconds warm_up = std::chrono::milliseconds(100);
 
@@ -142,6 +148,7 @@ inline void validate(const Options& options) {
   };
   require(options.budget.count() > 0, "budget must be longer than 0");
   require(options.hard_limit >= options.budget, "hard_limit must not be shorter than budget");
+  require(options.least_duration.count() >= 0, "least_duration must not be negative");
   require(options.warm_up.count() >= 0, "warm_up must not be negative");
   require(options.warm_up_agreement > 0, "warm_up_agreement must be above 0");
   require(options.warm_up_iterations.value_or(0) >= 0, "warm_up_iterations must not be negative");

@@ -37,6 +37,8 @@ struct TimeSummary {
   Nanoseconds median{};     ///< quantile 0.5
   Nanoseconds q80{};        ///< quantile 0.8
   Nanoseconds max{};        ///< longest time
+  Nanoseconds q99{};        ///< quantile 0.99 of the samples
+  Nanoseconds mean{};       ///< mean of the samples
   /// Confidence interval of the median by order statistics; absent if there are too few samples for the confidence.
   std::optional<Interval<Nanoseconds>> interval{};
   /// Median absolute deviation, scaled to a standard deviation, divided by the median: 0.01 is 1 %.
@@ -52,6 +54,7 @@ struct SpeedupSummary {
   double q20 = 0;     ///< quantile 0.2
   double median = 0;  ///< quantile 0.5
   double q80 = 0;     ///< quantile 0.8
+  double mean = 0;    ///< the baseline's mean time over the own one; 0: unknown
   /// Confidence interval of the median, simultaneous over all candidates of the comparison; absent if there are too few
   /// observations.
   std::optional<Interval<double>> interval{};
@@ -73,6 +76,8 @@ struct ControlSummary {
 struct GateContext {
   /// Name of the baseline; empty: unknown.
   std::string baseline = {};
+  /// Samples of the baseline, in the order of rounds; null: unknown, as in a row that was read from a file.
+  std::shared_ptr<const std::vector<Nanoseconds>> baseline_samples = {};
   /// Number of consecutive samples of one crossover cycle.
   std::size_t rounds_per_cycle = 1;
   /// Number of iterations of each sample; 0: unknown.
@@ -92,6 +97,8 @@ struct GateContext {
   std::string impossible = {};
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
+  /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.
+  std::string too_brief = {};
 };
 
 /// Exact counts of one call, taken outside of the timed rounds.

@@ -26,6 +26,14 @@ enum class Quantity {
   time,     ///< -ln(own time in nanoseconds)
 };
 
+/// The statistic of the two sides' times that is compared.
+enum class Statistic {
+  median,           ///< the median of the log ratios of cycles, or of times
+  median_and_mean,  ///< as `median`, and the mean of times as well: a guard fails by either
+  mean,             ///< the mean of times
+  quantile,         ///< a quantile of the times of single samples
+};
+
 /// The side that needs a proof.
 enum class Burden {
   claim,  ///< passing needs a proof: without one, the demand does not pass
@@ -62,6 +70,8 @@ struct Demand {
   double limit = 1;
   /// Name of the implementation that the time is compared with; empty: the baseline.
   std::string reference = {};
+  Statistic about = Statistic::median;                      ///< statistic that is compared
+  double quantile = 0;                                      ///< quantile that Statistic::quantile is about, in (0, 1)
   WhenUndecided when_undecided = WhenUndecided::by_burden;  ///< effect of an undecided verdict
   Method method = Method::sequential;                       ///< test that decides
   std::optional<double> alpha = {};                         ///< error rate instead of a share of Options::alpha
@@ -98,10 +108,19 @@ struct Demand {
     return reference.empty() ? "the baseline" : '\'' + reference + '\'';
   }
 
+  /// Returns whether it is about the mean or a quantile alone, of which log ratios of cycles say nothing.
+  [[nodiscard]] bool of_tails_alone() const { return about == Statistic::mean || about == Statistic::quantile; }
+  /// Returns the statistic as text: `mean time` or `99 % quantile`; `time` for a median.
+  [[nodiscard]] std::string statistic_text() const {
+    if (about == Statistic::mean) return "mean time";
+    return about == Statistic::quantile ? format_percent(quantile) + " quantile" : "time";
+  }
+
   /// Returns the description of the demand without an article, such as `speed-up of at least 1.20x`.
   [[nodiscard]] std::string describe() const {
     if (quantity == Quantity::time) return "time of at most " + limit_text();
-    if (burden == Burden::guard) return "time of at most " + limit_text() + ' ' + reference_text() + "'s";
+    if (burden == Burden::guard)
+      return statistic_text() + " of at most " + limit_text() + ' ' + reference_text() + "'s";
     if (!reference.empty()) return "speed-up of more than " + limit_text() + " over " + reference_text();
     return "speed-up of at least " + limit_text();
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/median_interval.hpp"
@@ -53,14 +54,35 @@ namespace detail {
   return evidence;
 }
 
+/// Returns the quantile of the own samples over that of the reference's; nothing without samples.
+[[nodiscard]] inline std::optional<double> ratio_of_quantiles(const PairedSamples& pairs, double q) {
+  if (pairs.own.empty()) return std::nullopt;
+  const auto quantile_of = [&](std::span<const Nanoseconds> times) {
+    std::vector<double> counts;
+    for (const auto each : times) counts.push_back(each.count());
+    return stats::quantile(stats::sorted(std::move(counts)), q);
+  };
+  const double reference = quantile_of(pairs.reference);
+  if (!(reference > 0)) return std::nullopt;
+  return quantile_of(pairs.own) / reference;
+}
+
 }  // namespace detail
 
-PACE_INLINE Evidence weigh(std::span<const double> observations, const stats::SequentialTest& test, bool slow) {
+PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& demand,
+                           const stats::SequentialTest& test, const TailTests& tails, bool slow,
+                           const PairedSamples& pairs) {
   Evidence evidence = detail::describe(observations);
-  evidence.p_above = test.p_above();
-  evidence.p_below = test.p_below();
+  const Weights both = weigh_together(demand, {test.p_above(), test.p_below()}, tails);
+  evidence.p_above = both.p_above;
+  evidence.p_below = both.p_below;
   evidence.p_above_by_interval = test.p_above_by_wealth();
   evidence.p_below_by_interval = test.p_below_by_wealth();
+  if (demand.about == Statistic::median_and_mean) evidence.p_below_by_interval /= median_share;
+  evidence.p_slower = tails.p_slower();
+  evidence.tail =
+      demand.about == Statistic::quantile ? detail::ratio_of_quantiles(pairs, demand.quantile) : tails.mean_ratio();
+  evidence.skewed = test.skewed();
   evidence.far_above = test.far_above();
   evidence.far_below = test.far_below();
   evidence.slow = slow;
@@ -68,7 +90,7 @@ PACE_INLINE Evidence weigh(std::span<const double> observations, const stats::Se
 }
 
 PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& demand,
-                           std::span<const Nanoseconds> sides) {
+                           std::span<const Nanoseconds> sides, const PairedSamples& pairs) {
   if (demand.method == Method::sequential) {
     stats::SequentialTest test(demand.threshold, demand.assumption());
     bool all_slow = !observations.empty() && !sides.empty();
@@ -77,7 +99,9 @@ PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& d
       test.add(observations[i], slow);
       all_slow = all_slow && slow;
     }
-    return weigh(observations, test, all_slow);
+    TailTests tails(demand);
+    tails.add(pairs);
+    return weigh(observations, demand, test, tails, all_slow, pairs);
   }
   Evidence evidence = detail::describe(observations);
   if (observations.empty()) return evidence;
@@ -108,9 +132,16 @@ PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observ
                                                   double pass_level, double fail_level) {
   if (demand.method == Method::replicates) return stats::replicate_interval(observations, pass_level, fail_level);
   if (demand.method == Method::sequential) {
-    const double share = demand.assumption() == stats::Assumption::symmetry ? stats::SequentialTest::wealth_share : 1;
-    auto interval =
-        stats::confidence_sequence(observations, share * pass_level, share * fail_level, demand.assumption());
+    const bool symmetry = demand.assumption() == stats::Assumption::symmetry;
+    const double share = symmetry ? stats::SequentialTest::wealth_share : 1;
+    const double of_median = demand.about == Statistic::median_and_mean ? median_share : 1;
+    auto interval = stats::confidence_sequence(observations, share * pass_level, share * of_median * fail_level,
+                                               demand.assumption());
+    if (symmetry) {
+      const auto between = stats::signs_disagree_between(observations);
+      interval.low = std::min(interval.low, between.low);
+      interval.high = std::max(interval.high, between.high);
+    }
     interval.confidence = 1 - pass_level - fail_level;
     return interval;
   }
@@ -122,12 +153,8 @@ PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observ
           1 - pass_level - fail_level};
 }
 
-PACE_INLINE double centre_within(const Interval<double>& interval, const Evidence& evidence,
-                                 std::span<const double> observations, const Demand& demand) {
-  if (observations.empty() || interval.contains(evidence.centre)) return evidence.centre;
-  const double centre = demand.method == Method::sequential ? stats::centre_of_scores(observations, demand.assumption())
-                                                            : evidence.centre;
-  return std::clamp(centre, interval.low, interval.high);
+PACE_INLINE double centre_within(const Interval<double>& interval, const Evidence& evidence) {
+  return std::clamp(evidence.centre, interval.low, interval.high);
 }
 
 PACE_INLINE Verdict decide(double p_above, double p_below, double pass_level, double fail_level) {

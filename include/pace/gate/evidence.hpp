@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/demand.hpp"
+#include "pace/gate/tails.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/sign_test.hpp"
 
@@ -42,8 +44,12 @@ struct Evidence {
   double p_below = 1;              ///< p-value of "the centre is at or above the threshold"
   double p_above_by_interval = 1;  ///< `p_above` without stats::LargeDeviationBet, as undecided_thresholds() uses it
   double p_below_by_interval = 1;  ///< `p_below` without stats::LargeDeviationBet, as undecided_thresholds() uses it
-  std::size_t far_above = 0;       ///< number of observations with which stats::LargeDeviationBet was won above; 0: not
-  std::size_t far_below = 0;       ///< number of observations with which stats::LargeDeviationBet was won below; 0: not
+  bool far_above = false;          ///< whether every observation won stats::LargeDeviationBet above the threshold
+  bool far_below = false;          ///< whether every observation won stats::LargeDeviationBet below the threshold
+  double p_slower = 1;             ///< p-value of the mean or quantile by its test of single times; 1 without one
+  std::optional<double> tail = {};  ///< own mean or quantile over the reference's; absent if it is not known
+  /// Whether stats::SequentialTest found the centre on one side, and too few observations on that side (see there).
+  bool skewed = false;
   /// Whether every observation is slow (see slow_side). A Panel takes one that is not large for one that is not slow.
   bool slow = false;
 };
@@ -59,12 +65,15 @@ struct Evidence {
                                                     const std::vector<double>& observations);
 
 /// Returns the evidence of `observations`, in the order in which they were made, for `demand`. `sides` is the result of
-/// longer_sides(); if it is empty, no observation is slow.
+/// longer_sides(); if it is empty, no observation is slow. `pairs` are the samples that the observations are of.
 [[nodiscard]] Evidence weigh(std::span<const double> observations, const Demand& demand,
-                             std::span<const Nanoseconds> sides = {});
+                             std::span<const Nanoseconds> sides = {}, const PairedSamples& pairs = {});
 
-/// Returns the evidence of `observations` that `test` has got one by one; `slow` becomes Evidence::slow.
-[[nodiscard]] Evidence weigh(std::span<const double> observations, const stats::SequentialTest& test, bool slow);
+/// Returns the evidence of `observations` that `test` has got one by one, and of their samples `pairs`, which `tails` has
+/// got; `slow` becomes Evidence::slow.
+[[nodiscard]] Evidence weigh(std::span<const double> observations, const Demand& demand,
+                             const stats::SequentialTest& test, const TailTests& tails, bool slow,
+                             const PairedSamples& pairs);
 
 /// Returns the interval of the thresholds for which the observations are undecided at these levels, so that the verdict
 /// can be read off the interval. Its ends are infinite if there are too few observations.
@@ -72,11 +81,9 @@ struct Evidence {
                                                     double pass_level, double fail_level);
 
 /// Returns the centre that is printed with `interval`, the result of undecided_thresholds() with its ends in order. It
-/// is Evidence::centre if that lies in the interval, which is then an interval of the median. Otherwise the observations
-/// have several modes, of which the median is one, or the centre moved while they were made: it is then the centre that
-/// the test is about (stats::centre_of_scores), or the end of the interval that is nearest to it.
-[[nodiscard]] double centre_within(const Interval<double>& interval, const Evidence& evidence,
-                                   std::span<const double> observations, const Demand& demand);
+/// is Evidence::centre if that lies in the interval, as the median of cycles does. The mean of processes may lie outside
+/// if it moved; it is then the nearest end.
+[[nodiscard]] double centre_within(const Interval<double>& interval, const Evidence& evidence);
 
 /// Returns the smallest number of observations of one sign that decide at this level.
 [[nodiscard]] inline std::size_t fewest_for_verdict(double level) {
@@ -84,7 +91,7 @@ struct Evidence {
 }
 
 /// Returns `passed` or `failed` if the evidence suffices for exactly one of them, and `undecided` otherwise. It
-/// suffices for both only if the figures moved across the threshold during the rounds, which proves neither.
+/// suffices for both only if the figures of processes moved across the threshold, which proves neither.
 [[nodiscard]] Verdict decide(double p_above, double p_below, double pass_level, double fail_level);
 
 }  // namespace pace::gate

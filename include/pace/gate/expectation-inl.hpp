@@ -53,7 +53,7 @@ PACE_INLINE Expectation Expectation::when_undecided(WhenUndecided what) const {
 }
 
 PACE_INLINE Expectation Expectation::fixed_size() const {
-  static_cast<void>(demand());
+  if (demand().of_tails_alone()) throw Error("a " + describe() + " has no test for a fixed number of observations");
   Expectation other = *this;
   other.demand_->method = gate::Method::fixed_size;
   return other;

@@ -127,21 +127,21 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or the cycles
-/// by which stats::LargeDeviationBet was won.
+/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or
+/// stats::LargeDeviationBet, which every cycle has won.
 struct Ground {
-  bool shown = true;
-  std::size_t won = 0, observations = 0;
+  bool shown = true, won = false;
+  /// The mean of times, which the figures have beside the interval of the median, and no interval.
+  bool by_mean = false;
 };
 
 /// `, all of it above `, to be followed by the limit.
 [[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
-  if (ground.won == 0)
+  if (ground.by_mean) return ", of which the mean is proven to lie above ";
+  if (!ground.won)
     return std::string(ground.shown ? ", all of it " : ", proven to lie ") + (or_at ? "at or " : "") +
            (above ? "above " : "below ");
-  return (ground.won == ground.observations ? std::string(", in every cycle ")
-                                            : ", in each of the first " + std::to_string(ground.won) + " cycles ") +
-         (above ? "more than ten times " : "less than a tenth of ");
+  return above ? ", in every cycle more than ten times " : ", in every cycle less than a tenth of ";
 }
 
 /// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no
@@ -160,6 +160,10 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest: " + context.disturbance +
            " Measure again when the machine is quieter (--max-interference sets the limit)";
+  } else if (!context.too_brief.empty()) {
+    judgement.verdict = Verdict::undecided;
+    open = ", on which no verdict may rest yet: " + context.too_brief;
+    if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
   } else if (!context.cut_short.empty()) {
     open += ". The rounds ended early: " + context.cut_short;
   }
@@ -232,10 +236,37 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   return judgement;
 }
 
+namespace detail {
+
+/// The judgement of a demand on a mean or a quantile alone.
+[[nodiscard]] inline Judgement judge_tail(const Demand& demand, const std::string& name, const GateContext& context,
+                                          const Evidence& evidence, double pass_level, double fail_level) {
+  Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
+  if (!evidence.tail) {
+    demand.leave_open(judgement);
+    judgement.message = '\'' + name + "' has no samples beside those of " + demand.reference_text() +
+                        " here, which its " + demand.statistic_text() + " is held against";
+    return judgement;
+  }
+  judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
+  const std::string levels = rates_text(pass_level, fail_level);
+  const std::string cycles = std::to_string(evidence.observations) + " cycles";
+  const std::string text = '\'' + name + "' has a " + demand.statistic_text() + " of " +
+                           format_significant(*evidence.tail, 3) + "x " + demand.reference_text() + "'s" +
+                           by_clock(context);
+  std::string open = ", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
+                     "; " + cycles + "). Measure longer (--budget, --max-rounds)";
+  conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, {.shown = false});
+  return judgement;
+}
+
+}  // namespace detail
+
 PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string& name, const GateContext& context,
                                          const std::vector<double>& observations, const Evidence& evidence,
                                          const Rates& rates) {
   const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
+  if (demand.of_tails_alone()) return detail::judge_tail(demand, name, context, evidence, pass_level, fail_level);
   Judgement judgement{.expectation = demand.describe()};
   if (demand.quantity == Quantity::speedup && (demand.reference.empty() || demand.reference == context.baseline))
     judgement.speed = {demand.burden == Burden::guard,       demand.limit,
@@ -243,10 +274,10 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
                        demand.closes_when_undecided(),       demand.when_undecided == WhenUndecided::let_through};
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
   auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
-  // Each end is what all cycles so far have proven at some time. If the figures moved, the ends may have changed sides;
-  // the verdict on a threshold outside of them is the same in either order.
+  // Each end for processes is what those so far have proven at some time. If the figures moved, the ends may have
+  // changed sides; the verdict on a threshold outside of them is the same in either order.
   if (interval.low > interval.high) std::swap(interval.low, interval.high);
-  const auto figures = detail::figures_of(demand, centre_within(interval, evidence, observations, demand), interval);
+  const auto figures = detail::figures_of(demand, centre_within(interval, evidence), interval);
   const auto all = detail::figures_of(demand, evidence.centre, interval);
   const std::string levels = detail::rates_text(pass_level, fail_level);
   const bool by_process = demand.method == Method::replicates;
@@ -254,12 +285,23 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   std::string text = '\'' + name + "' " + figures.centre + detail::by_clock(context);
   if (figures.bounded) text += ' ' + figures.interval + " at " + format_percent(interval.confidence);
   if (all.centre != figures.centre)
-    text += std::string(" (by the ") + (by_process ? "mean of all processes" : "median of all cycles") + " it " +
-            all.centre + ", since they have several modes or changed while they were taken)";
+    text += " (by the mean of all processes it " + all.centre + ", since they changed while they were taken)";
+  if (evidence.tail) text += " by the median and " + format_significant(*evidence.tail, 3) + "x by the mean";
   std::string open;
   if (evidence.p_above <= pass_level && evidence.p_below <= fail_level) {
     open = ", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + cycles +
            "): the figures changed while they were taken. Measure on a quieter machine";
+  } else if (const bool passes_by_median = evidence.p_above_by_interval <= pass_level;
+             passes_by_median && evidence.p_slower <= suspicion) {
+    open = ", of which the median is proven to lie at or below " + demand.limit_text() +
+           ", but the mean looks slower, which is not proven (" + levels + "; " + cycles +
+           "). Measure longer (--budget, --max-rounds)";
+  } else if (evidence.skewed) {
+    const auto centre = stats::centre_of_scores(observations, demand.assumption());
+    open = ", which holds " + demand.limit_text() + " (" + levels + "; " + cycles +
+           "). The log ratios are skewed or have several modes: their centre, by which it " +
+           detail::figures_of(demand, centre, interval).centre +
+           ", lies on a side of the limit on which too few of them lie, so that nothing is decided";
   } else {
     open = (figures.bounded ? ", which holds " + demand.limit_text() : std::string(", on too little evidence")) + " (" +
            levels + "; " + cycles + "). " +
@@ -268,8 +310,9 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   // The bet on large deviations is named only if the interval would not have decided.
   const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
                                                                 : evidence.p_below_by_interval <= fail_level;
-  const auto won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
-  const detail::Ground ground{figures.bounded, by_interval ? 0 : won, evidence.observations};
+  const bool won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
+  detail::Ground ground{figures.bounded, !by_interval && won};
+  ground.by_mean = judgement.verdict == Verdict::failed && !by_interval && !won;
   detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
                    detail::beyond_any_disturbance(demand, evidence, observations));
   return judgement;
@@ -280,7 +323,8 @@ PACE_INLINE Judgement judge_row(const Demand& demand, const ImplementationResult
   if (Judgement early; judge_without_figures(demand, row, reference, early)) return early;
   const auto observations = observe(demand, row, reference);
   if (observations.empty()) return judge_summary(demand, row);
-  const auto evidence = weigh(observations, demand, longer_sides(demand, row, observations));
+  const auto evidence =
+      weigh(observations, demand, longer_sides(demand, row, observations), paired_samples(row, reference));
   return judge_observations(demand, row.name, row.context, observations, evidence, rates);
 }
 

@@ -37,7 +37,7 @@ PACE_INLINE Rates shared_rates(std::size_t count, const Rates& family,
 
 PACE_INLINE void Panel::watch(const Demand& demand, std::size_t own, std::size_t reference, DemandId id) {
   watched_.push_back({demand, own, reference, id, stats::SequentialTest(demand.threshold, demand.assumption()),
-                      demand.quantity == Quantity::speedup});
+                      TailTests(demand), demand.quantity == Quantity::speedup});
 }
 
 PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first,
@@ -56,8 +56,10 @@ PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samp
                       longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
     each.test.add(ratio, slow);
     each.slow = each.slow && slow;
-    each.p_above = each.test.p_above();
-    each.p_below = each.test.p_below();
+    each.tails.add_cycle(cycle_of(each.reference), cycle_of(each.own));
+    const Weights both = weigh_together(each.demand, {each.test.p_above(), each.test.p_below()}, each.tails);
+    each.p_above = both.p_above;
+    each.p_below = both.p_below;
   }
 }
 
@@ -68,7 +70,8 @@ PACE_INLINE bool Panel::decided() const {
   for (const auto& each : watched_) {
     // A verdict on a sample of fixed size may not be looked at before that is reached.
     if (each.demand.method != Method::sequential) return false;
-    if (each.p_above > each.demand.pass_level(rates) && each.p_below > each.demand.fail_level(rates)) return false;
+    if (each.p_below <= each.demand.fail_level(rates)) continue;
+    if (each.p_above > each.demand.pass_level(rates) || each.tails.mean_beyond()) return false;
   }
   return true;
 }
@@ -191,10 +194,11 @@ PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const
         judgement = judge_summary(demand, row);
         continue;
       }
+      const auto pairs = paired_samples(row, reference);
       const auto* const watched = detail::find_watched(panels, {index, implementation});
       const Evidence evidence = watched != nullptr
-                                    ? weigh(observations, watched->test, watched->slow)
-                                    : weigh(observations, demand, longer_sides(demand, row, observations));
+                                    ? weigh(observations, demand, watched->test, watched->tails, watched->slow, pairs)
+                                    : weigh(observations, demand, longer_sides(demand, row, observations), pairs);
       cases.push_back({&row, row.judgements.size() - 1, demand, std::move(observations), evidence});
     }
   }

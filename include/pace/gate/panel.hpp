@@ -13,6 +13,7 @@
 #include "pace/core/units.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/expectation.hpp"
+#include "pace/gate/tails.hpp"
 #include "pace/stats/sequential_test.hpp"
 
 namespace pace::gate {
@@ -58,7 +59,8 @@ class Panel {
   void add_cycle(std::span<const std::vector<Nanoseconds>> samples, std::size_t first, std::size_t rounds,
                  std::int64_t iterations);
 
-  /// Returns whether every demand is decided.
+  /// Returns whether every demand is decided. A guard that the mean of all times speaks against, though it proves
+  /// nothing, is not: more cycles tell a call that seldom takes long from a stall of the machine.
   [[nodiscard]] bool decided() const;
 
   /// Demand with its test, which has got the observations of all cycles.
@@ -68,9 +70,10 @@ class Panel {
     std::size_t reference;       ///< position in the samples of what it is held against
     DemandId id;                 ///< where the demand comes from
     stats::SequentialTest test;  ///< its test, for Method::sequential
+    TailTests tails;             ///< its tests of single times
     bool slow;                   ///< whether every observation was slow and large (Evidence::slow)
-    double p_above = 1;          ///< SequentialTest::p_above() of `test`, computed once a cycle
-    double p_below = 1;          ///< SequentialTest::p_below() of `test`, computed once a cycle
+    double p_above = 1;          ///< Weights::p_above of both, computed once a cycle
+    double p_below = 1;          ///< Weights::p_below of both, computed once a cycle
   };
   /// Returns all demands.
   [[nodiscard]] const std::vector<Watched>& watched() const { return watched_; }

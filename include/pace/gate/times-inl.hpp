@@ -28,7 +28,25 @@ PACE_INLINE Expectation SpeedupAtLeast(double factor) {
 PACE_INLINE Expectation NoSlowerThan(double factor) {
   return Expectation(gate::Demand{.burden = gate::Burden::guard,
                                   .threshold = -std::log(detail::checked_factor(factor, "NoSlowerThan", "1.02")),
-                                  .limit = factor});
+                                  .limit = factor,
+                                  .about = gate::Statistic::median_and_mean});
+}
+
+PACE_INLINE Expectation MeanNoSlowerThan(double factor) {
+  return Expectation(gate::Demand{.burden = gate::Burden::guard,
+                                  .threshold = -std::log(detail::checked_factor(factor, "MeanNoSlowerThan", "1.02")),
+                                  .limit = factor,
+                                  .about = gate::Statistic::mean});
+}
+
+PACE_INLINE Expectation QuantileNoSlowerThan(double q, double factor) {
+  if (!(q >= 0.5 && q <= 0.9999))
+    throw Error("QuantileNoSlowerThan: the quantile must be a number from 0.5 to 0.9999, such as 0.99");
+  return Expectation(gate::Demand{.burden = gate::Burden::guard,
+                                  .threshold = -std::log(detail::checked_factor(factor, "QuantileNoSlowerThan", "1.5")),
+                                  .limit = factor,
+                                  .about = gate::Statistic::quantile,
+                                  .quantile = q});
 }
 
 PACE_INLINE Expectation FasterThan(std::string implementation, double factor) {

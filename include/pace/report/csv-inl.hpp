@@ -27,7 +27,7 @@ PACE_INLINE std::string_view CsvSink::header() {
          "first_call_ns,warm_up_iterations,warmed_up,iterations,rounds,gb_per_s,gflop_per_s,verdict,expectation,"
          "message,clock,seed,steal,others,waiting,throttled,involuntary_switches,longest_cycle_ns,median_cycle_ns,"
          "clock_error_ns,stop_reason,disturbance,operator_calls,allocations,bytes_allocated,"
-         "device,inputs\n";
+         "device,inputs,mean_ns,q99_ns,speedup_mean\n";
 }
 
 PACE_INLINE void CsvSink::write(const Result& result) {
@@ -65,6 +65,7 @@ PACE_INLINE std::string CsvSink::row(const Result& result, const ImplementationR
   row.member(each.counts, &CallCounts::operator_calls).member(each.counts, &CallCounts::allocations);
   row.member(each.counts, &CallCounts::bytes_allocated);
   row.text(result.device).text(result.inputs);
+  row.member(time, &TimeSummary::mean).member(time, &TimeSummary::q99).member(speedup, &SpeedupSummary::mean);
   return row.line();
 }
 

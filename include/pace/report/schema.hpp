@@ -72,6 +72,7 @@ struct Schema<Options> {
   static constexpr std::string_view name = "options";
   static constexpr auto fields = std::tuple{
       field("budget_ns", &Options::budget, "time for the rounds of one comparison, ns"),
+      field("least_duration_ns", &Options::least_duration, "least time of the rounds for a verdict, ns"),
       field("warm_up_ns", &Options::warm_up, "cap on the warm-up of one implementation, ns"),
       field("max_rounds", &Options::max_rounds, "cap on the number of rounds"),
       field("confidence", &Options::confidence, "of all intervals of a comparison together"),
@@ -130,6 +131,8 @@ struct Schema<TimeSummary> {
       field("q20_ns", &TimeSummary::q20, "20th percentile, ns per iteration"),
       field("q80_ns", &TimeSummary::q80, "80th percentile, ns per iteration"),
       field("max_ns", &TimeSummary::max, "ns per iteration"),
+      field("q99_ns", &TimeSummary::q99, "99th percentile, ns per iteration"),
+      field("mean_ns", &TimeSummary::mean, "mean of the samples, ns per iteration"),
       field("spread", &TimeSummary::spread, "scaled median absolute deviation over the median (0.01 is 1 %)"),
       field("samples", &TimeSummary::samples, "number of timed samples"),
   };
@@ -144,6 +147,7 @@ struct Schema<SpeedupSummary> {
       field("interval", &SpeedupSummary::interval, "of the median; null with too few observations"),
       field("q20", &SpeedupSummary::q20, "20th percentile"),
       field("q80", &SpeedupSummary::q80, "80th percentile"),
+      field("mean", &SpeedupSummary::mean, "mean baseline time / mean own time; 0: unknown"),
       field("observations", &SpeedupSummary::observations, "paired observations"),
       field("ties", &SpeedupSummary::ties, "those in which both sides took equally long"),
       field("anytime", &SpeedupSummary::anytime, "the interval holds whenever the rounds ended"),
@@ -239,6 +243,7 @@ struct Schema<GateContext> {
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
+      field("too_brief", &GateContext::too_brief, "why the rounds were too brief for a verdict"),
   };
 };
 

@@ -130,6 +130,7 @@ class Listening {
     all.emplace(name, text.str());
   };
   add("--budget", options.budget.count() * 1e-9);
+  add("--least-duration", options.least_duration.count() * 1e-9);
   add("--warm-up", options.warm_up.count() * 1e-9);
   add("--max-rounds", options.max_rounds);
   add("--confidence", options.confidence);

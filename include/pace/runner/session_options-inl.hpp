@@ -78,6 +78,8 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
         {"--no-table", "print no table of results", args::flag(options.no_table)}}},
       {"How much is measured",
        {{"--budget", "timed rounds of one comparison last this long", detail::budget_value(measuring)},
+        {"--least-duration", "a verdict needs rounds of at least this time; 0: a dozen cycles will do",
+         args::seconds(measuring.least_duration, /*zero_allowed=*/true)},
         {"--warm-up", "the warm-up of one implementation ends at the latest after this",
          args::seconds(measuring.warm_up, /*zero_allowed=*/true)},
         Option(

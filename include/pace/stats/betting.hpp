@@ -1,6 +1,7 @@
 // Wealth: the wealth of a bettor against a hypothesis, which is evidence that is valid at any time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -16,9 +17,10 @@ namespace pace::stats {
 ///     factor has mean 1, because tanh and the score are odd; if it lies lower, the mean is at most 1, because both
 ///     increase. So wealth is a nonnegative supermartingale, whatever the distribution, its tails and its drift, and
 ///     whatever quantity of the past scales the score. A fixed mixture of such players is one, too.
-///  2. Ville's inequality: the wealth ever reaches 1/alpha with probability at most alpha. So rejecting then errs
-///     with at most that probability, however often the wealth is read, and whenever and why sampling stops.
-///  3. Hence exp(-log_most()) is a p-value at every moment.
+///  2. Ville's inequality: the wealth ever reaches 1/alpha with probability at most alpha. So rejecting where it has
+///     reached that errs with at most that probability, however often it is read, and whenever and why sampling stops.
+///  3. Hence exp(-log_now()) is a p-value at every moment. So would be the inverse of the largest wealth so far, which is
+///     smaller, but what came after that moment would not count: code that becomes slower would keep its proof.
 /// Sources: V. de la Pena, "A general class of exponential inequalities for martingales and ratios" (Annals of
 /// Probability, 1999), for symmetric increments; A. Ramdas, J. Ruf, M. Larsson and W. Koolen, "Admissible anytime-valid
 /// sequential inference must rely on nonnegative martingales" (arXiv 2009.03167), on symmetry; I. Waudby-Smith
@@ -59,19 +61,17 @@ class Wealth {
       total = 1;
     }
     log_now_ = log_scale_ + std::log(total);
-    if (log_now_ > log_most_) log_most_ = log_now_;
   }
 
   /// Natural logarithm of the present wealth.
   [[nodiscard]] double log_now() const { return log_now_; }
-  /// Natural logarithm of the largest wealth so far; at least 0, as the wealth starts with 1.
-  [[nodiscard]] double log_most() const { return log_most_; }
-  /// The p-value of the hypothesis, valid after every observation; at most 1.
-  [[nodiscard]] double p_value() const { return std::exp(-log_most_); }
+  /// The p-value of the hypothesis by all observations, valid after each of them; at most 1. It rises again where later
+  /// observations speak for the hypothesis.
+  [[nodiscard]] double p_value() const { return std::exp(-std::max(log_now_, 0.0)); }
 
  private:
   std::array<double, players> money_{};
-  double log_scale_ = 0, log_now_ = 0, log_most_ = 0;
+  double log_scale_ = 0, log_now_ = 0;
 };
 
 /// Fewest observations by which a Wealth can reach 1/alpha. No test that is valid for every symmetric distribution

@@ -26,7 +26,7 @@ namespace pace::stats {
 ///
 /// `count_at_most(level)` returns how many of the `hypotheses` have a p-value of at most `level`. The result is alpha /
 /// (m - r), where r of the m hypotheses are rejected. With p-values that are valid at any time, the procedure may be
-/// repeated after every observation: a rejected hypothesis stays rejected.
+/// repeated after every observation, and its last rejections hold.
 template <class CountAtMost>
 [[nodiscard]] double holm_level(std::size_t hypotheses, double alpha, CountAtMost count_at_most) {
   std::size_t rejected = 0;

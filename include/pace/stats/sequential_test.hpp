@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/core/units.hpp"
 #include "pace/stats/betting.hpp"
 #include "pace/stats/recent_spread.hpp"
+#include "pace/stats/sorted.hpp"
 
 namespace pace::stats {
 
@@ -50,8 +52,7 @@ inline constexpr double largest_score = 2;
 /// stronger than needed.) A bet that pays a hundredfold if both hold, and nothing otherwise, then has a mean of at most
 /// 1 given the past. The whole wealth is bet each time, so that it is a nonnegative supermartingale that begins with 1:
 /// it is 100^n after n such observations in a row from the first one on, and 0 after any other observation. By Ville's
-/// inequality it ever reaches 100^n with probability at most 100^-n, so that the p-value may keep the largest wealth so
-/// far.
+/// inequality it ever reaches 100^n with probability at most 100^-n.
 class LargeDeviationBet {
  public:
   /// Smallest deviation that wins: ln 10.
@@ -63,25 +64,27 @@ class LargeDeviationBet {
   /// enough for the assumption.
   void add(double deviation, bool slow) {
     unbroken_ = unbroken_ && slow && deviation > least;
-    if (!unbroken_) return;
-    p_value_ *= by_chance;
-    ++won_;
+    p_value_ = unbroken_ ? p_value_ * by_chance : 1;
   }
-  /// The p-value of the hypothesis, valid after every observation; at most 1.
+  /// The p-value of the hypothesis by all observations, valid after each of them; at most 1.
   [[nodiscard]] double p_value() const { return p_value_; }
-  /// Number of observations that were slow and large, from the first one on without a gap.
-  [[nodiscard]] std::size_t won() const { return won_; }
+  /// Whether there are observations and every one of them was slow and large.
+  [[nodiscard]] bool won() const { return p_value_ < 1; }
 
  private:
   bool unbroken_ = true;
   double p_value_ = 1;
-  std::size_t won_ = 0;
 };
 
 /// Two sequential tests by betting, updated by one observation at a time: that the centre lies above the threshold (the
 /// hypothesis is "at or below"), and that it lies below (the hypothesis is "at or above"). Wealth explains why they are
 /// valid at any time. Centres may differ between observations, as long as each is on the side of the hypothesis.
 /// Allocates nothing.
+///
+/// Under Assumption::symmetry the centre is that of the scores. Where noise is skewed, the median may lie on the other
+/// side of the threshold. Therefore a Wealth proves nothing while the observations on its side are not more than those
+/// on the other side by two standard deviations of a fair coin, 2 sqrt(n). This lowers error rates alone. Where noise is
+/// symmetric it costs next to nothing, since a Wealth needs more than that.
 ///
 /// Under Assumption::symmetry, each test is a Wealth and a LargeDeviationBet (which has an assumption of its own). They
 /// share its error rate by Bonferroni's bound: 99 % and 1 % of it. Under Assumption::median it is a Wealth alone. At an
@@ -100,6 +103,8 @@ class SequentialTest {
   void add(double observation, bool slow = false) {
     if (!std::isfinite(observation)) return;
     ++observations_;
+    higher_ += observation > threshold_;
+    lower_ += observation < threshold_;
     const double deviation = observation - threshold_, spread = spread_.value();
     above_.bet(score(deviation, spread, assumption_));
     below_.bet(score(-deviation, spread, assumption_));
@@ -116,25 +121,35 @@ class SequentialTest {
   [[nodiscard]] const Wealth& below() const { return below_; }
 
   /// The p-value of "the centre is at or below the threshold", valid after every observation.
-  [[nodiscard]] double p_above() const { return p_value(above_, far_above_); }
+  [[nodiscard]] double p_above() const { return p_value(above_, far_above_, higher_, lower_); }
   /// The p-value of "the centre is at or above the threshold", valid after every observation.
-  [[nodiscard]] double p_below() const { return p_value(below_, far_below_); }
+  [[nodiscard]] double p_below() const { return p_value(below_, far_below_, lower_, higher_); }
   /// As p_above(), by Wealth alone at its share of the error rate, as in confidence_sequence().
-  [[nodiscard]] double p_above_by_wealth() const { return p_by_wealth(above_); }
+  [[nodiscard]] double p_above_by_wealth() const { return p_by_wealth(above_, higher_, lower_); }
   /// As p_below(), by Wealth alone at its share of the error rate, as in confidence_sequence().
-  [[nodiscard]] double p_below_by_wealth() const { return p_by_wealth(below_); }
-  /// Number of observations that won the LargeDeviationBet above the threshold; 0 under Assumption::median.
-  [[nodiscard]] std::size_t far_above() const { return assumption_ == Assumption::symmetry ? far_above_.won() : 0; }
-  /// Number of observations that won the LargeDeviationBet below the threshold; 0 under Assumption::median.
-  [[nodiscard]] std::size_t far_below() const { return assumption_ == Assumption::symmetry ? far_below_.won() : 0; }
+  [[nodiscard]] double p_below_by_wealth() const { return p_by_wealth(below_, lower_, higher_); }
+  /// Whether a Wealth alone would reject at 1 %, but too few observations lie on its side.
+  [[nodiscard]] bool skewed() const {
+    return assumption_ == Assumption::symmetry && ((above_.p_value() <= 0.01 && !agree(higher_, lower_)) ||
+                                                   (below_.p_value() <= 0.01 && !agree(lower_, higher_)));
+  }
+  /// Whether every observation won the LargeDeviationBet above the threshold; false under Assumption::median.
+  [[nodiscard]] bool far_above() const { return assumption_ == Assumption::symmetry && far_above_.won(); }
+  /// Whether every observation won the LargeDeviationBet below the threshold; false under Assumption::median.
+  [[nodiscard]] bool far_below() const { return assumption_ == Assumption::symmetry && far_below_.won(); }
 
  private:
-  [[nodiscard]] double p_by_wealth(const Wealth& wealth) const {
-    return assumption_ == Assumption::symmetry ? std::min(1.0, wealth.p_value() / wealth_share) : wealth.p_value();
+  [[nodiscard]] bool agree(std::size_t here, std::size_t there) const {
+    return static_cast<double>(here) - static_cast<double>(there) >= 2 * std::sqrt(static_cast<double>(observations_));
   }
-  [[nodiscard]] double p_value(const Wealth& wealth, const LargeDeviationBet& bet) const {
+  [[nodiscard]] double p_by_wealth(const Wealth& wealth, std::size_t here, std::size_t there) const {
     if (assumption_ != Assumption::symmetry) return wealth.p_value();
-    return std::min(p_by_wealth(wealth), bet.p_value() / large_deviation_share);
+    return agree(here, there) ? std::min(1.0, wealth.p_value() / wealth_share) : 1;
+  }
+  [[nodiscard]] double p_value(const Wealth& wealth, const LargeDeviationBet& bet, std::size_t here,
+                               std::size_t there) const {
+    if (assumption_ != Assumption::symmetry) return wealth.p_value();
+    return std::min(p_by_wealth(wealth, here, there), bet.p_value() / large_deviation_share);
   }
 
   double threshold_;
@@ -142,8 +157,22 @@ class SequentialTest {
   Wealth above_, below_;
   LargeDeviationBet far_above_, far_below_;
   RecentSpread spread_;
-  std::size_t observations_ = 0;
+  std::size_t observations_ = 0, higher_ = 0, lower_ = 0;
 };
+
+/// Returns the interval of thresholds at which a SequentialTest under Assumption::symmetry has too few observations on
+/// either side (see there); its ends are infinite below four observations. It contains the median.
+[[nodiscard]] inline Interval<double> signs_disagree_between(std::span<const double> observations) {
+  std::vector<double> known;
+  for (const double each : observations)
+    if (std::isfinite(each)) known.push_back(each);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto count = static_cast<double>(known.size());
+  const auto needed = static_cast<std::size_t>(std::ceil(count / 2 + std::sqrt(count)));
+  if (known.empty() || needed > known.size()) return {-infinity, infinity, 0};
+  const auto ascending = sorted(std::move(known));
+  return {ascending[ascending.size() - needed], ascending[needed - 1], 0};
+}
 
 /// Returns a SequentialTest after all `observations`, which must be in the order in which they were made.
 [[nodiscard]] inline SequentialTest sequential_test(std::span<const double> observations, double threshold,
@@ -155,15 +184,13 @@ class SequentialTest {
 
 namespace detail {
 
-/// Whether a Wealth against "at or below `threshold`" (`side` 1) or "at or above" (`side` -1) ever rejected at `alpha`.
-[[nodiscard]] inline bool ever_rejected(std::span<const double> observations, std::span<const double> spreads,
-                                        double threshold, double side, double alpha, Assumption assumption) {
+/// Whether a Wealth against "at or below `threshold`" (`side` 1) or "at or above" (`side` -1) rejects at `alpha`.
+[[nodiscard]] inline bool rejected_by_all(std::span<const double> observations, std::span<const double> spreads,
+                                          double threshold, double side, double alpha, Assumption assumption) {
   Wealth wealth;
-  for (std::size_t i = 0; i < observations.size(); ++i) {
+  for (std::size_t i = 0; i < observations.size(); ++i)
     wealth.bet(score(side * (observations[i] - threshold), spreads[i], assumption));
-    if (wealth.p_value() <= alpha) return true;
-  }
-  return false;
+  return wealth.p_value() <= alpha;
 }
 
 }  // namespace detail
@@ -194,9 +221,10 @@ namespace detail {
   return low + (high - low) / 2;
 }
 
-/// Returns the interval of thresholds that Wealth has rejected on neither side: `low` is the highest threshold that the
-/// centre is proven to exceed at `alpha_low`, `high` the lowest that it is proven to stay below at `alpha_high`. An end
-/// is infinite while there are too few observations.
+/// Returns the interval of thresholds that Wealth rejects on neither side by all observations: `low` is the highest
+/// threshold that the centre is proven to exceed at `alpha_low`, `high` the lowest that it is proven to stay below at
+/// `alpha_high`. An end is infinite while there are too few observations. It contains centre_of_scores(), at which
+/// neither side gains, and may widen again where later observations differ from earlier ones.
 ///
 /// It is a confidence sequence (D. A. Darling and H. Robbins, "Confidence sequences for mean, variance, and median",
 /// 1967): for a constant centre, the intervals after all numbers of observations hold together with probability
@@ -227,7 +255,7 @@ namespace detail {
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;
     const auto rejects = [&](double threshold) {
-      return detail::ever_rejected(known, spreads, threshold, side, alpha, assumption);
+      return detail::rejected_by_all(known, spreads, threshold, side, alpha, assumption);
     };
     if (known.empty() || !rejects(rejected)) return -side * infinity;
     for (int halving = 0; halving < 40; ++halving) {

@@ -10,6 +10,7 @@
 
 #include "pace/core/result.hpp"
 #include "pace/stats/cycle.hpp"
+#include "pace/stats/mean.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sequential_test.hpp"
@@ -33,6 +34,8 @@ namespace pace::stats {
   summary.q80 = Nanoseconds(quantile(ascending, 0.8));
   summary.min = Nanoseconds(ascending.front());
   summary.max = Nanoseconds(ascending.back());
+  summary.q99 = Nanoseconds(quantile(ascending, 0.99));
+  summary.mean = Nanoseconds(mean_of(ascending));
   if (const auto interval = median_interval(ascending, confidence))
     summary.interval.emplace() = {Nanoseconds(interval->low), Nanoseconds(interval->high), confidence};
   if (summary.median.count() > 0) summary.spread = median_absolute_deviation(ascending) / summary.median.count();
