@@ -64,7 +64,8 @@ struct FreshAnswers {
                                               FreshAnswers& fresh) {
   source.draw(fresh.renewal, fresh.values);
   fresh.seed = source.draw_seed();
-  fresh.expected = {.random = given_expected.random};
+  fresh.expected = {};
+  fresh.expected.random = given_expected.random;
   fresh.expected.output = observe_call(baseline, operands, &fresh.values, fresh.seed, given_expected.output).at_return;
   for (std::size_t i = 0; i < fresh.values.size(); ++i) {
     const auto& now = operands.tensors[0][i];

@@ -105,7 +105,7 @@ class TrafficProbe {
 
   [[nodiscard]] double written_to_outputs(const std::vector<at::Tensor>& outputs, const OperandSet& given) {
     const auto values = given.clone();
-    renew(Renewal::rotate, values->tensors());
+    FreshValues(operands_.pristine, seed_).draw(Renewal::rotate, values->tensors());
     const auto later = check::tensors_of(call_on(values->tensors()));
     // Several outputs may share memory, of which the largest one counts.
     std::map<const void*, double> by_memory;
