@@ -22,13 +22,13 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/check/poison.hpp"
 #include "pace/check/raw_memory.hpp"
-#include "pace/check/restore.hpp"
 #include "pace/check/tolerance.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/sensitivity.hpp"
+#include "pace/compare/write_values.hpp"
 
 namespace pace::detail {
 
@@ -185,8 +185,7 @@ class EdgeValues {
   };
 
   [[nodiscard]] c10::IValue call(Implementation& implementation, const OperandSet& values) const {
-    const auto tensors = values.tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(tensors[i], operands_.tensors[0][i]);
+    write_values(values.tensors(), operands_.tensors[0]);
     reset_random_state(seed_);
     const check::PoisonedAllocations poisoned;
     return check::clone_ivalue(implementation.call(0));

@@ -20,6 +20,7 @@
 #include "pace/check/ties.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/compare/write_values.hpp"
 #include "pace/core/result.hpp"
 
 namespace pace::detail {
@@ -38,13 +39,6 @@ struct Expected {
   /// Whether each tensor of `output` requires gradients, in their order.
   std::vector<bool> with_graph;
 };
-
-/// Returns whether both are equal bit for bit, so that an unchanged NaN is no change.
-[[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
-  check::CheckOptions bitwise;
-  bitwise.method = check::CheckOptions::Method::bitwise;
-  return check::outputs_match(before, after, bitwise).correct;
-}
 
 [[nodiscard]] inline bool unchanged(const std::vector<at::Tensor>& before, const std::vector<at::Tensor>& after) {
   if (before.size() != after.size()) return false;

@@ -21,6 +21,7 @@
 #include "pace/compare/captured_output.hpp"
 #include "pace/compare/output_copy.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/compare/write_values.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 
@@ -51,7 +52,7 @@ PACE_INLINE void OperandSets::restore(std::size_t set) const {
 }
 
 PACE_INLINE void OperandSets::restore_all(const std::vector<at::Tensor>& of_set) const {
-  for (std::size_t i = 0; i < pristine.size(); ++i) check::restore_tensor(pristine[i], of_set[i]);
+  write_values(pristine, of_set);
 }
 
 PACE_INLINE std::string current_message() {

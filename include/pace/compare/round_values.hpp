@@ -7,12 +7,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/check/restore.hpp"
 #include "pace/compare/integrity/checker.hpp"
-#include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/compare/write_values.hpp"
 #include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"

@@ -22,12 +22,12 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/check/learned_tolerance.hpp"
 #include "pace/check/raw_memory.hpp"
-#include "pace/check/restore.hpp"
 #include "pace/check/tolerance.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/compare/write_values.hpp"
 
 namespace pace::detail {
 
@@ -132,7 +132,7 @@ class Sensitivity {
     const auto changed = values_.clone();
     const auto tensors = changed->tensors();
     change(tensors);
-    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(tensors[i], operands_.tensors[0][i]);
+    write_values(tensors, operands_.tensors[0]);
     reset_random_state(seed_);
     const auto output = check::clone_ivalue(baseline_.call(0));
     std::vector<at::Tensor> after;

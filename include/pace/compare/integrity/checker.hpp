@@ -203,7 +203,7 @@ inline void IntegrityChecker::repair(std::size_t set) { repair(operands_.sets[se
 
 inline void IntegrityChecker::repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors) {
   try {
-    write_values(operands_.pristine, tensors);
+    operands_.restore_all(tensors);
   } catch (...) {  // of another shape, or without memory
     operands = prepared_.given->clone();
     tensors = operands->tensors();

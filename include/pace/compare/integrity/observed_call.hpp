@@ -10,11 +10,10 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/check/poison.hpp"
-#include "pace/check/restore.hpp"
 #include "pace/compare/call_counter.hpp"
-#include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/compare/write_values.hpp"
 #include "pace/core/result.hpp"
 
 namespace pace::detail {
@@ -27,19 +26,6 @@ struct ObservedCall {
   /// The part of these after the call itself: while its result was converted.
   CallCounts late;
 };
-
-/// Writes values into operands, and advances the version of each whose values change. An implementation may keep what it
-/// derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a gradient
-/// keeps its version, since a graph may have saved it.
-inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const at::Tensor& operand = operands.at(i);
-    const bool versioned = operand.defined() && !operand.requires_grad() && !operand.is_inference();
-    const bool changes = versioned && !unchanged(values[i], operand);
-    check::restore_tensor(values[i], operand);
-    if (changes) operand.unsafeGetTensorImpl()->bump_version();
-  }
-}
 
 /// Sets the operands of a set to these values; null: to the original values.
 inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {

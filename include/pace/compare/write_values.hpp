@@ -1,0 +1,34 @@
+// Writing values into operands so that their versions say when they change.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pace/check/outputs.hpp"
+#include "pace/check/restore.hpp"
+
+namespace pace::detail {
+
+/// Returns whether both are equal bit for bit, so that an unchanged NaN is no change.
+[[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
+  check::CheckOptions bitwise;
+  bitwise.method = check::CheckOptions::Method::bitwise;
+  return check::outputs_match(before, after, bitwise).correct;
+}
+
+/// Writes values into operands, and advances the version of each whose values change. An implementation may keep what it
+/// derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a gradient
+/// keeps its version, since a graph may have saved it. Throws Error if an operand is not like its values.
+inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const at::Tensor& operand = operands.at(i);
+    const bool versioned = operand.defined() && !operand.requires_grad() && !operand.is_inference();
+    const bool changes = versioned && !unchanged(values[i], operand);
+    check::restore_tensor(values[i], operand);
+    if (changes) operand.unsafeGetTensorImpl()->bump_version();
+  }
+}
+
+}  // namespace pace::detail
