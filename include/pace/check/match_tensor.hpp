@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -60,7 +61,12 @@ struct TensorVerdict {
   const double rtol = learned_rtol(dtype, learned.terms);
   Closeness found = check::allclose(expected, actual, rtol, 0, options.equal_nan);
   if (found.close) return found;
-  const double atol = learned_atol(dtype, typical_magnitude(expected), learned.terms);
+  // An error of an element that many values have a part in, as of an inverse, is relative to the large elements beside
+  // it, where an elementwise one is relative to its own.
+  constexpr double most_elementwise_terms = 4;
+  double magnitude = typical_magnitude(expected);
+  if (learned.terms > most_elementwise_terms) magnitude = std::max(magnitude, root_mean_square(expected));
+  const double atol = learned_atol(dtype, magnitude, learned.terms);
   found = check::allclose(expected, actual, rtol, atol, options.equal_nan);
   if (found.close || !learned.slack.defined()) return found;
   return check::allclose_with_slack(expected, actual, learned.slack, rtol, atol, options.equal_nan);

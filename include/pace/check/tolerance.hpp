@@ -106,6 +106,14 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return 0;
 }
 
+/// Returns the root mean square of the elements of `tensor` that typical_magnitude() does not leave out; 0 without any.
+[[nodiscard]] inline double root_mean_square(const at::Tensor& tensor) {
+  const double largest = detail::precision_of(tensor.scalar_type()).largest;
+  const at::Tensor sizes = tensor.resolve_conj().resolve_neg().abs().to(at::kDouble);
+  const at::Tensor counted = sizes.masked_select(sizes.lt(largest / 2));
+  return counted.numel() == 0 ? 0 : std::sqrt(counted.square().mean().item<double>());
+}
+
 /// Returns the absolute tolerance for an output of type `dtype` whose elements are typically as large as `typical` (see
 /// typical_magnitude) and are sums of up to `reduction_length` terms.
 ///

@@ -150,12 +150,15 @@ class Sensitivity {
   [[nodiscard]] std::vector<double> count_terms(const std::vector<at::Tensor>& results) {
     constexpr std::array shares{0x1p-3, 0x1p-8};
     constexpr std::int64_t fewest_elements = 64;
-    double most = 1;
+    double values = 0;
     for (const auto& tensor : values_.tensors())
-      if (has_real_values(tensor)) most += static_cast<double>(tensor.numel());
-    most = std::min(most, reduction_length_);
+      if (has_real_values(tensor)) values += static_cast<double>(tensor.numel());
+    const double most = std::min(values + 1, reduction_length_);
     std::vector<double> terms(results.size(), most);
+    constexpr double fewest_changes = 8;
     for (const double share : shares) {
+      // Where hardly a value changes, no result says what it depends on.
+      if (share * values < fewest_changes) break;
       const auto now = results_after([&](const auto& tensors) { shrink_some(tensors, share, seed_ + 1); });
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (terms[i] < most || i >= now.size() || !comparable(results[i], now[i])) continue;
