@@ -1,4 +1,5 @@
 // What every correct call must read and write, and times that are too short for that.
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros_like.h>
@@ -193,4 +195,41 @@ TEST_CASE("a time above the least one is judged as ever") {
   const auto result = compare(clock, 9000);
   CHECK(result["new"].context.impossible.empty());
   CHECK(result["new"].judgements.at(0).verdict == pace::Verdict::passed);
+}
+
+TEST_CASE("an output that repeats its elements in memory is not written in full") {
+  SlowMemory clock;
+  const auto row = [](const at::Tensor& x) { return x.select(0, 0).add(1).expand({64, 64}); };
+  const auto result =
+      pace::compare("case", at::randn({64, 64}))
+          .options(pace::test::few_rounds())
+          .baseline("old", costing(clock, 20'000, [&](const at::Tensor& x) { return row(x).contiguous(); }))
+          .candidate("new", costing(clock, 1000, row))
+          .run(clock);
+  INFO(result["new"].message);
+  CHECK(result["new"].outcome == pace::Outcome::measured);
+  CHECK(result["new"].context.impossible.empty());
+}
+
+TEST_CASE("an operand whose packed form is kept is not read") {
+  SlowMemory clock;
+  const auto row_sums = [](const at::Tensor& x, const at::Tensor& weight) { return x.mul(weight.sum()); };
+  at::Tensor packed;
+  std::int64_t version = -1;
+  const void* of = nullptr;
+  const auto packing = [&](const at::Tensor& x, const at::Tensor& weight) {
+    if (of != weight.const_data_ptr() || version != weight._version()) packed = weight.sum();
+    of = weight.const_data_ptr();
+    version = weight._version();
+    return x.mul(packed);
+  };
+  const auto result = pace::compare("case", at::randn({4}), at::rand({64, 64}).add(1))
+                          .options(pace::test::few_rounds())
+                          .baseline("old", costing(clock, 20'000, row_sums))
+                          .candidate("new", costing(clock, 1000, packing))
+                          .run(clock);
+  INFO(result["new"].message);
+  CHECK(result["new"].outcome == pace::Outcome::measured);
+  CHECK(result["new"].context.keeps_operand);
+  CHECK(result["new"].context.impossible.empty());
 }

@@ -32,7 +32,7 @@ class FaultyMachine final : public pace::timing::Clock {
     const Nanoseconds start = now_, true_start = true_time_;
     body();
     constexpr double ticks_in_a_nanosecond = 3;
-    last_ = {ticks_in_a_nanosecond * (true_time_ - true_start).count(), now_ - start};
+    last_ = {ticks_in_a_nanosecond * (true_time_ - true_start).count(), now_ - start, 1};
     return now_ - start;
   }
   [[nodiscard]] Nanoseconds now() const override { return now_; }

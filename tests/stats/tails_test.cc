@@ -198,6 +198,15 @@ TEST_CASE("a mean test by hand") {
   CHECK(test.cycles() == 2);
 }
 
+TEST_CASE("times within a limit below 1 stay within it while the machine is slower") {
+  stats::MeanTest test(0.5);
+  for (int cycle = 0; cycle < 40; ++cycle) {
+    const double load = cycle < 20 ? 1 : 5;
+    test.add(100 * load, 45 * load);
+  }
+  CHECK(test.p_slower() == 1);
+}
+
 TEST_CASE("a quantile test by hand") {
   stats::QuantileTest test(0.5, 2);
   const auto add = [&](double reference, double own) {

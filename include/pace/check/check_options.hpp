@@ -74,7 +74,7 @@ struct CheckOptions {
   FreshValues fresh_values = FreshValues::varied;  ///< which other values
 
   /// Whether outputs are also compared for extreme values: large ones, rows of zeros, denormals, and random values in
-  /// place of constant operands, such as a bias of zeros. Nothing is compared there that the baseline does not accept.
+  /// place of operands of zeros, such as a bias. Nothing is compared there that the baseline does not accept.
   bool edge_values = true;
 
   bool check_dtype = true;   ///< dtypes must be equal

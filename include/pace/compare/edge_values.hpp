@@ -1,5 +1,5 @@
 // Edge values: whether an implementation is also right where random operands never lead it: for large values, rows of
-// zeros, denormals, and where an operand was constant, such as a bias of zeros.
+// zeros, denormals, and where an operand was all zeros, such as a bias.
 #pragma once
 
 #include <algorithm>
@@ -82,7 +82,9 @@ struct EdgeKind {
   for (const auto& tensor : tensors) {
     if (!has_real_values(tensor) || tensor.numel() == 1) continue;
     const auto structure = structure_of(tensor);
-    if (structure.unit_range || structure.whole || structure.constant || structure.unit_rows) continue;
+    // One sign may mean coordinates or counts, which have a largest value.
+    if (!structure.both_signs || structure.unit_range || structure.whole || structure.constant || structure.unit_rows)
+      continue;
     check::detail::distinct_values_of(tensor).mul_(factor);
     changed = true;
   }
@@ -109,14 +111,13 @@ struct EdgeKind {
   return changed;
 }
 
-/// Gives operands whose values are all the same different ones; those in [0, 1] stay in there.
-[[nodiscard]] inline bool vary_constants(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
+/// Gives operands whose values are all zeros, such as a bias, different ones in [1/4, 1).
+[[nodiscard]] inline bool fill_zeros(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
   bool changed = false;
   change_values(tensors, seed, [&](at::Tensor& values, const at::Tensor& numbers) {
-    if (values.is_complex() || !structure_of(values).constant) return;
-    const double value = values.flatten()[0].item<double>();
-    const auto other = value >= 0 && value <= 1 ? numbers.mul(0.75).add(0.25) : numbers.mul(0.5).add(0.5).mul(value);
-    values.copy_(other);
+    // Other constants may be masks, counts or lengths.
+    if (values.is_complex() || !structure_of(values).constant || values.flatten()[0].item<double>() != 0) return;
+    values.copy_(numbers.mul(0.75).add(0.25));
     changed = true;
   });
   return changed;
@@ -131,8 +132,7 @@ class EdgeValues {
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
     return options.edge_values && options.fresh_values != check::CheckOptions::FreshValues::none &&
-           (options.method == Method::allclose || options.method == Method::bitwise ||
-            options.method == Method::order_free || options.method == Method::ties);
+           (options.method == Method::allclose || options.method == Method::bitwise || options.method == Method::ties);
   }
 
   /// All must outlive it.
@@ -158,21 +158,32 @@ class EdgeValues {
                .write = empty_rows,
                .compares_indices = false});
     (void)add(baseline, given, original, learn,
-              {.description = "random values in an operand that was constant",
-               .write = [seed = seed_](const auto& tensors) { return vary_constants(tensors, seed + 7); }});
+              {.description = "random values in an operand that was all zeros",
+               .write = [seed = seed_](const auto& tensors) { return fill_zeros(tensors, seed + 7); }});
     operands_.restore_all(0);
   }
 
   /// What is wrong with an implementation that is right for the given values; empty if nothing is.
   [[nodiscard]] std::string examine(Implementation& implementation) const {
+    const std::string hint =
+        ". If it relies on what is special about the operands, switch this check off "
+        "(check::CheckOptions::edge_values)";
     for (const auto& each : learned_) {
-      const c10::IValue output = call(implementation, *each.values);
+      c10::IValue output;
+      try {
+        output = call(implementation, *each.values);
+      } catch (...) {
+        const Failure failure = current_failure();
+        if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
+        operands_.restore_all(0);
+        return "it is right for the operands given, but throws for " + each.kind.description + ": " + failure.message +
+               hint;
+      }
       const Agreement agreement = agree(each.expected, where_expected_is_finite(each, output), operands_, 0, options_);
       operands_.restore_all(0);
       if (!agreement.correct)
         return "it is right for the operands given, but not for " + each.kind.description + ": " + agreement.message +
-               ". If it relies on what is special about the operands, switch this check off "
-               "(check::CheckOptions::edge_values)";
+               hint;
     }
     return {};
   }
@@ -188,7 +199,11 @@ class EdgeValues {
     write_values(values.tensors(), operands_.tensors[0]);
     reset_random_state(seed_);
     const check::PoisonedAllocations poisoned;
-    return check::clone_ivalue(implementation.call(0));
+    // Gradients are recorded as in the first calls, since an implementation may take some.
+    const c10::AutoGradMode as_given(gradients_);
+    const c10::IValue output = implementation.call(0);
+    const c10::NoGradGuard no_grad;
+    return check::clone_ivalue(output);
   }
 
   [[nodiscard]] static bool all_finite(const at::Tensor& tensor) {
@@ -218,7 +233,9 @@ class EdgeValues {
       learned_.push_back(std::move(made));
       return true;
     } catch (...) {
-      return false;  // no valid operands of the baseline
+      // No valid operands of the baseline. Nothing else works any more on a device that is lost.
+      if (current_failure().device != Failure::Device::fine) throw;
+      return false;
     }
   }
 
@@ -268,6 +285,7 @@ class EdgeValues {
   OperandSets& operands_;
   std::uint64_t seed_;
   const check::CheckOptions& options_;
+  bool gradients_ = c10::GradMode::is_enabled();
   std::vector<Learned> learned_ = {};
 };
 

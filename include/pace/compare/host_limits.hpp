@@ -30,18 +30,22 @@ inline void hold_against_host(timing::Clock& clock, const timing::LeastTraffic& 
   for (const auto& side : result.conditions.sides) threads = std::max(threads, std::ceil(side.cores()));
   for (auto& row : result.implementations) {
     if (!row.time || !row.context.impossible.empty()) continue;
-    auto least = bandwidth->least_time(traffic, threads);
+    timing::LeastTraffic own = traffic;
+    if (row.context.repeats_outputs) own.written = 0;
+    if (row.context.keeps_operand) own.read = 0;
+    if (own.empty()) continue;
+    auto least = bandwidth->least_time(own, threads);
     constexpr int further_tries = 3;
     for (int i = 0; i < further_tries && least && row.time->median < *least; ++i) {
-      bandwidth->measure_again(traffic, threads);
-      least = bandwidth->least_time(traffic, threads);
+      bandwidth->measure_again(own, threads);
+      least = bandwidth->least_time(own, threads);
     }
     if (!least || row.time->median >= *least) continue;
     row.context.impossible = "its calls take " + format_time(row.time->median) + ", and this machine needs " +
                              format_time(*least) + ", at " + format_factor(1 / timing::HostBandwidth::margin) +
-                             " its measured bandwidth, to read the " + format_significant(1e-6 * traffic.read) +
+                             " its measured bandwidth, to read the " + format_significant(1e-6 * own.read) +
                              " MB of operands that the outputs depend on and to write the " +
-                             format_significant(1e-6 * traffic.written) +
+                             format_significant(1e-6 * own.written) +
                              " MB of outputs that change with them. Is all the work done in each call?";
     result.notes.push_back('\'' + row.name + "' is too fast: " + row.context.impossible);
   }

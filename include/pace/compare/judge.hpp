@@ -54,8 +54,9 @@ struct Measurement {
   std::optional<GatedRounds> host = {};
   /// Largest absolute errors of the outputs of timed calls, by implementation.
   std::vector<double> max_abs_errors = {};
-  /// What the checks of integrity add to the result.
+  /// What the checks of integrity add to the result, and the implementations that keep what they derive from an operand.
   std::vector<std::string> notes = {};
+  std::vector<std::size_t> keep_operands = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -214,7 +215,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     context.disturbance = disturbance;
     if (several_clocks) context.clock = result.clock;
     if (result.stop_reason == StopReason::deadline) context.cut_short = deadline_reason();
-    if (result.elapsed < prepared.options.least_duration)
+    if (!samples.panels.empty() && result.elapsed < prepared.options.least_duration)
       context.too_brief = "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
                           format_time(prepared.options.least_duration) + " (--least-duration)";
   }
@@ -268,8 +269,8 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   participants.enter(result);
   add_calibration(measurement.gate, result);
   // A note on what a call keeps may stand there since the first calls.
-  for (const auto& note : measurement.notes)
-    if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) result.notes.push_back(note);
+  for (const auto& note : measurement.notes) add_once(result.notes, note);
+  for (const std::size_t index : measurement.keep_operands) result.implementations[index].context.keeps_operand = true;
   for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
     auto& error = result.implementations[index].max_abs_error;
     error = std::max(error, measurement.max_abs_errors[index]);

@@ -25,9 +25,9 @@ class MachineWatch final : public timing::RoundObserver {
     cycles_.reserve(most_cycles);
     if (clock.thread_counters()) sides_.resize(implementations);
     rates_.resize(sides_.size());
-    samples_.resize(sides_.size());
+    stretches_.resize(sides_.size());
     for (auto& each : rates_) each.reserve(most_cycles * implementations);
-    for (auto& each : samples_) each.reserve(most_cycles * implementations);
+    for (auto& each : stretches_) each.reserve(most_cycles * implementations);
     before_ = read();
   }
 
@@ -45,10 +45,11 @@ class MachineWatch final : public timing::RoundObserver {
     side.sampled += took;
     side.off += took - (thread.cpu - thread_before_.cpu);
     side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
-    const auto [ticks, told] = clock_.last_sample();
-    if (auto& rates = rates_[implementation]; ticks > 0 && told.count() > 0 && rates.size() < rates.capacity()) {
-      rates.push_back(ticks / told.count());
-      samples_[implementation].push_back(told.count());
+    const auto sample = clock_.last_sample();
+    if (auto& rates = rates_[implementation];
+        sample.ticks > 0 && sample.by_clock.count() > 0 && rates.size() < rates.capacity()) {
+      rates.push_back(sample.ticks / sample.by_clock.count());
+      stretches_[implementation].push_back(sample.by_clock.count() / std::max(sample.stretches, 1.0));
     }
     side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
     side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
@@ -67,9 +68,9 @@ class MachineWatch final : public timing::RoundObserver {
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       if (rates_[i].size() < fewest_rates) continue;
       sides_[i].ticks_per_nanosecond = stats::quantile(stats::sorted(std::move(rates_[i])), 0.5);
-      // One reading of the clock at each end, and some for what lies between the two clocks' readings.
+      // One reading of the clock at each end of each stretch, and some for what lies between the two clocks' readings.
       sides_[i].tick_error =
-          4 * clock_.resolution().count() / stats::quantile(stats::sorted(std::move(samples_[i])), 0.5);
+          4 * clock_.resolution().count() / stats::quantile(stats::sorted(std::move(stretches_[i])), 0.5);
     }
     conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
@@ -128,7 +129,7 @@ class MachineWatch final : public timing::RoundObserver {
   timing::ThreadCounters thread_before_;
   std::vector<SideConditions> sides_;
   /// One for each sample of each side: ticks in a nanosecond, and the length in nanoseconds.
-  std::vector<std::vector<double>> rates_, samples_;
+  std::vector<std::vector<double>> rates_, stretches_;
   /// `slowed` and `power_limited` count readings until the end.
   GpuConditions gpu_;
   Nanoseconds last_look_{};

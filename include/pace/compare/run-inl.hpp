@@ -28,6 +28,7 @@
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_guard.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/timing/wall.hpp"
 #ifdef PACE_CUDA
@@ -61,8 +62,8 @@ namespace pace::detail {
 
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);
-  for (const auto& note : findings.notes)
-    if (std::find(pass.notes.begin(), pass.notes.end(), note) == pass.notes.end()) pass.notes.push_back(note);
+  pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
+  pass.keep_operands.insert(pass.keep_operands.end(), findings.keep_operands.begin(), findings.keep_operands.end());
   pass.max_abs_errors.resize(findings.max_abs_errors.size());
   for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)
     pass.max_abs_errors[i] = std::max(pass.max_abs_errors[i], findings.max_abs_errors[i]);
@@ -169,8 +170,20 @@ struct Measured {
   return gate::share_among_clocks(plan.stated, /*guards_of_both=*/chosen == ClockChoice::automatic);
 }
 
+/// Throws Error for a gate on a mean or a quantile alone if several processes decide together: their test is about the
+/// centres of log ratios, and each process by itself would spend the whole error rate.
+inline void refuse_for_processes(const ComparisonPlan& plan) {
+  if (!run_context().defers_judgements) return;
+  for (const auto& [implementation, expectation] : plan.stated)
+    if (expectation.is_of_time() && (expectation.demand().about == gate::Statistic::mean ||
+                                     expectation.demand().about == gate::Statistic::quantile))
+      throw Error("comparison '" + plan.name + "': a " + expectation.describe() +
+                  " cannot be judged by several processes (--processes); expected NoSlowerThan or one process");
+}
+
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clock) {
   validate(plan);
+  refuse_for_processes(plan);
   const auto stated = stated_for(clock, plan);
   if (auto known = recall(plan.name, plan.describe_inputs(), phases_of(plan, stated)))
     return publish(*std::move(known));

@@ -134,7 +134,7 @@ class Sensitivity {
     change(tensors);
     write_values(tensors, operands_.tensors[0]);
     reset_random_state(seed_);
-    const auto output = check::clone_ivalue(baseline_.call(0));
+    const auto output = check::clone_ivalue(call_as_given());
     std::vector<at::Tensor> after;
     for (const auto& tensor : operands_.tensors[0]) after.push_back(check::clone_input(tensor));
     return results_of(output, after);
@@ -251,6 +251,13 @@ class Sensitivity {
     }
   }
 
+  /// Gradients are recorded as in the first calls, since the baseline may take some.
+  [[nodiscard]] c10::IValue call_as_given() {
+    const c10::AutoGradMode as_given(gradients_);
+    return baseline_.call(0);
+  }
+
+  bool gradients_ = c10::GradMode::is_enabled();
   Implementation& baseline_;
   OperandSets& operands_;
   const OperandSet& values_;

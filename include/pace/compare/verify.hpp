@@ -101,10 +101,10 @@ class FirstCalls {
       check::validate_outputs(check_, expected_.output, operands.pristine);
       add_reference(prepared_, expected_, *prepared_.given, check_, result);
     }
-    const Nanoseconds start = clock_.now();
     std::vector<bool> with_graph;
-    const c10::IValue output = checked_call(implementation, operands, 0, seed, with_graph);
-    const Nanoseconds took = clock_.now() - start;
+    c10::IValue output;
+    // By the clock of the device, since a call may return before it is done.
+    const Nanoseconds took = clock_.time([&] { output = checked_call(implementation, operands, 0, seed, with_graph); });
     const Agreement agreement = agree(expected_, output, operands, 0, check_);
     row.checked = agreement.compared;
     row.max_abs_error = agreement.max_abs_error;
@@ -130,6 +130,8 @@ class FirstCalls {
     Examination examination = integrity_.examine(implementation);
     row.counts = examination.counts;
     row.why_uncounted = std::move(examination.why_uncounted);
+    row.context.repeats_outputs = examination.repeats_outputs;
+    row.context.keeps_operand = !examination.note.empty();
     if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
     if (!examination.problem.empty()) return examination.problem;
     if (is_baseline) {

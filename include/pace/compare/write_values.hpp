@@ -20,9 +20,12 @@ namespace pace::detail {
 
 /// Writes values into operands, and advances the version of each whose values change. An implementation may keep what it
 /// derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a gradient
-/// keeps its version, since a graph may have saved it. Throws Error if an operand is not like its values.
-inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands) {
+/// keeps its version, since a graph may have saved it. The operand of index `kept`, if it is one, is not touched. Throws
+/// Error if an operand is not like its values.
+inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands,
+                         std::size_t kept = static_cast<std::size_t>(-1)) {
   for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i == kept) continue;
     const at::Tensor& operand = operands.at(i);
     const bool versioned = operand.defined() && !operand.requires_grad() && !operand.is_inference();
     const bool changes = versioned && !unchanged(values[i], operand);

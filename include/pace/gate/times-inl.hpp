@@ -40,8 +40,8 @@ PACE_INLINE Expectation MeanNoSlowerThan(double factor) {
 }
 
 PACE_INLINE Expectation QuantileNoSlowerThan(double q, double factor) {
-  if (!(q >= 0.5 && q <= 0.9999))
-    throw Error("QuantileNoSlowerThan: the quantile must be a number from 0.5 to 0.9999, such as 0.99");
+  if (!(q >= 0.5 && q <= 0.998))
+    throw Error("QuantileNoSlowerThan: the quantile must be a number from 0.5 to 0.998, such as 0.99");
   return Expectation(gate::Demand{.burden = gate::Burden::guard,
                                   .threshold = -std::log(detail::checked_factor(factor, "QuantileNoSlowerThan", "1.5")),
                                   .limit = factor,

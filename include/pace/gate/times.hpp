@@ -25,7 +25,8 @@ namespace pace {
 
 /// Returns the guard that the quantile `q` of single samples is at most `factor` times that of the baseline, which fails
 /// only if the contrary is proven (stats::QuantileTest). A sample is the mean of several calls where one takes less than
-/// Options::min_sample. Throws Error unless q is from 0.5 to 0.9999 and factor > 0.
+/// Options::min_sample. Throws Error unless factor > 0 and q is from 0.5 to 0.998, which the samples that set the
+/// threshold can show.
 [[nodiscard]] Expectation QuantileNoSlowerThan(double q, double factor);
 
 /// Returns the claim that the speed-up over `implementation` is at least `factor`. For a name other than the baseline's

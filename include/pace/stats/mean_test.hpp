@@ -16,14 +16,15 @@ namespace pace::stats {
 /// So they are winsorised: a mean time of a cycle above `level` times the typical one (the median of the latest cycles
 /// of the reference before this one) counts as that, on both sides alike. Then
 ///
-///     X = (min(own, M) - limit * min(reference, M)) / (limit * M),  M = level * typical,
+///     X = (min(own, limit * M) - limit * min(reference, M)) / (limit * M),  M = level * typical,
 ///
 /// is at least -1, and BoundedBets tests that its mean is at most 0. No symmetry is assumed.
 ///  - **Slower** is the mean of six such wealths. Each level shows other violations: calls that are all a little slower
 ///    at 2, and at 2048 one call in thousands that takes a thousand times longer. What a single call takes beyond 2048
 ///    times the typical time is not counted. The hypothesis is that at each level the winsorised mean is at most `limit`
-///    times the reference's. It holds for identical code at every level whatever the machine does, since a coin assigns
-///    the parts of a cycle to the sides, and so does it if all of a candidate's times are at most `limit` times as long.
+///    times the reference's. It holds for identical code and a limit of 1 or more at every level whatever the machine
+///    does, since a coin assigns the parts of a cycle to the sides, and so does it if all of a candidate's times are at
+///    most `limit` times as long.
 ///  - **Within** is the wealth of -X at level 2 alone, so that what a call takes beyond twice the typical time is not
 ///    part of that proof; no number of calls proves that a rarer one takes no longer.
 /// Allocates nothing.
@@ -44,10 +45,10 @@ class MeanTest {
     if (const double typical = typical_.value(); typical > 0) {
       for (std::size_t i = 0; i < levels.size(); ++i) {
         const double most = levels[i] * typical;
-        const double excess = std::min(own, most) - limit_ * std::min(reference, most);
+        // The own time is cut off at the limit times as much, so that times within the limit stay within it.
+        const double excess = std::min(own, limit_ * most) - limit_ * std::min(reference, most);
         slower_[i].add(excess / (limit_ * most));
-        // Of at least -1, since the own time is at most `most`.
-        if (i == 0) within_.add(-excess / most);
+        if (i == 0) within_.add(-excess / (limit_ * most));
       }
     }
     typical_.add(reference);

@@ -23,10 +23,11 @@ namespace pace::timing {
 
 class ModeClock;
 
-/// One stretch of time by two clocks.
+/// Stretches of time by two clocks.
 struct TwoClocks {
-  double ticks = 0;    ///< by the CPU's counter; 0: unknown
-  Nanoseconds told{};  ///< by the clock
+  double ticks = 0;        ///< by the CPU's counter; 0: unknown
+  Nanoseconds by_clock{};  ///< by the clock
+  double stretches = 0;    ///< their number: one for each phase of each iteration, or one for a whole sample
 };
 
 /// Times samples of a Subject. There is one virtual call per sample, and none per iteration. Functions that only some

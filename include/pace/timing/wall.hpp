@@ -78,9 +78,10 @@ class WallClock final : public Clock {
   [[nodiscard]] std::string name() const override { return "wall"; }
 
  private:
-  void add(std::uint64_t since, Nanoseconds told) {
+  void add(std::uint64_t since, Nanoseconds by_clock) {
     sample_.ticks += static_cast<double>(hardware_ticks() - since);
-    sample_.told += told;
+    sample_.by_clock += by_clock;
+    ++sample_.stretches;
   }
 
   Nanoseconds resolution_{};

@@ -47,6 +47,8 @@ struct Examination {
   std::string why_uncounted = {};
   /// What a reader of its time must know; empty if there is nothing.
   std::string note = {};
+  /// Whether an output repeats elements in memory.
+  bool repeats_outputs = false;
 };
 
 /// Result of the audits in the rounds and of the checks after them.
@@ -56,6 +58,8 @@ struct IntegrityFindings {
   std::vector<double> max_abs_errors = {};
   /// What readers of the times must know.
   std::vector<std::string> notes = {};
+  /// Indices of the implementations that keep what they derive from an operand.
+  std::vector<std::size_t> keep_operands = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
 };
@@ -136,8 +140,9 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] bool rounding_explains(const ObservedCall& made);
   /// An effect of new values that is gone if one operand keeps its own: the index of that operand.
   [[nodiscard]] std::optional<std::size_t> find_kept_operand(FunctionRef<bool(std::size_t)> effect_without);
-  [[nodiscard]] static std::string note_on_kept_operand(const std::string& name, std::size_t operand) {
-    return '\'' + name + "' keeps what it derives from operand tensor " + std::to_string(operand) +
+  [[nodiscard]] std::string note_on_kept_operand(const Implementation& implementation, std::size_t operand) const {
+    return '\'' + prepared_.result.implementations[implementation.index].name +
+           "' keeps what it derives from operand tensor " + std::to_string(operand) +
            ": its time is that of calls between which that one does not change.";
   }
   void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
@@ -177,6 +182,7 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// For each of `timed_`, the shortest time of a call in a sample.
   std::vector<Nanoseconds> shortest_;
   std::vector<std::string> notes_;
+  std::vector<std::size_t> keep_operands_;
 };
 
 inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& prepared)
@@ -230,6 +236,8 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
   if (answers_->checks()) found.problem = answers_->renews() ? judge_fresh(fresh, 0) : answers_->judge(fresh, false);
   if (!found.problem.empty()) return found;
   const ObservedCall given = call(implementation, nullptr);
+  for (const auto found_in_one : shortcuts_of_each(given.output, operands_.tensors[0]))
+    found.repeats_outputs = found.repeats_outputs || (found_in_one & repeats) != 0;
   if (answers_->checks())
     if (const auto problem = answers_->judge(given, false); !problem.empty())
       found.problem = "correct at first, but not later: " + problem;
@@ -263,7 +271,8 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
   const auto does_less_without = [&](std::size_t kept) {
     for (int trial = 0; trial < 3; ++trial) {
       source_->draw(answers_->fresh().renewal, tensors, kept);
-      first = call(implementation, &tensors).counts;
+      write_values(tensors, operands_.tensors[0], kept);
+      first = observe_call(implementation, seed_of(true), answers_->given.output).counts;
       second = observe_call(implementation, seed_of(true), answers_->given.output).counts;
       if (first.operator_calls <= second.operator_calls && first.bytes_allocated <= second.bytes_allocated)
         return false;
@@ -274,7 +283,7 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
   const std::string on_both =
       " (" + text_of(first) + " on fresh values, " + text_of(second) + " on the same ones again)";
   if (const auto kept = find_kept_operand(does_less_without))
-    found.note = note_on_kept_operand(prepared_.result.implementations[implementation.index].name, *kept);
+    found.note = note_on_kept_operand(implementation, *kept);
   else
     found.problem = "it does less on values that it has seen before" + on_both + ": it keeps answers";
 }
@@ -378,6 +387,7 @@ inline IntegrityFindings IntegrityChecker::check() {
   if (changed_operands_.empty()) verify_last_outputs(findings);
   inspect(findings);
   findings.notes = std::exchange(notes_, {});
+  findings.keep_operands = std::exchange(keep_operands_, {});
   return findings;
 }
 
@@ -556,7 +566,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const auto renewed_but = [&](std::size_t kept) {
     source_->draw(answers_->fresh().renewal, tensors, kept);
     implementation.prepare(0);
-    write_values(operands_, &tensors, 0);
+    write_values(tensors, operands_.tensors[0], kept);
   };
   const Nanoseconds start = clock_.now();
   renewed_but(FreshValues::none_kept);
@@ -567,7 +577,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     // The values of mutated operands have to be written before the second call, too.
     const auto again = [&] {
       implementation.prepare(0);
-      if (!operands_.mutated.empty()) write_values(operands_, &tensors, 0);
+      if (!operands_.mutated.empty()) write_values(tensors, operands_.tensors[0], kept);
     };
     problem = find_novelty_effect(clock_, pairs, timed_call, [&] { renewed_but(kept); }, again);
     return !problem.empty();
@@ -575,10 +585,12 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   if (pairs > 0 && effect_without(FreshValues::none_kept)) {
     const std::string first = problem;
     problem.clear();
-    if (const auto kept = find_kept_operand(effect_without))
-      notes_.push_back(note_on_kept_operand(prepared_.result.implementations[implementation.index].name, *kept));
-    else
+    if (const auto kept = find_kept_operand(effect_without)) {
+      notes_.push_back(note_on_kept_operand(implementation, *kept));
+      keep_operands_.push_back(implementation.index);
+    } else {
       problem = first;
+    }
   }
   repair(0);
   return problem;
@@ -600,7 +612,7 @@ inline std::string IntegrityChecker::ask_for_repetition(Implementation& implemen
     for (int call = 0; call < 3; ++call) {
       source_->draw(answers_->fresh().renewal, tensors, kept);
       which.prepare(0);
-      write_values(operands_, &tensors, 0);
+      write_values(tensors, operands_.tensors[0], kept);
       taken = clock_.time([&] { which.run(0, 1); });
     }
     return taken;
@@ -619,8 +631,8 @@ inline std::string IntegrityChecker::ask_for_repetition(Implementation& implemen
     const std::string first = problem;
     problem.clear();
     if (const auto kept = find_kept_operand(effect_without)) {
-      auto note = note_on_kept_operand(prepared_.result.implementations[implementation.index].name, *kept);
-      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(std::move(note));
+      notes_.push_back(note_on_kept_operand(implementation, *kept));
+      keep_operands_.push_back(implementation.index);
     } else {
       problem = first;
     }

@@ -17,6 +17,7 @@
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/compare/write_values.hpp"
 #include "pace/core/random.hpp"
 
 namespace pace::detail {
@@ -142,7 +143,8 @@ class FreshValues {
       same_as_.push_back(i);
       for (std::size_t earlier = 0; earlier < i && renewable_[i]; ++earlier)
         if (renewable_[earlier] && given_[earlier].sizes() == given_[i].sizes() &&
-            given_[earlier].scalar_type() == given_[i].scalar_type() && given_[earlier].equal(given_[i])) {
+            given_[earlier].scalar_type() == given_[i].scalar_type() &&
+            given_[earlier].device() == given_[i].device() && unchanged(given_[earlier], given_[i])) {
           same_as_[i] = same_as_[earlier];
           break;
         }
@@ -162,11 +164,12 @@ class FreshValues {
   [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
 
   /// Writes values into `tensors`, which are like the given ones, that differ from those of all earlier draws; given
-  /// ones that are equal stay equal. The tensor of index `kept`, if it is one, gets its given values. Throws c10::Error
-  /// for dtypes that have no arithmetic.
+  /// ones that are equal stay equal. The tensor of index `kept`, if it is one, is not touched, not even read. Throws
+  /// c10::Error for dtypes that have no arithmetic.
   void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::size_t kept = none_kept) {
     const c10::NoGradGuard no_grad;
-    for (std::size_t i = 0; i < given_.size(); ++i) check::restore_tensor(given_[i], tensors[i]);
+    for (std::size_t i = 0; i < given_.size(); ++i)
+      if (i != kept) check::restore_tensor(given_[i], tensors[i]);
     const double factor = factor_of(random_);
     const std::uint64_t seed = random_();
     const std::size_t places = 2 + random_.below(1 << 16);

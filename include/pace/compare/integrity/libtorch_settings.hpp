@@ -6,6 +6,7 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct LibTorchSettings {
   bool deterministic = false, deterministic_warns_only = false, fills_uninitialised = false;
   bool mkldnn = true, deterministic_mkldnn = false, nnpack = true;
   bool flash_attention = true, memory_efficient_attention = true, math_attention = true;
-  at::Float32MatmulPrecision precision = at::Float32MatmulPrecision::HIGHEST;
+  /// Nothing: it is set for single back ends, of which this is no summary.
+  std::optional<at::Float32MatmulPrecision> precision = {};
   at::QEngine quantised_engine = at::QEngine::NoQEngine;
   /// Observers of operators (RecordFunction), in all threads and in this one.
   bool global_observers = false, thread_observers = false;
@@ -32,7 +34,7 @@ struct LibTorchSettings {
             .flash_attention = context.userEnabledFlashSDP(),
             .memory_efficient_attention = context.userEnabledMemEfficientSDP(),
             .math_attention = context.userEnabledMathSDP(),
-            .precision = context.float32MatmulPrecision(),
+            .precision = precision_of(context),
             .quantised_engine = context.qEngine(),
             .global_observers = at::hasGlobalCallbacks(),
             .thread_observers = at::hasThreadLocalCallbacks(),
@@ -74,7 +76,7 @@ struct LibTorchSettings {
     if (memory_efficient_attention != present.memory_efficient_attention)
       context.setSDPUseMemEfficient(memory_efficient_attention);
     if (math_attention != present.math_attention) context.setSDPUseMath(math_attention);
-    if (precision != present.precision) context.setFloat32MatmulPrecision(name_of(precision));
+    if (precision && precision != present.precision) context.setFloat32MatmulPrecision(name_of(*precision));
     if (quantised_engine != present.quantised_engine) context.setQEngine(quantised_engine);
     if (!global_observers && present.global_observers) at::clearGlobalCallbacks();
     if (!thread_observers && present.thread_observers) at::clearThreadLocalCallbacks();
@@ -83,6 +85,14 @@ struct LibTorchSettings {
   }
 
  private:
+  [[nodiscard]] static std::optional<at::Float32MatmulPrecision> precision_of(const at::Context& context) {
+    try {
+      return context.float32MatmulPrecision();
+    } catch (const c10::Error&) {
+      return std::nullopt;
+    }
+  }
+
   [[nodiscard]] static const char* name_of(at::Float32MatmulPrecision precision) {
     switch (precision) {
       case at::Float32MatmulPrecision::HIGH:

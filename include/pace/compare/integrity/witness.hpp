@@ -58,7 +58,7 @@ class BaselineWitness {
       now = time_now(clock, prepared, options);
       if (!now || !slower_than(*now, *before_)) return {};
     }
-    if (untouched_ && !elsewhere_) elsewhere_ = untouched_->ask(longest_answer);
+    if (untouched_ && !elsewhere_) elsewhere_ = untouched_->ask(std::min(longest_answer, time_left(clock)));
     if (elsewhere_ ? !slower_than(*now, *elsewhere_) : !slower_than(*now, *before_, slowed_share_without_process))
       return {};
     const auto in_time = [](double nanoseconds) { return format_time(Nanoseconds(nanoseconds)); };
