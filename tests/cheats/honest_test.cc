@@ -798,14 +798,14 @@ TEST_CASE("values that a function relies on: as they are, or declared") {
   INFO(inverse["by_eigenvalues"].message);
   CHECK(inverse["by_eigenvalues"].outcome == pace::Outcome::measured);
 
-  // That rows are of length 1 is not seen in their values.
-  const auto row = at::randn({16, 8}, at::kDouble);
-  const auto unit = row.div(row.norm(2, -1, /*keepdim=*/true));
+  // That columns are of length 1 is not seen in the values of rows.
+  const auto column = at::randn({8, 16}, at::kDouble);
+  const auto unit = column.div(column.norm(2, 0, /*keepdim=*/true));
   const auto cosine = [](const at::Tensor& x) {
-    const auto normal = x.div(x.norm(2, -1, /*keepdim=*/true));
-    return normal.matmul(normal.t());
+    const auto normal = x.div(x.norm(2, 0, /*keepdim=*/true));
+    return normal.t().matmul(normal);
   };
-  const auto of_unit_rows = [](const at::Tensor& x) { return x.matmul(x.t()); };
+  const auto of_unit_columns = [](const at::Tensor& x) { return x.t().matmul(x); };
   const auto compare = [&](pace::check::CheckOptions::FreshValues values) {
     pace::check::CheckOptions check;
     check.fresh_values = values;
@@ -813,14 +813,14 @@ TEST_CASE("values that a function relies on: as they are, or declared") {
         .options(cheats::short_run())
         .check(check)
         .baseline("eager", cheats::costing(clock, 300, cosine))
-        .candidate("of_unit_rows", cheats::costing(clock, 100, of_unit_rows))
+        .candidate("of_unit_columns", cheats::costing(clock, 100, of_unit_columns))
         .run(clock);
   };
   using Values = pace::check::CheckOptions::FreshValues;
-  CHECK_THAT(compare(Values::varied)["of_unit_rows"].message, cheats::ContainsSubstring("fresh_values"));
+  CHECK_THAT(compare(Values::varied)["of_unit_columns"].message, cheats::ContainsSubstring("fresh_values"));
   const auto declared = compare(Values::none);
-  INFO(declared["of_unit_rows"].message);
-  CHECK(declared["of_unit_rows"].outcome == pace::Outcome::measured);
+  INFO(declared["of_unit_columns"].message);
+  CHECK(declared["of_unit_columns"].outcome == pace::Outcome::measured);
 }
 
 /// A pool of one thread that spins for a while after its last task, as OpenMP's do.

@@ -28,41 +28,10 @@
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/sensitivity.hpp"
+#include "pace/compare/value_structure.hpp"
 #include "pace/compare/write_values.hpp"
 
 namespace pace::detail {
-
-/// What is special about the values of an operand, so that other values must have it, too.
-struct ValueStructure {
-  bool unit_range = false;  ///< all lie in [-1, 1], as probabilities and cosines do
-  bool whole = false;       ///< all are whole numbers, as flags, counts and one-hot rows are
-  bool constant = false;    ///< all are the same finite number
-  bool both_signs = false;  ///< some are negative and some are positive
-  bool sorted = false;      ///< in each row none is smaller, or none is larger, than the one before
-  bool symmetric = false;   ///< matrices that are equal to their transposes
-  bool unit_rows = false;   ///< rows have the length 1
-};
-
-[[nodiscard]] inline ValueStructure structure_of(const at::Tensor& tensor) {
-  const c10::NoGradGuard no_grad;
-  const auto values = check::detail::distinct_values_of(tensor);
-  const auto real = values.is_complex() ? values.abs() : values;
-  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
-  ValueStructure found;
-  found.unit_range = all(real.abs().le(1));
-  found.whole = !values.is_complex() && all(values.eq(values.round()));
-  found.constant = tensor.numel() > 1 && all(values.eq(values.flatten()[0])) && all(values.isfinite());
-  found.both_signs = values.is_complex() || (values.lt(0).any().item<bool>() && values.gt(0).any().item<bool>());
-  if (values.dim() == 0) return found;
-  if (const std::int64_t width = values.size(-1); width >= 3 && !values.is_complex()) {
-    const auto later = values.narrow(-1, 1, width - 1), earlier = values.narrow(-1, 0, width - 1);
-    found.sorted = all(later.ge(earlier)) || all(later.le(earlier));
-    found.unit_rows = all(values.to(at::kDouble).square().sum(-1).sub(1).abs().lt(1e-2));
-  }
-  if (values.dim() >= 2 && values.size(-1) == values.size(-2))
-    found.symmetric = all(values.eq(values.transpose(-1, -2)));
-  return found;
-}
 
 /// Other values for the same operands.
 struct EdgeKind {
@@ -83,8 +52,7 @@ struct EdgeKind {
     if (!has_real_values(tensor) || tensor.numel() == 1) continue;
     const auto structure = structure_of(tensor);
     // One sign may mean coordinates or counts, which have a largest value.
-    if (!structure.both_signs || structure.unit_range || structure.whole || structure.constant || structure.unit_rows)
-      continue;
+    if (!structure.both_signs || structure.unit_range || structure.whole || structure.unit_rows) continue;
     check::detail::distinct_values_of(tensor).mul_(factor);
     changed = true;
   }
@@ -116,7 +84,7 @@ struct EdgeKind {
   bool changed = false;
   change_values(tensors, seed, [&](at::Tensor& values, const at::Tensor& numbers) {
     // Other constants may be masks, counts or lengths.
-    if (values.is_complex() || !structure_of(values).constant || values.flatten()[0].item<double>() != 0) return;
+    if (values.is_complex() || !structure_of(values).zeros) return;
     values.copy_(numbers.mul(0.75).add(0.25));
     changed = true;
   });

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/compare/value_structure.hpp"
 #include "pace/compare/write_values.hpp"
 #include "pace/core/random.hpp"
 
@@ -91,42 +91,10 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
   }
 }
 
-/// As has_special_values(), by the first rows of a tensor of one dimension or more.
-[[nodiscard]] inline bool has_special_rows(const at::Tensor& all) {
-  constexpr std::int64_t elements_looked_at = 1 << 16;
-  const std::int64_t in_row = std::max<std::int64_t>(all.numel() / std::max<std::int64_t>(all.size(0), 1), 1);
-  const std::int64_t rows = std::clamp<std::int64_t>(elements_looked_at / in_row, 1, all.size(0));
-  const at::Tensor values = all.narrow(0, 0, rows);
-  if (!values.isfinite().all().item<bool>() || values.round().equal(values)) return true;
-  if (values.size(-1) >= 3) {
-    const at::Tensor steps = values.diff();
-    if (steps.ge(0).all().item<bool>() || steps.le(0).all().item<bool>()) return true;
-  }
-  constexpr double sum_tolerance = 1e-2;  // of rows in float16
-  if (values.size(-1) > 1 && values.ge(0).all().item<bool>() &&
-      values.sum(-1).sub(1).abs().le(sum_tolerance).all().item<bool>())
-    return true;
-  // Narrow types have ties among any numbers.
-  constexpr std::int64_t looked_at = 1024, fewest = 16;
-  const bool wide = values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble;
-  const at::Tensor some = values.flatten().narrow(0, 0, std::min(values.numel(), looked_at));
-  if (!wide || some.numel() < fewest) return false;
-  const at::Tensor apart = std::get<0>(some.sort()).diff();
-  return 10 * apart.eq(0).sum().item<std::int64_t>() > some.numel();
-}
-
-/// Whether the values of a tensor have a property that a function may rely on and that factors of their own would take
-/// away: whole numbers (masks, counts, one-hot rows), infinities, symmetric matrices, rows in order, rows that add up to
-/// 1, or ties.
+/// Whether the values of a tensor have a property that factors of their own would take away.
 [[nodiscard]] inline bool has_special_values(const at::Tensor& tensor) {
-  const c10::NoGradGuard no_grad;
   try {
-    const at::Tensor values = tensor.detach();
-    if (values.is_complex()) return values.dim() >= 2 && values.size(-1) == values.size(-2);
-    if (values.dim() == 0) return values.round().equal(values);
-    if (values.dim() >= 2 && values.size(-1) == values.size(-2) && values.size(-1) > 1 && values.equal(values.mT()))
-      return true;
-    return has_special_rows(values);
+    return structure_of(tensor).needs_common_factor();
   } catch (...) {  // a dtype without arithmetic
     return true;
   }

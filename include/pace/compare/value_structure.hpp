@@ -1,0 +1,77 @@
+// ValueStructure: properties of the values of an operand that a function may rely on.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include "pace/check/raw_memory.hpp"
+
+namespace pace::detail {
+
+/// What is special about the values of an operand, so that other values must have it, too.
+struct ValueStructure {
+  bool unit_range = false;  ///< all lie in [-1, 1], as probabilities and cosines do
+  bool whole = false;       ///< all are whole numbers, as flags, counts and one-hot rows are
+  bool infinite = false;    ///< some are infinite or NaN, as in masks of an attention
+  bool zeros = false;       ///< there are several, and all are zero
+  bool both_signs = false;  ///< some are negative and some are positive
+  bool sorted = false;      ///< in each row none is smaller, or none is larger, than the one before
+  bool symmetric = false;   ///< matrices that are equal to their transposes, or the conjugates of these
+  bool unit_rows = false;   ///< rows have the length 1
+  bool unit_sums = false;   ///< rows of no negative values have the sum 1
+  bool ties = false;        ///< more than a tenth are equal to another one
+
+  /// Returns whether factors of their own for the values would take a property away. A common factor leaves order, ties
+  /// and symmetry.
+  [[nodiscard]] bool needs_common_factor() const {
+    return whole || infinite || sorted || symmetric || unit_rows || unit_sums || ties;
+  }
+};
+
+/// Returns the structure of the values of a floating-point or complex tensor. That of large ones is looked for in their
+/// first rows, except for zeros and symmetry. Throws c10::Error for dtypes that have no arithmetic.
+[[nodiscard]] inline ValueStructure structure_of(const at::Tensor& tensor) {
+  constexpr std::int64_t most_elements = 1 << 18, most_for_ties = 1024, fewest_for_ties = 16;
+  constexpr double sum_tolerance = 1e-2;  // of rows in float16
+  const c10::NoGradGuard no_grad;
+  const at::Tensor whole_tensor = check::detail::distinct_values_of(tensor);
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  ValueStructure found;
+  found.zeros = tensor.numel() > 1 && all(whole_tensor.eq(0));
+  if (whole_tensor.dim() >= 2 && whole_tensor.size(-1) == whole_tensor.size(-2) && whole_tensor.size(-1) > 1) {
+    const at::Tensor turned = whole_tensor.transpose(-1, -2);
+    found.symmetric = all(whole_tensor.eq(turned)) || (whole_tensor.is_complex() && all(whole_tensor.eq(turned.conj())));
+  }
+  at::Tensor values = whole_tensor;
+  if (values.dim() > 0 && values.numel() > most_elements) {
+    const std::int64_t in_row = std::max<std::int64_t>(values.numel() / values.size(0), 1);
+    values = values.narrow(0, 0, std::clamp<std::int64_t>(most_elements / in_row, 1, values.size(0)));
+  }
+  found.infinite = !all(values.isfinite());
+  found.unit_range = all(values.abs().le(1));
+  if (values.is_complex()) {
+    found.both_signs = true;
+    return found;
+  }
+  found.whole = all(values.eq(values.round()));
+  found.both_signs = values.lt(0).any().item<bool>() && values.gt(0).any().item<bool>();
+  if (values.dim() == 0) return found;
+  const std::int64_t width = values.size(-1);
+  if (width >= 2) found.unit_sums = all(values.ge(0)) && all(values.to(at::kDouble).sum(-1).sub(1).abs().lt(sum_tolerance));
+  if (width >= 3) {
+    const at::Tensor later = values.narrow(-1, 1, width - 1), earlier = values.narrow(-1, 0, width - 1);
+    found.sorted = all(later.ge(earlier)) || all(later.le(earlier));
+    found.unit_rows = all(values.to(at::kDouble).square().sum(-1).sub(1).abs().lt(sum_tolerance));
+  }
+  // Narrow types have ties among any numbers.
+  const at::Tensor some = values.flatten().narrow(0, 0, std::min(values.numel(), most_for_ties));
+  if ((values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble) && some.numel() >= fewest_for_ties)
+    found.ties = 10 * std::get<0>(some.sort()).diff().eq(0).sum().item<std::int64_t>() > some.numel();
+  return found;
+}
+
+}  // namespace pace::detail
