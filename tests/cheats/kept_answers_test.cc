@@ -150,7 +150,7 @@ TEST_CASE("an answer kept from the third call in a row on, where only time gives
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
-  require_rejected(result, "more than twice as long on new values as when they are repeated on the same ones");
+  require_rejected(result, "more than three times as long on new values as when they are repeated on the same ones");
 }
 
 TEST_CASE("values of the rounds drawn ahead by the seed of the comparison") {
@@ -226,7 +226,7 @@ TEST_CASE("an answer cached by content, without any operator that could be count
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
-  require_rejected(result, "more than twice as long on values that it has not seen before (at least 25");
+  require_rejected(result, "more than three times as long on values that it has not seen before (at least 25");
 }
 
 TEST_CASE("an answer kept while the address stays the same: work in the first call of every sample") {

@@ -30,6 +30,8 @@
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/panel.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
 #include "pace/timing/wall.hpp"
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/comparison_clock.hpp"
@@ -58,7 +60,14 @@ namespace pace::detail {
                                            prepared.operands->sets.size());
 
   gated.baseline_cores = witness.cores();
-  if (!integrity.found()) gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed);
+  if (!integrity.found()) {
+    const auto place = static_cast<std::size_t>(
+        std::find(timed.begin(), timed.end(), prepared.participants.baseline()) - timed.begin());
+    std::vector<double> times;
+    for (const Nanoseconds time : gated.samples.of(place, 0)) times.push_back(time.count());
+    const Nanoseconds median(stats::median(stats::sorted(std::move(times))));
+    gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, median);
+  }
 
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);

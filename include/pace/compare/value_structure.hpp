@@ -44,7 +44,8 @@ struct ValueStructure {
   found.zeros = tensor.numel() > 1 && all(whole_tensor.eq(0));
   if (whole_tensor.dim() >= 2 && whole_tensor.size(-1) == whole_tensor.size(-2) && whole_tensor.size(-1) > 1) {
     const at::Tensor turned = whole_tensor.transpose(-1, -2);
-    found.symmetric = all(whole_tensor.eq(turned)) || (whole_tensor.is_complex() && all(whole_tensor.eq(turned.conj())));
+    found.symmetric =
+        all(whole_tensor.eq(turned)) || (whole_tensor.is_complex() && all(whole_tensor.eq(turned.conj())));
   }
   at::Tensor values = whole_tensor;
   if (values.dim() > 0 && values.numel() > most_elements) {
@@ -61,7 +62,8 @@ struct ValueStructure {
   found.both_signs = values.lt(0).any().item<bool>() && values.gt(0).any().item<bool>();
   if (values.dim() == 0) return found;
   const std::int64_t width = values.size(-1);
-  if (width >= 2) found.unit_sums = all(values.ge(0)) && all(values.to(at::kDouble).sum(-1).sub(1).abs().lt(sum_tolerance));
+  if (width >= 2)
+    found.unit_sums = all(values.ge(0)) && all(values.to(at::kDouble).sum(-1).sub(1).abs().lt(sum_tolerance));
   if (width >= 3) {
     const at::Tensor later = values.narrow(-1, 1, width - 1), earlier = values.narrow(-1, 0, width - 1);
     found.sorted = all(later.ge(earlier)) || all(later.le(earlier));

@@ -562,6 +562,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   if (!answers_->renews()) return {};
   const auto values = answers_->fresh().operands->clone();
   const auto tensors = values->tensors();
+  const auto elsewhere = answers_->fresh().operands->clone(), sink = answers_->fresh().operands->clone();
+  const auto elsewhere_tensors = elsewhere->tensors(), sink_tensors = sink->tensors();
   const auto timed_call = [&] { return clock_.time([&] { implementation.run(0, 1); }); };
   const auto renewed_but = [&](std::size_t kept) {
     source_->draw(answers_->fresh().renewal, tensors, kept);
@@ -574,9 +576,12 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const std::size_t pairs = affordable_pairs(time, clock_.now() - start);
   std::string problem;
   const auto effect_without = [&](std::size_t kept) {
-    // The values of mutated operands have to be written before the second call, too.
+    // The same work as before a call on new values, elsewhere: what it leaves in the caches and the branch predictor
+    // would otherwise slow the former calls alone. The values of mutated operands have to be written again, too.
     const auto again = [&] {
+      source_->draw(answers_->fresh().renewal, elsewhere_tensors, kept);
       implementation.prepare(0);
+      write_values(elsewhere_tensors, sink_tensors, kept);
       if (!operands_.mutated.empty()) write_values(tensors, operands_.tensors[0], kept);
     };
     problem = find_novelty_effect(clock_, pairs, timed_call, [&] { renewed_but(kept); }, again);

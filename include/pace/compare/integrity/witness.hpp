@@ -47,11 +47,11 @@ class BaselineWitness {
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
   [[nodiscard]] double cores() const { return before_ ? before_->cores : 0; }
 
-  /// After the rounds of `timed`: returns why the baseline's times are not its own, as a clause; empty if it is as fast
-  /// as before.
+  /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is not
+  /// its own time, as a clause; empty if it is about as fast as before.
   [[nodiscard]] std::string after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
-                                         const std::vector<std::size_t>& timed) {
-    if (!before_) return {};
+                                         const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
+    if (!before_ || in_rounds.count() <= (1 + slowed_share) * before_->slowest.high) return {};
     std::optional<AloneTimes> now;
     // What slows it for a moment is no candidate's doing.
     for (int i = 0; i < tries; ++i) {
@@ -76,7 +76,9 @@ class BaselineWitness {
 
  private:
   /// Where no other process can show whether the machine has become slower, so much slower counts.
-  static constexpr double slowed_share_without_process = 0.5;
+  static constexpr double slowed_share_without_process = 1;
+  /// Intervals as wide as that are due to other work.
+  static constexpr double steady_share = 0.1;
   static constexpr int tries = 3;
   static constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
 
@@ -110,7 +112,7 @@ class BaselineWitness {
   [[nodiscard]] static std::optional<AloneTimes> time_steadily(timing::Clock& clock, const Prepared& prepared,
                                                                const Options& options) {
     auto best = time_now(clock, prepared, options);
-    for (int i = 1; i < tries && best && best->slowest.high > (1 + slowed_share) * best->fastest.low; ++i) {
+    for (int i = 1; i < tries && best && best->slowest.high > (1 + steady_share) * best->fastest.low; ++i) {
       const auto again = time_now(clock, prepared, options);
       if (again && again->slowest.high < best->slowest.high) best = again;
     }
