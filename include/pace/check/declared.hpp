@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "pace/check/chunks.hpp"
@@ -23,7 +24,13 @@ namespace detail {
 [[nodiscard]] std::vector<std::int64_t> order_of_rows(const auto* values, std::int64_t rows, std::int64_t columns) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  const auto less = [](auto a, auto b) { return a < b || (a == a && b != b); };
+  const auto is_nan = [](auto value) {
+    if constexpr (std::is_floating_point_v<decltype(value)>)
+      return std::isnan(value);
+    else
+      return false;
+  };
+  const auto less = [&](auto a, auto b) { return a < b || (!is_nan(a) && is_nan(b)); };
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     for (std::int64_t i = 0; i < columns; ++i) {
       const auto x = values[a * columns + i], y = values[b * columns + i];
@@ -40,7 +47,7 @@ namespace detail {
 /// Returns a copy of `tensor` with its rows (slices of the first dimension) in ascending order. Throws Error for a
 /// scalar, which has no order, and for complex numbers.
 [[nodiscard]] inline at::Tensor with_sorted_rows(const at::Tensor& tensor) {
-  const auto dense = detail::strided(tensor);
+  auto dense = detail::strided(tensor);
   if (dense.dim() == 0)
     throw Error("order_free: expected outputs of at least one dimension, got a scalar, which has no order");
   if (dense.is_complex())

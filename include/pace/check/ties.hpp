@@ -58,7 +58,7 @@ class Found {
 
   /// Whether all indices are in range and different.
   [[nodiscard]] bool valid() const { return valid_; }
-  [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const {
+  [[nodiscard]] at::Tensor of(const at::Tensor& tensor) const {
     for (std::size_t i = 0; i < originals_.size(); ++i)
       if (originals_[i].is_same(tensor)) return found_[i];
     return tensor;
