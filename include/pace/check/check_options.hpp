@@ -32,12 +32,11 @@ struct CheckOptions {
 
   /// Returns what is wrong with the outputs `actual`, in words, or an empty text; for Method::custom.
   using Function = std::function<std::string(const c10::IValue& expected, const c10::IValue& actual)>;
-  Function function;
+  Function function;  ///< the function of Method::custom
 
-  /// Dimension along which the indices of Method::ties count, from the last one if negative, and the operand tensor that
-  /// they are indices into, counted from 0.
+  /// Dimension along which the indices of Method::ties count; from the last one if negative.
   std::int64_t ties_dim = -1;
-  std::size_t ties_operand = 0;
+  std::size_t ties_operand = 0;  ///< the operand tensor that these indices point into, counted from 0
 
   /// Relative part of the tolerance |expected - actual| <= atol + rtol * |expected|. Absent, it is that of
   /// torch.testing.assert_close for the expected dtype: float32 1.3e-6, float64 1e-7, float16 1e-3, bfloat16 1.6e-2,

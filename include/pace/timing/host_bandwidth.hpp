@@ -42,6 +42,7 @@ class HostBandwidth {
   /// clock of the CPU, may miss the true bandwidth by a part of the rest.
   static constexpr double margin = 0.5;
 
+  /// Measures by `measure`, which is called when a size is first needed.
   explicit HostBandwidth(Measure measure) : measure_(std::move(measure)) {}
 
   /// Returns a lower limit of the time in which `threads` threads read and write `traffic`; nothing: unknown. Loads and
