@@ -140,6 +140,15 @@ class IntegrityChecker final : public timing::RoundObserver {
   [[nodiscard]] bool rounding_explains(const ObservedCall& made);
   /// An effect of new values that is gone if one operand keeps its own: the index of that operand.
   [[nodiscard]] std::optional<std::size_t> find_kept_operand(FunctionRef<bool(std::size_t)> effect_without);
+  /// Returns `problem`, an effect of new values; nothing, with a note, if an operand is kept that explains it.
+  [[nodiscard]] std::string unless_operand_is_kept(const Implementation& implementation, std::string problem,
+                                                   FunctionRef<bool(std::size_t)> effect_without) {
+    const auto kept = find_kept_operand(effect_without);
+    if (!kept) return problem;
+    notes_.push_back(note_on_kept_operand(implementation, *kept));
+    keep_operands_.push_back(implementation.index);
+    return {};
+  }
   [[nodiscard]] std::string note_on_kept_operand(const Implementation& implementation, std::size_t operand) const {
     return '\'' + prepared_.result.implementations[implementation.index].name +
            "' keeps what it derives from operand tensor " + std::to_string(operand) +
@@ -587,18 +596,11 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     problem = find_novelty_effect(clock_, pairs, timed_call, [&] { renewed_but(kept); }, again);
     return !problem.empty();
   };
-  if (pairs > 0 && effect_without(FreshValues::none_kept)) {
-    const std::string first = problem;
-    problem.clear();
-    if (const auto kept = find_kept_operand(effect_without)) {
-      notes_.push_back(note_on_kept_operand(implementation, *kept));
-      keep_operands_.push_back(implementation.index);
-    } else {
-      problem = first;
-    }
-  }
+  std::string found;
+  if (pairs > 0 && effect_without(FreshValues::none_kept))
+    found = unless_operand_is_kept(implementation, std::string(problem), effect_without);
   repair(0);
-  return problem;
+  return found;
 }
 
 /// Whether its calls are faster the more often they are repeated on the same values: calls of timed samples against
@@ -632,18 +634,11 @@ inline std::string IntegrityChecker::ask_for_repetition(Implementation& implemen
         [&] { return single_call(baseline(), kept); });
     return !problem.empty();
   };
-  if (pairs > 0 && effect_without(FreshValues::none_kept)) {
-    const std::string first = problem;
-    problem.clear();
-    if (const auto kept = find_kept_operand(effect_without)) {
-      notes_.push_back(note_on_kept_operand(implementation, *kept));
-      keep_operands_.push_back(implementation.index);
-    } else {
-      problem = first;
-    }
-  }
+  std::string found;
+  if (pairs > 0 && effect_without(FreshValues::none_kept))
+    found = unless_operand_is_kept(implementation, std::string(problem), effect_without);
   repair(0);
-  return problem;
+  return found;
 }
 
 /// Returns what was changed for all implementations since start(), by settings or by threads that go on working, and
