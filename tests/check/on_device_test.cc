@@ -89,6 +89,12 @@ TEST_CASE("on a device: identical means the same bits") {
   // Other strides, the same values in their places.
   const at::Tensor matrix = doubles({1, 2, 3, 4, 5, 6}).view({2, 3});
   CHECK(detail::surely_identical(matrix.t(), matrix.t().contiguous()));
+  // What is not compared is neither identical nor different.
+  CHECK(detail::identical_bits(x, x.clone()) == true);
+  CHECK(detail::identical_bits(x, doubles({1, nan, inf})) == false);
+  CHECK(detail::identical_bits(x, x.view({3, 1})) == false);
+  CHECK_FALSE(detail::identical_bits(x.to_sparse(), x.to_sparse()).has_value());
+  CHECK_FALSE(detail::identical_bits(x.to(at::kComplexDouble), x.to(at::kComplexDouble)).has_value());
   CHECK(detail::count_nans(x) == 1);
   CHECK(detail::count_nans(x.to(at::kLong)) == 0);
 }

@@ -11,10 +11,12 @@
 
 namespace pace::check::detail {
 
-/// True only if both tensors hold the same bits. False is returned also for layouts that are not compared.
-[[nodiscard]] bool surely_identical(const auto& x, const auto& y) {
+/// Whether both tensors hold the same bits, by a pass on their device that ends at the first difference on a CPU.
+/// Tensors that differ in device, dtype or shape do not. Nothing is returned for layouts that are not compared: all but
+/// strided ones with elements of 1, 2, 4 or 8 bytes.
+[[nodiscard]] std::optional<bool> identical_bits(const auto& x, const auto& y) {
   const auto as_integers = [](const auto& tensor) -> std::optional<at::Tensor> {
-    if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_conj() || tensor.is_neg()) return {};
+    if (tensor.is_quantized() || tensor.is_conj() || tensor.is_neg()) return {};
     switch (tensor.element_size()) {
       case 1:
         return tensor.view(at::kByte);
@@ -28,10 +30,16 @@ namespace pace::check::detail {
         return {};
     }
   };
+  for (const auto* each : {&x, &y})
+    if (each->layout() != c10::kStrided || each->is_nested()) return {};
   if (x.device() != y.device() || x.scalar_type() != y.scalar_type() || x.sizes() != y.sizes()) return false;
   const auto xs = as_integers(x), ys = as_integers(y);
-  return xs && ys && xs->equal(*ys);
+  if (!xs || !ys) return {};
+  return xs->equal(*ys);
 }
+
+/// True only if both tensors hold the same bits. False is returned also for layouts that are not compared.
+[[nodiscard]] bool surely_identical(const auto& x, const auto& y) { return identical_bits(x, y).value_or(false); }
 
 [[nodiscard]] std::int64_t count_nans(const auto& tensor) {
   if (!tensor.is_floating_point() && !tensor.is_complex()) return 0;
