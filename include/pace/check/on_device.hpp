@@ -12,8 +12,9 @@
 namespace pace::check::detail {
 
 /// Whether both tensors hold the same bits, by a pass on their device that ends at the first difference on a CPU.
-/// Tensors that differ in device, dtype or shape do not. Nothing is returned for layouts that are not compared: all but
-/// strided ones with elements of 1, 2, 4 or 8 bytes.
+/// Tensors that differ in device, dtype or shape do not. Nothing is returned where bits are not compared: for tensors
+/// that are not strided, are nested, quantised, or conjugated or negated by a mark, or whose elements do not have 1, 2,
+/// 4 or 8 bytes.
 [[nodiscard]] std::optional<bool> identical_bits(const auto& x, const auto& y) {
   const auto as_integers = [](const auto& tensor) -> std::optional<at::Tensor> {
     if (tensor.is_quantized() || tensor.is_conj() || tensor.is_neg()) return {};
@@ -38,7 +39,7 @@ namespace pace::check::detail {
   return xs->equal(*ys);
 }
 
-/// True only if both tensors hold the same bits. False is returned also for layouts that are not compared.
+/// True only if both tensors hold the same bits. False is returned also where identical_bits() returns nothing.
 [[nodiscard]] bool surely_identical(const auto& x, const auto& y) { return identical_bits(x, y).value_or(false); }
 
 [[nodiscard]] std::int64_t count_nans(const auto& tensor) {
