@@ -60,7 +60,7 @@ TEST_CASE("each draw has values of its own, which the seed repeats") {
   source.draw(Renewal::vary, second);
   CHECK_FALSE(at::equal(first[0], second[0]));
   const auto before = second[0].clone();
-  source.draw(Renewal::vary, second, /*kept=*/0);
+  source.draw(Renewal::vary, second, /*kept=*/std::vector<std::size_t>{0});
   CHECK(at::equal(second[0], before));
 }
 
@@ -133,51 +133,70 @@ TEST_CASE("perturbed: by a few units in the last place") {
   CHECK(at::allclose(values[0], before, 1e-14, 0));
 }
 
-/// Calls of `on_new` ns on new values and `on_known` ns on known ones; every `each` th takes a thousand times as long.
-std::string novelty(double on_new, double on_known, int each = 0) {
-  pace::test::FakeClock clock;
-  bool is_new = false;
-  int calls = 0;
-  const auto timed_call = [&] {
-    const double usual = is_new ? on_new : on_known;
-    is_new = false;
-    return Nanoseconds(each > 0 && ++calls % each == 0 ? 1000 * usual : usual);
-  };
-  return pace::detail::find_novelty_effect(clock, 8, timed_call, [&] { is_new = true; }, [] {});
+using pace::detail::CallTimes;
+using pace::detail::find_novelty_effect;
+using pace::detail::RepeatedTimes;
+
+/// What is found of calls of `on_new` ns on new values and `on_known` ns on known ones, beside a baseline of 20 us on new
+/// values and `norm` ns on known ones; every `each` th time is a thousand times as long.
+std::string novelty(double on_new, double on_known, int each = 0, double norm = 20'000) {
+  int times = 0;
+  const auto hit = [&](double usual) { return Nanoseconds(each > 0 && ++times % each == 0 ? 1000 * usual : usual); };
+  const auto found = find_novelty_effect(
+      8, std::nullopt, Nanoseconds(200), [&] { return std::optional(CallTimes{hit(on_new), hit(on_known)}); },
+      [&] { return std::optional(CallTimes{hit(20'000), hit(norm)}); });
+  return found ? found->describe() : "";
 }
 
-TEST_CASE("calls that take more than three times as long on new values are found, by eight pairs twice") {
+TEST_CASE("calls that take more than twice as long on new values are found") {
   using Catch::Matchers::ContainsSubstring;
-  CHECK_THAT(novelty(31'000, 10'000), ContainsSubstring("at least 31.0 us, and at most 10.0 us"));
-  CHECK(novelty(29'000, 10'000) == "");
+  CHECK_THAT(novelty(31'000, 10'000), ContainsSubstring("(31.0 us, and 10.0 us on the same values again)"));
+  CHECK_THAT(novelty(31'000, 10'000), ContainsSubstring("take 3.08 times as long"));  // without the slack of 200 ns
+  CHECK(novelty(19'000, 10'000) == "");
   CHECK(novelty(10'000, 10'000) == "");
   CHECK(novelty(10'000, 30'000) == "");
-  CHECK(novelty(900, 10) == "");                     // less than a hundred resolutions of the clock
-  CHECK_FALSE(novelty(31'000, 10'000, 17).empty());  // one interrupt in each batch of 16 changes nothing
+  CHECK(novelty(200, 1) == "");                      // within the slack
+  CHECK_FALSE(novelty(31'000, 10'000, 17).empty());  // an interrupt here and there changes nothing
   CHECK(novelty(10'000, 10'000, 3) == "");
 }
 
-/// A call of `single` ns on new values that takes `usual` ns in samples, beside a baseline of 20 and 10 us.
+TEST_CASE("what the baseline loses on new values is no effect") {
+  CHECK(novelty(31'000, 10'000, 0, 10'000) == "");
+  CHECK_FALSE(novelty(51'000, 10'000, 0, 10'000).empty());
+  CHECK_FALSE(novelty(31'000, 10'000, 0, 40'000).empty());  // one that is faster excuses nothing either
+}
+
+TEST_CASE("an effect has to show twice") {
+  int times = 0;
+  const auto own = [&] { return std::optional(CallTimes{Nanoseconds(++times <= 8 ? 90'000 : 10'000), Nanoseconds(9'000)}); };
+  const auto norm = [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000)}); };
+  CHECK_FALSE(find_novelty_effect(8, std::nullopt, {}, own, norm).has_value());
+  CHECK(times == 16);
+}
+
+TEST_CASE("times that are missing end the search") {
+  int times = 0;
+  const auto none = [&]() -> std::optional<CallTimes> { return ++times, std::nullopt; };
+  CHECK_FALSE(find_novelty_effect(8, std::nullopt, {}, none, none).has_value());
+  CHECK(times == 1);
+}
+
+/// What is found of calls of `single` ns, on new values and on known ones, that take `usual` ns in samples, beside a
+/// baseline of 20 and 10 us.
 std::string repetition(double single, double usual) {
-  pace::test::FakeClock clock;
-  return pace::detail::find_repetition_effect(
-      clock, 8, Nanoseconds(usual), Nanoseconds(10'000), [&] { return Nanoseconds(single); },
-      [] { return Nanoseconds(20'000); });
+  const auto found = find_novelty_effect(
+      8, RepeatedTimes{Nanoseconds(usual), Nanoseconds(10'000)}, {},
+      [&] { return std::optional(CallTimes{Nanoseconds(single), Nanoseconds(single)}); },
+      [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000)}); });
+  return found ? found->describe() : "";
 }
 
-TEST_CASE("calls that are fast when they are repeated are found, beyond what a single call costs the baseline") {
+TEST_CASE("calls that are fast when they are repeated are found, beyond what other operands cost the baseline") {
   CHECK_THAT(repetition(60'000, 1'000),
-             Catch::Matchers::ContainsSubstring("at least 60.0 us, and 1.00 us in the samples"));
-  CHECK(repetition(11'000, 1'000) == "");
-  CHECK(repetition(33'000, 1'000) == "");
-}
-
-TEST_CASE("pairs are as many as fit into the time, up to eight; fewer than three say nothing") {
-  using pace::detail::affordable_pairs;
-  CHECK(affordable_pairs(Nanoseconds(400), Nanoseconds(10)) == 8);
-  CHECK(affordable_pairs(Nanoseconds(160), Nanoseconds(10)) == 4);  // twice, of two calls each
-  CHECK(affordable_pairs(Nanoseconds(119), Nanoseconds(10)) == 0);
-  CHECK(affordable_pairs(Nanoseconds(100), Nanoseconds(0)) == 8);
+             Catch::Matchers::ContainsSubstring("(60.0 us, and 1.00 us in the samples, which repeat them)"));
+  CHECK(repetition(21'000, 1'000) == "");        // by the difference of 10 us
+  CHECK(repetition(390'000, 100'000) == "");     // by the ratio of 2
+  CHECK_FALSE(repetition(410'000, 100'000).empty());
 }
 
 }  // namespace

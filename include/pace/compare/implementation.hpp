@@ -32,6 +32,8 @@ struct OperandSets {
   std::vector<std::size_t> mutated;
   /// Indices of the tensors that are declared as workspaces: what a call leaves there is of no interest.
   std::vector<std::size_t> scratch;
+  /// Indices of the tensors of which implementations are declared to keep something, such as packed weights.
+  std::vector<std::size_t> keeps;
   /// Further copies of each set and their tensors, if the baseline writes to operands: one for every further call of a
   /// sample, so that each call starts from the first values. Empty otherwise.
   std::vector<std::vector<std::unique_ptr<OperandSet>>> spares;

@@ -54,10 +54,14 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
                check::detail::shape_text(tensors[i]) +
                "; expected dense, strided tensors. Pass its parts as operands, such as indices and values, or let each "
                "function hold a tensor of its own");
-  for (const std::size_t i : plan.scratch)
-    if (i >= tensors.size())
-      complain("declares operand tensor " + std::to_string(i) + " as scratch; expected one of " +
-               std::to_string(tensors.size()) + ", counted from 0");
+  const auto declares = [&](const std::vector<std::size_t>& operands, const std::string& as) {
+    for (const std::size_t i : operands)
+      if (i >= tensors.size())
+        complain("declares operand tensor " + std::to_string(i) + " as " + as + "; expected one of " +
+                 std::to_string(tensors.size()) + ", counted from 0");
+  };
+  declares(plan.scratch, "scratch");
+  declares(plan.keeps, "one that implementations may keep something of (keeps)");
   check::validate(plan.check);
   if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
                     [](const auto& each) { return each.is_baseline; }) != 1)

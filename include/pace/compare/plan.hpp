@@ -54,6 +54,8 @@ struct ComparisonPlan {
   check::CheckOptions check = {};
   /// Operand tensors that are workspaces, counted from 0.
   std::vector<std::size_t> scratch = {};
+  /// Operand tensors from which implementations may keep what they derive, counted from 0.
+  std::vector<std::size_t> keeps = {};
   /// Bytes that one iteration moves, and its floating-point operations.
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};

@@ -15,6 +15,7 @@
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/plan.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/random.hpp"
@@ -103,6 +104,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                     .participants = Participants(std::move(names), baseline)};
   if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
   prepared.operands->scratch = plan.scratch;
+  prepared.operands->keeps = plan.keeps;
   prepared.options.device_counts = plan.options.device_counts ||
                                    std::any_of(plan.stated.begin(), plan.stated.end(),
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
@@ -138,11 +140,13 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
 
   if (auto declared = check::declaration_text(plan.check); !declared.empty())
     result.notes.push_back(std::move(declared));
-  if (!plan.scratch.empty()) {
-    std::string which;
-    for (const std::size_t each : plan.scratch) which += (which.empty() ? "" : ", ") + std::to_string(each);
-    result.notes.push_back("What calls leave in operand tensor " + which + " is not compared, as declared (scratch).");
-  }
+  if (!plan.scratch.empty())
+    result.notes.push_back("What calls leave in operand tensor " + listed(plan.scratch) +
+                           " is not compared, as declared (scratch).");
+  if (!plan.keeps.empty())
+    result.notes.push_back("What implementations derive from operand tensor " + listed(plan.keeps) +
+                           " may be kept between calls, as declared (keeps): times are those of calls between which it "
+                           "does not change.");
   if (plan.renew)
     result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   const auto* const modes = clock.modes();

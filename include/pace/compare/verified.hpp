@@ -10,6 +10,7 @@
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
 #include "pace/timing/host_bandwidth.hpp"
@@ -58,9 +59,7 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
       operands.spares[set].push_back(prepared.given->clone());
       operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
     }
-  std::string which;
-  for (const std::size_t each : operands.mutated) which += (which.empty() ? "" : ", ") + std::to_string(each);
-  verified.result.notes.push_back("It writes to operand tensor " + which + ": every call of a sample (" +
+  verified.result.notes.push_back("It writes to operand tensor " + listed(operands.mutated) + ": every call of a sample (" +
                                   std::to_string(most) +
                                   " at most) gets a copy of its own, restored before the sample, "
                                   "untimed.");

@@ -1,7 +1,9 @@
 // Writing values into operands so that their versions say when they change.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -25,14 +27,14 @@ namespace pace::detail {
 
 /// Writes values into operands, and advances the version of each whose values change. An implementation may keep what it
 /// derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a gradient
-/// keeps its version, since a graph may have saved it. The operand of index `kept`, if it is one, is not touched. Throws
-/// Error if an operand is not like its values.
+/// keeps its version unless it is a leaf, since a graph may have saved it; a leaf's changes whenever an optimiser steps.
+/// Operands of the indices `kept` are not touched. Throws Error if an operand is not like its values.
 inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands,
-                         std::size_t kept = static_cast<std::size_t>(-1)) {
+                         std::span<const std::size_t> kept = {}) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i == kept) continue;
+    if (std::ranges::find(kept, i) != kept.end()) continue;
     const at::Tensor& operand = operands.at(i);
-    const bool versioned = operand.defined() && !operand.requires_grad() && !operand.is_inference();
+    const bool versioned = operand.defined() && operand.is_leaf() && !operand.is_inference();
     const bool changes = versioned && !unchanged(values[i], operand);
     check::restore_tensor(values[i], operand);
     if (changes) operand.unsafeGetTensorImpl()->bump_version();

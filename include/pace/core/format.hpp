@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,13 @@ namespace pace {
 [[nodiscard]] inline std::string joined(const std::vector<std::string>& parts, const char* between) {
   std::string text;
   for (const auto& part : parts) text += (&part == parts.data() ? "" : between) + part;
+  return text;
+}
+
+/// Returns the numbers in decimal as `1, 2, 5`.
+[[nodiscard]] inline std::string listed(std::span<const std::size_t> numbers) {
+  std::string text;
+  for (const std::size_t each : numbers) text += (text.empty() ? "" : ", ") + std::to_string(each);
   return text;
 }
 

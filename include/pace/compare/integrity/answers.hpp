@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,14 +57,10 @@ struct FreshAnswers {
   return count;
 }
 
-/// Draws fresh values of a kind into `fresh`, and takes what the baseline answers. Returns whether the baseline takes
-/// them: it writes to no other operands than on the given values, and its answers are as finite as `given_expected`.
-/// Throws what the baseline throws.
+/// Takes what the baseline answers on `fresh.values`. Returns whether the baseline takes them: it writes to no other
+/// operands than on the given values, and its answers are as finite as `given_expected`. Throws what the baseline throws.
 [[nodiscard]] inline bool answer_fresh_values(Implementation& baseline, const OperandSets& operands,
-                                              FreshValues& source, const Expected& given_expected,
-                                              FreshAnswers& fresh) {
-  source.draw(fresh.renewal, fresh.values);
-  fresh.seed = source.draw_seed();
+                                              const Expected& given_expected, FreshAnswers& fresh) {
   fresh.expected = {};
   fresh.expected.random = given_expected.random;
   fresh.expected.output = observe_call(baseline, operands, &fresh.values, fresh.seed, given_expected.output).at_return;
@@ -111,8 +108,10 @@ struct FreshAnswers {
     FreshAnswers fresh{.renewal = renewal};
     fresh.operands = given.clone();
     fresh.values = fresh.operands->tensors();
+    fresh.seed = source.draw_seed();
     try {
-      if (!answer_fresh_values(baseline, operands, source, given_expected, fresh) || !changes(fresh)) continue;
+      source.draw(fresh.renewal, fresh.values);
+      if (!answer_fresh_values(baseline, operands, given_expected, fresh) || !changes(fresh)) continue;
       add_reference(fresh.expected, *fresh.operands);
       return fresh;
     } catch (...) {
@@ -155,22 +154,29 @@ class Answers {
   [[nodiscard]] const std::vector<at::Tensor>* fresh_values() const { return renews() ? &fresh_.values : nullptr; }
   [[nodiscard]] const FreshAnswers& fresh() const { return fresh_; }
 
+  /// Whether the baseline can be asked about other values again. A float64 reference is computed for the first fresh
+  /// values alone.
+  [[nodiscard]] bool can_ask() const { return renews() && !fresh_.expected.reference; }
+
   /// Draws values that no call has seen before, so that the next calls on fresh values cannot be answered by what
-  /// earlier ones have left. A float64 reference is computed for the first ones alone, which stay then, as they do if
-  /// the baseline does not take these.
+  /// earlier ones have left. The last ones stay if the baseline cannot be asked about others, or does not take them.
   void draw(Implementation& baseline, FreshValues& source) {
-    if (!renews() || fresh_.expected.reference) return;
-    FreshAnswers next{.renewal = fresh_.renewal, .operands = fresh_.operands->clone()};
+    if (!can_ask()) return;
+    FreshAnswers next{.renewal = fresh_.renewal, .operands = fresh_.operands->clone(), .seed = source.draw_seed()};
     next.values = next.operands->tensors();
     try {
-      if (!answer_fresh_values(baseline, operands_, source, given, next)) return;
-      // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about
-      // as large, and where they are not, IntegrityChecker looks closer.
-      next.expected.learned = learned_for(next.expected, fresh_.expected);
-      fresh_ = std::move(next);
+      source.draw(next.renewal, next.values);
     } catch (...) {
-      // It took other values of this kind before, so that these are at fault.
+      return;  // as below
     }
+    if (answer(baseline, next)) fresh_ = std::move(next);
+  }
+
+  /// Returns what the baseline answers on `values`, as far as can_ask(); nothing if it does not take them.
+  [[nodiscard]] std::optional<FreshAnswers> ask(Implementation& baseline, const std::vector<at::Tensor>& values,
+                                                std::uint64_t seed) const {
+    FreshAnswers asked{.renewal = fresh_.renewal, .values = values, .seed = seed};
+    return answer(baseline, asked) ? std::optional<FreshAnswers>(std::move(asked)) : std::nullopt;
   }
 
   /// What the baseline does with its output, others may do as well.
@@ -185,6 +191,12 @@ class Answers {
            !match_outputs(fresh_.expected, made.at_return, options).correct;
   }
 
+  /// What is wrong with the output of a call on the values of `asked`; empty if nothing is.
+  [[nodiscard]] std::string judge_output(const c10::IValue& output, const FreshAnswers& asked) const {
+    const Agreement agreement = agree(asked.expected, output, operands_, {}, options);
+    return agreement.correct ? std::string() : explain(agreement, output, asked.renewal);
+  }
+
   /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the fresh ones; empty if
   /// nothing is.
   [[nodiscard]] std::string judge(const ObservedCall& made, bool renewed, std::size_t set = 0) const {
@@ -193,20 +205,7 @@ class Answers {
     if (!agreement.correct) {
       // This is reported first, since a changed operand makes the outputs of later calls wrong.
       if (auto problem = changed_operand(operands_, expected.operands, set); !problem.empty()) return problem;
-      const bool stale = renewed && !made.at_return.isNone() &&
-                         check::outputs_match(given.output, made.at_return, without_reference(options)).correct;
-      // These may take away what an implementation rightly relies on.
-      const bool usual = fresh_.renewal == Renewal::vary || fresh_.renewal == Renewal::scale;
-      if (renewed && !usual && !stale) return {};
-      if (!renewed) return agreement.message;
-      const std::string changed =
-          std::string("other values in the same memory (the operands ") + to_string(fresh_.renewal) + ")";
-      if (stale)
-        return "it returned the answer for values that had been overwritten by " + changed +
-               ", so the answer was kept, not computed: " + agreement.message;
-      return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
-             ". If it relies on what is special about the operands, choose other values or none "
-             "(check::CheckOptions::fresh_values)";
+      return renewed ? explain(agreement, made.at_return, fresh_.renewal) : agreement.message;
     }
     const auto shortcuts = shortcuts_of_each(made.output, operands_.tensors[set]);
     if (auto problem = describe_shortcuts(shortcuts_, shortcuts, !options.check_strides); !problem.empty())
@@ -222,6 +221,37 @@ class Answers {
   }
 
  private:
+  /// Returns whether the baseline takes the values of `asked`, with its answers and the tolerances for them.
+  [[nodiscard]] bool answer(Implementation& baseline, FreshAnswers& asked) const {
+    try {
+      if (!answer_fresh_values(baseline, operands_, given, asked)) return false;
+    } catch (...) {
+      // It took other values of this kind before, so that these are at fault.
+      return false;
+    }
+    // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about as
+    // large, and where they are not, IntegrityChecker looks closer.
+    asked.expected.learned = learned_for(asked.expected, fresh_.expected);
+    return true;
+  }
+
+  /// What is wrong with an output on renewed values that does not agree with the baseline's; empty if it may differ.
+  [[nodiscard]] std::string explain(const Agreement& agreement, const c10::IValue& output, Renewal renewal) const {
+    const bool stale = !output.isNone() &&
+                       check::outputs_match(given.output, output, without_reference(options)).correct;
+    // These may take away what an implementation rightly relies on.
+    const bool usual = renewal == Renewal::vary || renewal == Renewal::scale;
+    if (!usual && !stale) return {};
+    const std::string changed =
+        std::string("other values in the same memory (the operands ") + to_string(renewal) + ")";
+    if (stale)
+      return "it returned the answer for values that had been overwritten by " + changed +
+             ", so the answer was kept, not computed: " + agreement.message;
+    return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
+           ". If it relies on what is special about the operands, choose other values or none "
+           "(check::CheckOptions::fresh_values)";
+  }
+
   const OperandSets& operands_;
   FreshAnswers fresh_;
   std::vector<std::int64_t> shortcuts_ = {};

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +18,14 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/outputs.hpp"
+#include "pace/check/restore.hpp"
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/answers.hpp"
 #include "pace/compare/integrity/background.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/integrity/new_value_samples.hpp"
 #include "pace/compare/integrity/novelty.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
@@ -30,6 +33,7 @@
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/function_ref.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/result.hpp"
@@ -110,16 +114,18 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// expect to be looked at.
   [[nodiscard]] IntegrityFindings check();
 
-  /// Share of the time of the rounds for audits; each candidate takes half of that again after the rounds.
+  /// Share of the time of the rounds for audits; each candidate takes as much again after the rounds.
   static constexpr double audit_share = 0.05;
+  /// What is kept of operands may make calls so many times as fast without being declared.
+  static constexpr double most_undeclared_effect = 10;
 
  private:
   // The questions.
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
   [[nodiscard]] std::string look_at_timed_output(Implementation& implementation);
-  [[nodiscard]] std::string ask_for_novelty(Implementation& implementation, Nanoseconds time);
-  [[nodiscard]] std::string ask_for_repetition(Implementation& implementation, Nanoseconds time);
+  [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
+  [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
   void inspect(IntegrityFindings& findings);
@@ -137,22 +143,16 @@ class IntegrityChecker final : public timing::RoundObserver {
     repair(0);
   }
   [[nodiscard]] std::string judge_fresh(const ObservedCall& made, std::size_t set);
-  [[nodiscard]] bool rounding_explains(const ObservedCall& made);
-  /// An effect of new values that is gone if one operand keeps its own: the index of that operand.
-  [[nodiscard]] std::optional<std::size_t> find_kept_operand(FunctionRef<bool(std::size_t)> effect_without);
-  /// Returns `problem`, an effect of new values; nothing, with a note, if an operand is kept that explains it.
-  [[nodiscard]] std::string unless_operand_is_kept(const Implementation& implementation, std::string problem,
-                                                   FunctionRef<bool(std::size_t)> effect_without) {
-    const auto kept = find_kept_operand(effect_without);
-    if (!kept) return problem;
-    notes_.push_back(note_on_kept_operand(implementation, *kept));
-    keep_operands_.push_back(implementation.index);
-    return {};
-  }
-  [[nodiscard]] std::string note_on_kept_operand(const Implementation& implementation, std::size_t operand) const {
+  [[nodiscard]] bool rounding_explains(const c10::IValue& output, const Expected& expected,
+                                       const std::vector<at::Tensor>& values);
+  [[nodiscard]] std::vector<std::size_t> find_kept_operands(
+      FunctionRef<bool(std::span<const std::size_t>)> effect_with);
+  [[nodiscard]] std::string note_on_kept_operands(const Implementation& implementation,
+                                                  const std::vector<std::size_t>& kept) const {
     return '\'' + prepared_.result.implementations[implementation.index].name +
-           "' keeps what it derives from operand tensor " + std::to_string(operand) +
-           ": its time is that of calls between which that one does not change.";
+           "' keeps what it derives from operand tensor " + listed(kept) +
+           ": its time is that of calls between which " + (kept.size() == 1 ? "that one does" : "these do") +
+           " not change.";
   }
   void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
@@ -160,6 +160,10 @@ class IntegrityChecker final : public timing::RoundObserver {
   void notice_changed_operands(std::size_t set);
   [[nodiscard]] std::uint64_t seed_of(bool renewed) const {
     return renewed && answers_->renews() ? answers_->fresh().seed : options_.seed;
+  }
+  [[nodiscard]] static std::string keeps_hint() {
+    return "If it derives something from an operand that stays the same between calls where the code is used, such as "
+           "packed weights, declare that operand: .keeps(operand)";
   }
   /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
   [[nodiscard]] bool calls_add_up() const { return !operands_.mutated.empty() || answers_->given.random; }
@@ -184,7 +188,7 @@ class IntegrityChecker final : public timing::RoundObserver {
 
   std::vector<std::size_t> timed_;
   std::int64_t iterations_ = 1;
-  Nanoseconds took_{}, longest_{};
+  Nanoseconds took_{}, longest_{}, elapsed_{};
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
   std::optional<Drop> found_;
@@ -277,7 +281,7 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
   const auto values = answers_->fresh().operands->clone();
   const auto tensors = values->tensors();
   CallCounts first, second;
-  const auto does_less_without = [&](std::size_t kept) {
+  const auto does_less_with = [&](std::span<const std::size_t> kept) {
     for (int trial = 0; trial < 3; ++trial) {
       source_->draw(answers_->fresh().renewal, tensors, kept);
       write_values(tensors, operands_.tensors[0], kept);
@@ -288,25 +292,43 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
     }
     return true;
   };
-  if (!does_less_without(FreshValues::none_kept)) return;
+  if (!does_less_with(operands_.keeps)) return;
   const std::string on_both =
       " (" + text_of(first) + " on fresh values, " + text_of(second) + " on the same ones again)";
-  if (const auto kept = find_kept_operand(does_less_without))
-    found.note = note_on_kept_operand(implementation, *kept);
+  if (const auto kept = find_kept_operands(does_less_with); !kept.empty())
+    found.note = note_on_kept_operands(implementation, kept);
   else
-    found.problem = "it does less on values that it has seen before" + on_both + ": it keeps answers";
+    found.problem = "it does less on values that it has seen before" + on_both + ": it keeps answers. " + keeps_hint();
 }
 
-/// An implementation may keep what it derives from one of several operands, such as packed weights, since its calls on
-/// other values of the others have to compute. `effect_without(i)` is whether the effect shows if operand i keeps its
-/// values. With one operand, keeping what is derived from it is keeping the answer.
-inline std::optional<std::size_t> IntegrityChecker::find_kept_operand(FunctionRef<bool(std::size_t)> effect_without) {
-  constexpr std::size_t most_operands = 8;
-  const auto positions = source_->positions();
-  if (positions.size() < 2 || positions.size() > most_operands) return std::nullopt;
-  for (const std::size_t each : positions)
-    if (!effect_without(each)) return each;
-  return std::nullopt;
+/// An implementation may keep what it derives from some operands, such as packed weights, since its calls on other values
+/// of the others have to compute. `effect_with(kept)` is whether an effect of new values shows if these operands keep
+/// theirs. Returns the indices of a set of operands, beside the declared ones, without whose new values the effect is
+/// gone, and as few of them as it takes; nothing if there is none. With one operand, keeping what is derived from it is
+/// keeping the answer.
+inline std::vector<std::size_t> IntegrityChecker::find_kept_operands(
+    FunctionRef<bool(std::span<const std::size_t>)> effect_with) {
+  constexpr std::size_t most_tried = 8;
+  std::vector<std::size_t> undeclared;
+  for (const std::size_t each : source_->positions())
+    if (std::ranges::find(operands_.keeps, each) == operands_.keeps.end()) undeclared.push_back(each);
+  const auto shows_with = [&](std::vector<std::size_t> kept) {
+    kept.insert(kept.end(), operands_.keeps.begin(), operands_.keeps.end());
+    return effect_with(kept);
+  };
+  const auto all_but = [](std::vector<std::size_t> of, std::size_t one) {
+    std::erase(of, one);
+    return of;
+  };
+  if (undeclared.size() < 2) return {};
+  for (std::size_t tried = 0; tried < std::min(undeclared.size(), most_tried); ++tried) {
+    auto kept = all_but(undeclared, undeclared[tried]);
+    if (shows_with(kept)) continue;
+    for (const std::size_t each : undeclared)
+      if (kept.size() > 1 && kept.size() <= most_tried && !shows_with(all_but(kept, each))) kept = all_but(kept, each);
+    return kept;
+  }
+  return {};
 }
 
 // The rounds.
@@ -344,6 +366,7 @@ inline void IntegrityChecker::round_started(std::size_t) {
 inline void IntegrityChecker::cycle_ended(const timing::Rounds& so_far) {
   audited_last_.reset();
   operands_.kept_call.reset();
+  elapsed_ = so_far.elapsed;
   if (!answers_->checks() || timed_.size() < 2) return;
   for (std::size_t place = 0; place < timed_.size(); ++place)
     for (std::size_t round = so_far.rounds - timed_.size(); round < so_far.rounds; ++round)
@@ -453,9 +476,7 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
     auto problem = audit(implementation);
     if (problem.empty() && clock_.modes() != nullptr) problem = audit_replay(implementation);
     if (problem.empty() && index != baseline_)
-      problem = ask_for_novelty(implementation, 0.5 * audit_share * options_.budget);
-    if (problem.empty() && index != baseline_)
-      problem = ask_for_repetition(implementation, 0.5 * audit_share * options_.budget);
+      problem = ask_for_novelty(implementation);
     if (!problem.empty()) findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
   }
   if (noticed.empty()) return;
@@ -528,25 +549,30 @@ inline std::string IntegrityChecker::audit_replay(Implementation& implementation
 /// last digits of the operands, correct implementations differ.
 inline std::string IntegrityChecker::judge_fresh(const ObservedCall& made, std::size_t set) {
   auto problem = answers_->judge(made, true, set);
-  if (!problem.empty() && answers_->only_output_differs(made, set) && rounding_explains(made)) problem.clear();
+  const auto& fresh = answers_->fresh();
+  if (!problem.empty() && answers_->only_output_differs(made, set) &&
+      rounding_explains(made.at_return, fresh.expected, fresh.values))
+    problem.clear();
   return problem;
 }
 
-/// Whether the baseline's output changes about as much as the output is off, if operands change in their last places.
-inline bool IntegrityChecker::rounding_explains(const ObservedCall& made) {
+/// Whether the baseline's output changes about as much as `output` is off, if operands change in their last places.
+/// `expected` is the baseline's on `values`.
+inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const Expected& expected,
+                                                const std::vector<at::Tensor>& values) {
   constexpr double as_much = 8;
-  const auto& fresh = answers_->fresh();
   const auto options = without_reference(answers_->options);
-  if (made.at_return.isNone() || options.method != check::CheckOptions::Method::allclose) return false;
-  const double error = check::outputs_match(fresh.expected.output, made.at_return, options).max_abs_error;
+  if (output.isNone() || options.method != check::CheckOptions::Method::allclose) return false;
+  const double error = check::outputs_match(expected.output, output, options).max_abs_error;
   if (!std::isfinite(error)) return false;
   try {
-    const auto values = fresh.operands->clone();
-    const auto tensors = values->tensors();
+    const auto changed = answers_->fresh().operands->clone();
+    const auto tensors = changed->tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(values[i], tensors[i]);
     source_->perturb(tensors);
     const ObservedCall perturbed = call(baseline(), &tensors);
     repair(0);
-    const double change = check::outputs_match(fresh.expected.output, perturbed.at_return, options).max_abs_error;
+    const double change = check::outputs_match(expected.output, perturbed.at_return, options).max_abs_error;
     return change > 0 && error <= as_much * change;
   } catch (...) {
     repair(0);
@@ -566,79 +592,78 @@ inline std::string IntegrityChecker::look_at_timed_output(Implementation& implem
   return changed_operands_.empty() ? in_timed_call(agreement.message) : std::string();
 }
 
-/// Whether its calls take longer on values that it has not seen before: single calls, at most `time` long together.
-inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation, Nanoseconds time) {
+/// Whether its calls take longer on values that it has not seen before than on the same ones again, or than the more
+/// often they are repeated, and whether they are right there. The time for it is a share of the budget, or a quarter of
+/// that of the rounds where few calls take as long.
+inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
+  constexpr std::size_t fewest_trials = 6, most_trials = 16;
+  constexpr double samples_of_trial = 4, attempts = 2, most_calls = 16, most_bytes = 16 << 20, slack_in_resolutions = 20;
   if (!answers_->renews()) return {};
-  const auto values = answers_->fresh().operands->clone();
-  const auto tensors = values->tensors();
-  const auto elsewhere = answers_->fresh().operands->clone(), sink = answers_->fresh().operands->clone();
-  const auto elsewhere_tensors = elsewhere->tensors(), sink_tensors = sink->tensors();
-  const auto timed_call = [&] { return clock_.time([&] { implementation.run(0, 1); }); };
-  const auto renewed_but = [&](std::size_t kept) {
-    source_->draw(answers_->fresh().renewal, tensors, kept);
-    implementation.prepare(0);
-    write_values(tensors, operands_.tensors[0], kept);
+  const auto usual_of = [&](std::size_t index) {
+    return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
   };
+  const RepeatedTimes usual{usual_of(implementation.index), usual_of(baseline_)};
+  const Nanoseconds time = audit_share * options_.budget, most_time = std::max(0.25 * elapsed_, time);
+  const double affordable = time / (samples_of_trial * attempts * fewest_trials * (usual.own + usual.of_baseline));
+  const double fitting = most_bytes / std::max(1.0, bytes_of(operands_.pristine));
+  // Calls that write to operands have these looked at after the first one; a step of a training has no spare operands.
+  const bool single = !operands_.mutated.empty() || implementation.phases() != nullptr;
+  const double calls =
+      single ? 1 : std::min({affordable, fitting, most_calls, static_cast<double>(iterations_)});
+  NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
+                          static_cast<std::size_t>(std::max(1.0, calls)), random_());
+
   const Nanoseconds start = clock_.now();
-  renewed_but(FreshValues::none_kept);
-  (void)timed_call();
-  const std::size_t pairs = affordable_pairs(time, clock_.now() - start);
-  std::string problem;
-  const auto effect_without = [&](std::size_t kept) {
-    // The same work as before a call on new values, elsewhere: what it leaves in the caches and the branch predictor
-    // would otherwise slow the former calls alone. The values of mutated operands have to be written again, too.
-    const auto again = [&] {
-      source_->draw(answers_->fresh().renewal, elsewhere_tensors, kept);
-      implementation.prepare(0);
-      write_values(elsewhere_tensors, sink_tensors, kept);
-      if (!operands_.mutated.empty()) write_values(tensors, operands_.tensors[0], kept);
+  (void)samples.take(implementation, {});
+  std::string wrong = judge_new_sample(implementation, samples);
+  (void)samples.take(baseline(), {});
+  const Nanoseconds each = clock_.now() - start;
+  std::optional<NoveltyEffect> effect;
+  if (wrong.empty() && static_cast<double>(fewest_trials) * each <= most_time) {
+    const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
+    const auto own = [&](std::span<const std::size_t> kept) -> std::optional<CallTimes> {
+      const CallTimes times = samples.take(implementation, kept);
+      wrong = judge_new_sample(implementation, samples);
+      return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
     };
-    problem = find_novelty_effect(clock_, pairs, timed_call, [&] { renewed_but(kept); }, again);
-    return !problem.empty();
-  };
-  std::string found;
-  if (pairs > 0 && effect_without(FreshValues::none_kept))
-    found = unless_operand_is_kept(implementation, std::string(problem), effect_without);
+    // Where a device replays calls, or rounds have values of their own, samples do not repeat what calls do here.
+    const bool repeats = clock_.modes() == nullptr && !prepared_.renew;
+    const auto effect_with = [&](std::span<const std::size_t> kept) {
+      effect = find_novelty_effect(
+          static_cast<std::size_t>(std::clamp<double>(trials, fewest_trials, most_trials)),
+          repeats ? std::optional<RepeatedTimes>(usual) : std::nullopt,
+          slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()),
+          [&] { return own(kept); }, [&] { return std::optional<CallTimes>(samples.take(baseline(), kept)); });
+      return effect.has_value() || !wrong.empty();
+    };
+    if (effect_with(operands_.keeps) && wrong.empty()) {
+      const auto found = *effect;
+      const auto kept = find_kept_operands(effect_with);
+      if (wrong.empty() && (kept.empty() || found.factor > most_undeclared_effect))
+        wrong = found.describe() + (kept.empty() ? ": it keeps answers. "
+                                                 : ": it keeps what it derives from operand tensor " + listed(kept) +
+                                                       ". ") +
+                keeps_hint();
+      else if (wrong.empty()) {
+        notes_.push_back(note_on_kept_operands(implementation, kept));
+        keep_operands_.push_back(implementation.index);
+      }
+    }
+  }
   repair(0);
-  return found;
+  return wrong;
 }
 
-/// Whether its calls are faster the more often they are repeated on the same values: calls of timed samples against
-/// single calls on fresh values, with the baseline's difference of the two as the norm for what a single call costs.
-inline std::string IntegrityChecker::ask_for_repetition(Implementation& implementation, Nanoseconds time) {
-  if (!answers_->renews() || clock_.modes() != nullptr || prepared_.renew) return {};
-  const auto place_of = [&](std::size_t index) {
-    return static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin());
-  };
-  const Nanoseconds usual = shortest_[place_of(implementation.index)], of_baseline = shortest_[place_of(baseline_)];
-  const auto values = answers_->fresh().operands->clone();
-  const auto tensors = values->tensors();
-  const auto single_call = [&](Implementation& which, std::size_t kept) {
-    // Two untimed calls, so that code and branches are as in a sample.
-    Nanoseconds taken{};
-    for (int call = 0; call < 3; ++call) {
-      source_->draw(answers_->fresh().renewal, tensors, kept);
-      which.prepare(0);
-      write_values(tensors, operands_.tensors[0], kept);
-      taken = clock_.time([&] { which.run(0, 1); });
-    }
-    return taken;
-  };
-  const Nanoseconds start = clock_.now();
-  (void)single_call(implementation, FreshValues::none_kept);
-  const std::size_t pairs = affordable_pairs(time, clock_.now() - start);
-  std::string problem;
-  const auto effect_without = [&](std::size_t kept) {
-    problem = find_repetition_effect(
-        clock_, pairs, usual, of_baseline, [&] { return single_call(implementation, kept); },
-        [&] { return single_call(baseline(), kept); });
-    return !problem.empty();
-  };
-  std::string found;
-  if (pairs > 0 && effect_without(FreshValues::none_kept))
-    found = unless_operand_is_kept(implementation, std::string(problem), effect_without);
-  repair(0);
-  return found;
+/// Whether the output of the last sample on new values is right. That of calls that write to operands or draw random
+/// numbers is not known.
+inline std::string IntegrityChecker::judge_new_sample(Implementation& implementation, NewValueSamples& samples) {
+  const c10::IValue output = samples.take_output();
+  if (calls_add_up() || !answers_->can_ask() || implementation.index == baseline_) return {};
+  const auto asked = answers_->ask(baseline(), samples.values(), answers_->fresh().seed);
+  if (!asked) return {};
+  const auto problem = answers_->judge_output(output, *asked);
+  if (problem.empty() || rounding_explains(output, asked->expected, samples.values())) return {};
+  return in_timed_call(problem);
 }
 
 /// Returns what was changed for all implementations since start(), by settings or by threads that go on working, and

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,17 +133,18 @@ class FreshValues {
   [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
 
   /// Writes values into `tensors`, which are like the given ones, that differ from those of all earlier draws; given
-  /// ones that are equal stay equal. The tensor of index `kept`, if it is one, is not touched, not even read. Throws
-  /// c10::Error for dtypes that have no arithmetic.
-  void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::size_t kept = none_kept) {
+  /// ones that are equal stay equal. Tensors of the indices `kept` are not touched, not even read. Throws c10::Error for
+  /// dtypes that have no arithmetic.
+  void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::span<const std::size_t> kept = {}) {
     const c10::NoGradGuard no_grad;
+    const auto stays = [&](std::size_t i) { return std::ranges::find(kept, i) != kept.end(); };
     for (std::size_t i = 0; i < given_.size(); ++i)
-      if (i != kept) check::restore_tensor(given_[i], tensors[i]);
+      if (!stays(i)) check::restore_tensor(given_[i], tensors[i]);
     const double factor = factor_of(random_);
     const std::uint64_t seed = random_();
     const std::size_t places = 2 + random_.below(1 << 16);
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
-      if (i == kept) return;
+      if (stays(i)) return;
       switch (renewal) {
         case Renewal::vary:
           if (special_[i]) {
@@ -178,8 +180,6 @@ class FreshValues {
       memory.narrow(0, 0, (memory.numel() + 1) / 2).mul_(1 - 4 * epsilon_of(memory.scalar_type()));
     });
   }
-
-  static constexpr std::size_t none_kept = static_cast<std::size_t>(-1);
 
  private:
   [[nodiscard]] static double factor_of(SplitMix64& random) {

@@ -1,79 +1,123 @@
-// Novelty: whether a call takes longer on new values than on repeated ones, which shows that it keeps earlier results.
+// Novelty: whether calls take longer on values that are new, which shows that an implementation keeps earlier results.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/core/format.hpp"
+#include "pace/core/function_ref.hpp"
 #include "pace/core/units.hpp"
 #include "pace/stats/sorted.hpp"
-#include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 
-/// How many pairs of calls fit into `time`, where one call with what belongs to it takes `each`; 0 if too few do.
-[[nodiscard]] inline std::size_t affordable_pairs(Nanoseconds time, Nanoseconds each) {
-  constexpr double fewest = 3, most = 8, attempts = 2, calls = 2;
-  const double affordable = each.count() > 0 ? time / (attempts * calls * each) : most;
-  return affordable < fewest ? 0 : static_cast<std::size_t>(std::min(affordable, most));
-}
-
-/// `renew()` makes other values and writes them into the operands, `again()` prepares another call on the same ones, and
-/// `timed_call()` times one call. Compares calls on new values with calls on the same ones again, everything else being
-/// equal. Speaks only if nearly all of the former take more than three times as long as nearly all of the latter, and do so
-/// again: branches that depend on values, as of a sort, are predicted on known ones, which made an honest top-k twice as
-/// fast. For calls that do not differ, eight pairs out of order have a probability below 0.5 % each time even if half
-/// of the calls are interrupted.
-[[nodiscard]] inline std::string find_novelty_effect(timing::Clock& clock, std::size_t pairs,
-                                                     FunctionRef<Nanoseconds()> timed_call, FunctionRef<void()> renew,
-                                                     FunctionRef<void()> again) {
-  // One of them may be hit by an interrupt.
-  const std::size_t spare = pairs >= 6 ? 1 : 0;
-  const Nanoseconds least = 100 * clock.resolution();
-  Nanoseconds on_new{}, on_known{};
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    std::vector<double> fresh, known;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      renew();
-      fresh.push_back(timed_call().count());
-      again();
-      known.push_back(timed_call().count());
-    }
-    on_new = Nanoseconds(stats::sorted(std::move(fresh))[spare]);
-    on_known = Nanoseconds(stats::sorted(std::move(known))[pairs - 1 - spare]);
-    if (on_new <= 3 * on_known || on_new < least) return {};
-  }
-  return "its calls take more than three times as long on values that it has not seen before (at least " +
-         format_time(on_new) + ", and at most " + format_time(on_known) +
-         " on the same values again): it keeps answers";
-}
-
-/// `usual` and `of_baseline` are the times of a call in timed samples, which repeat calls on the same values;
-/// `single_call()` and `single_of_baseline()` each time one call on new values. Single calls cost more than repeated
-/// ones, by what the baseline shows. Speaks only if nearly all single calls take more than three times as long as repeated
-/// ones and that, and do so again: single calls of larger code lose more to what is not in the caches.
-[[nodiscard]] inline std::string find_repetition_effect(timing::Clock& clock, std::size_t pairs, Nanoseconds usual,
-                                                        Nanoseconds of_baseline, FunctionRef<Nanoseconds()> single_call,
-                                                        FunctionRef<Nanoseconds()> single_of_baseline) {
-  const std::size_t spare = pairs >= 6 ? 1 : 0;
+/// Times of one call, each the mean over a sample of calls on operands of their own.
+struct CallTimes {
+  /// Where no call has seen the values before.
   Nanoseconds on_new{};
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    std::vector<double> own, norm;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      own.push_back(single_call().count());
-      norm.push_back(single_of_baseline().count());
-    }
-    on_new = Nanoseconds(stats::sorted(std::move(own))[spare]);
-    const Nanoseconds slowest(stats::sorted(std::move(norm))[pairs - 1 - spare]);
-    const Nanoseconds single = std::max(slowest - of_baseline, Nanoseconds(0));
-    if (on_new <= 3 * (usual + single) + 200 * clock.resolution()) return {};
+  /// Where the same calls were made just before.
+  Nanoseconds on_known{};
+};
+
+/// Times of a call in the timed samples, which repeat calls on the same values.
+struct RepeatedTimes {
+  Nanoseconds own{}, of_baseline{};
+};
+
+/// How much longer calls take on new values.
+struct NoveltyEffect {
+  /// The median of the ratios by which it was found.
+  double factor = 1;
+  Nanoseconds on_new{}, otherwise{};
+  /// Whether `otherwise` is the time of a call in the timed samples, or else that of the same calls again.
+  bool while_repeated = false;
+
+  [[nodiscard]] std::string describe() const {
+    return "its calls take " + format_significant(factor) + " times as long on values that it has not seen before (" +
+           format_time(on_new) + ", and " + format_time(otherwise) +
+           (while_repeated ? " in the samples, which repeat them)" : " on the same values again)");
   }
-  return "its calls take more than three times as long on new values as when they are repeated on the same ones (at "
-         "least " +
-         format_time(on_new) + ", and " + format_time(usual) + " in the samples): it keeps answers";
+};
+
+/// Calls must take more than so many times as long. Branches that depend on values, as of a sort, are predicted on known
+/// ones, which made an honest top-k of a few thousand elements up to twice as fast.
+inline constexpr double least_novelty_effect = 2;
+
+namespace novelty {
+
+/// Times of `trials` samples each of an implementation and of the baseline, in turn.
+struct Trials {
+  std::vector<CallTimes> own = {}, of_baseline = {};
+};
+
+[[nodiscard]] inline double ratio(Nanoseconds a, Nanoseconds b) { return b.count() > 0 ? a / b : 1; }
+
+/// Returns the effect by the ratios of `on_new` to `otherwise`, if three quarters of them exceed least_novelty_effect.
+[[nodiscard]] inline std::optional<NoveltyEffect> effect_of(std::vector<double> ratios, Nanoseconds on_new,
+                                                            Nanoseconds otherwise, bool while_repeated) {
+  const auto ordered = stats::sorted(std::move(ratios));
+  if (ordered[ordered.size() / 4] <= least_novelty_effect) return std::nullopt;
+  return NoveltyEffect{ordered[ordered.size() / 2], on_new, otherwise, while_repeated};
+}
+
+[[nodiscard]] inline Nanoseconds median_of(const std::vector<CallTimes>& times, Nanoseconds CallTimes::*which) {
+  std::vector<double> values;
+  for (const auto& each : times) values.push_back((each.*which).count());
+  return Nanoseconds(stats::sorted(std::move(values))[times.size() / 2]);
+}
+
+/// Returns the effect against the same calls again.
+[[nodiscard]] inline std::optional<NoveltyEffect> against_known(const Trials& trials, Nanoseconds slack) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < trials.own.size(); ++i)
+    ratios.push_back(ratio(trials.own[i].on_new - slack, trials.own[i].on_known) /
+                     std::max(1.0, ratio(trials.of_baseline[i].on_new, trials.of_baseline[i].on_known)));
+  return effect_of(std::move(ratios), median_of(trials.own, &CallTimes::on_new),
+                   median_of(trials.own, &CallTimes::on_known), false);
+}
+
+/// Returns the effect against the timed samples.
+[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const Trials& trials, const RepeatedTimes& repeated,
+                                                                   Nanoseconds slack) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < trials.own.size(); ++i) {
+    const Nanoseconds norm = trials.of_baseline[i].on_new;
+    const Nanoseconds more = std::max(norm - repeated.of_baseline, Nanoseconds(0));
+    const double times = std::max(1.0, ratio(norm, repeated.of_baseline));
+    ratios.push_back(ratio(trials.own[i].on_new - slack, std::max(repeated.own + more, times * repeated.own)));
+  }
+  return effect_of(std::move(ratios), median_of(trials.own, &CallTimes::on_new), repeated.own, true);
+}
+
+}  // namespace novelty
+
+/// Compares calls on new values with the same calls again and, where `repeated` is known, with those of the timed samples.
+/// `own()` and `of_baseline()` take the times of the implementation in question and of the baseline; nothing ends the
+/// comparison without a result. What samples on other operands cost more is taken from the baseline: its difference or its
+/// ratio to its own repeated calls, whichever allows more. There is an effect if three quarters of `trials` ratios exceed
+/// least_novelty_effect, and do so again in as many trials more: where calls without an effect are interrupted one time
+/// in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal.
+[[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
+    std::size_t trials, const std::optional<RepeatedTimes>& repeated, Nanoseconds slack,
+    FunctionRef<std::optional<CallTimes>()> own, FunctionRef<std::optional<CallTimes>()> of_baseline) {
+  std::optional<NoveltyEffect> known, in_samples;
+  for (const bool first : {true, false}) {
+    novelty::Trials taken;
+    for (std::size_t i = 0; i < trials; ++i) {
+      const auto mine = own(), norm = mine ? of_baseline() : std::nullopt;
+      if (!norm) return std::nullopt;
+      taken.own.push_back(*mine);
+      taken.of_baseline.push_back(*norm);
+    }
+    if (first || known) known = novelty::against_known(taken, slack);
+    if (repeated && (first || in_samples)) in_samples = novelty::against_repeated(taken, *repeated, slack);
+    if (!known && !in_samples) return std::nullopt;
+  }
+  return known ? known : in_samples;
 }
 
 }  // namespace pace::detail

@@ -1,0 +1,117 @@
+// NewValueSamples: samples in which each call has operands of its own, with values that no call has seen.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/integrity/novelty.hpp"
+#include "pace/compare/operands.hpp"
+#include "pace/compare/write_values.hpp"
+#include "pace/core/random.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// Takes samples by calls on set 0 and on spares of it, which exist for as long as this object does. Calls follow each
+/// other as in a timed sample, so that an implementation cannot take them for calls of a check.
+class NewValueSamples {
+ public:
+  /// Samples of at most `calls` calls on operands like those of `like`. All must outlive it. Nothing else may use the
+  /// operands meanwhile.
+  NewValueSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, FreshValues& source,
+                  Renewal renewal, std::size_t calls, std::uint64_t seed)
+      : clock_(clock),
+        operands_(operands),
+        source_(source),
+        renewal_(renewal),
+        random_(seed),
+        elsewhere_(like),
+        sink_(like) {
+    // Spares that exist already are for calls that write to operands, of which the first one is looked at.
+    owns_spares_ = calls > 1 && operands_.spares.empty();
+    if (!owns_spares_) calls = 1;
+    for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
+    if (!owns_spares_) return;
+    operands_.spares.resize(operands_.sets.size());
+    operands_.spare_tensors.resize(operands_.sets.size());
+    for (std::size_t i = 1; i < calls; ++i) {
+      operands_.spares[0].push_back(like.clone());
+      operands_.spare_tensors[0].push_back(operands_.spares[0].back()->tensors());
+    }
+  }
+  NewValueSamples(const NewValueSamples&) = delete;
+  NewValueSamples& operator=(const NewValueSamples&) = delete;
+  ~NewValueSamples() {
+    operands_.kept_call.reset();
+    if (!owns_spares_) return;
+    operands_.spares.clear();
+    operands_.spare_tensors.clear();
+  }
+
+  /// Times calls on new values, and the same calls once more. Operand tensors of the indices `kept` keep their values; as
+  /// other copies of them lie elsewhere, samples are of one call then. The output of a random call on new values is
+  /// output() afterwards.
+  [[nodiscard]] CallTimes take(Implementation& implementation, std::span<const std::size_t> kept) {
+    const std::size_t calls = kept.empty() ? values_.size() : 1;
+    looked_at_ = random_.below(calls);
+    operands_.kept_call = looked_at_;
+    const auto sample = [&] {
+      const Nanoseconds taken = clock_.time([&] { implementation.run(0, static_cast<std::int64_t>(calls)); });
+      return taken / static_cast<double>(calls);
+    };
+    for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
+    implementation.prepare(0);
+    for (std::size_t i = 0; i < calls; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
+    CallTimes times;
+    times.on_new = sample();
+    output_ = check::clone_ivalue(implementation.take_output());
+    // The same work as before the calls on new values, elsewhere: what it leaves in the caches and the branch predictor
+    // would otherwise slow those calls alone. The values of operands that calls write to have to be written again, too.
+    for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
+    implementation.prepare(0);
+    for (std::size_t i = 0; i < calls; ++i) write_values(elsewhere_.tensors, sink_.tensors, kept);
+    if (!operands_.mutated.empty()) write_values(values_[0].tensors, operands_.tensors[0], kept);
+    times.on_known = sample();
+    return times;
+  }
+
+  /// The output of one of the last calls on new values, and the values it was made on.
+  [[nodiscard]] c10::IValue take_output() { return std::exchange(output_, {}); }
+  [[nodiscard]] const std::vector<at::Tensor>& values() const { return values_[looked_at_].tensors; }
+  [[nodiscard]] std::size_t calls() const { return values_.size(); }
+
+ private:
+  struct Copy {
+    explicit Copy(const OperandSet& like) : operands(like.clone()), tensors(operands->tensors()) {}
+    std::unique_ptr<OperandSet> operands;
+    std::vector<at::Tensor> tensors;
+  };
+
+  [[nodiscard]] const std::vector<at::Tensor>& tensors_of_call(std::size_t call) const {
+    return call == 0 ? operands_.tensors[0] : operands_.spare_tensors[0][call - 1];
+  }
+
+  timing::Clock& clock_;
+  OperandSets& operands_;
+  FreshValues& source_;
+  Renewal renewal_;
+  SplitMix64 random_;
+  bool owns_spares_ = false;
+  std::vector<Copy> values_;
+  Copy elsewhere_, sink_;
+  std::size_t looked_at_ = 0;
+  c10::IValue output_;
+};
+
+}  // namespace pace::detail
