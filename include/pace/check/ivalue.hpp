@@ -29,7 +29,7 @@ namespace pace {
 ///  - std::map, std::unordered_map, c10::Dict: dicts;
 ///  - std::tuple, std::pair: tuples.
 ///
-/// Further types need a specialisation:
+/// Further types need a specialisation, whose conversion is a part of the timed call:
 ///   template <> struct pace::ToIValue<MyOutput> {
 ///     static c10::IValue convert(const MyOutput& out) { return pace::to_ivalue(std::tie(out.logits, out.hidden)); }
 ///   };
@@ -157,6 +157,39 @@ template <class A, class B>
 struct ToIValue<std::pair<A, B>> {
   static c10::IValue convert(const std::pair<A, B>& values) { return check::detail::tuple_of(values); }
 };
+
+namespace check::detail {
+
+/// Whether conversion of a T only wraps what is there: it runs no code of the user.
+template <class T>
+inline constexpr bool only_wraps =
+    std::is_arithmetic_v<T> || std::is_base_of_v<at::TensorBase, T> || std::is_same_v<T, c10::IValue> ||
+    std::is_same_v<T, std::string> || std::is_same_v<T, at::Scalar> || std::is_same_v<T, at::Device> ||
+    std::is_same_v<T, c10::complex<double>> || std::is_same_v<T, std::nullopt_t> || std::is_same_v<T, at::TensorList>;
+template <class T>
+inline constexpr bool only_wraps<std::complex<T>> = true;
+template <class T>
+inline constexpr bool only_wraps<c10::intrusive_ptr<T>> = true;
+template <class T>
+inline constexpr bool only_wraps<c10::List<T>> = true;
+template <class K, class V>
+inline constexpr bool only_wraps<c10::Dict<K, V>> = true;
+template <class T>
+inline constexpr bool only_wraps<std::optional<T>> = only_wraps<T>;
+template <class T>
+inline constexpr bool only_wraps<std::vector<T>> = only_wraps<T>;
+template <class T, std::size_t n>
+inline constexpr bool only_wraps<std::array<T, n>> = only_wraps<T>;
+template <class K, class V>
+inline constexpr bool only_wraps<std::map<K, V>> = only_wraps<K>&& only_wraps<V>;
+template <class K, class V>
+inline constexpr bool only_wraps<std::unordered_map<K, V>> = only_wraps<K>&& only_wraps<V>;
+template <class... T>
+inline constexpr bool only_wraps<std::tuple<T...>> = (only_wraps<T> && ...);
+template <class A, class B>
+inline constexpr bool only_wraps<std::pair<A, B>> = only_wraps<A>&& only_wraps<B>;
+
+}  // namespace check::detail
 
 /// @endcond
 

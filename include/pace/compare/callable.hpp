@@ -26,8 +26,13 @@ template <class F, class... Operands>
 class CallableImplementation final : public Implementation {
   using Returned = decltype(std::apply(std::declval<F&>(), std::declval<std::tuple<Operands...>&>()));
   static constexpr bool returns_nothing = std::is_void_v<Returned>;
+  using Output = std::decay_t<Returned>;
+  /// Whether pace only wraps what is returned. Types of the user may compute when they are moved or converted, so that
+  /// both are a part of the call.
+  static constexpr bool only_wrapped = !returns_nothing && check::detail::only_wraps<Output>;
   // A returned reference (in-place operators return their argument) is kept as a handle, not as a reference.
-  using Kept = std::conditional_t<returns_nothing, std::monostate, std::decay_t<Returned>>;
+  using Kept = std::conditional_t<returns_nothing, std::monostate,
+                                  std::conditional_t<only_wrapped, Output, c10::IValue>>;
 
  public:
   CallableImplementation(F function, const OperandSets& operands)
@@ -41,7 +46,7 @@ class CallableImplementation final : public Implementation {
       if (returned) returned();
       return {};
     } else {
-      Kept result(std::apply(function_, operands));
+      Kept result(invoke(operands));
       if (returned) returned();
       return check::to_ivalue(std::move(result));
     }
@@ -116,6 +121,13 @@ class CallableImplementation final : public Implementation {
     return static_cast<TypedOperands<Operands...>&>(*set).values;
   }
 
+  [[nodiscard]] decltype(auto) invoke(std::tuple<Operands...>& operands) {
+    if constexpr (only_wrapped)
+      return std::apply(function_, operands);
+    else
+      return check::to_ivalue(std::apply(function_, operands));
+  }
+
   /// `next()` gives the operands of each call.
   template <class Next>
   void repeat(std::int64_t iterations, const Next& next) {
@@ -129,7 +141,7 @@ class CallableImplementation final : public Implementation {
       // from one place, so that none can be told from the one whose output is kept.
       const std::int64_t kept = kept_call(iterations);
       for (std::int64_t i = 0; i < iterations; ++i) {
-        Kept output(std::apply(function_, next()));
+        Kept output(invoke(next()));
         do_not_optimize(output);
         if (i == kept) [[unlikely]]
           last_.emplace(std::move(output));

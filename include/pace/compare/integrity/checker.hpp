@@ -638,8 +638,11 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     };
     if (effect_with(operands_.keeps) && wrong.empty()) {
       const auto found = *effect;
-      const auto kept = find_kept_operands(effect_with);
-      if (wrong.empty() && (kept.empty() || found.factor > most_undeclared_effect))
+      const bool late = found.beside == NoveltyEffect::Beside::afterwards;
+      const auto kept = late ? std::vector<std::size_t>() : find_kept_operands(effect_with);
+      if (late)
+        wrong = found.describe();
+      else if (wrong.empty() && (kept.empty() || found.factor > most_undeclared_effect))
         wrong = found.describe() + (kept.empty() ? ": it keeps answers. "
                                                  : ": it keeps what it derives from operand tensor " + listed(kept) +
                                                        ". ") +

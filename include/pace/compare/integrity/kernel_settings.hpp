@@ -19,14 +19,16 @@
 namespace pace::detail {
 
 struct KernelSettings {
-  /// Signals that timers send.
-  static constexpr int signals[] = {SIGALRM, SIGVTALRM, SIGPROF};
+  /// Signals that timers send, and those that faults send: a handler of the latter can compute what is read.
+  static constexpr int timer_signals[] = {SIGALRM, SIGVTALRM, SIGPROF};
+  static constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE};
   static constexpr __itimer_which interval_timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
   int scheduling = 0;
   sched_param scheduling_parameters{};
   /// What runs when the signals arrive.
-  std::array<void (*)(int), std::size(signals)> handlers{};
+  std::array<void (*)(int), std::size(timer_signals)> timer_handlers{};
+  std::array<void (*)(int), std::size(fault_signals)> fault_handlers{};
   /// Whether the interval timers run, and how often they send signals, in us together.
   std::array<bool, std::size(interval_timers)> armed{};
   long interval = 0;
@@ -41,7 +43,8 @@ struct KernelSettings {
     KernelSettings found;
     found.scheduling = ::sched_getscheduler(0);
     (void)::sched_getparam(0, &found.scheduling_parameters);
-    for (std::size_t i = 0; i < std::size(signals); ++i) found.handlers[i] = action_of(signals[i]).sa_handler;
+    std::ranges::transform(timer_signals, found.timer_handlers.begin(), handler_of);
+    std::ranges::transform(fault_signals, found.fault_handlers.begin(), handler_of);
     for (std::size_t i = 0; i < std::size(interval_timers); ++i) {
       itimerval timer{};
       if (::getitimer(interval_timers[i], &timer) != 0) continue;
@@ -65,7 +68,8 @@ struct KernelSettings {
     add(scheduling != after.scheduling ||
             scheduling_parameters.sched_priority != after.scheduling_parameters.sched_priority,
         "the scheduling class of this thread");
-    add(handlers != after.handlers, "the handlers of the signals that timers send");
+    add(timer_handlers != after.timer_handlers, "the handlers of the signals that timers send");
+    add(fault_handlers != after.fault_handlers, "the handlers of the signals that faults send, such as SIGSEGV");
     add(armed != after.armed || interval != after.interval, "the interval timers that send signals");
     add(timers != after.timers, "the timers of the process (timer_create)");
     add(speculation != after.speculation, "how the CPU speculates");
@@ -74,7 +78,8 @@ struct KernelSettings {
     add(huge_pages_off != after.huge_pages_off, "the use of huge pages");
   }
 
-  /// Restores what differs and can be restored: timers are stopped where there were none before.
+  /// Restores what differs and can be restored: timers are stopped where there were none before. Handlers of faults stay:
+  /// without them, memory that is protected for their sake would end the process.
   void restore() const {
     const KernelSettings present = now();
     if (scheduling != present.scheduling ||
@@ -88,11 +93,11 @@ struct KernelSettings {
     for (const int timer : present.timers)
       if (std::find(timers.begin(), timers.end(), timer) == timers.end()) (void)::syscall(SYS_timer_delete, timer);
     // After the timers, whose signals would end the process without a handler.
-    for (std::size_t i = 0; i < std::size(signals); ++i)
-      if (handlers[i] != present.handlers[i]) {
-        struct sigaction action = action_of(signals[i]);
-        action.sa_handler = handlers[i];
-        (void)::sigaction(signals[i], &action, nullptr);
+    for (std::size_t i = 0; i < std::size(timer_signals); ++i)
+      if (timer_handlers[i] != present.timer_handlers[i]) {
+        struct sigaction action = action_of(timer_signals[i]);
+        action.sa_handler = timer_handlers[i];
+        (void)::sigaction(timer_signals[i], &action, nullptr);
       }
     for (std::size_t i = 0; i < speculation.size(); ++i)
       if (speculation[i] != present.speculation[i] && speculation[i] > 0)
@@ -108,6 +113,8 @@ struct KernelSettings {
     (void)::sigaction(signal, nullptr, &action);
     return action;
   }
+  // A handler with three arguments lies in the same place.
+  [[nodiscard]] static void (*handler_of(int signal))(int) { return action_of(signal).sa_handler; }
 
   [[nodiscard]] static std::vector<int> timers_of_process() {
     std::vector<int> found;

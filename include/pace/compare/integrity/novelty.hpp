@@ -1,4 +1,5 @@
-// Novelty: whether calls take longer on values that are new, which shows that an implementation keeps earlier results.
+// Novelty: whether calls take longer on values that are new, which shows that an implementation keeps earlier results, or
+// leave work until after them.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,8 @@ struct CallTimes {
   Nanoseconds on_new{};
   /// Where the same calls were made just before.
   Nanoseconds on_known{};
+  /// After a call on new values, for its output: the first reading beyond a second one, and the release.
+  Nanoseconds afterwards{};
 };
 
 /// Times of a call in the timed samples, which repeat calls on the same values.
@@ -30,22 +33,29 @@ struct RepeatedTimes {
 
 /// How much longer calls take on new values.
 struct NoveltyEffect {
+  /// What calls on new values are compared with.
+  enum class Beside { the_same_again, samples, afterwards };
+  Beside beside = Beside::the_same_again;
   /// The median of the ratios by which it was found.
   double factor = 1;
-  Nanoseconds on_new{}, otherwise{};
-  /// Whether `otherwise` is the time of a call in the timed samples, or else that of the same calls again.
-  bool while_repeated = false;
+  Nanoseconds on_new{}, other{};
 
   [[nodiscard]] std::string describe() const {
+    if (beside == Beside::afterwards)
+      return "its output takes " + format_time(other) + " more to be read for the first time and released than the "
+             "baseline's, after calls of " + format_time(on_new) + ": work is left until after the timed call";
     return "its calls take " + format_significant(factor) + " times as long on values that it has not seen before (" +
-           format_time(on_new) + ", and " + format_time(otherwise) +
-           (while_repeated ? " in the samples, which repeat them)" : " on the same values again)");
+           format_time(on_new) + ", and " + format_time(other) +
+           (beside == Beside::samples ? " in the samples, which repeat them)" : " on the same values again)");
   }
 };
 
 /// Calls must take more than so many times as long. Branches that depend on values, as of a sort, are predicted on known
 /// ones, which made an honest top-k of a few thousand elements up to twice as fast.
 inline constexpr double least_novelty_effect = 2;
+/// Work left until after a call is a fault from this part of its time on. Outputs that leave the caches between the call
+/// and the reading take as long as the baseline's.
+inline constexpr double most_work_afterwards = 0.5;
 
 namespace novelty {
 
@@ -56,18 +66,18 @@ struct Trials {
 
 [[nodiscard]] inline double ratio(Nanoseconds a, Nanoseconds b) { return b.count() > 0 ? a / b : 1; }
 
-/// Returns the effect by the ratios of `on_new` to `otherwise`, if three quarters of them exceed least_novelty_effect.
-[[nodiscard]] inline std::optional<NoveltyEffect> effect_of(std::vector<double> ratios, Nanoseconds on_new,
-                                                            Nanoseconds otherwise, bool while_repeated) {
-  const auto ordered = stats::sorted(std::move(ratios));
-  if (ordered[ordered.size() / 4] <= least_novelty_effect) return std::nullopt;
-  return NoveltyEffect{ordered[ordered.size() / 2], on_new, otherwise, while_repeated};
-}
-
 [[nodiscard]] inline Nanoseconds median_of(const std::vector<CallTimes>& times, Nanoseconds CallTimes::*which) {
   std::vector<double> values;
   for (const auto& each : times) values.push_back((each.*which).count());
   return Nanoseconds(stats::sorted(std::move(values))[times.size() / 2]);
+}
+
+/// Returns the effect of one ratio for each trial, if three quarters of them exceed `limit`.
+[[nodiscard]] inline std::optional<NoveltyEffect> effect_of(NoveltyEffect::Beside beside, std::vector<double> ratios,
+                                                            double limit, const Trials& trials, Nanoseconds other) {
+  const auto ordered = stats::sorted(std::move(ratios));
+  if (ordered[ordered.size() / 4] <= limit) return std::nullopt;
+  return NoveltyEffect{beside, ordered[ordered.size() / 2], median_of(trials.own, &CallTimes::on_new), other};
 }
 
 /// Returns the effect against the same calls again.
@@ -76,8 +86,8 @@ struct Trials {
   for (std::size_t i = 0; i < trials.own.size(); ++i)
     ratios.push_back(ratio(trials.own[i].on_new - slack, trials.own[i].on_known) /
                      std::max(1.0, ratio(trials.of_baseline[i].on_new, trials.of_baseline[i].on_known)));
-  return effect_of(std::move(ratios), median_of(trials.own, &CallTimes::on_new),
-                   median_of(trials.own, &CallTimes::on_known), false);
+  return effect_of(NoveltyEffect::Beside::the_same_again, std::move(ratios), least_novelty_effect, trials,
+                   median_of(trials.own, &CallTimes::on_known));
 }
 
 /// Returns the effect against the timed samples.
@@ -90,7 +100,18 @@ struct Trials {
     const double times = std::max(1.0, ratio(norm, repeated.of_baseline));
     ratios.push_back(ratio(trials.own[i].on_new - slack, std::max(repeated.own + more, times * repeated.own)));
   }
-  return effect_of(std::move(ratios), median_of(trials.own, &CallTimes::on_new), repeated.own, true);
+  return effect_of(NoveltyEffect::Beside::samples, std::move(ratios), least_novelty_effect, trials, repeated.own);
+}
+
+/// Returns the work that is left until after a call.
+[[nodiscard]] inline std::optional<NoveltyEffect> left_until_afterwards(const Trials& trials, Nanoseconds slack) {
+  std::vector<double> ratios;
+  const auto more = [](const CallTimes& own, const CallTimes& norm) { return own.afterwards - norm.afterwards; };
+  for (std::size_t i = 0; i < trials.own.size(); ++i)
+    ratios.push_back(ratio(more(trials.own[i], trials.of_baseline[i]) - slack, trials.own[i].on_new));
+  return effect_of(NoveltyEffect::Beside::afterwards, std::move(ratios), most_work_afterwards, trials,
+                   median_of(trials.own, &CallTimes::afterwards) -
+                       median_of(trials.of_baseline, &CallTimes::afterwards));
 }
 
 }  // namespace novelty
@@ -98,13 +119,13 @@ struct Trials {
 /// Compares calls on new values with the same calls again and, where `repeated` is known, with those of the timed samples.
 /// `own()` and `of_baseline()` take the times of the implementation in question and of the baseline; nothing ends the
 /// comparison without a result. What samples on other operands cost more is taken from the baseline: its difference or its
-/// ratio to its own repeated calls, whichever allows more. There is an effect if three quarters of `trials` ratios exceed
-/// least_novelty_effect, and do so again in as many trials more: where calls without an effect are interrupted one time
+/// ratio to its own repeated calls, whichever allows more. What comes after a call is compared with the baseline's. There is
+/// an effect if three quarters of `trials` ratios exceed their limit, and do so again in as many trials more: where calls without an effect are interrupted one time
 /// in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal.
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
     std::size_t trials, const std::optional<RepeatedTimes>& repeated, Nanoseconds slack,
     FunctionRef<std::optional<CallTimes>()> own, FunctionRef<std::optional<CallTimes>()> of_baseline) {
-  std::optional<NoveltyEffect> known, in_samples;
+  std::optional<NoveltyEffect> known, in_samples, afterwards;
   for (const bool first : {true, false}) {
     novelty::Trials taken;
     for (std::size_t i = 0; i < trials; ++i) {
@@ -115,9 +136,10 @@ struct Trials {
     }
     if (first || known) known = novelty::against_known(taken, slack);
     if (repeated && (first || in_samples)) in_samples = novelty::against_repeated(taken, *repeated, slack);
-    if (!known && !in_samples) return std::nullopt;
+    if (first || afterwards) afterwards = novelty::left_until_afterwards(taken, slack);
+    if (!known && !in_samples && !afterwards) return std::nullopt;
   }
-  return known ? known : in_samples;
+  return afterwards ? afterwards : known ? known : in_samples;
 }
 
 }  // namespace pace::detail
