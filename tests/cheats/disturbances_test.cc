@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cfenv>
 #include <future>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,15 +27,6 @@
 
 #include "pace/compare/integrity/process_settings.hpp"
 #include "tests/cheats/rejected.hpp"
-
-/// A result that is not there yet: converting it, which is not timed, waits for it.
-struct Promise {
-  std::shared_ptr<std::shared_future<at::Tensor>> future;
-};
-template <>
-struct pace::ToIValue<Promise> {
-  static c10::IValue convert(const Promise& promise) { return promise.future->get(); }
-};
 
 namespace {
 
@@ -217,27 +207,6 @@ TEST_CASE("an output that another thread writes after the call has returned") {
   const auto result = run(honest, cheat, input());
   finish();
   require_rejected(result, "");
-}
-
-TEST_CASE("a result that is computed when it is converted, which is not timed") {
-  const auto cheat = [](const at::Tensor& x) {
-    return Promise{
-        std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
-  };
-  require_rejected(run(honest, cheat, input()),
-                   "after the call had returned, while it was converted (1 operator calls");
-}
-
-TEST_CASE("... from some call on") {
-  int calls = 0;
-  const auto cheat = [&](const at::Tensor& x) {
-    std::promise<at::Tensor> ready;
-    ready.set_value(honest(x));
-    if (++calls < 300) return Promise{std::make_shared<std::shared_future<at::Tensor>>(ready.get_future())};
-    return Promise{
-        std::make_shared<std::shared_future<at::Tensor>>(std::async(std::launch::deferred, [x] { return honest(x); }))};
-  };
-  require_rejected(run(honest, cheat, input()), "while it was converted");
 }
 
 }  // namespace

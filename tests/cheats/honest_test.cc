@@ -11,6 +11,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bernoulli.h>
@@ -726,12 +727,95 @@ std::vector<Variant> variants() {
         return g;
       },
       [](Arguments& a) { return a[0].detach().mul(2); });
+  // What is derived from operands that stay is kept for their versions, from several of them as well.
+  const auto versions_of = [](const Arguments& a, std::size_t first) {
+    std::vector<std::pair<const void*, std::int64_t>> found;
+    for (std::size_t i = first; i < a.size(); ++i) found.emplace_back(a[i].const_data_ptr(), a[i]._version());
+    return found;
+  };
+  using Versions = std::vector<std::pair<const void*, std::int64_t>>;
+  const auto weight = [] { return at::randn({16, 32}); };
+  add(
+      "three weights packed into one", {at::randn({8, 32}), weight(), weight(), weight()},
+      [](Arguments& a) {
+        return std::vector<at::Tensor>{a[0].matmul(a[1].t()), a[0].matmul(a[2].t()), a[0].matmul(a[3].t())};
+      },
+      [versions_of, packed = at::Tensor(), of = Versions()](Arguments& a) mutable {
+        if (auto now = versions_of(a, 1); now != of) {
+          packed = at::cat({a[1], a[2], a[3]}).t().contiguous();
+          of = std::move(now);
+        }
+        return a[0].matmul(packed).chunk(3, 1);
+      });
+  Arguments ten{at::randn({8, 32})};
+  for (int i = 0; i < 9; ++i) ten.push_back(weight());
+  add(
+      "nine weights summed once", ten,
+      [](Arguments& a) {
+        auto sum = a[1];
+        for (std::size_t i = 2; i < a.size(); ++i) sum = sum.add(a[i]);
+        return a[0].matmul(sum.t());
+      },
+      [versions_of, packed = at::Tensor(), of = Versions()](Arguments& a) mutable {
+        if (auto now = versions_of(a, 1); now != of) {
+          packed = a[1];
+          for (std::size_t i = 2; i < a.size(); ++i) packed = packed.add(a[i]);
+          packed = packed.t().contiguous();
+          of = std::move(now);
+        }
+        return a[0].matmul(packed);
+      });
+  add(
+      "a scale folded into a weight", {at::randn({8, 32}), weight(), at::rand({16}).add(0.5), at::randn({16})},
+      [](Arguments& a) { return a[0].matmul(a[1].t()).mul(a[2]).add(a[3]); },
+      [versions_of, packed = at::Tensor(), of = Versions()](Arguments& a) mutable {
+        if (auto now = versions_of(a, 1); now != of) {
+          packed = a[1].mul(a[2].unsqueeze(1)).t().contiguous();
+          of = std::move(now);
+        }
+        return a[0].matmul(packed).add(a[3]);
+      });
+  add(
+      "a parameter packed for its version", {at::randn({8, 32}), weight().set_requires_grad(true)},
+      [](Arguments& a) {
+        const c10::NoGradGuard no_grad;
+        return a[0].matmul(a[1].t());
+      },
+      [versions_of, packed = at::Tensor(), of = Versions()](Arguments& a) mutable {
+        const c10::NoGradGuard no_grad;
+        if (auto now = versions_of(a, 1); now != of) {
+          packed = a[1].t().contiguous();
+          of = std::move(now);
+        }
+        return a[0].matmul(packed);
+      });
+
+  // Algorithms that take turns: by two and by three.
+  for (const int turns : {2, 3})
+    add(
+        "one of " + std::to_string(turns) + " algorithms at a time", {x}, [](Arguments& a) { return a[0].mul(3); },
+        [turns, call = 0](Arguments& a) mutable {
+          const int turn = call++ % turns;
+          return turn == 0 ? a[0].mul(3) : turn == 1 ? a[0].add(a[0]).add(a[0]) : a[0].mul(6).div(2);
+        });
+
+  // Outputs that are not dense.
+  add(
+      "a sparse output", {x}, [](Arguments& a) { return a[0].relu().to_sparse(); },
+      [](Arguments& a) { return a[0].clamp_min(0).to_sparse(); });
+  add(
+      "a sparse output in rows", {x}, [](Arguments& a) { return a[0].relu().to_sparse_csr(); },
+      [](Arguments& a) { return a[0].clamp_min(0).to_sparse_csr(); });
+  add(
+      "a nested output", {x},
+      [](Arguments& a) { return at::_nested_tensor_from_tensor_list({a[0], a[0].narrow(0, 0, 2)}); },
+      [](Arguments& a) { return at::_nested_tensor_from_tensor_list({a[0].clone(), a[0].narrow(0, 0, 2).clone()}); });
   return all;
 }
 
 TEST_CASE("honest implementations are accepted, every one of them") {
   static const auto all = variants();
-  CHECK(all.size() >= 180);
+  CHECK(all.size() >= 190);
   const auto& [name, operands, baseline, candidate, declare] = all[GENERATE(range(std::size_t{0}, variants().size()))];
   cheats::FakeClock clock;
   const auto taking = [&](double time, const Function& function) {

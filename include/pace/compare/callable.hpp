@@ -38,17 +38,14 @@ class CallableImplementation final : public Implementation {
   CallableImplementation(F function, const OperandSets& operands)
       : Implementation(operands), function_(std::move(function)) {}
 
-  c10::IValue call(std::size_t set, const std::function<void()>& returned) override {
+  c10::IValue call(std::size_t set) override {
     auto& operands = values(this->operands().sets[set]);
     announce();
     if constexpr (returns_nothing) {
       std::apply(function_, operands);
-      if (returned) returned();
       return {};
     } else {
-      Kept result(invoke(operands));
-      if (returned) returned();
-      return check::to_ivalue(std::move(result));
+      return check::to_ivalue(invoke(operands));
     }
   }
 

@@ -36,6 +36,7 @@ PACE_INLINE bool OperandSets::may_change(std::size_t operand) const {
 }
 
 PACE_INLINE bool OperandSets::aliases(const at::Tensor& tensor) const {
+  if (!tensor.has_storage()) return false;  // sparse
   const auto in = [&](const auto& set) {
     return std::any_of(set.begin(), set.end(), [&](const auto& operand) { return operand.is_alias_of(tensor); });
   };

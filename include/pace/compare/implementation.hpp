@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,10 +90,8 @@ class Implementation : public timing::Subject {
   ~Implementation() override;
   /// Index among the implementations of the comparison.
   std::size_t index = 0;
-  /// Calls the callable on operand set `set` and returns its output. `returned` runs after the call and before the
-  /// output is converted.
-  virtual c10::IValue call(std::size_t set, const std::function<void()>& returned) = 0;
-  c10::IValue call(std::size_t set) { return call(set, {}); }
+  /// Calls the callable on operand set `set` and returns its output.
+  virtual c10::IValue call(std::size_t set) = 0;
   /// Moves out the output of the last timed call.
   virtual c10::IValue take_output() = 0;
   /// Sets the expected sizes of outputs, so that memory of these sizes is poisoned before each sample.

@@ -32,10 +32,9 @@ namespace pace::detail {
 PACE_INLINE TrainingImplementation::TrainingImplementation(AnyTrainingStep step, const OperandSets& operands)
     : Implementation(operands), step_(std::move(step)), phases_(step_.update ? updating_phases() : training_phases()) {}
 
-PACE_INLINE c10::IValue TrainingImplementation::call(std::size_t set, const std::function<void()>& returned) {
+PACE_INLINE c10::IValue TrainingImplementation::call(std::size_t set) {
   announce();
   iterate(set);
-  if (returned) returned();
   return take_output();
 }
 

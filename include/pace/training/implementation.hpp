@@ -55,7 +55,7 @@ class TrainingImplementation final : public Implementation {
  public:
   TrainingImplementation(AnyTrainingStep step, const OperandSets& operands);
 
-  c10::IValue call(std::size_t set, const std::function<void()>& returned) override;
+  c10::IValue call(std::size_t set) override;
   /// Returns copies, since the next step writes to the same gradients.
   c10::IValue take_output() override;
   void expect_outputs_like(const c10::IValue& answer) override;

@@ -281,14 +281,23 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
   const auto values = answers_->fresh().operands->clone();
   const auto tensors = values->tensors();
   CallCounts first, second;
+  const auto counts_of_call = [&] {
+    return observe_call(implementation, seed_of(true), answers_->given.output).counts;
+  };
+  // An honest implementation may take turns between algorithms. A random number of calls lies between the trials, so that
+  // it does not take the same turn on new values in all of them, and it is as likely to do more in one of the calls after.
   const auto does_less_with = [&](std::span<const std::size_t> kept) {
-    for (int trial = 0; trial < 3; ++trial) {
+    constexpr int trials = 4, calls_after = 2;
+    for (int trial = 0; trial < trials; ++trial) {
+      for (std::size_t between = random_.below(4); between > 0; --between) (void)counts_of_call();
       source_->draw(answers_->fresh().renewal, tensors, kept);
       write_values(tensors, operands_.tensors[0], kept);
-      first = observe_call(implementation, seed_of(true), answers_->given.output).counts;
-      second = observe_call(implementation, seed_of(true), answers_->given.output).counts;
-      if (first.operator_calls <= second.operator_calls && first.bytes_allocated <= second.bytes_allocated)
-        return false;
+      first = counts_of_call();
+      for (int after = 0; after < calls_after; ++after) {
+        second = counts_of_call();
+        if (first.operator_calls <= second.operator_calls && first.bytes_allocated <= second.bytes_allocated)
+          return false;
+      }
     }
     return true;
   };
@@ -518,11 +527,7 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
   reset_random_state(seed_of(renewed));
   run_some();
   ObservedCall last;
-  {
-    const CallCounter converting;
-    last.output = implementation.take_output();
-    last.late = converting.counts();
-  }
+  last.output = implementation.take_output();
   last.at_return = check::clone_ivalue(last.output);
   auto problem = renewed ? judge_fresh(last, set) : answers_->judge(last, false, set);
   repair(set);

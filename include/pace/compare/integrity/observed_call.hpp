@@ -23,8 +23,6 @@ struct ObservedCall {
   /// A copy made as soon as the call had returned.
   c10::IValue at_return;
   CallCounts counts;
-  /// The part of these after the call itself: while its result was converted.
-  CallCounts late;
 };
 
 /// Sets the operands of a set to these values; null: to the original values.
@@ -43,11 +41,8 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
   ObservedCall made;
   {
     const CallCounter counter;
-    CallCounts at_return;
-    made.output = implementation.call(0, [&] { at_return = counter.counts(); });
+    made.output = implementation.call(0);
     made.counts = counter.counts();
-    made.late = {made.counts.operator_calls - at_return.operator_calls, made.counts.allocations - at_return.allocations,
-                 made.counts.bytes_allocated - at_return.bytes_allocated};
   }
   made.at_return = check::clone_ivalue(made.output);
   return made;
