@@ -9,6 +9,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/compare/implementation.hpp"
+#include "pace/core/error.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
@@ -109,6 +111,18 @@ TEST_CASE("participants: of exceptions, those that concern an implementation, th
   CHECK(entered(participants).implementations[0].outcome == Outcome::threw);
   CHECK_THROWS_AS(enter(pace::Error("the clock is broken")), pace::Error);
   CHECK(participants.remaining() == Indices{1, 2});
+}
+
+TEST_CASE("messages of exceptions are parts of sentences, and name a type that says nothing of itself") {
+  const auto message_of = [](auto thrown) {
+    try {
+      throw thrown;
+    } catch (...) {
+      return pace::detail::current_message();
+    }
+  };
+  CHECK(message_of(pace::Error("it is too large. Choose another one.\n")) == "it is too large. Choose another one");
+  CHECK(message_of(42) == "an exception that is no std::exception, of type int");
 }
 
 TEST_CASE("what an implementation threw is a std::exception with its message") {

@@ -3,12 +3,15 @@
 
 #include "pace/compare/implementation.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -23,6 +26,7 @@
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/write_values.hpp"
 #include "pace/core/activity.hpp"
+#include "pace/core/demangle.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::detail {
@@ -57,14 +61,21 @@ PACE_INLINE void OperandSets::restore_all(const std::vector<at::Tensor>& of_set)
 }
 
 PACE_INLINE std::string current_message() {
+  // Messages become parts of sentences.
+  const auto without_end = [](std::string text) {
+    while (!text.empty() && (text.back() == '.' || text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    return text;
+  };
   try {
     throw;
   } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
+    return without_end(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return error.what();
+    return without_end(error.what());
   } catch (...) {
-    return "an exception that is no std::exception";
+    const auto* const type = abi::__cxa_current_exception_type();
+    return "an exception that is no std::exception" +
+           (type != nullptr ? ", of type " + demangled(type->name()) : std::string());
   }
 }
 

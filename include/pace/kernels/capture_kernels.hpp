@@ -3,14 +3,10 @@
 
 #ifdef PACE_CUDA
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +17,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
+#include "pace/core/demangle.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/gpu/activity.hpp"
@@ -40,14 +37,6 @@
 #include "pace/kernels/time_builds.hpp"
 
 namespace pace::kernel::detail {
-
-/// Returns the demangled name, as the profiler reports it; a name that is not mangled unchanged.
-[[nodiscard]] inline std::string demangled(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && text ? text.get() : symbol;
-}
 
 /// Whether a kernel waits for other processes or other GPUs; alone, it would wait for ever.
 [[nodiscard]] inline bool waits_for_others(std::string_view symbol) {

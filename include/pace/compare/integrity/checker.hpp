@@ -281,7 +281,8 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
   const auto values = answers_->fresh().operands->clone();
   const auto tensors = values->tensors();
   CallCounts first, second;
-  const auto counts_of_call = [&] {
+  const auto counts_of_call = [&](std::span<const std::size_t> kept) {
+    write_values(tensors, operands_.tensors[0], kept);
     return observe_call(implementation, seed_of(true), answers_->given.output).counts;
   };
   // An honest implementation may take turns between algorithms. A random number of calls lies between the trials, so that
@@ -289,12 +290,11 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
   const auto does_less_with = [&](std::span<const std::size_t> kept) {
     constexpr int trials = 4, calls_after = 2;
     for (int trial = 0; trial < trials; ++trial) {
-      for (std::size_t between = random_.below(4); between > 0; --between) (void)counts_of_call();
+      for (std::size_t between = random_.below(4); between > 0; --between) (void)counts_of_call(kept);
       source_->draw(answers_->fresh().renewal, tensors, kept);
-      write_values(tensors, operands_.tensors[0], kept);
-      first = counts_of_call();
+      first = counts_of_call(kept);
       for (int after = 0; after < calls_after; ++after) {
-        second = counts_of_call();
+        second = counts_of_call(kept);
         if (first.operator_calls <= second.operator_calls && first.bytes_allocated <= second.bytes_allocated)
           return false;
       }

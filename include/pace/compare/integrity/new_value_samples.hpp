@@ -71,9 +71,9 @@ class NewValueSamples {
       return taken / static_cast<double>(calls);
     };
     // An implementation that takes turns between algorithms must not take the same one in all calls on new values.
-    if (const std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0) {
+    for (std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0; --before) {
       implementation.prepare(0);
-      implementation.run(0, static_cast<std::int64_t>(before));
+      implementation.run(0, 1);
     }
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
     implementation.prepare(0);
