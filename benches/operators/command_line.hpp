@@ -57,7 +57,7 @@ struct Meaningless {
 /// What pace measures and judges by, and PyTorch's operatorbench has no counterpart of.
 inline constexpr std::string_view fixed_repeats = "the original measures --repeats times, however long that takes";
 inline constexpr std::string_view nothing_judged = "the original judges nothing";
-inline constexpr std::array<Meaningless, 22> meaningless_in_compat = {{
+inline constexpr std::array<Meaningless, 23> meaningless_in_compat = {{
     {"--backends", "the original compares eager with Inductor; --inductor-config and --measure-nvfuser add to them"},
     {"--category", "the original knows no categories; expected --op"},
     {"--no-slower-than", nothing_judged},
@@ -67,6 +67,7 @@ inline constexpr std::array<Meaningless, 22> meaningless_in_compat = {{
     {"--baseline-expires", nothing_judged},
     {"--process-spread", nothing_judged},
     {"--alpha", nothing_judged},
+    {"--suite-alpha", nothing_judged},
     {"--beta", nothing_judged},
     {"--stop", nothing_judged},
     {"--max-interference", nothing_judged},

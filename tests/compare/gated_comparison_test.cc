@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -337,6 +339,125 @@ TEST_CASE("expectations that cannot be met by any run are errors before it") {
           options.alpha = 0.7;
           comparison.options(options);
         }) == "options: alpha must lie between 0 and 0.5, such as 0.001");
+}
+
+/// An error budget of the run while the object lives.
+struct WithBudget {
+  explicit WithBudget(double alpha) {
+    pace::run_context().suite_budget = std::make_shared<pace::SuiteBudget>(pace::SuiteBudget{.alpha = alpha});
+  }
+  ~WithBudget() { pace::run_context().suite_budget = nullptr; }
+  WithBudget(const WithBudget&) = delete;
+  WithBudget& operator=(const WithBudget&) = delete;
+};
+
+/// A comparison of two implementations of equal time, of which the candidate is expected to be so.
+pace::Result compare_equal(Machine& machine, const std::vector<pace::Expectation>& expectations) {
+  auto comparison = pace::compare("equal");
+  comparison.options(many_rounds()).baseline("eager", machine.taking(2000)).candidate("fused", machine.taking(2000));
+  for (const auto& each : expectations) comparison.expect(each);
+  return comparison.run(machine.clock);
+}
+
+TEST_CASE("comparisons that are gated spend parts of the error budget of the run, and others none") {
+  const WithBudget budget(0.012);
+  Machine machine;
+  const auto first = compare_equal(machine, {NoSlowerThan(1.1)});
+  const auto counted = compare_equal(machine, {pace::AtMost(pace::Count::allocations, 1)});
+  const auto measured = compare_equal(machine, {});
+  const auto second = compare_equal(machine, {NoSlowerThan(1.1), SpeedupAtLeast(0.9)});
+
+  CHECK(first.gate_number == 1);
+  CHECK(counted.gate_number == 0);
+  CHECK(measured.gate_number == 0);
+  CHECK(second.gate_number == 2);
+  // Half of 0.012 / (1 * 2), and half of 0.012 / (2 * 3). Holm's procedure gives the last of two gates all of that.
+  CHECK_THAT(first["fused"].judgements.at(0).message, ContainsSubstring("wrongly passed: 1 %, wrongly failed: 0.3 %"));
+  CHECK_THAT(second["fused"].judgements.at(0).message, ContainsSubstring("wrongly failed: 0.1 %"));
+  CHECK_THAT(second["fused"].judgements.at(1).message, ContainsSubstring("wrongly passed: 0.1 %"));
+  CHECK_THAT(first["fused"].context.alpha, WithinRel(0.003, 1e-9));
+  CHECK_THAT(second["fused"].context.alpha, WithinRel(0.001, 1e-9));
+  CHECK(counted["fused"].context.alpha == 0);
+  CHECK(measured["fused"].context.alpha == 0);
+}
+
+TEST_CASE("matchers share the other half of the part of their comparison, in the order in which they come") {
+  const WithBudget budget(0.012);
+  Machine machine;
+  const auto first = compare_equal(machine, {NoSlowerThan(1.1)});
+  const auto measured = compare_equal(machine, {});
+  const auto rate = [](const pace::Result& result, const pace::Expectation& expectation) {
+    return expectation.judge(result["fused"]).speed->alpha;
+  };
+  CHECK_THAT(rate(first, NoSlowerThan(1.2)), WithinRel(0.003 / 2, 1e-9));
+  CHECK_THAT(rate(first, SpeedupAtLeast(0.8)), WithinRel(0.003 / 6, 1e-9));
+  // The same demand is the same question, though Catch2 or a test asks it again, and of a copy.
+  const pace::Result copy = first;
+  CHECK_THAT(rate(copy, NoSlowerThan(1.2)), WithinRel(0.003 / 2, 1e-9));
+  // Descriptions round; demands that differ by less have parts of their own.
+  CHECK_THAT(rate(first, NoSlowerThan(1.2000001)), WithinRel(0.003 / 12, 1e-9));
+  CHECK_THAT(first["fused"], NoSlowerThan(1.3));
+  CHECK_THAT(rate(copy, NoSlowerThan(1.4)), WithinRel(0.003 / 30, 1e-9));
+  CHECK(pace::run_context().suite_budget->gated == 1);
+
+  // A comparison that states nothing has no place until something judges it.
+  CHECK_THAT(rate(measured, NoSlowerThan(1.2)), WithinRel(0.001 / 2, 1e-9));
+  CHECK_THAT(NoSlowerThan(1.3).judge(measured["fused"]).message, ContainsSubstring("wrongly failed: 0.01667 %"));
+  CHECK(compare_equal(machine, {NoSlowerThan(1.1)}).gate_number == 3);
+}
+
+TEST_CASE("error rates of a comparison's own are refused beside the error budget of the run") {
+  const WithBudget budget(0.01);
+  Machine machine;
+  CHECK_THROWS_MATCHES(
+      compare_equal(machine, {NoSlowerThan(1.1).alpha(1e-4)}), pace::Error,
+      Message("comparison 'equal': a time of at most 1.10x the baseline's has an error rate of its own "
+              "(.alpha()), which does not go with --suite-alpha, the error rate of all gates of the "
+              "run; expected one of them"));
+  auto options = many_rounds();
+  options.alpha = 1e-4;
+  auto comparison = pace::compare("own");
+  comparison.options(options).baseline("eager", machine.taking(2000)).candidate("fused", machine.taking(2000));
+  CHECK_THROWS_MATCHES(comparison.run(machine.clock), pace::Error,
+                       Message("comparison 'own': its options have an alpha of their own (0.01 %), which does not go "
+                               "with --suite-alpha, the error rate of all gates of the run; expected one of them"));
+  CHECK(pace::run_context().suite_budget->gated == 0);
+  const auto result = compare_equal(machine, {NoSlowerThan(1.1).beta(1e-3)});
+  CHECK_THROWS_MATCHES(NoSlowerThan(1.1).alpha(1e-4).judge(result["fused"]), pace::Error,
+                       Message("a time of at most 1.10x the baseline's of 'fused' in 'equal' has an error rate of its "
+                               "own (.alpha()), which does not go with --suite-alpha; expected one of them"));
+}
+
+TEST_CASE("a comparison whose result is known keeps its place in the error budget") {
+  struct Known : pace::RunContext::Checkpoint {
+    explicit Known(pace::Result result) : result_(std::move(result)) { pace::run_context().recollection = this; }
+    ~Known() override { pace::run_context().recollection = nullptr; }
+    [[nodiscard]] bool knows(const std::string& /*name*/) const override { return true; }
+    bool recall(const std::string& /*name*/, pace::Result& result) override { return result = result_, true; }
+    bool next_fate(const std::string& /*name*/, pace::RunContext::PriorFailure& /*fate*/) override { return false; }
+    pace::Result result_;
+  };
+  Machine machine;
+  pace::Result earlier;
+  {
+    const WithBudget budget(0.012);
+    (void)compare_equal(machine, {NoSlowerThan(1.1)});
+    earlier = compare_equal(machine, {NoSlowerThan(1.1)});
+  }
+  REQUIRE(earlier.gate_number == 2);
+  for (auto& row : earlier.implementations) row.context.budget = nullptr;  // as in a file
+  const WithBudget budget(0.012);
+  const auto matched_rate = [](const pace::Result& result) {
+    return NoSlowerThan(1.2).judge(result["fused"]).speed->alpha;
+  };
+  {
+    const Known known(earlier);
+    const auto result = compare_equal(machine, {NoSlowerThan(1.1)});
+    CHECK(result.gate_number == 2);
+    CHECK_THAT(result["fused"].context.alpha, WithinRel(0.001, 1e-9));
+    CHECK_THAT(matched_rate(result), WithinRel(0.0005, 1e-9));
+    CHECK(pace::run_context().suite_budget->gated == 0);
+  }
 }
 
 }  // namespace

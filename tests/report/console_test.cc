@@ -97,6 +97,27 @@ TEST_CASE("the figures of a GPU stand under its row, with the reason where one i
                                "no graph: it waits for the device\n"));
 }
 
+TEST_CASE("a mean or a quantile far above the median stands under its row, with the speed-up of the means") {
+  const auto plain = sample::comparison("skewed");
+  CHECK_THAT(table_of({plain}), !ContainsSubstring("mean") && !ContainsSubstring("quantile"));
+
+  auto high_mean = plain;
+  high_mean.implementations[1].time->mean = pace::Nanoseconds(2102);
+  high_mean.implementations[1].speedup->mean = 1.9;
+  CHECK_THAT(table_of({high_mean}),
+             ContainsSubstring("\n      mean 2.10 us, 99 % quantile 3.00 us, speed-up of the means 1.90x\n"));
+  CHECK(count(table_of({high_mean}), "quantile") == 1);
+
+  auto high_quantile = plain;
+  high_quantile.implementations[0].time->q99 = pace::Nanoseconds(6001);
+  CHECK_THAT(table_of({high_quantile}), ContainsSubstring("\n      mean 4.20 us, 99 % quantile 6.00 us\n"));
+
+  // Files of earlier versions have neither.
+  auto unknown = high_mean;
+  unknown.implementations[1].speedup->mean = 0;
+  CHECK_THAT(table_of({unknown}), ContainsSubstring("99 % quantile 3.00 us\n"));
+}
+
 TEST_CASE("nothing measured, nothing printed") { CHECK(table_of({}, true, true) == ""); }
 
 TEST_CASE("the environment is told once, before the first result") {

@@ -67,7 +67,7 @@ TEST_CASE("a row is the golden text") {
   result.inputs = "Float[16, 1024]";
   CHECK(pace::report::CsvSink::row(result, result.implementations[1]) ==
         "layer_norm,fused,false,measured,true,0.25,2000,1000,4000,1000,1000,4000,4000,0.125,2,2,1,4,2,1,0.95,20000,30,"
-        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2500,4000,2\n");
+        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2\n");
 }
 
 TEST_CASE("what else happened during the rounds stands beside every row") {

@@ -381,6 +381,34 @@ TEST_CASE("crashes in comparisons of one name", "[.]") {
                pace::AsExpected());
   }
 }
+/// Three gates, of which the second one ends its process, and what two matchers on each of them may err by.
+TEST_CASE("crashes between gates", "[.]") {
+  for (const std::string name : {"before", "culprit", "after"}) {
+    CallClock clock;
+    const auto add = adding(clock);
+    const auto result = pace::compare(name, at::ones({16}))
+                            .baseline("eager", add)
+                            .candidate("bad",
+                                       [&, add](const at::Tensor& x) {
+                                         if (name == "culprit") ::raise(SIGSEGV);
+                                         return add(x);
+                                       })
+                            .candidate("fine", add)
+                            .expect("fine", pace::NoSlowerThan(100))
+                            .budget(std::chrono::milliseconds(50))
+                            .run(clock);
+    for (const double limit : {10.0, 20.0})
+      std::cout << name << ": " << pace::NoSlowerThan(limit).judge(result["fine"]).speed.value().alpha << std::endl;
+  }
+}
+TEST_CASE("has an error rate of its own", "[.]") {
+  CallClock clock;
+  (void)pace::compare("own", at::ones({16}))
+      .baseline("eager", adding(clock))
+      .candidate("fused", adding(clock))
+      .expect(pace::NoSlowerThan(100).alpha(1e-4))
+      .run(clock);
+}
 TEST_CASE("leaves", "[.]") {
   compare_around([] { ::_exit(0); });
 }

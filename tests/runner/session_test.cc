@@ -112,6 +112,12 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--seed 18446744073709551616", "--seed: invalid value '18446744073709551616'"},
       {"--operands mine", "expected crossover, fixed or shared"},
       {"--alpha 1", "--alpha: invalid value '1'; expected a number from 0.000000001 to 0.49"},
+      {"--suite-alpha 1", "--suite-alpha: invalid value '1'; expected a number from 0.000000001 to 0.49, such as 0.01"},
+      {"--suite-alpha 0", "--suite-alpha: invalid value '0'"},
+      {"--suite-alpha 0.01 --alpha 0.001", "--suite-alpha does not go with --alpha, which gives each comparison"},
+      {"--suite-alpha 0.01 --baseline a.json", "--suite-alpha does not go with --baseline, whose gates"},
+      {"--suite-alpha 0.01 --processes 2", "--suite-alpha does not go with --processes, whose gates"},
+      {"--suite-alpha 0.01 --resume --json a.json", "--suite-alpha does not go with --resume, since the earlier run"},
       {"--beta 1e-320", "--beta: invalid value '1e-320'"},
       {"--max-interference 1e-320", "--max-interference: invalid value '1e-320'; expected a number from 0.001 to 1"},
       {"--mode-share 1e-320", "--mode-share: invalid value '1e-320'; expected a number from 0.001 to 10, or 0"},
@@ -184,6 +190,29 @@ TEST_CASE("--csv and --json write files") {
   CHECK_THAT(json, ContainsSubstring("{\"schema_version\":2,\"pace_version\":") &&
                        ContainsSubstring("\"sample\":\"yes\"") && ContainsSubstring("\"libtorch\":\"2.") &&
                        ContainsSubstring("\"name\":\"first\""));
+}
+
+TEST_CASE("--suite-alpha is the error rate of the run in its files and messages, and a shard has its part") {
+  const Scratch folder;
+  const auto json_of = [&](const std::string& arguments) {
+    const auto program = run("measures --max-interference 1 --json " + folder / "a.json" + ' ' + arguments);
+    INFO(program.out << program.err);
+    CHECK(program.code == 0);
+    return folder.read("a.json");
+  };
+  const auto whole = json_of("--suite-alpha 0.04");
+  CHECK_THAT(whole, ContainsSubstring("\"suite_alpha\":0.04}") && ContainsSubstring("\"alpha\":null,\"beta\":0.01") &&
+                        ContainsSubstring("\"gate_number\":1,") && ContainsSubstring("wrongly passed: 1 %") &&
+                        ContainsSubstring("\"alpha\":0.01,\"beta\":0.01,\"impossible\""));
+  const auto shard = json_of("--suite-alpha 0.04 --shard-count 4 --shard-index 0");
+  CHECK_THAT(shard, ContainsSubstring("\"suite_alpha\":0.01}") && ContainsSubstring("wrongly passed: 0.25 %"));
+  const auto without = json_of("--alpha 0.02");
+  CHECK_THAT(without, ContainsSubstring("\"suite_alpha\":null}") && ContainsSubstring("\"alpha\":0.02,\"beta\"") &&
+                          ContainsSubstring("\"gate_number\":0,") && ContainsSubstring("wrongly passed: 2 %"));
+
+  const auto refused = run("'has an error rate of its own' --suite-alpha 0.01");
+  CHECK(refused.code == 42);
+  CHECK_THAT(refused.out, ContainsSubstring("does not go with --suite-alpha"));
 }
 
 TEST_CASE("a sink of the program's own, in a file of its own, gets every result and judgement") {

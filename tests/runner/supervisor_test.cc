@@ -137,6 +137,22 @@ TEST_CASE("an implementation that crashed in one comparison is called in the nex
                                  "twin fine measured"});
 }
 
+TEST_CASE("a process that goes on spends the error budget of the run where the one before has ended") {
+  const Scratch folder;
+  const auto program = run("'crashes between gates' --suite-alpha 0.048" + options + "--json " + folder / "a.json");
+  INFO(program.out << program.err);
+  std::vector<std::string> found;
+  const auto document = lines::document_of(folder.read("a.json"));
+  for (const auto& result : document.at("results"))
+    found.push_back(result.at("name").get<std::string>() + ' ' + result.at("gate_number").dump() + ' ' +
+                    result.at("implementations").at(2).at("context").at("alpha").dump());
+  // Half of 0.048 / 2, 0.048 / 6 and 0.048 / 12, among two candidates where there are two.
+  CHECK(found == std::vector<std::string>{"before 1 0.006", "culprit 2 0.004", "after 3 0.001"});
+  for (const char* text : {"before: 0.006\nbefore: 0.002\n", "culprit: 0.002\nculprit: 0.000666667\n",
+                           "after: 0.001\nafter: 0.000333333\n"})
+    CHECK_THAT(program.out, ContainsSubstring(text));
+}
+
 TEST_CASE("a crash outside of any comparison ends the run, and says so") {
   const Scratch folder;
   const auto program = run("'crashes outside'" + options + "--json " + folder / "a.json");

@@ -1,5 +1,6 @@
 #include "pace/stats/multiplicity.hpp"
 
+#include <cstddef>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -14,6 +15,18 @@ TEST_CASE("a suite's alpha is shared evenly") {
   CHECK_THAT(stats::alpha_share(0.01, 100), WithinRel(1e-4, 1e-12));
   CHECK(stats::alpha_share(0.01, 1) == 0.01);
   CHECK(stats::alpha_share(0.01, 0) == 0.01);
+}
+
+TEST_CASE("what a sequence of hypotheses spends sums to the whole, and never exceeds it") {
+  CHECK_THAT(stats::spent_share(1), WithinRel(1.0 / 2, 1e-12));
+  CHECK_THAT(stats::spent_share(2), WithinRel(1.0 / 6, 1e-12));
+  CHECK_THAT(stats::spent_share(3), WithinRel(1.0 / 12, 1e-12));
+  double spent = 0;
+  for (std::size_t k = 1; k <= 100'000; ++k) {
+    spent += stats::spent_share(k);
+    if (k == 9 || k == 100'000) CHECK_THAT(spent, WithinRel(1 - 1.0 / static_cast<double>(k + 1), 1e-9));
+  }
+  CHECK(spent < 1);
 }
 
 TEST_CASE("Holm by hand") {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,8 +29,10 @@
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_guard.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/panel.hpp"
+#include "pace/gate/suite_share.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"
 #include "pace/timing/wall.hpp"
@@ -145,12 +148,15 @@ struct Measured {
   timing::LeastTraffic traffic;
 };
 
-/// Runs all stages that need the operands, which are released afterwards.
+/// Runs all stages that need the operands, which are released afterwards. `family_alpha` is the error rate of all that is
+/// stated together, and `rates` are the parts of each phase.
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
-                                      std::span<const gate::Stated> stated, const gate::Rates& rates) {
+                                      std::span<const gate::Stated> stated, double family_alpha,
+                                      const gate::Rates& rates) {
   // Before anything is made, so that it makes its own in memory that this process does not share.
   BaselineWitness witness(clock, plan);
   Prepared prepared = prepare(clock, plan);
+  prepared.options.alpha = family_alpha;
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
   IntegrityChecker integrity(clock, prepared);
   const Verified verified = verify(clock, prepared, integrity, witness, plan.check);
@@ -190,19 +196,59 @@ inline void refuse_for_processes(const ComparisonPlan& plan) {
                   " cannot be judged by several processes (--processes); expected NoSlowerThan or one process");
 }
 
+/// Throws Error for an error rate of the comparison or of one of its expectations if the run has one for all gates.
+inline void refuse_own_rates(const ComparisonPlan& plan) {
+  const auto& context = run_context();
+  if (context.suite_budget == nullptr) return;
+  const auto refuse = [&](const std::string& what) {
+    throw Error("comparison '" + plan.name + "': " + what +
+                ", which does not go with --suite-alpha, the error rate of all gates of the run; expected one of them");
+  };
+  if (plan.options.alpha != context.options.alpha)
+    refuse("its options have an alpha of their own (" + format_percent(plan.options.alpha) + ')');
+  for (const auto& [implementation, expectation] : plan.stated)
+    if (expectation.is_of_time() && expectation.demand().alpha)
+      refuse("a " + expectation.describe() + " has an error rate of its own (.alpha())");
+}
+
+/// Gives the rows of `result` the comparison's part in the error budget of the run.
+inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result& result) {
+  result.gate_number = budget->gate_number;
+  for (auto& row : result.implementations) {
+    row.context.budget = budget;
+    // No gate was judged by the comparison's rate.
+    if (result.gate_number == 0 || row.samples.empty()) row.context.alpha = 0;
+  }
+  for (auto& phase : result.phases) enter_budget(budget, phase);
+}
+
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clock) {
   validate(plan);
   refuse_for_processes(plan);
+  refuse_own_rates(plan);
   const auto stated = stated_for(clock, plan);
-  if (auto known = recall(plan.name, plan.describe_inputs(), phases_of(plan, stated)))
+  std::shared_ptr<ComparisonBudget> budget;
+  if (run_context().suite_budget != nullptr)
+    budget = std::make_shared<ComparisonBudget>(ComparisonBudget{.suite = run_context().suite_budget});
+  if (auto known = recall(plan.name, plan.describe_inputs(), phases_of(plan, stated))) {
+    if (budget != nullptr) {
+      budget->gate_number = known->gate_number;
+      enter_budget(budget, *known);
+    }
     return publish(*std::move(known));
+  }
   const AtWork at_work(plan.name);
   activity()->watch(true);
-  const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{plan.options.alpha, plan.options.beta});
+  const bool of_time =
+      std::ranges::any_of(stated, [](const gate::Stated& each) { return each.expectation.is_of_time(); });
+  // The place in the series is taken before anything is measured, so that no figure decides it.
+  const double family_alpha = budget != nullptr && of_time ? gate::stated_alpha(*budget) : plan.options.alpha;
+  const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{family_alpha, plan.options.beta});
 
-  auto [result, panels, traffic] = measure(clock, plan, stated, rates);
+  auto [result, panels, traffic] = measure(clock, plan, stated, family_alpha, rates);
   judge(clock, plan, stated, rates, panels, traffic, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
+  if (budget != nullptr) enter_budget(budget, result);
   return publish(std::move(result));
 }
 

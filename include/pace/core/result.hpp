@@ -12,6 +12,7 @@
 
 #include "pace/core/conditions.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/suite_budget.hpp"
 #include "pace/core/units.hpp"
 #include "pace/core/verdict.hpp"
 
@@ -85,8 +86,10 @@ struct GateContext {
   /// Time from the start of one cycle to the start of the next one, with the samples of all implementations; 0:
   /// unknown.
   Nanoseconds cycle{};
-  double alpha = 1e-3;  ///< share of Options::alpha for one gate on this row
-  double beta = 1e-2;   ///< share of Options::beta for one gate on this row
+  /// Share of Options::alpha for one gate on this row. With `budget`: share of what the comparison's expectations spend;
+  /// 0 if nothing was stated of times.
+  double alpha = 1e-3;
+  double beta = 1e-2;  ///< share of Options::beta for one gate on this row
   /// Name of the comparison; empty: unknown.
   std::string comparison = {};
   /// Name of the clock that verdicts are about, such as `graph`, where calls are timed by several; empty otherwise.
@@ -103,6 +106,9 @@ struct GateContext {
   std::string cut_short = {};
   /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.
   std::string too_brief = {};
+  /// Part of the comparison in the error budget of the run (`--suite-alpha`), of which matchers spend; null: each matcher
+  /// has `alpha`.
+  std::shared_ptr<ComparisonBudget> budget = {};
 };
 
 /// Exact counts of one call, taken outside of the timed rounds.
@@ -255,6 +261,9 @@ struct Result {
   std::uint64_t seed = 0;  ///< Options::seed of the comparison
   /// Options::check_seed of the comparison, or the one that it drew.
   std::uint64_t check_seed = 0;
+  /// Place of the comparison among those of the run that spend the error budget of `--suite-alpha`, from 1; 0: there is
+  /// no such budget, or nothing was stated of times.
+  std::size_t gate_number = 0;
   /// Load and state of the machine during the rounds.
   Conditions conditions;
   /// Baseline against itself, and against itself with calls added; empty unless Options::controls is set.

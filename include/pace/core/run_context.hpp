@@ -1,6 +1,7 @@
 // RunContext: the options of a test binary and the listeners to its results.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/suite_budget.hpp"
 
 namespace pace {
 
@@ -30,6 +32,9 @@ class RunContext {
   };
   /// Deadline of the run; absent: there is none.
   std::optional<Deadline> deadline;
+
+  /// Error budget of all gates of the run together (`--suite-alpha`); null: each comparison has Options::alpha.
+  std::shared_ptr<SuiteBudget> suite_budget;
 
   /// Whether several processes decide the gates together, so that comparisons defer their judgements
   /// (Judgement::deferred).

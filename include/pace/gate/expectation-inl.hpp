@@ -3,12 +3,16 @@
 
 #include "pace/gate/expectation.hpp"
 
+#include <array>
+#include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/judge.hpp"
+#include "pace/gate/suite_share.hpp"
 
 namespace pace {
 
@@ -17,6 +21,26 @@ namespace detail {
 [[nodiscard]] inline double checked_rate(double rate, const char* name) {
   if (!(rate > 0 && rate < 0.5)) throw Error(std::string(name) + " must lie between 0 and 0.5, such as 0.001");
   return rate;
+}
+
+/// Returns the text by which a demand on a row is told from others: descriptions round their limits.
+[[nodiscard]] inline std::string text_of_matched(const gate::Demand& demand, const ImplementationResult& row) {
+  std::array<char, 96> numbers{};
+  std::snprintf(numbers.data(), numbers.size(), "%d %d %a %a", static_cast<int>(demand.method),
+                static_cast<int>(demand.about), demand.threshold, demand.quantile);
+  return row.context.comparison + '\n' + row.name + '\n' + demand.describe() + '\n' + numbers.data();
+}
+
+/// Returns `demand` as it is judged on a finished row: with its part of the run's error budget, if there is one. Throws
+/// Error if it has an error rate of its own beside that.
+[[nodiscard]] inline gate::Demand demand_on(gate::Demand demand, const ImplementationResult& row) {
+  if (row.context.budget == nullptr) return demand;
+  if (demand.alpha)
+    throw Error(
+        "a " + demand.describe() + " of '" + row.name + "' in '" + row.context.comparison +
+        "' has an error rate of its own (.alpha()), which does not go with --suite-alpha; expected one of them");
+  demand.alpha = gate::matched_alpha(*row.context.budget, text_of_matched(demand, row));
+  return demand;
 }
 
 }  // namespace detail
@@ -88,7 +112,7 @@ PACE_INLINE std::string Expectation::describe() const { return demand_ ? demand_
 
 PACE_INLINE Judgement Expectation::judge(const ImplementationResult& row) const {
   if (!demand_) return judge_by_rule(row);
-  return gate::judge_row(*demand_, row, nullptr, {row.context.alpha, row.context.beta});
+  return gate::judge_row(detail::demand_on(*demand_, row), row, nullptr, {row.context.alpha, row.context.beta});
 }
 
 PACE_INLINE Judgement Expectation::judge_by_rule(const ImplementationResult& row) const {
@@ -109,7 +133,7 @@ PACE_INLINE Judgement Expectation::judge_by_rule(const ImplementationResult& row
 
 PACE_INLINE Judgement Expectation::judge_replicates(const ImplementationResult& row,
                                                     const std::vector<double>& centres) const {
-  auto over_processes = demand();
+  auto over_processes = detail::demand_on(demand(), row);
   over_processes.method = gate::Method::replicates;
   return gate::judge_observations(over_processes, row.name, row.context, centres, gate::weigh(centres, over_processes),
                                   {row.context.alpha, row.context.beta});

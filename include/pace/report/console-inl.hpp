@@ -166,8 +166,18 @@ PACE_INLINE std::string ConsoleSink::modes(const ImplementationResult& each) {
   return text + missing;
 }
 
+PACE_INLINE std::string ConsoleSink::tails(const ImplementationResult& each) {
+  if (!each.time) return "";
+  const TimeSummary& time = *each.time;
+  if (!(time.mean > high_mean * time.median) && !(time.q99 > high_quantile * time.median)) return "";
+  std::string text = "mean " + format_time(time.mean) + ", 99 % quantile " + format_time(time.q99);
+  if (each.speedup && each.speedup->mean > 0) text += ", speed-up of the means " + format_factor(each.speedup->mean);
+  return text;
+}
+
 PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) const {
   std::string text;
+  if (const auto line = tails(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (each.outcome != Outcome::measured)
     text += indented(std::string(to_string(each.outcome)) + ": " + each.message, remark_indent,

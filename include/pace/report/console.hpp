@@ -15,8 +15,8 @@
 
 namespace pace::report {
 
-/// Prints a block for each case: its name, a row for each implementation, and below a row the messages and warnings
-/// that belong to it. Lines fit 120 columns unless names or figures are unusually long. `finish` prints the totals.
+/// Prints a block for each case: its name, a row for each implementation, and below a row its mean and 99 % quantile if
+/// they lie far above the median, and the messages and warnings that belong to it. Lines fit 120 columns unless names or figures are unusually long. `finish` prints the totals.
 class ConsoleSink final : public Sink {
  public:
   /// Prints to `out`, which must live as long as the sink, with escape sequences for colours if `use_colour` is set.
@@ -36,6 +36,8 @@ class ConsoleSink final : public Sink {
 
  private:
   static constexpr std::size_t line_width = 120, note_indent = 2, remark_indent = 6;
+  /// The mean and the 99 % quantile over the median, beyond which the table shows both.
+  static constexpr double high_mean = 1.05, high_quantile = 1.5;
   static constexpr std::size_t interval_column = 2, speedup_interval_column = 5, without_rates = 9;
 
   /// Both intervals are in the unit of the figure to their left.
@@ -59,6 +61,10 @@ class ConsoleSink final : public Sink {
 
   /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the timing modes of a GPU, of which the row shows the gate's.
   [[nodiscard]] static std::string modes(const ImplementationResult& each);
+
+  /// "mean 5.00 us, 99 % quantile 8.00 us, speed-up of the means 1.60x"; empty if the median, which the row shows, is
+  /// close to both.
+  [[nodiscard]] static std::string tails(const ImplementationResult& each);
 
   [[nodiscard]] std::string remarks(const ImplementationResult& each) const;
 

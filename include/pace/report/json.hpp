@@ -29,7 +29,9 @@ struct ResultsHeader {
   Environment environment = {};              ///< machine, program and commit of the results
   /// Empty: runs of the program cannot be resumed.
   Configuration configuration = {};
-  std::optional<Options> options = {};  ///< defaults of every comparison of the run
+  std::optional<Options> options = {};  ///< defaults of every comparison of the run; `alpha` is NaN with `suite_alpha`
+  /// SuiteBudget::alpha of the run; none: each comparison has an error rate of its own.
+  std::optional<double> suite_alpha = {};
   /// Until when the file may be used as a baseline, ISO 8601; none: it was not saved as one.
   std::optional<std::string> expires_utc = {};
 };

@@ -76,7 +76,8 @@ struct Schema<Options> {
       field("warm_up_ns", &Options::warm_up, "cap on the warm-up of one implementation, ns"),
       field("max_rounds", &Options::max_rounds, "cap on the number of rounds"),
       field("confidence", &Options::confidence, "of all intervals of a comparison together"),
-      field("alpha", &Options::alpha, "of a comparison: rate of false passes of claims and false alarms of guards"),
+      field("alpha", &Options::alpha,
+            "of a comparison: rate of false passes of claims and false alarms of guards; null with `suite_alpha`"),
       field("beta", &Options::beta, "of a comparison: rate of false failures of claims and false passes of guards"),
       field("seed", &Options::seed, "repeats orders and inputs"),
       field("check_seed", &Options::check_seed,
@@ -96,6 +97,9 @@ struct Schema<ResultsHeader> {
             "options and machine that figures depend on; `--resume` goes on only where they are equal"),
       field("options", &ResultsHeader::options, "how the results were measured"),
       field("expires_utc", &ResultsHeader::expires_utc, "of `--save-baseline`: until when `--baseline` takes the file"),
+      field("suite_alpha", &ResultsHeader::suite_alpha,
+            "of all gates of the run, or of one shard, together: rate of false passes of claims and false alarms of "
+            "guards (`--suite-alpha`)"),
   };
 };
 
@@ -239,7 +243,9 @@ struct Schema<GateContext> {
   static constexpr auto fields = std::tuple{
       field("rounds_per_cycle", &GateContext::rounds_per_cycle, "samples that make up one crossover cycle"),
       field("cycle_ns", &GateContext::cycle, "from one cycle to the next, ns; 0: not known"),
-      field("alpha", &GateContext::alpha, "of one gate: rate of false passes of claims and false alarms of guards"),
+      field("alpha", &GateContext::alpha,
+            "of one gate: rate of false passes of claims and false alarms of guards; 0: nothing was stated of times in "
+            "a run with `suite_alpha`"),
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
@@ -347,6 +353,8 @@ struct Schema<Result> {
       field("confidence", &Result::confidence, "of all speed-up intervals together"),
       field("seed", &Result::seed, "repeats the order and the inputs"),
       field("check_seed", &Result::check_seed, "repeats the values and moments of checks"),
+      field("gate_number", &Result::gate_number,
+            "place among the comparisons that spend `suite_alpha`, from 1; 0: it spends nothing by what it states"),
       field("conditions", &Result::conditions, "what else happened on the machine"),
       field("controls", &Result::controls, "of `--controls`"),
       field("missing_device", &Result::missing_device, "a device that was asked for and is not there"),

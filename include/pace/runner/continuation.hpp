@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -67,6 +68,9 @@ class Continuation : public RunContext::Checkpoint {
     if (!path.empty() && !for_another) take_over(path);
     supervised_ = names_this_process(supervised_variable);
     run_context().recollection = this;
+    // What is measured from now on comes after all that earlier processes have judged, in whatever order tests run.
+    if (const auto& suite = run_context().suite_budget)
+      for (const auto& result : known_) suite->gated = std::max(suite->gated, result.gate_number);
   }
   Continuation(const Continuation&) = delete;
   ~Continuation() override {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -31,6 +32,7 @@
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/core/suite_budget.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/report/console.hpp"
 #include "pace/report/csv.hpp"
@@ -142,7 +144,10 @@ class Listening {
   add("--stop", to_string(options.stop));
   add("--mode-share", options.mode_share);
   add("--controls", options.controls ? "yes" : "no");
-  add("--alpha", options.alpha);
+  if (session.suite_alpha)
+    add("--suite-alpha", *session.suite_alpha);
+  else
+    add("--alpha", options.alpha);
   add("--beta", options.beta);
   add("--max-interference", options.max_interference);
   // Without isolation a crash or a call that hangs ends the run; with isolation it becomes a row.
@@ -262,6 +267,21 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
           .more = options.more_files};
 }
 
+/// Throws InputError for an option beside --suite-alpha that gives gates error rates of its own, or that takes over
+/// verdicts of another run.
+inline void refuse_beside_suite_alpha(const SessionOptions& options) {
+  if (!options.suite_alpha) return;
+  const auto refuse = [](const std::string& other, const std::string& why) {
+    throw InputError({}, "--suite-alpha does not go with " + other + ", " + why + "; expected one of them");
+  };
+  if (options.given.has("--alpha")) refuse("--alpha", "which gives each comparison an error rate of its own");
+  if (!options.baseline.compare_with.empty())
+    refuse("--baseline", "whose gates have the error rate of each comparison");
+  if (options.processes > 1)
+    refuse("--processes", "whose gates on a speed-up over the baseline have the error rate of each comparison");
+  if (options.resume) refuse("--resume", "since the earlier run may have spent any part of the rate");
+}
+
 /// Keeps Catch2's totals, of which its session returns an exit code only.
 class TotalsListener : public Catch::EventListenerBase {
  public:
@@ -328,6 +348,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (!read_catch2_options(session, argv[0], options.given.rest, groups)) return exit_error;
   validate(options.measuring);
   validate(options.baseline);
+  refuse_beside_suite_alpha(options);
   if (session.configData().showHelp) {
     std::cout << args::help(groups) << std::flush;
     return session.run();
@@ -361,6 +382,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   const auto environment = environment_of(argc, argv, config);
   const bool to_stderr = stdout_is_for_machines(session.config());
   xml.give_back();
+  // Each shard has as much of the rate as the others, since none knows how many comparisons they have.
+  if (options.suite_alpha)
+    run_context().suite_budget =
+        std::make_shared<SuiteBudget>(SuiteBudget{.alpha = *options.suite_alpha / session.config().shardCount()});
   DirectStream table_stream(to_stderr ? std::cerr : std::cout);
   DirectStream errors(std::cerr);
   report::FanOut sinks([&](const std::string& message) {
@@ -396,8 +421,12 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
                                         {"--junit", options.junit}});
   BaselineGate baseline(options.baseline, options.measuring, environment);
   if (config.prepare) config.prepare(table_stream.get(), errors.get());
-  const report::ResultsHeader header{
+  report::ResultsHeader header{
       .environment = environment, .configuration = configuration, .options = options.measuring};
+  if (const auto& suite = run_context().suite_budget) {
+    header.suite_alpha = suite->alpha;
+    header.options->alpha = std::numeric_limits<double>::quiet_NaN();
+  }
   add_files(sinks, options, header, earlier_results(continuation, options));
   const BazelSinks bazel = add_bazel_files(sinks, xml, environment);
   if (auto sink = baseline_sink(options.baseline, header)) sinks.add(std::move(sink));

@@ -105,6 +105,10 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
       {"Judging",
        {{"--alpha", "how often a comparison's gates may pass a false claim or fail a guard that holds",
          args::number(measuring.alpha, 1e-9, 0.49, "0.001", "rate")},
+        Option("--suite-alpha",
+               "how often all gates of the run together may do so, in place of --alpha; a shard has its part",
+               args::number(options.suite_alpha, 1e-9, 0.49, "0.01", "rate"))
+            .by_default("none"),
         {"--beta", "how often they may fail a true claim or pass a broken guard",
          args::number(measuring.beta, 1e-9, 0.49, "0.001", "rate")},
         {"--confidence", "confidence of all intervals of a comparison together",

@@ -38,6 +38,8 @@ struct SessionOptions {
   bool resume = false;  ///< whether the run continues from the `json` file of an interrupted run
   /// Files that the program itself writes, under the paths that own_path() returns for these.
   std::vector<std::string> more_files;
+  /// Error rate of all gates of the run together; none: each comparison has Options::alpha.
+  std::optional<double> suite_alpha;
   std::size_t processes = 1;      ///< most processes, one after another; see replicates.hpp
   BaselineOptions baseline;       ///< stored baselines
   int threads = default_threads;  ///< threads of one operator; 0: LibTorch's choice

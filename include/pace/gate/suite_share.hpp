@@ -1,0 +1,38 @@
+// The parts of a run's error budget (--suite-alpha) that comparisons and matchers spend.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "pace/core/suite_budget.hpp"
+#include "pace/stats/multiplicity.hpp"
+
+namespace pace::gate {
+
+/// Share of a comparison's part that belongs to what it states (Comparison::expect); the rest belongs to matchers on its
+/// result. The two are fixed before anything is measured, since a matcher may follow any result.
+inline constexpr double stated_share = 0.5;
+
+/// Returns the part of the comparison in the budget of its run, and gives it the next place if it has none.
+[[nodiscard]] inline double part_of_suite(ComparisonBudget& budget) {
+  if (budget.gate_number == 0) budget.gate_number = ++budget.suite->gated;
+  return budget.suite->alpha * stats::spent_share(budget.gate_number);
+}
+
+/// Returns the error rate of all that the comparison states together, and gives the comparison a place as
+/// part_of_suite() does.
+[[nodiscard]] inline double stated_alpha(ComparisonBudget& budget) { return stated_share * part_of_suite(budget); }
+
+/// Returns the error rate of a matcher on the result of the comparison, and gives the comparison a place as
+/// part_of_suite() does. `demand` is the text of what is matched, on which row. The same text has the same rate each
+/// time, since Catch2 matches a value again for the message of a failure.
+[[nodiscard]] inline double matched_alpha(ComparisonBudget& budget, const std::string& demand) {
+  auto& matched = budget.matched;
+  const auto found = std::find(matched.begin(), matched.end(), demand);
+  const auto place = static_cast<std::size_t>(found - matched.begin()) + 1;
+  if (found == matched.end()) matched.push_back(demand);
+  return (1 - stated_share) * part_of_suite(budget) * stats::spent_share(place);
+}
+
+}  // namespace pace::gate
