@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -462,6 +463,65 @@ std::vector<Variant> variants() {
   add(
       "a graph by other operators", {leaf}, [](Arguments& a) { return a[0].mul(2).sigmoid(); },
       [](Arguments& a) { return a[0].add(a[0]).neg().exp().add(1).reciprocal(); });
+  const auto leaf_of = [](const at::Tensor& values) { return values.detach().clone().set_requires_grad(true); };
+  add(
+      "a gradient at ties and kinks", {leaf_of(repeated)}, [](Arguments& a) { return a[0].sub(1).relu().amax(1); },
+      [](Arguments& a) { return std::get<0>(a[0].sub(1).clamp_min(0).max(1)); });
+  add(
+      "a gradient at zeros", {leaf_of(at::zeros({16, 32})), leaf}, [](Arguments& a) { return a[0].relu().mul(a[1]); },
+      [](Arguments& a) { return a[0].clamp_min(0).mul(a[1]); });
+  add(
+      "a gradient by a symmetric operand", {leaf_of(symmetric)}, [](Arguments& a) { return a[0].sum(0); },
+      [](Arguments& a) { return a[0].sum(1); });
+  add(
+      "a gradient of a Cholesky factor's inverse", {leaf_of(definite)},
+      [](Arguments& a) { return at::linalg_inv(a[0]); },
+      [](Arguments& a) { return at::linalg_cholesky(a[0]).cholesky_inverse(); });
+  add(
+      "a gradient by normalised rows", {leaf_of(at::softmax(x, 1)), leaf_of(x.div(x.norm(2, {1}, true)))},
+      [](Arguments& a) {
+        return a[0].div(a[0].sum(1, true)).add(a[1].div(a[1].norm(2, {1}, true))).mul(2);
+      },
+      [](Arguments& a) { return a[0].add(a[1]).mul(2); });
+  add(
+      "gradients of a layer norm", {leaf, leaf_of(at::ones_like(x[0])), leaf_of(at::zeros({32}))},
+      [](Arguments& a) { return at::layer_norm(a[0], {32}, a[1], a[2]); },
+      [](Arguments& a) {
+        const auto centred = a[0].sub(a[0].mean(1, true));
+        return centred.mul(a[0].var(1, false, true).add(1e-5).rsqrt()).mul(a[1]).add(a[2]);
+      });
+  add(
+      "gradients that cancel", {leaf}, [](Arguments& a) { return at::layer_norm(a[0], {32}).sum(); },
+      [](Arguments& a) {
+        return a[0].sub(a[0].mean(1, true)).mul(a[0].var(1, false, true).add(1e-5).rsqrt()).sum(1).sum();
+      });
+  add(
+      "gradients of a two-layer network", {leaf, leaf_of(w), leaf_of(at::zeros({24}))},
+      [](Arguments& a) { return at::linear(a[0], a[1].t(), a[2]).relu().matmul(a[1].t()); },
+      [](Arguments& a) { return a[0].matmul(a[1]).add(a[2]).clamp_min(0).matmul(a[1].t()); });
+  add(
+      "gradients of 16-bit numbers", {leaf_of(x.to(at::kBFloat16)), leaf_of(w.to(at::kBFloat16))},
+      [](Arguments& a) { return at::softmax(a[0].matmul(a[1]), 1); },
+      [](Arguments& a) {
+        return at::softmax(a[0].to(at::kFloat).matmul(a[1].to(at::kFloat)), 1).to(at::kBFloat16);
+      });
+  add(
+      "a gradient of dropout", {leaf}, [](Arguments& a) { return at::dropout(a[0], 0.5, true).mul(2); },
+      [](Arguments& a) { return at::dropout(a[0], 0.5, true).add(at::zeros({})).mul(2); });
+  add(
+      "a gradient of a complex product", {leaf_of(at::complex(x, y))}, [](Arguments& a) { return a[0].mul(a[0]); },
+      [](Arguments& a) { return a[0].square(); });
+  add(
+      "a backward pass that the baseline does not have", {leaf},
+      [](Arguments& a) {
+        auto result = a[0].mul(2);
+        result.register_hook([](const at::Tensor& g) -> at::Tensor {
+          throw std::runtime_error("no backward");
+          return g;
+        });
+        return result;
+      },
+      [](Arguments& a) { return a[0].add(a[0]); });
   add(
       "no graph in both", {leaf}, [](Arguments& a) { return a[0].detach().tanh(); },
       [](Arguments& a) {

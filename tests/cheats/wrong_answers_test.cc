@@ -1,10 +1,12 @@
 // Cheats whose answers are not those of the baseline, or only look like them.
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty_like.h>
@@ -167,6 +169,29 @@ TEST_CASE("a normalisation that divides rows of zeros by zero") {
 TEST_CASE("an output without the autograd graph that the baseline's has") {
   const auto detached = [](const at::Tensor& x) { return honest(x.detach()); };
   require_rejected(run(honest, detached, input().set_requires_grad(true)), "has no autograd graph");
+}
+
+TEST_CASE("gradients that are not the baseline's, behind the right outputs") {
+  const auto x = [] { return input().set_requires_grad(true); };
+  const auto without_slope = [](const at::Tensor& t) { return t.mul(0).add(honest(t).detach()); };
+  require_rejected(run(honest, without_slope, x()), "the gradient of operand tensor 0 is not the baseline's");
+  const auto halved = [](const at::Tensor& t) { return honest(t).mul(0.5).add(honest(t).mul(0.5).detach()); };
+  require_rejected(run(honest, halved, x()), "the gradient of operand tensor 0 is not the baseline's");
+  const auto product = [](const at::Tensor& a, const at::Tensor& b) { return a.mul(b); };
+  const auto one_sided = [](const at::Tensor& a, const at::Tensor& b) { return a.mul(b.detach()); };
+  require_rejected(run(product, one_sided, x(), x()), "the gradient of operand tensor 1 is missing");
+  // Few rows are wrong, and small beside the others.
+  const auto scaled = [](const at::Tensor& t) { return t.mul(at::arange(1.0, 33.0).pow(-2).unsqueeze(1)); };
+  const auto half_of_rows = [=](const at::Tensor& t) {
+    return at::cat({scaled(t).narrow(0, 0, 16), scaled(t.detach()).narrow(0, 16, 16)});
+  };
+  require_rejected(run(scaled, half_of_rows, x()), "% of its elements differ by more than a tenth");
+  const auto throwing = [](const at::Tensor& t) {
+    auto result = honest(t);
+    result.register_hook([](const at::Tensor& g) -> at::Tensor { throw std::runtime_error("no backward"); return g; });
+    return result;
+  };
+  require_rejected(run(honest, throwing, x()), "its backward pass throws, and the baseline's does not: no backward");
 }
 
 TEST_CASE("ties that are none, indices that occur twice, and indices out of range") {
