@@ -417,7 +417,34 @@ std::vector<Variant> variants() {
         return c10::IValue(
             std::tuple(std::get<0>(found).mul(signs), std::get<1>(found), std::get<2>(found).mul(signs.unsqueeze(1))));
       },
+      [](auto& comparison) {
+        pace::check::CheckOptions options;
+        options.method = pace::check::CheckOptions::Method::sign_free;
+        options.vectors = {{.output = 0, .dim = -1}, {.output = 2, .dim = -2}};
+        comparison.check(options);
+      });
+  add(
+      "signs of rows", {square}, [](Arguments& a) { return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false)); },
+      [](Arguments& a) {
+        return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false)).mul(a[0].narrow(0, 0, 4).narrow(1, 0, 1).sign());
+      },
       [](auto& comparison) { comparison.sign_free(); });
+  add(
+      "keys and values in any order", {x},
+      [](Arguments& a) { return c10::IValue(std::tuple(a[0].select(1, 0), a[0].mul(2).exp())); },
+      [](Arguments& a) {
+        const auto order = a[0].select(1, 3).argsort();
+        const auto rows = a[0].index_select(0, order);
+        return c10::IValue(std::tuple(rows.select(1, 0).clone(), rows.exp().square()));
+      },
+      [](auto& comparison) { comparison.order_free(); });
+  add(
+      "rows in any order whose keys differ by rounding", {x},
+      [](Arguments& a) { return at::cat({a[0].mul(1e-9).exp().narrow(1, 0, 1), a[0].tanh()}, 1); },
+      [](Arguments& a) {
+        return at::cat({a[0].flip(0).mul(-1e-9).exp().narrow(1, 0, 1).mul(1 + 0x1p-23), a[0].flip(0).tanh()}, 1);
+      },
+      [](auto& comparison) { comparison.order_free(); });
   const auto many = at::randn({64, 64});
   add(
       "dropout by a generator of its own", {many}, [](Arguments& a) { return at::dropout(a[0], 0.25, true); },

@@ -12,6 +12,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/linalg_eigh.h>
+#include <ATen/ops/linalg_svd.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -218,8 +219,41 @@ TEST_CASE("another set of rows, though any order is right") {
   const auto other = [](const at::Tensor& x) {
     return at::cat({honest(x).narrow(0, 0, 31), honest(x).narrow(0, 0, 1)});
   };
-  require_rejected(run_declared(by_order, honest, other, input()), "in ascending order");
+  require_rejected(run_declared(by_order, honest, other, input()), "rows in ascending order");
   require_rejected(run(honest, reversed, input()), "declare it: .order_free()");
+}
+
+TEST_CASE("keys and values that are paired wrongly, though any order of rows is right") {
+  const auto keys_and_values = [](const at::Tensor& x) {
+    return c10::IValue(std::tuple(x.select(1, 0).mul(2), x.narrow(1, 1, 3).mul(2)));
+  };
+  const auto other_pairs = [](const at::Tensor& x) {
+    return c10::IValue(std::tuple(x.select(1, 0).mul(2), x.narrow(1, 1, 3).flip(0).mul(2)));
+  };
+  require_rejected(run_declared([](auto& comparison) { comparison.order_free(); }, keys_and_values, other_pairs, input()),
+                   "rows in ascending order");
+}
+
+TEST_CASE("signs that are no one's to choose") {
+  const auto by_sign = [](auto& comparison) { comparison.sign_free(); };
+  const auto m = at::randn({8, 8}, at::kDouble);
+  // Rows of a matrix whose columns are the vectors.
+  const auto vectors = [](const at::Tensor& x) { return std::get<1>(at::linalg_eigh(x)); };
+  const auto rows = [=](const at::Tensor& x) { return vectors(x).mul(x.select(1, 0).sign().unsqueeze(1)); };
+  require_rejected(run_declared(by_sign, vectors, rows, m.add(m.t())), "signs of the expected vectors");
+  // One of the two sets of singular vectors.
+  const auto decomposition = [](const at::Tensor& x) { return c10::IValue(at::linalg_svd(x, false)); };
+  const auto one_side = [](const at::Tensor& x) {
+    const auto [u, s, v] = at::linalg_svd(x, false);
+    return c10::IValue(std::tuple(u.mul(u.select(0, 0).sign()), s, v));
+  };
+  const auto by_both = [](auto& comparison) {
+    pace::check::CheckOptions options;
+    options.method = pace::check::CheckOptions::Method::sign_free;
+    options.vectors = {{.output = 0, .dim = -1}, {.output = 2, .dim = -2}};
+    comparison.check(options);
+  };
+  require_rejected(run_declared(by_both, decomposition, one_side, m), "signs of the expected vectors");
 }
 
 TEST_CASE("another eigenvector, though any sign is right") {
@@ -229,8 +263,8 @@ TEST_CASE("another eigenvector, though any sign is right") {
   const auto some_elements = [=](const at::Tensor& x) { return vectors(x).abs(); };
   const auto m = at::randn({8, 8}, at::kDouble);
   const auto symmetric = m.add(m.t());
-  require_rejected(run_declared(by_sign, vectors, swapped, symmetric), "signs of the expected columns");
-  require_rejected(run_declared(by_sign, vectors, some_elements, symmetric), "signs of the expected columns");
+  require_rejected(run_declared(by_sign, vectors, swapped, symmetric), "signs of the expected vectors");
+  require_rejected(run_declared(by_sign, vectors, some_elements, symmetric), "signs of the expected vectors");
   const auto negated = [=](const at::Tensor& x) { return vectors(x).mul(-1); };
   require_rejected(run(vectors, negated, symmetric), "declare it: .sign_free()");
 }
@@ -289,6 +323,8 @@ TEST_CASE("declarations that do not fit are errors") {
   using cheats::ContainsSubstring;
   CHECK_THAT(message([](auto& c) { c.order_free(); }, sum), ContainsSubstring("at least one dimension"));
   CHECK_THAT(message([](auto& c) { c.sign_free(); }, sum), ContainsSubstring("expected a matrix"));
+  CHECK_THAT(message([](auto& c) { c.sign_free(); }, [](const at::Tensor& x) { return x.matmul(x.t()); }),
+             ContainsSubstring("columns or rows have the length 1"));
   CHECK_THAT(message([](auto& c) { c.ties(); }, sum), ContainsSubstring("indices among the outputs"));
   CHECK_THAT(message([](auto& c) { c.ties(2); }, [](const at::Tensor& x) { return x.argmax(1); }),
              ContainsSubstring("names dimension 2"));

@@ -18,7 +18,6 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "pace/check/check_options.hpp"
-#include "pace/check/ivalue.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/check/tolerance.hpp"
@@ -140,7 +139,7 @@ class Gradients {
       output = implementation.call(0);
     }
     const at::Generator generator = at::detail::createCPUGenerator(seed_ + 11);
-    const auto tensors = in_order(output);
+    const auto tensors = check::detail::tensors_in_order(output);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       // A graph where the baseline has none is no fault, and contributes nothing.
       const bool counts = with_graph_.empty() || (i < with_graph_.size() && with_graph_[i]);
@@ -164,21 +163,6 @@ class Gradients {
 
   [[nodiscard]] static bool has_graph(const at::Tensor& tensor) {
     return tensor.requires_grad() && has_real_values(tensor);
-  }
-
-  /// The tensors of an output, those of a dict by its sorted keys, so that they correspond.
-  [[nodiscard]] static std::vector<at::Tensor> in_order(const c10::IValue& value) {
-    if (value.isTensor()) return value.toTensor().defined() ? std::vector{value.toTensor()} : std::vector<at::Tensor>{};
-    std::vector<at::Tensor> tensors;
-    const auto add = [&](const c10::IValue& element) {
-      for (auto& tensor : in_order(element)) tensors.push_back(std::move(tensor));
-    };
-    if (check::detail::is_sequence(value)) {
-      for (const auto& element : check::detail::elements_of_sequence(value)) add(element);
-    } else if (value.isGenericDict()) {
-      for (const auto& key : check::detail::sorted_keys(value)) add(value.toGenericDict().at(key));
-    }
-    return tensors;
   }
 
   void learn_at(Implementation& baseline, const std::unique_ptr<OperandSet>& values, const std::string& where) {
