@@ -28,6 +28,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/hypot.h>
 #include <ATen/ops/imag.h>
@@ -465,6 +466,18 @@ std::vector<Variant> variants() {
         return at::empty_like(a[0], at::kLong).random_(0, 10, generator);
       },
       [](auto& comparison) { comparison.random(); });
+  add(
+      "few random bools by a generator of its own", {at::full({3}, 0.5)}, [](Arguments& a) { return at::bernoulli(a[0]); },
+      [generator = at::detail::createCPUGenerator(10)](Arguments& a) { return at::bernoulli(a[0], generator); },
+      [](auto& comparison) { comparison.random(); });
+  add(
+      "rare events by a generator of its own", {at::full({64, 64}, 0.99)},
+      [](Arguments& a) { return at::bernoulli(a[0]); },
+      [generator = at::detail::createCPUGenerator(12)](Arguments& a) { return at::bernoulli(a[0], generator); },
+      [](auto& comparison) { comparison.random(); });
+  add(
+      "random numbers that do not change what is returned", {many}, [](Arguments& a) { return a[0].mul(2); },
+      [](Arguments& a) { return a[0].add(a[0]); }, [](auto& comparison) { comparison.random(); });
   add(
       "a workspace that the baseline leaves alone", {x, at::zeros({16, 32})},
       [](Arguments& a) { return a[0].mul(2).exp(); },

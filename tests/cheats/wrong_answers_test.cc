@@ -289,6 +289,37 @@ TEST_CASE("another distribution, though any random numbers are right") {
   require_rejected(run(noise, own, x), ".random()");
 }
 
+TEST_CASE("the same random numbers in each call, or some of a few, though any are right") {
+  const auto by_random = [](auto& comparison) { comparison.random(); };
+  const auto noise = [](const at::Tensor& t) { return t.add(at::randn_like(t)); };
+  const auto kept = [numbers = at::Tensor()](const at::Tensor& t) mutable {
+    if (!numbers.defined()) numbers = at::randn_like(t);
+    return t.add(numbers);
+  };
+  // What at::rand() gives may be drawn from the same state as the noise.
+  const auto x = at::rand({64, 64}, at::detail::createCPUGenerator(4));
+  require_rejected(run_declared(by_random, noise, kept, x), "not drawn anew in each call");
+  const auto in_turn = [numbers = std::vector<at::Tensor>(), turn = std::size_t{0}](const at::Tensor& t) mutable {
+    while (numbers.size() < 3) numbers.push_back(at::randn_like(t));
+    return t.add(numbers[turn++ % 3]);
+  };
+  require_rejected(run_declared(by_random, noise, in_turn, x), "not drawn anew in each call");
+  const auto partly = [numbers = at::Tensor()](const at::Tensor& t) mutable {
+    if (!numbers.defined()) numbers = at::randn_like(t);
+    numbers.narrow(0, 0, 8).normal_();
+    return t.add(numbers);
+  };
+  require_rejected(run_declared(by_random, noise, partly, x), "not drawn anew in each call");
+  const auto mask = [](const at::Tensor& t) { return at::dropout(t, 0.25, true); };
+  const auto kept_mask = [numbers = at::Tensor()](const at::Tensor& t) mutable {
+    if (!numbers.defined()) numbers = at::empty_like(t).bernoulli_(0.75);
+    return t.mul(numbers).div(0.75);
+  };
+  require_rejected(run_declared(by_random, mask, kept_mask, x.add(0.5)), "not drawn anew in each call");
+  const auto one_row = [](const at::Tensor& t) { return t.add(at::randn({1, 64}).expand({64, 64})); };
+  require_rejected(run_declared(by_random, noise, one_row, x), "another distribution");
+}
+
 TEST_CASE("a workspace excuses no other operand") {
   const auto cheat = [](const at::Tensor& x, at::Tensor& workspace) {
     auto answer = honest(workspace.copy_(x));

@@ -7,6 +7,7 @@
 #include <ATen/ops/eye.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 
@@ -174,6 +175,21 @@ TEST_CASE("distributions are equal up to 6 standard errors") {
              ContainsSubstring("not finite"));
   CHECK(pace::check::distribution_problem(at::ones({9}), at::ones({9})).empty());
   CHECK_FALSE(pace::check::distribution_problem(at::ones({9}), at::ones({9}) * 2).empty());
+}
+
+TEST_CASE("random numbers that repeat, or depend on each other, are another distribution") {
+  using pace::check::distribution_problem;
+  const auto noise = at::randn({64, 64});
+  CHECK(distribution_problem(noise, at::randn({64, 64})).empty());
+  const auto pieces = at::randn({16, 64});
+  CHECK_THAT(distribution_problem(noise, at::cat({pieces, pieces, pieces, pieces})), ContainsSubstring("numbers repeat"));
+  const auto pairs = at::randn({32, 64}).repeat_interleave(2, 0).add(at::randn({64, 64}).mul(1e-3));
+  CHECK_THAT(distribution_problem(noise, pairs), ContainsSubstring("64 apart correlate"));
+  CHECK_THAT(distribution_problem(noise, pairs.t()), ContainsSubstring("1 apart correlate"));
+  // What is common to both is no fault.
+  const auto trend = at::arange(64.0).mul(0.1), one = at::randint(0, 8, {64, 64}, at::kLong);
+  CHECK(distribution_problem(noise.add(trend), at::randn({64, 64}).add(trend)).empty());
+  CHECK(distribution_problem(one, at::randint(0, 8, {64, 64}, at::kLong)).empty());
 }
 
 TEST_CASE("indices find values, if they are in range and different") {

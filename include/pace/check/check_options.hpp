@@ -25,7 +25,7 @@ struct CheckOptions {
     order_free,         ///< as allclose, after rows (elements, of a 1-D tensor) have been sorted
     sign_free,          ///< as allclose, after each vector of a matrix (a column or a row) got the baseline's sign
     ties,               ///< as allclose, where integers are indices into an operand: what lies there is compared
-    random,             ///< tensors of random numbers with equal means, variances and shares of zeros
+    random,             ///< tensors of random numbers with equal means, variances, shares of zeros and correlations
     custom,             ///< the user's own function decides
     none,               ///< not compared at all
   };
@@ -138,8 +138,8 @@ inline void validate(const CheckOptions& options) {
       return "Indices are compared by what they find along dimension " + std::to_string(options.ties_dim) +
              " of operand tensor " + std::to_string(options.ties_operand) + ", as declared (ties).";
     case Method::random:
-      return "Outputs are random numbers, as declared (random): their means, variances and shares of zeros are "
-             "compared, not their values.";
+      return "Outputs are random numbers, as declared (random): their means, variances, shares of zeros and correlations "
+             "are compared, not their values.";
     case Method::custom:
       return "Outputs are compared by the function given to check().";
     default:

@@ -13,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/check/clone.hpp"
+#include "pace/compare/drawn_anew.hpp"
 #include "pace/compare/edge_values.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/gradients.hpp"
@@ -138,13 +139,16 @@ class FirstCalls {
     if (is_baseline) {
       learn_edge_values(implementation, took);
       learn_gradients(implementation, took);
+      learn_draws(implementation, took);
       // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
-      if (learns_ || edge_values_ || gradients_) (void)checked_call(implementation, operands, 0, seed, with_graph);
+      if (learns_ || edge_values_ || gradients_ || draws_) (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
     if (!is_baseline && edge_values_)
       if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
     if (!is_baseline && gradients_)
       if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
+    if (!is_baseline && draws_)
+      if (auto problem = draws_->examine(implementation); !problem.empty()) return problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
     implementation.expect_outputs_like(output);
@@ -178,6 +182,13 @@ class FirstCalls {
     gradients_->learn(baseline, *prepared_.given);
   }
 
+  /// `took`: the time of one call.
+  void learn_draws(Implementation& baseline, Nanoseconds took) {
+    if (took > longest_call_to_learn_by || check_.method != check::CheckOptions::Method::random) return;
+    draws_.emplace(*prepared_.operands, prepared_.options.check_seed);
+    draws_->learn(baseline);
+  }
+
   timing::Clock& clock_;
   const Prepared& prepared_;
   IntegrityChecker& integrity_;
@@ -188,6 +199,7 @@ class FirstCalls {
   std::vector<double> terms_ = {};
   std::optional<EdgeValues> edge_values_ = {};
   std::optional<Gradients> gradients_ = {};
+  std::optional<DrawnAnew> draws_ = {};
 };
 
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
