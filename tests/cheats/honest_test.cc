@@ -55,11 +55,13 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tanh.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
@@ -300,6 +302,79 @@ std::vector<Variant> variants() {
   add(
       "as many outputs as values ask for", {x}, [](Arguments& a) { return at::nonzero(a[0].gt(0.5)); },
       [](Arguments& a) { return at::nonzero(a[0].le(0.5).logical_not()); });
+
+  // Values with structure, which others in their place have, too.
+  const auto ids = at::randint(0, 16, {24}, at::kLong);
+  add(
+      "relying on whole numbers", {at::randint(0, 9, {40}, at::kLong).to(at::kDouble)},
+      [](Arguments& a) { return a[0].mul(2); }, [](Arguments& a) { return a[0].round().mul(2); });
+  add(
+      "relying on one-hot rows", {at::eye(8).index_select(0, at::randint(0, 8, {16}, at::kLong)), w.narrow(0, 0, 8)},
+      [](Arguments& a) { return a[0].matmul(a[1]); },
+      [](Arguments& a) { return a[1].index_select(0, a[0].argmax(1)); });
+  add(
+      "relying on a banded symmetric matrix", {square.add(square.t()).tril(1).triu(-1), at::randn({8}, at::kDouble)},
+      [](Arguments& a) { return a[0].mv(a[1]); },
+      [](Arguments& a) {
+        auto out = a[0].diagonal().mul(a[1]);
+        const auto off = a[0].diagonal(1);
+        out.narrow(0, 0, 7).add_(off.mul(a[1].narrow(0, 1, 7)));
+        out.narrow(0, 1, 7).add_(off.mul(a[1].narrow(0, 0, 7)));
+        return out;
+      });
+  add(
+      "relying on a Toeplitz matrix", {at::arange(1.0, 9.0).sub(at::arange(1.0, 9.0).unsqueeze(1)).abs().add(0.5)},
+      [](Arguments& a) { return a[0].sum(1); },
+      [](Arguments& a) {
+        const auto first = a[0][0];
+        std::vector<at::Tensor> sums;
+        for (std::int64_t i = 0; i < 8; ++i)
+          sums.push_back(first.narrow(0, 0, 8 - i).sum().add(first.narrow(0, 1, i).sum()));
+        return at::stack(sums);
+      });
+  add(
+      "relying on a causal mask", {x.narrow(0, 0, 16).narrow(1, 0, 16), at::ones_like(x).narrow(1, 0, 16).tril()},
+      [](Arguments& a) { return a[0].masked_fill(a[1].eq(0), 0); }, [](Arguments& a) { return a[0].tril(); });
+  add(
+      "relying on sorted boundaries", {std::get<0>(at::randn({32}).sort()), x},
+      [](Arguments& a) { return a[0].le(a[1].unsqueeze(-1)).sum(-1); },
+      [](Arguments& a) { return at::searchsorted(a[0], a[1], false, true); });
+  add(
+      "indices packed for their version", {x, ids}, [](Arguments& a) { return a[0].index_select(0, a[1]); },
+      [packed = at::Tensor(), of = static_cast<const void*>(nullptr), version = std::int64_t{-1}](Arguments& a) mutable {
+        if (of != a[1].const_data_ptr() || version != a[1]._version()) {
+          packed = a[1].to(at::kInt);
+          of = a[1].const_data_ptr();
+          version = a[1]._version();
+        }
+        return at::embedding(a[0], packed);
+      });
+  add(
+      "sums by offsets", {x, at::tensor({0, 3, 4, 9, 16}, at::kLong)},
+      [](Arguments& a) { return a[0].cumsum(0).index_select(0, a[1].narrow(0, 1, 4).sub(1)); },
+      [](Arguments& a) {
+        std::vector<at::Tensor> sums;
+        for (std::int64_t i = 1; i < 5; ++i) sums.push_back(a[0].narrow(0, 0, a[1][i].item<std::int64_t>()).sum(0));
+        return at::stack(sums);
+      });
+  add(
+      "relying on padding at the end of rows", {x, at::arange(32).lt(at::randint(3, 32, {16, 1}, at::kLong))},
+      [](Arguments& a) { return a[0].masked_fill(a[1].logical_not(), 0).sum(1); },
+      [](Arguments& a) {
+        std::vector<at::Tensor> sums;
+        for (std::int64_t i = 0; i < 16; ++i)
+          sums.push_back(a[0][i].narrow(0, 0, a[1][i].sum().item<std::int64_t>()).sum());
+        return at::stack(sums);
+      });
+  add(
+      "edges of a graph in order", {x, at::stack({std::get<0>(ids.sort()), at::randint(0, 16, {24}, at::kLong)})},
+      [](Arguments& a) { return at::zeros({16, 32}).index_add(0, a[1][0], a[0].index_select(0, a[1][1])); },
+      [](Arguments& a) {
+        const auto counts = a[1][0].bincount({}, 16).cumsum(0);
+        const auto sums = at::cat({at::zeros({1, 32}), a[0].index_select(0, a[1][1]).cumsum(0)});
+        const auto ends = sums.index_select(0, counts);
+        return ends.sub(at::cat({at::zeros({1, 32}), ends.narrow(0, 0, 15)}));
+      });
 
   // Random numbers.
   add(

@@ -105,9 +105,10 @@ struct FreshAnswers {
       if (operands.may_change(i) && differs(given_expected.operands[i], fresh.expected.operands[i])) return true;
     return false;
   };
-  if (!source.any()) return {};
-  for (const Renewal renewal : {Renewal::vary, Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
-    if (renewal == Renewal::vary && check.fresh_values != check::CheckOptions::FreshValues::varied) continue;
+  for (const Renewal renewal : {Renewal::rearrange_all, Renewal::rearrange, Renewal::vary, Renewal::scale,
+                                Renewal::scale_each, Renewal::rotate}) {
+    const bool varies = renewal <= Renewal::vary;
+    if (!source.any(renewal) || (varies && check.fresh_values != check::CheckOptions::FreshValues::varied)) continue;
     FreshAnswers fresh{.renewal = renewal};
     fresh.operands = given.clone();
     fresh.values = fresh.operands->tensors();
@@ -196,7 +197,7 @@ class Answers {
       const bool stale = renewed && !made.at_return.isNone() &&
                          check::outputs_match(given.output, made.at_return, without_reference(options)).correct;
       // These may take away what an implementation rightly relies on.
-      const bool usual = fresh_.renewal == Renewal::vary || fresh_.renewal == Renewal::scale;
+      const bool usual = fresh_.renewal <= Renewal::scale;
       if (renewed && !usual && !stale) return {};
       if (!renewed) return agreement.message;
       const std::string changed =
