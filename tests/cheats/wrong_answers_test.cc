@@ -11,6 +11,7 @@
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/hypot.h>
 #include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/linalg_svd.h>
 #include <ATen/ops/matmul.h>
@@ -147,6 +148,19 @@ TEST_CASE("a tanh that is NaN for large values") {
     return e.sub(1).div(e.add(1));
   };
   require_rejected(run([](const at::Tensor& x) { return x.tanh(); }, cheat, input()), "large values");
+}
+
+TEST_CASE("digits that cancel for small values") {
+  const auto expm1 = [](const at::Tensor& x) { return x.expm1(); };
+  // It is right enough for values of about 1.
+  const auto cancelling = [](const at::Tensor& x) { return x.exp().sub(1); };
+  const auto x = at::randn({32, 16}).sign().mul(at::rand({32, 16}).add(1));
+  require_rejected(run(expm1, cancelling, x), "small values (the operands times 2^-10)");
+  const auto root = [](const at::Tensor& t) { return at::hypot(t, t.flip(0)).mul(t); };
+  const auto offset = [](const at::Tensor& t) {
+    return t.square().add(t.flip(0).square()).add(1e-6).sqrt().mul(t);
+  };
+  require_rejected(run(root, offset, x), "small values (the operands times 2^-10)");
 }
 
 TEST_CASE("a bias of zeros that is ignored, and a weight of ones") {
