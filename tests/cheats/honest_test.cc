@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -28,6 +29,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/hypot.h>
 #include <ATen/ops/imag.h>
@@ -54,11 +56,13 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tanh.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
@@ -300,6 +304,79 @@ std::vector<Variant> variants() {
       "as many outputs as values ask for", {x}, [](Arguments& a) { return at::nonzero(a[0].gt(0.5)); },
       [](Arguments& a) { return at::nonzero(a[0].le(0.5).logical_not()); });
 
+  // Values with structure, which others in their place have, too.
+  const auto ids = at::randint(0, 16, {24}, at::kLong);
+  add(
+      "relying on whole numbers", {at::randint(0, 9, {40}, at::kLong).to(at::kDouble)},
+      [](Arguments& a) { return a[0].mul(2); }, [](Arguments& a) { return a[0].round().mul(2); });
+  add(
+      "relying on one-hot rows", {at::eye(8).index_select(0, at::randint(0, 8, {16}, at::kLong)), w.narrow(0, 0, 8)},
+      [](Arguments& a) { return a[0].matmul(a[1]); },
+      [](Arguments& a) { return a[1].index_select(0, a[0].argmax(1)); });
+  add(
+      "relying on a banded symmetric matrix", {square.add(square.t()).tril(1).triu(-1), at::randn({8}, at::kDouble)},
+      [](Arguments& a) { return a[0].mv(a[1]); },
+      [](Arguments& a) {
+        auto out = a[0].diagonal().mul(a[1]);
+        const auto off = a[0].diagonal(1);
+        out.narrow(0, 0, 7).add_(off.mul(a[1].narrow(0, 1, 7)));
+        out.narrow(0, 1, 7).add_(off.mul(a[1].narrow(0, 0, 7)));
+        return out;
+      });
+  add(
+      "relying on a Toeplitz matrix", {at::arange(1.0, 9.0).sub(at::arange(1.0, 9.0).unsqueeze(1)).abs().add(0.5)},
+      [](Arguments& a) { return a[0].sum(1); },
+      [](Arguments& a) {
+        const auto first = a[0][0];
+        std::vector<at::Tensor> sums;
+        for (std::int64_t i = 0; i < 8; ++i)
+          sums.push_back(first.narrow(0, 0, 8 - i).sum().add(first.narrow(0, 1, i).sum()));
+        return at::stack(sums);
+      });
+  add(
+      "relying on a causal mask", {x.narrow(0, 0, 16).narrow(1, 0, 16), at::ones_like(x).narrow(1, 0, 16).tril()},
+      [](Arguments& a) { return a[0].masked_fill(a[1].eq(0), 0); }, [](Arguments& a) { return a[0].tril(); });
+  add(
+      "relying on sorted boundaries", {std::get<0>(at::randn({32}).sort()), x},
+      [](Arguments& a) { return a[0].le(a[1].unsqueeze(-1)).sum(-1); },
+      [](Arguments& a) { return at::searchsorted(a[0], a[1], false, true); });
+  add(
+      "indices packed for their version", {x, ids}, [](Arguments& a) { return a[0].index_select(0, a[1]); },
+      [packed = at::Tensor(), of = static_cast<const void*>(nullptr), version = std::int64_t{-1}](Arguments& a) mutable {
+        if (of != a[1].const_data_ptr() || version != a[1]._version()) {
+          packed = a[1].to(at::kInt);
+          of = a[1].const_data_ptr();
+          version = a[1]._version();
+        }
+        return at::embedding(a[0], packed);
+      });
+  add(
+      "sums by offsets", {x, at::tensor({0, 3, 4, 9, 16}, at::kLong)},
+      [](Arguments& a) { return a[0].cumsum(0).index_select(0, a[1].narrow(0, 1, 4).sub(1)); },
+      [](Arguments& a) {
+        std::vector<at::Tensor> sums;
+        for (std::int64_t i = 1; i < 5; ++i) sums.push_back(a[0].narrow(0, 0, a[1][i].item<std::int64_t>()).sum(0));
+        return at::stack(sums);
+      });
+  add(
+      "relying on padding at the end of rows", {x, at::arange(32).lt(at::randint(3, 32, {16, 1}, at::kLong))},
+      [](Arguments& a) { return a[0].masked_fill(a[1].logical_not(), 0).sum(1); },
+      [](Arguments& a) {
+        std::vector<at::Tensor> sums;
+        for (std::int64_t i = 0; i < 16; ++i)
+          sums.push_back(a[0][i].narrow(0, 0, a[1][i].sum().item<std::int64_t>()).sum());
+        return at::stack(sums);
+      });
+  add(
+      "edges of a graph in order", {x, at::stack({std::get<0>(ids.sort()), at::randint(0, 16, {24}, at::kLong)})},
+      [](Arguments& a) { return at::zeros({16, 32}).index_add(0, a[1][0], a[0].index_select(0, a[1][1])); },
+      [](Arguments& a) {
+        const auto counts = a[1][0].bincount({}, 16).cumsum(0);
+        const auto sums = at::cat({at::zeros({1, 32}), a[0].index_select(0, a[1][1]).cumsum(0)});
+        const auto ends = sums.index_select(0, counts);
+        return ends.sub(at::cat({at::zeros({1, 32}), ends.narrow(0, 0, 15)}));
+      });
+
   // Random numbers.
   add(
       "noise", {x}, [](Arguments& a) { return a[0].add(at::randn_like(a[0])); },
@@ -417,7 +494,34 @@ std::vector<Variant> variants() {
         return c10::IValue(
             std::tuple(std::get<0>(found).mul(signs), std::get<1>(found), std::get<2>(found).mul(signs.unsqueeze(1))));
       },
+      [](auto& comparison) {
+        pace::check::CheckOptions options;
+        options.method = pace::check::CheckOptions::Method::sign_free;
+        options.vectors = {{.output = 0, .dim = -1}, {.output = 2, .dim = -2}};
+        comparison.check(options);
+      });
+  add(
+      "signs of rows", {square}, [](Arguments& a) { return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false)); },
+      [](Arguments& a) {
+        return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false)).mul(a[0].narrow(0, 0, 4).narrow(1, 0, 1).sign());
+      },
       [](auto& comparison) { comparison.sign_free(); });
+  add(
+      "keys and values in any order", {x},
+      [](Arguments& a) { return c10::IValue(std::tuple(a[0].select(1, 0), a[0].mul(2).exp())); },
+      [](Arguments& a) {
+        const auto order = a[0].select(1, 3).argsort();
+        const auto rows = a[0].index_select(0, order);
+        return c10::IValue(std::tuple(rows.select(1, 0).clone(), rows.exp().square()));
+      },
+      [](auto& comparison) { comparison.order_free(); });
+  add(
+      "rows in any order whose keys differ by rounding", {x},
+      [](Arguments& a) { return at::cat({a[0].mul(1e-9).exp().narrow(1, 0, 1), a[0].tanh()}, 1); },
+      [](Arguments& a) {
+        return at::cat({a[0].flip(0).mul(-1e-9).exp().narrow(1, 0, 1).mul(1 + 0x1p-23), a[0].flip(0).tanh()}, 1);
+      },
+      [](auto& comparison) { comparison.order_free(); });
   const auto many = at::randn({64, 64});
   add(
       "dropout by a generator of its own", {many}, [](Arguments& a) { return at::dropout(a[0], 0.25, true); },
@@ -438,6 +542,18 @@ std::vector<Variant> variants() {
         return at::empty_like(a[0], at::kLong).random_(0, 10, generator);
       },
       [](auto& comparison) { comparison.random(); });
+  add(
+      "few random bools by a generator of its own", {at::full({3}, 0.5)}, [](Arguments& a) { return at::bernoulli(a[0]); },
+      [generator = at::detail::createCPUGenerator(10)](Arguments& a) { return at::bernoulli(a[0], generator); },
+      [](auto& comparison) { comparison.random(); });
+  add(
+      "rare events by a generator of its own", {at::full({64, 64}, 0.99)},
+      [](Arguments& a) { return at::bernoulli(a[0]); },
+      [generator = at::detail::createCPUGenerator(12)](Arguments& a) { return at::bernoulli(a[0], generator); },
+      [](auto& comparison) { comparison.random(); });
+  add(
+      "random numbers that do not change what is returned", {many}, [](Arguments& a) { return a[0].mul(2); },
+      [](Arguments& a) { return a[0].add(a[0]); }, [](auto& comparison) { comparison.random(); });
   add(
       "a workspace that the baseline leaves alone", {x, at::zeros({16, 32})},
       [](Arguments& a) { return a[0].mul(2).exp(); },
@@ -463,6 +579,65 @@ std::vector<Variant> variants() {
   add(
       "a graph by other operators", {leaf}, [](Arguments& a) { return a[0].mul(2).sigmoid(); },
       [](Arguments& a) { return a[0].add(a[0]).neg().exp().add(1).reciprocal(); });
+  const auto leaf_of = [](const at::Tensor& values) { return values.detach().clone().set_requires_grad(true); };
+  add(
+      "a gradient at ties and kinks", {leaf_of(repeated)}, [](Arguments& a) { return a[0].sub(1).relu().amax(1); },
+      [](Arguments& a) { return std::get<0>(a[0].sub(1).clamp_min(0).max(1)); });
+  add(
+      "a gradient at zeros", {leaf_of(at::zeros({16, 32})), leaf}, [](Arguments& a) { return a[0].relu().mul(a[1]); },
+      [](Arguments& a) { return a[0].clamp_min(0).mul(a[1]); });
+  add(
+      "a gradient by a symmetric operand", {leaf_of(symmetric)}, [](Arguments& a) { return a[0].sum(0); },
+      [](Arguments& a) { return a[0].sum(1); });
+  add(
+      "a gradient of a Cholesky factor's inverse", {leaf_of(definite)},
+      [](Arguments& a) { return at::linalg_inv(a[0]); },
+      [](Arguments& a) { return at::linalg_cholesky(a[0]).cholesky_inverse(); });
+  add(
+      "a gradient by normalised rows", {leaf_of(at::softmax(x, 1)), leaf_of(x.div(x.norm(2, {1}, true)))},
+      [](Arguments& a) {
+        return a[0].div(a[0].sum(1, true)).add(a[1].div(a[1].norm(2, {1}, true))).mul(2);
+      },
+      [](Arguments& a) { return a[0].add(a[1]).mul(2); });
+  add(
+      "gradients of a layer norm", {leaf, leaf_of(at::ones_like(x[0])), leaf_of(at::zeros({32}))},
+      [](Arguments& a) { return at::layer_norm(a[0], {32}, a[1], a[2]); },
+      [](Arguments& a) {
+        const auto centred = a[0].sub(a[0].mean(1, true));
+        return centred.mul(a[0].var(1, false, true).add(1e-5).rsqrt()).mul(a[1]).add(a[2]);
+      });
+  add(
+      "gradients that cancel", {leaf}, [](Arguments& a) { return at::layer_norm(a[0], {32}).sum(); },
+      [](Arguments& a) {
+        return a[0].sub(a[0].mean(1, true)).mul(a[0].var(1, false, true).add(1e-5).rsqrt()).sum(1).sum();
+      });
+  add(
+      "gradients of a two-layer network", {leaf, leaf_of(w), leaf_of(at::zeros({24}))},
+      [](Arguments& a) { return at::linear(a[0], a[1].t(), a[2]).relu().matmul(a[1].t()); },
+      [](Arguments& a) { return a[0].matmul(a[1]).add(a[2]).clamp_min(0).matmul(a[1].t()); });
+  add(
+      "gradients of 16-bit numbers", {leaf_of(x.to(at::kBFloat16)), leaf_of(w.to(at::kBFloat16))},
+      [](Arguments& a) { return at::softmax(a[0].matmul(a[1]), 1); },
+      [](Arguments& a) {
+        return at::softmax(a[0].to(at::kFloat).matmul(a[1].to(at::kFloat)), 1).to(at::kBFloat16);
+      });
+  add(
+      "a gradient of dropout", {leaf}, [](Arguments& a) { return at::dropout(a[0], 0.5, true).mul(2); },
+      [](Arguments& a) { return at::dropout(a[0], 0.5, true).add(at::zeros({})).mul(2); });
+  add(
+      "a gradient of a complex product", {leaf_of(at::complex(x, y))}, [](Arguments& a) { return a[0].mul(a[0]); },
+      [](Arguments& a) { return a[0].square(); });
+  add(
+      "a backward pass that the baseline does not have", {leaf},
+      [](Arguments& a) {
+        auto result = a[0].mul(2);
+        result.register_hook([](const at::Tensor& g) -> at::Tensor {
+          throw std::runtime_error("no backward");
+          return g;
+        });
+        return result;
+      },
+      [](Arguments& a) { return a[0].add(a[0]); });
   add(
       "no graph in both", {leaf}, [](Arguments& a) { return a[0].detach().tanh(); },
       [](Arguments& a) {

@@ -14,7 +14,10 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
 #include <catch2/matchers/catch_matchers_contains.hpp>
@@ -106,6 +109,47 @@ TEST_CASE("an answer scaled from a kept one") {
     return answer.mul(first / *static_cast<const float*>(kept.const_data_ptr()));
   };
   require_rejected(run(triple, cheat, input()), "the operands varied at random");
+}
+
+TEST_CASE("answers that stay right when special operands are scaled as a whole") {
+  // The order of values with ties, of whole numbers and of a symmetric matrix.
+  const auto order = [](const at::Tensor& x) { return x.argsort(/*stable=*/true, -1); };
+  const auto kept = [&] {
+    return [order, answer = at::Tensor()](const at::Tensor& values) mutable {
+      if (!answer.defined()) answer = order(values);
+      return answer.clone();
+    };
+  };
+  const auto ties = at::randn({8}).repeat({4, 4}), whole = at::randint(0, 100, {64}, at::kLong).to(at::kDouble);
+  const auto square = at::randn({12, 12});
+  for (const auto& x : {ties, whole, square.add(square.t())})
+    require_rejected(run(order, kept(), x), "the answer for values that had been overwritten");
+  // Where sorted values lie among others.
+  const auto places = [](const at::Tensor& x, const at::Tensor& y) { return at::searchsorted(x, y); };
+  const auto of_first = [known = at::Tensor(), places](const at::Tensor& x,
+                                                                             const at::Tensor& y) mutable {
+    if (!known.defined()) known = x.clone();
+    return places(known.mul(x[0].div(known[0])), y);
+  };
+  require_rejected(run(places, of_first, std::get<0>(at::rand({64}).add(0.1).sort()), at::rand({64})),
+                   "varied at random within their structure");
+}
+
+TEST_CASE("answers for integers and bools that are kept") {
+  const auto table = at::randn({10, 4});
+  const auto rows = [=](const at::Tensor& indices) { return table.index_select(0, indices); };
+  const auto kept_rows = [=, answer = at::Tensor()](const at::Tensor& indices) mutable {
+    if (!answer.defined()) answer = rows(indices);
+    return answer.clone();
+  };
+  require_rejected(run(rows, kept_rows, at::randint(0, 10, {32}, at::kLong)),
+                   "integers in other places), so the answer was kept");
+  const auto chosen = [](const at::Tensor& x, const at::Tensor& mask) { return x.masked_fill(mask, 0); };
+  const auto kept_mask = [known = at::Tensor()](const at::Tensor& x, const at::Tensor& mask) mutable {
+    if (!known.defined()) known = mask.clone();
+    return x.masked_fill(known, 0);
+  };
+  require_rejected(run(chosen, kept_mask, input(), at::rand({32, 16}).gt(0.5)), "integers in other places");
 }
 
 TEST_CASE("an answer kept for as long as the version of its input stays") {

@@ -1,15 +1,19 @@
 // Cheats whose answers are not those of the baseline, or only look like them.
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/hypot.h>
 #include <ATen/ops/linalg_eigh.h>
+#include <ATen/ops/linalg_svd.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -146,6 +150,19 @@ TEST_CASE("a tanh that is NaN for large values") {
   require_rejected(run([](const at::Tensor& x) { return x.tanh(); }, cheat, input()), "large values");
 }
 
+TEST_CASE("digits that cancel for small values") {
+  const auto expm1 = [](const at::Tensor& x) { return x.expm1(); };
+  // It is right enough for values of about 1.
+  const auto cancelling = [](const at::Tensor& x) { return x.exp().sub(1); };
+  const auto x = at::randn({32, 16}).sign().mul(at::rand({32, 16}).add(1));
+  require_rejected(run(expm1, cancelling, x), "small values (the operands times 2^-10)");
+  const auto root = [](const at::Tensor& t) { return at::hypot(t, t.flip(0)).mul(t); };
+  const auto offset = [](const at::Tensor& t) {
+    return t.square().add(t.flip(0).square()).add(1e-6).sqrt().mul(t);
+  };
+  require_rejected(run(root, offset, x), "small values (the operands times 2^-10)");
+}
+
 TEST_CASE("a bias of zeros that is ignored, and a weight of ones") {
   const auto linear = [](const at::Tensor& x, const at::Tensor& b) { return x.tanh().add(b); };
   const auto without = [](const at::Tensor& x, const at::Tensor&) { return x.tanh(); };
@@ -167,6 +184,29 @@ TEST_CASE("a normalisation that divides rows of zeros by zero") {
 TEST_CASE("an output without the autograd graph that the baseline's has") {
   const auto detached = [](const at::Tensor& x) { return honest(x.detach()); };
   require_rejected(run(honest, detached, input().set_requires_grad(true)), "has no autograd graph");
+}
+
+TEST_CASE("gradients that are not the baseline's, behind the right outputs") {
+  const auto x = [] { return input().set_requires_grad(true); };
+  const auto without_slope = [](const at::Tensor& t) { return t.mul(0).add(honest(t).detach()); };
+  require_rejected(run(honest, without_slope, x()), "the gradient of operand tensor 0 is not the baseline's");
+  const auto halved = [](const at::Tensor& t) { return honest(t).mul(0.5).add(honest(t).mul(0.5).detach()); };
+  require_rejected(run(honest, halved, x()), "the gradient of operand tensor 0 is not the baseline's");
+  const auto product = [](const at::Tensor& a, const at::Tensor& b) { return a.mul(b); };
+  const auto one_sided = [](const at::Tensor& a, const at::Tensor& b) { return a.mul(b.detach()); };
+  require_rejected(run(product, one_sided, x(), x()), "the gradient of operand tensor 1 is missing");
+  // Few rows are wrong, and small beside the others.
+  const auto scaled = [](const at::Tensor& t) { return t.mul(at::arange(1.0, 33.0).pow(-2).unsqueeze(1)); };
+  const auto half_of_rows = [=](const at::Tensor& t) {
+    return at::cat({scaled(t).narrow(0, 0, 16), scaled(t.detach()).narrow(0, 16, 16)});
+  };
+  require_rejected(run(scaled, half_of_rows, x()), "% of its elements differ by more than a tenth");
+  const auto throwing = [](const at::Tensor& t) {
+    auto result = honest(t);
+    result.register_hook([](const at::Tensor& g) -> at::Tensor { throw std::runtime_error("no backward"); return g; });
+    return result;
+  };
+  require_rejected(run(honest, throwing, x()), "its backward pass throws, and the baseline's does not: no backward");
 }
 
 TEST_CASE("ties that are none, indices that occur twice, and indices out of range") {
@@ -193,8 +233,41 @@ TEST_CASE("another set of rows, though any order is right") {
   const auto other = [](const at::Tensor& x) {
     return at::cat({honest(x).narrow(0, 0, 31), honest(x).narrow(0, 0, 1)});
   };
-  require_rejected(run_declared(by_order, honest, other, input()), "in ascending order");
+  require_rejected(run_declared(by_order, honest, other, input()), "rows in ascending order");
   require_rejected(run(honest, reversed, input()), "declare it: .order_free()");
+}
+
+TEST_CASE("keys and values that are paired wrongly, though any order of rows is right") {
+  const auto keys_and_values = [](const at::Tensor& x) {
+    return c10::IValue(std::tuple(x.select(1, 0).mul(2), x.narrow(1, 1, 3).mul(2)));
+  };
+  const auto other_pairs = [](const at::Tensor& x) {
+    return c10::IValue(std::tuple(x.select(1, 0).mul(2), x.narrow(1, 1, 3).flip(0).mul(2)));
+  };
+  require_rejected(run_declared([](auto& comparison) { comparison.order_free(); }, keys_and_values, other_pairs, input()),
+                   "rows in ascending order");
+}
+
+TEST_CASE("signs that are no one's to choose") {
+  const auto by_sign = [](auto& comparison) { comparison.sign_free(); };
+  const auto m = at::randn({8, 8}, at::kDouble);
+  // Rows of a matrix whose columns are the vectors.
+  const auto vectors = [](const at::Tensor& x) { return std::get<1>(at::linalg_eigh(x)); };
+  const auto rows = [=](const at::Tensor& x) { return vectors(x).mul(x.select(1, 0).sign().unsqueeze(1)); };
+  require_rejected(run_declared(by_sign, vectors, rows, m.add(m.t())), "signs of the expected vectors");
+  // One of the two sets of singular vectors.
+  const auto decomposition = [](const at::Tensor& x) { return c10::IValue(at::linalg_svd(x, false)); };
+  const auto one_side = [](const at::Tensor& x) {
+    const auto [u, s, v] = at::linalg_svd(x, false);
+    return c10::IValue(std::tuple(u.mul(u.select(0, 0).sign()), s, v));
+  };
+  const auto by_both = [](auto& comparison) {
+    pace::check::CheckOptions options;
+    options.method = pace::check::CheckOptions::Method::sign_free;
+    options.vectors = {{.output = 0, .dim = -1}, {.output = 2, .dim = -2}};
+    comparison.check(options);
+  };
+  require_rejected(run_declared(by_both, decomposition, one_side, m), "signs of the expected vectors");
 }
 
 TEST_CASE("another eigenvector, though any sign is right") {
@@ -204,8 +277,8 @@ TEST_CASE("another eigenvector, though any sign is right") {
   const auto some_elements = [=](const at::Tensor& x) { return vectors(x).abs(); };
   const auto m = at::randn({8, 8}, at::kDouble);
   const auto symmetric = m.add(m.t());
-  require_rejected(run_declared(by_sign, vectors, swapped, symmetric), "signs of the expected columns");
-  require_rejected(run_declared(by_sign, vectors, some_elements, symmetric), "signs of the expected columns");
+  require_rejected(run_declared(by_sign, vectors, swapped, symmetric), "signs of the expected vectors");
+  require_rejected(run_declared(by_sign, vectors, some_elements, symmetric), "signs of the expected vectors");
   const auto negated = [=](const at::Tensor& x) { return vectors(x).mul(-1); };
   require_rejected(run(vectors, negated, symmetric), "declare it: .sign_free()");
 }
@@ -228,6 +301,37 @@ TEST_CASE("another distribution, though any random numbers are right") {
     return at::empty_like(t).normal_(0, 1, generator);
   };
   require_rejected(run(noise, own, x), ".random()");
+}
+
+TEST_CASE("the same random numbers in each call, or some of a few, though any are right") {
+  const auto by_random = [](auto& comparison) { comparison.random(); };
+  const auto noise = [](const at::Tensor& t) { return t.add(at::randn_like(t)); };
+  const auto kept = [numbers = at::Tensor()](const at::Tensor& t) mutable {
+    if (!numbers.defined()) numbers = at::randn_like(t);
+    return t.add(numbers);
+  };
+  // What at::rand() gives may be drawn from the same state as the noise.
+  const auto x = at::rand({64, 64}, at::detail::createCPUGenerator(4));
+  require_rejected(run_declared(by_random, noise, kept, x), "not drawn anew in each call");
+  const auto in_turn = [numbers = std::vector<at::Tensor>(), turn = std::size_t{0}](const at::Tensor& t) mutable {
+    while (numbers.size() < 3) numbers.push_back(at::randn_like(t));
+    return t.add(numbers[turn++ % 3]);
+  };
+  require_rejected(run_declared(by_random, noise, in_turn, x), "not drawn anew in each call");
+  const auto partly = [numbers = at::Tensor()](const at::Tensor& t) mutable {
+    if (!numbers.defined()) numbers = at::randn_like(t);
+    numbers.narrow(0, 0, 8).normal_();
+    return t.add(numbers);
+  };
+  require_rejected(run_declared(by_random, noise, partly, x), "not drawn anew in each call");
+  const auto mask = [](const at::Tensor& t) { return at::dropout(t, 0.25, true); };
+  const auto kept_mask = [numbers = at::Tensor()](const at::Tensor& t) mutable {
+    if (!numbers.defined()) numbers = at::empty_like(t).bernoulli_(0.75);
+    return t.mul(numbers).div(0.75);
+  };
+  require_rejected(run_declared(by_random, mask, kept_mask, x.add(0.5)), "not drawn anew in each call");
+  const auto one_row = [](const at::Tensor& t) { return t.add(at::randn({1, 64}).expand({64, 64})); };
+  require_rejected(run_declared(by_random, noise, one_row, x), "another distribution");
 }
 
 TEST_CASE("a workspace excuses no other operand") {
@@ -264,6 +368,8 @@ TEST_CASE("declarations that do not fit are errors") {
   using cheats::ContainsSubstring;
   CHECK_THAT(message([](auto& c) { c.order_free(); }, sum), ContainsSubstring("at least one dimension"));
   CHECK_THAT(message([](auto& c) { c.sign_free(); }, sum), ContainsSubstring("expected a matrix"));
+  CHECK_THAT(message([](auto& c) { c.sign_free(); }, [](const at::Tensor& x) { return x.matmul(x.t()); }),
+             ContainsSubstring("columns or rows have the length 1"));
   CHECK_THAT(message([](auto& c) { c.ties(); }, sum), ContainsSubstring("indices among the outputs"));
   CHECK_THAT(message([](auto& c) { c.ties(2); }, [](const at::Tensor& x) { return x.argmax(1); }),
              ContainsSubstring("names dimension 2"));

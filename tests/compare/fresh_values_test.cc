@@ -4,13 +4,17 @@
 #include <limits>
 #include <vector>
 
+#include <ATen/ops/_unique.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/linalg_eigvalsh.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -78,6 +82,96 @@ TEST_CASE("values with a property that a function may rely on are scaled as a wh
   const auto symmetric = noise.add(noise.t());
   const auto values = drawn(Renewal::vary, {symmetric})[0];
   CHECK(at::equal(values, values.t()));
+}
+
+/// `given` after one draw that keeps structure.
+at::Tensor rearranged(const at::Tensor& given, Renewal renewal = Renewal::rearrange) {
+  return drawn(renewal, {given}, 5)[0];
+}
+at::Tensor sorted(const at::Tensor& values) { return std::get<0>(values.flatten().sort()); }
+
+TEST_CASE("rearranged: ties and whole numbers are the same values in other places, rows and columns taken as wholes") {
+  const auto flags = at::tensor({0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0}).view({4, 3});
+  const auto moved = rearranged(flags);
+  CHECK_FALSE(at::equal(moved, flags));
+  CHECK(at::equal(sorted(moved), sorted(flags)));
+  CHECK(at::equal(sorted(moved.sum(1)), sorted(flags.sum(1))));
+  const auto ties = numbers({0.5, 1.5, -0.5, 2.25}).repeat({8});
+  const auto scaled = rearranged(ties);
+  CHECK(std::get<0>(at::_unique(scaled)).numel() == 4);
+  CHECK_FALSE(at::equal(scaled.argsort(std::int64_t{0}), ties.argsort(std::int64_t{0})));
+  CHECK(scaled.max().item<double>() < 2.25);
+  const auto one_hot = at::eye(5, at::kDouble).index_select(0, at::tensor({3, 1, 1, 0, 4, 2, 2}));
+  CHECK(at::equal(rearranged(one_hot).sum(1), at::ones({7}, at::kDouble)));
+  CHECK_FALSE(at::equal(rearranged(one_hot), one_hot));
+}
+
+TEST_CASE("rearranged: rows in order stay so, between the same ends, and so do ties among them") {
+  const auto rows = at::stack({numbers({0.25, 1.5, 1.5, 2.75, 4.5}), numbers({-1, 0.5, 2.5, 2.5, 3})});
+  const auto moved = rearranged(rows);
+  CHECK_FALSE(at::equal(moved.select(1, 1), rows.select(1, 1)));
+  CHECK(moved.diff().ge(0).all().item<bool>());
+  CHECK(at::equal(moved.diff().eq(0), rows.diff().eq(0)));
+  CHECK(at::equal(moved.select(1, 0), rows.select(1, 0)));
+  CHECK(at::allclose(moved.select(1, 4), rows.select(1, 4)));
+  const auto down = numbers({4.5, 2.25, 1.5, 0.5});
+  CHECK(rearranged(down).diff().lt(0).all().item<bool>());
+}
+
+TEST_CASE("rearranged: symmetric matrices stay symmetric, positive definite, and zero where they were") {
+  const auto noise = at::rand({6, 6}, at::kDouble);
+  const auto product = noise.matmul(noise.t());
+  const auto definite = product.add(product.t()).add(at::eye(6, at::kDouble));
+  const auto moved = rearranged(definite);
+  CHECK(at::equal(moved, moved.t()));
+  CHECK(at::linalg_eigvalsh(moved).gt(0).all().item<bool>());
+  const auto banded = definite.tril(1).triu(-1);
+  CHECK(at::equal(rearranged(banded).eq(0), banded.eq(0)));
+  const auto factors = moved.div(definite);
+  CHECK(factors[0][1].item<double>() != factors[0][2].item<double>());
+  // Edges of a graph, and correlations: other places.
+  const auto edges = noise.add(noise.t()).gt(1).to(at::kDouble).fill_diagonal_(0);
+  CHECK(at::equal(sorted(rearranged(edges)), sorted(edges)));
+  const auto correlations = noise.add(noise.t()).div(4).fill_diagonal_(1);
+  CHECK(at::equal(rearranged(correlations).diagonal(), at::ones({6}, at::kDouble)));
+  CHECK_FALSE(at::equal(rearranged(correlations), correlations));
+}
+
+TEST_CASE("rearranged: where no other values have the structure, they are scaled as a whole") {
+  const auto is_scaled = [](const at::Tensor& given) {
+    const auto factors = rearranged(given).div(given).flatten().masked_select(given.flatten().ne(0));
+    return at::allclose(factors, factors[0].expand_as(factors)) && factors[0].item<double>() < 1;
+  };
+  CHECK(is_scaled(at::ones({8}, at::kDouble)));
+  CHECK(is_scaled(at::arange(1.0, 9.0)));                  // offsets
+  CHECK(is_scaled(at::ones({5, 5}, at::kDouble).tril()));  // a causal mask
+  CHECK(is_scaled(at::eye(5, at::kDouble).mul(2)));        // equal diagonals
+}
+
+TEST_CASE("rearranged, integers too: the same ones in other places, unless their places matter") {
+  const auto moved = [](const at::Tensor& given) {
+    const auto now = rearranged(given, Renewal::rearrange_all);
+    CHECK(at::equal(sorted(now), sorted(given)));
+    return !at::equal(now, given);
+  };
+  const auto longs = [](std::vector<std::int64_t> values) { return at::tensor(values); };
+  CHECK(moved(longs({3, 0, 7, 7, 1})));
+  CHECK(moved(longs({1, 0, 1, 1, 0}).to(at::kBool)));
+  CHECK_FALSE(moved(longs({0, 2, 5, 9})));         // offsets
+  CHECK_FALSE(moved(longs({1, 1, 1, 0, 0, 0})));   // padding
+  CHECK_FALSE(moved(longs({4, -1, 3, 2})));        // a marker
+  CHECK_FALSE(moved(longs({5, 1L << 40, 3, 2})));  // an address
+  CHECK_FALSE(moved(longs({0, 0, 1, 0, 2})));      // parents of a tree
+  CHECK_FALSE(moved(longs({3, 1})));
+  // Along the longest dimension: the other one may tell coordinates apart.
+  const auto points = longs({1, 90, 4, 80, 2, 70, 0, 95, 3, 60}).view({5, 2});
+  const auto now = rearranged(points, Renewal::rearrange_all);
+  CHECK(at::equal(sorted(now.select(1, 0)), sorted(points.select(1, 0))));
+  // By as many places where sizes are equal; other kinds leave them.
+  const std::vector<at::Tensor> given{longs({3, 0, 7, 7, 1}), longs({4, 0, 8, 8, 1})};
+  const auto both = drawn(Renewal::rearrange_all, given);
+  CHECK(at::equal(both[0].argmin(), both[1].argmin()));
+  CHECK(at::equal(drawn(Renewal::rearrange, given)[0], given[0]));
 }
 
 TEST_CASE("operands that are equal stay equal, and have their own values otherwise") {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ATen/core/ivalue.h>
 
@@ -21,10 +22,10 @@ struct CheckOptions {
     cosine,             ///< the outputs, taken as vectors, have nearly the same direction and length
     float64_reference,  ///< the error to a float64 result is not much larger than the baseline's
     bitwise,            ///< the same bits, NaN payloads and signed zeros included
-    order_free,         ///< as allclose, after the rows of each tensor (elements, of a 1-D one) have been sorted
+    order_free,         ///< as allclose, after rows (elements, of a 1-D tensor) have been sorted
     sign_free,          ///< as allclose, after each vector of a matrix (a column or a row) got the baseline's sign
     ties,               ///< as allclose, where integers are indices into an operand: what lies there is compared
-    random,             ///< tensors of random numbers with equal means, variances and shares of zeros
+    random,             ///< tensors of random numbers with equal means, variances, shares of zeros and correlations
     custom,             ///< the user's own function decides
     none,               ///< not compared at all
   };
@@ -37,6 +38,16 @@ struct CheckOptions {
   /// Dimension along which the indices of Method::ties count; from the last one if negative.
   std::int64_t ties_dim = -1;
   std::size_t ties_operand = 0;  ///< the operand tensor that these indices point into, counted from 0
+
+  /// An output that holds vectors, for Method::sign_free.
+  struct Vectors {
+    std::size_t output = 0;  ///< which output tensor, counted from 0, a dict's by its sorted keys
+    std::int64_t dim = -1;   ///< the dimension that counts the vectors: -1, they are columns; -2, they are rows
+  };
+  /// Outputs whose vectors are determined up to their signs, for Method::sign_free. Vectors of equal index have one sign
+  /// in all of them: {{0, -1}, {2, -2}} are those of an SVD. Empty: the one output of matrices whose columns,
+  /// or else rows, have the length 1.
+  std::vector<Vectors> vectors;
 
   /// Relative part of the tolerance |expected - actual| <= atol + rtol * |expected|. Absent, it is that of
   /// torch.testing.assert_close for the expected dtype: float32 1.3e-6, float64 1e-7, float16 1e-3, bfloat16 1.6e-2,
@@ -82,7 +93,8 @@ struct CheckOptions {
   /// Whether an output may not repeat elements in memory (stride 0, as after expand()) unless the baseline's does. It
   /// may by default, since the values are right, though a consumer has to read them in another way.
   bool check_strides = false;
-  /// Whether an output must require gradients where the baseline's does.
+  /// Whether an output must require gradients where the baseline's does, and those of the operands must be about the
+  /// baseline's.
   bool check_autograd = true;
 
   /// Largest number of differing outputs that a message names.
@@ -102,6 +114,8 @@ inline void validate(const CheckOptions& options) {
   require(options.max_reported >= 1, "max_reported must be at least 1");
   require(options.method != CheckOptions::Method::custom || options.function != nullptr,
           "the method custom needs a function; expected one in `function`");
+  for (const auto& each : options.vectors)
+    require(each.dim == -1 || each.dim == -2, "the dimension of vectors must be -1 (columns) or -2 (rows)");
 }
 
 /// Whether `method` compares elements one by one within a tolerance, after sorting or turning them if it was declared.
@@ -117,15 +131,15 @@ inline void validate(const CheckOptions& options) {
   using Method = CheckOptions::Method;
   switch (options.method) {
     case Method::order_free:
-      return "Outputs are compared in any order of their rows, as declared (order_free).";
+      return "Outputs are compared in any order of their rows, one for all with equally many, as declared (order_free).";
     case Method::sign_free:
       return "Vectors of the outputs are compared up to their signs, as declared (sign_free).";
     case Method::ties:
       return "Indices are compared by what they find along dimension " + std::to_string(options.ties_dim) +
              " of operand tensor " + std::to_string(options.ties_operand) + ", as declared (ties).";
     case Method::random:
-      return "Outputs are random numbers, as declared (random): their means, variances and shares of zeros are "
-             "compared, not their values.";
+      return "Outputs are random numbers, as declared (random): their means, variances, shares of zeros and correlations "
+             "are compared, not their values.";
     case Method::custom:
       return "Outputs are compared by the function given to check().";
     default:

@@ -221,36 +221,6 @@ struct TensorVerdict {
   return verdict;
 }
 
-/// Both in ascending order. What is learned of an element in its place says nothing there but the number of terms and
-/// the largest slack.
-[[nodiscard]] TensorVerdict by_sorted_rows(const auto& expected, const auto& actual, const CheckOptions& options,
-                                           const LearnedTolerance* learned) {
-  const auto e = with_sorted_rows(expected), a = with_sorted_rows(actual);
-  LearnedTolerance in_order{.output = e};
-  if (learned != nullptr) {
-    in_order.terms = learned->terms;
-    if (learned->slack.defined() && learned->slack.numel() > 0) in_order.slack = learned->slack.max().expand(e.sizes());
-  }
-  auto verdict = by_values(e, a, options, learned == nullptr ? nullptr : &in_order);
-  if (!verdict.problem.empty()) verdict.problem = "in ascending order, " + verdict.problem;
-  return verdict;
-}
-
-/// The vectors of a matrix are its columns, as of eigh, or its rows, as of the last output of linalg_svd.
-[[nodiscard]] TensorVerdict by_vectors(const auto& expected, const auto& actual, const CheckOptions& options,
-                                       const LearnedTolerance* learned) {
-  auto verdict = by_values(expected, actual, options, learned);
-  if (verdict.problem.empty() || expected.dim() < 2) return verdict;
-  for (const std::int64_t dim : {std::int64_t{-2}, std::int64_t{-1}}) {
-    at::Tensor signs;
-    auto turned = by_values(expected, with_signs_of(expected, actual, dim, signs), options, learned);
-    if (turned.problem.empty()) return turned;
-    if (dim == -2) verdict = std::move(turned);
-  }
-  verdict.problem = "with the signs of the expected columns, " + verdict.problem;
-  return verdict;
-}
-
 /// Looks for poison in an output that is wrong, holds NaN or is bool; a search costs a pass over the output.
 void find_poison(const auto& actual, TensorVerdict& verdict) {
   if (looks_poisoned(actual)) {
@@ -271,7 +241,8 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
                      share_text(count, actual.numel()) + ") look unwritten (poison pattern)";
 }
 
-/// Compares two defined tensors by `options.method`; `reference` is undefined and `learned` null unless there is one.
+/// Compares two defined tensors by `options.method`, after their rows or signs were made to correspond if the method asks
+/// for it; `reference` is undefined and `learned` null unless there is one.
 [[nodiscard]] TensorVerdict match_tensor(const auto& expected, const auto& actual, const auto& reference,
                                          const CheckOptions& options, const LearnedTolerance* learned = nullptr) {
   TensorVerdict verdict;
@@ -294,10 +265,12 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
       verdict = by_bits(expected, actual, options);
       break;
     case CheckOptions::Method::order_free:
-      verdict = by_sorted_rows(expected, actual, options, learned);
+      verdict = by_values(expected, actual, options, learned);
+      if (!verdict.problem.empty()) verdict.problem = "with rows in ascending order, " + verdict.problem;
       break;
     case CheckOptions::Method::sign_free:
-      verdict = by_vectors(expected, actual, options, learned);
+      verdict = by_values(expected, actual, options, learned);
+      if (!verdict.problem.empty()) verdict.problem = "with the signs of the expected vectors, " + verdict.problem;
       break;
     case CheckOptions::Method::random:
       verdict.closeness = check::allclose(expected, actual, 0, 0, true);

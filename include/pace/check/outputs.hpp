@@ -11,6 +11,7 @@
 #include <string>
 
 #include "pace/check/check_options.hpp"
+#include "pace/check/corresponding.hpp"
 #include "pace/check/learned_tolerance.hpp"
 #include "pace/check/match_tensor.hpp"
 #include "pace/check/out_of_memory.hpp"
@@ -190,8 +191,8 @@ class OutputMatcher {
 ///     output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.001)
 ///
 /// `float64_reference` is used by Method::float64_reference alone, and `learned`, what is known of the tensors of
-/// `expected`, by Method::allclose alone. Throws Error for options out of range, and for that
-/// method without a reference of the same structure.
+/// `expected`, by those methods that compare values (see compares_values()). Throws Error for options out of range, and
+/// for Method::float64_reference without a reference of the same structure.
 [[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
                                          const CheckOptions& options = {},
                                          const c10::IValue* float64_reference = nullptr,
@@ -204,7 +205,17 @@ class OutputMatcher {
   }
   const c10::NoGradGuard no_grad;
   if (options.method == CheckOptions::Method::custom) return detail::match_by(options.function, expected, actual);
+  if (options.method == CheckOptions::Method::order_free) {
+    const auto in_order = detail::with_rows_in_order(expected, actual, options, learned);
+    detail::OutputMatcher matcher(options, &in_order.learned);
+    matcher.compare("output", in_order.expected, in_order.actual, nullptr);
+    return matcher.finish();
+  }
   detail::OutputMatcher matcher(options, learned);
+  if (options.method == CheckOptions::Method::sign_free) {
+    matcher.compare("output", expected, detail::with_expected_signs(expected, actual, options), nullptr);
+    return matcher.finish();
+  }
   matcher.compare("output", expected, actual, by_reference ? float64_reference : nullptr);
   return matcher.finish();
 }

@@ -1,6 +1,7 @@
 // The structure of a functor's result: sequences, dicts, none.
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
 #include <cstddef>
@@ -36,6 +37,22 @@ namespace pace::check::detail {
 
 [[nodiscard]] bool is_none(const auto& value) {
   return value.isNone() || (value.isTensor() && !value.toTensor().defined());
+}
+
+/// The tensors in `value`, those of a dict by sorted_keys(), so that those of two values of one structure correspond.
+[[nodiscard]] inline std::vector<at::Tensor> tensors_in_order(const c10::IValue& value) {
+  std::vector<at::Tensor> tensors;
+  const auto add = [&](const c10::IValue& element) {
+    for (auto& tensor : tensors_in_order(element)) tensors.push_back(std::move(tensor));
+  };
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) tensors.push_back(value.toTensor());
+  } else if (is_sequence(value)) {
+    for (const auto& element : elements_of_sequence(value)) add(element);
+  } else if (value.isGenericDict()) {
+    for (const auto& key : sorted_keys(value)) add(value.toGenericDict().at(key));
+  }
+  return tensors;
 }
 
 }  // namespace pace::check::detail

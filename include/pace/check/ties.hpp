@@ -10,7 +10,9 @@
 
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone.hpp"
+#include "pace/check/declared.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/core/error.hpp"
 
@@ -69,6 +71,39 @@ class Found {
   bool valid_ = true;
 };
 
+/// Throws BadDeclaration unless the outputs that sign_free() is about are clear, and hold vectors of equal numbers.
+inline void validate_vectors(const CheckOptions& options, const std::vector<at::Tensor>& outputs) {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw BadDeclaration(what);
+  };
+  std::size_t matrices = 0;
+  for (const auto& tensor : outputs) matrices += holds_matrices(tensor);
+  require(matrices > 0, "sign_free() expected a matrix of vectors among the outputs, got none");
+  if (options.vectors.empty()) {
+    const std::size_t found = unit_vectors_among(outputs).size();
+    require(found > 0,
+            "sign_free() expected a matrix among the outputs whose columns or rows have the length 1, got none; say in "
+            "check::CheckOptions::vectors which hold vectors of other lengths");
+    require(found == 1, "sign_free() expected one matrix of vectors among the outputs, got " + std::to_string(found) +
+                            "; name those whose signs go together in check::CheckOptions::vectors: {{0, -1}, {2, -2}} "
+                            "for an SVD");
+  }
+  for (const auto& each : options.vectors)
+    require(each.output < outputs.size() && holds_matrices(outputs[each.output]),
+            "sign_free() names output tensor " + std::to_string(each.output) + " as one of vectors; expected a matrix of " +
+                "real numbers, counted from 0 among " + std::to_string(outputs.size()));
+  const auto vectors = vectors_among(outputs, options);
+  const auto counts = [&](const CheckOptions::Vectors& each) {
+    const auto& matrix = outputs[each.output];
+    return products_of_vectors(matrix, matrix, each.dim).sizes().vec();
+  };
+  for (const auto& each : vectors)
+    require(counts(each) == counts(vectors.front()),
+            "sign_free() expected as many vectors in output tensor " + std::to_string(each.output) + ", of shape " +
+                shape_text(outputs[each.output]) + ", as in output tensor " + std::to_string(vectors.front().output) +
+                ", of shape " + shape_text(outputs[vectors.front().output]));
+}
+
 }  // namespace detail
 
 /// Throws BadDeclaration unless the outputs `output` of the baseline and the tensors of its operands are such as the
@@ -91,9 +126,7 @@ inline void validate_outputs(const CheckOptions& options, const c10::IValue& out
     for (const auto& tensor : tensors)
       require(tensor.dim() > 0, "order_free() expected outputs of at least one dimension, got a scalar");
   } else if (options.method == Method::sign_free) {
-    bool matrix = false;
-    for (const auto& tensor : tensors) matrix = matrix || tensor.dim() >= 2;
-    require(matrix, "sign_free() expected a matrix of vectors among the outputs, got none");
+    detail::validate_vectors(options, detail::tensors_in_order(output));
   } else if (options.method == Method::random) {
     require(!tensors.empty(), "random() expected tensors as outputs, got " + detail::kind_text(output));
   } else if (options.method == Method::ties) {

@@ -13,8 +13,10 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/check/clone.hpp"
+#include "pace/compare/drawn_anew.hpp"
 #include "pace/compare/edge_values.hpp"
 #include "pace/compare/expected.hpp"
+#include "pace/compare/gradients.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/integrity/least_traffic.hpp"
 #include "pace/compare/integrity/witness.hpp"
@@ -136,11 +138,17 @@ class FirstCalls {
     if (!examination.problem.empty()) return examination.problem;
     if (is_baseline) {
       learn_edge_values(implementation, took);
+      learn_gradients(implementation, took);
+      learn_draws(implementation, took);
       // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
-      if (learns_ || edge_values_) (void)checked_call(implementation, operands, 0, seed, with_graph);
+      if (learns_ || edge_values_ || gradients_ || draws_) (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
     if (!is_baseline && edge_values_)
       if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
+    if (!is_baseline && gradients_)
+      if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
+    if (!is_baseline && draws_)
+      if (auto problem = draws_->examine(implementation); !problem.empty()) return problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
     implementation.expect_outputs_like(output);
@@ -164,6 +172,23 @@ class FirstCalls {
                         [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
   }
 
+  /// `took`: the time of one call. A training step takes its gradients itself, and they are compared.
+  void learn_gradients(Implementation& baseline, Nanoseconds took) {
+    const auto& with_graph = expected_.with_graph;
+    if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !Gradients::applies(check_) ||
+        std::find(with_graph.begin(), with_graph.end(), true) == with_graph.end())
+      return;
+    gradients_.emplace(*prepared_.operands, prepared_.options.seed);
+    gradients_->learn(baseline, *prepared_.given);
+  }
+
+  /// `took`: the time of one call.
+  void learn_draws(Implementation& baseline, Nanoseconds took) {
+    if (took > longest_call_to_learn_by || check_.method != check::CheckOptions::Method::random) return;
+    draws_.emplace(*prepared_.operands, prepared_.options.check_seed);
+    draws_->learn(baseline);
+  }
+
   timing::Clock& clock_;
   const Prepared& prepared_;
   IntegrityChecker& integrity_;
@@ -173,6 +198,8 @@ class FirstCalls {
   bool learns_ = false;
   std::vector<double> terms_ = {};
   std::optional<EdgeValues> edge_values_ = {};
+  std::optional<Gradients> gradients_ = {};
+  std::optional<DrawnAnew> draws_ = {};
 };
 
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.

@@ -102,9 +102,10 @@ struct FreshAnswers {
       if (operands.may_change(i) && differs(given_expected.operands[i], fresh.expected.operands[i])) return true;
     return false;
   };
-  if (!source.any()) return {};
-  for (const Renewal renewal : {Renewal::vary, Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
-    if (renewal == Renewal::vary && check.fresh_values != check::CheckOptions::FreshValues::varied) continue;
+  for (const Renewal renewal : {Renewal::rearrange_all, Renewal::rearrange, Renewal::vary, Renewal::scale,
+                                Renewal::scale_each, Renewal::rotate}) {
+    const bool varies = renewal <= Renewal::vary;
+    if (!source.any(renewal) || (varies && check.fresh_values != check::CheckOptions::FreshValues::varied)) continue;
     FreshAnswers fresh{.renewal = renewal};
     fresh.operands = given.clone();
     fresh.values = fresh.operands->tensors();
@@ -235,7 +236,7 @@ class Answers {
     const bool stale = !output.isNone() &&
                        check::outputs_match(given.output, output, without_reference(options)).correct;
     // These may take away what an implementation rightly relies on.
-    const bool usual = renewal == Renewal::vary || renewal == Renewal::scale;
+    const bool usual = renewal <= Renewal::scale;
     if (!usual && !stale) return {};
     const std::string changed =
         std::string("other values in the same memory (the operands ") + to_string(renewal) + ")";

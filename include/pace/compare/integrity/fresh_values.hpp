@@ -3,14 +3,19 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/from_blob.h>
 
 #include "pace/check/clone_input.hpp"
@@ -23,9 +28,15 @@
 
 namespace pace::detail {
 
-/// How other values are made from the given ones. Integers and bools stay as they are: they may be indices, offsets or
-/// masks, of which few others are valid.
+/// How other values are made from the given ones. Integers and bools stay as they are but for the first kind: they may be
+/// indices, offsets or masks, of which few others are valid.
 enum class Renewal {
+  /// As rearrange; and integers and bools are rolled along a dimension by a random number of places, unless they look as
+  /// if their places mattered (see place_free_dim()).
+  rearrange_all,
+  /// As vary; but a tensor with special values gets others with the same structure (see rearrange_values()), and is scaled
+  /// as a whole only where there are none.
+  rearrange,
   /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such as
   /// [0, 1] and [-1, 1] stay. A tensor with special values (see has_special_values()) is scaled as a whole instead.
   vary,
@@ -43,6 +54,10 @@ enum class Renewal {
 
 [[nodiscard]] inline const char* to_string(Renewal renewal) {
   switch (renewal) {
+    case Renewal::rearrange_all:
+      return "varied at random within their structure, and integers in other places";
+    case Renewal::rearrange:
+      return "varied at random within their structure";
     case Renewal::vary:
       return "varied at random";
     case Renewal::scale:
@@ -71,12 +86,13 @@ enum class Renewal {
          (tensor.is_floating_point() || tensor.is_complex());
 }
 
-/// Calls `change(flat memory, position)` for the renewable tensors, for memory that several of them share once only.
-template <class Change>
-void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
+/// Calls `change(position)` for the tensors that `chosen` returns true for, for memory that several of them share once
+/// only.
+template <class Chosen, class Change>
+void renew_each_if(const std::vector<at::Tensor>& tensors, const Chosen& chosen, Change&& change) {
   std::vector<std::size_t> begins, ends;  // addresses of what is done
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (!renewable(tensors[i])) continue;
+    if (!chosen(i)) continue;
     const auto span = check::detail::byte_span(tensors[i]);
     const auto base = reinterpret_cast<std::uintptr_t>(tensors[i].storage().data());
     const std::size_t begin = base + static_cast<std::size_t>(span.begin);
@@ -87,17 +103,141 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
     if (seen) continue;
     begins.push_back(begin);
     ends.push_back(end);
-    at::Tensor memory = flat_memory(tensors[i]);
-    change(memory, i);
+    change(i);
+  }
+}
+
+/// Calls `change(flat memory, position)` for the renewable tensors, for memory that several of them share once only.
+template <class Change>
+void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
+  renew_each_if(
+      tensors, [&](std::size_t i) { return renewable(tensors[i]); },
+      [&](std::size_t i) {
+        at::Tensor memory = flat_memory(tensors[i]);
+        change(memory, i);
+      });
+}
+
+/// The structure of a tensor's values; that of a dtype without arithmetic has something that only a common factor keeps.
+[[nodiscard]] inline ValueStructure structure_or_unknown(const at::Tensor& tensor) {
+  try {
+    return structure_of(tensor);
+  } catch (...) {
+    return {.infinite = true};
   }
 }
 
 /// Whether the values of a tensor have a property that factors of their own would take away.
 [[nodiscard]] inline bool has_special_values(const at::Tensor& tensor) {
-  try {
-    return structure_of(tensor).needs_common_factor();
-  } catch (...) {  // a dtype without arithmetic
+  return structure_or_unknown(tensor).needs_common_factor();
+}
+
+/// A random factor in [1/2, 1).
+[[nodiscard]] inline double draw_factor(SplitMix64& random) {
+  return 0.5 + 0.5 * static_cast<double>(random() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
+}
+
+/// `count` random factors in [1/2, 1), of a period that is long enough not to be found by looking at a few values. Drawing
+/// one for each element would take longer than most calls do.
+[[nodiscard]] inline at::Tensor draw_factors(std::int64_t count, SplitMix64& random, const at::TensorOptions& options) {
+  constexpr std::int64_t longest_period = 65521;  // a prime, so that rows do not repeat
+  const std::int64_t period = std::min(count, longest_period);
+  std::vector<double> drawn(static_cast<std::size_t>(period));
+  for (auto& each : drawn) each = draw_factor(random);
+  return at::from_blob(drawn.data(), {period}, at::kDouble).to(options, /*non_blocking=*/false, /*copy=*/true);
+}
+
+/// A random order of `count` places that is not the given one, by Fisher and Yates. `count` is at least 2.
+[[nodiscard]] inline at::Tensor draw_order(std::int64_t count, SplitMix64& random, at::Device device) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  if (std::is_sorted(order.begin(), order.end())) std::rotate(order.begin(), order.begin() + 1, order.end());
+  return at::from_blob(order.data(), {count}, at::kLong).to(at::TensorOptions().device(device), false, /*copy=*/true);
+}
+
+/// Gives `values`, a view of what is to be renewed, other ones in place that have the structure that `structure` says.
+/// Returns false, and leaves them, where there are none but scaled ones.
+///
+/// - Symmetric matrices become D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs, zeros and
+///   positive definiteness, or P A P^T for a random permutation P where the former would take a property away. Those with
+///   equal diagonals (Toeplitz) stay.
+/// - Rows in order get other steps between equal ends; equal neighbours stay equal.
+/// - Rows of length 1 or with the sum 1, whole numbers and ties get other places: slices of each dimension are permuted.
+///   Triangular matrices stay.
+[[nodiscard]] inline bool rearrange_values(at::Tensor& values, const ValueStructure& structure, double factor,
+                                           SplitMix64& random) {
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  if (structure.infinite || values.dim() == 0) return false;
+  const std::int64_t width = values.size(-1);
+  if (structure.symmetric) {
+    const auto inner = [&](std::int64_t first) {
+      return values.narrow(-1, first, width - 1).narrow(-2, first, width - 1);
+    };
+    if (all(inner(0).eq(inner(1)))) return false;
+    const at::Tensor diagonal = values.diagonal(0, -2, -1);
+    if (structure.whole || structure.unit_rows || structure.unit_sums || all(diagonal.eq(diagonal.narrow(-1, 0, 1)))) {
+      const at::Tensor order = draw_order(width, random, values.device());
+      values.copy_(values.index_select(-1, order).index_select(-2, order));
+    } else {
+      std::vector<double> drawn(static_cast<std::size_t>(width));
+      for (auto& each : drawn) each = std::sqrt(draw_factor(random));
+      const at::Tensor d = at::from_blob(drawn.data(), {width}, at::kDouble);
+      // The same product on both sides of the diagonal.
+      values.mul_(d.unsqueeze(1).mul(d).to(real));
+    }
     return true;
+  }
+  if (values.is_complex()) return false;
+  if (structure.sorted) {
+    if (structure.whole || structure.unit_rows || structure.unit_sums) return false;
+    const at::Tensor given = values.to(at::kDouble), first = given.narrow(-1, 0, 1);
+    const at::Tensor last = given.narrow(-1, width - 1, 1), steps = given.diff();
+    if (all(steps.eq(0))) return false;
+    const at::Tensor factors = draw_factors(steps.numel(), random, steps.options());
+    const std::int64_t times = (steps.numel() + factors.numel() - 1) / factors.numel();
+    at::Tensor sums = steps.mul(factors.repeat({times}).narrow(0, 0, steps.numel()).view(steps.sizes())).cumsum(-1);
+    const at::Tensor total = sums.narrow(-1, width - 2, 1);
+    sums = first.add(sums.mul(last.sub(first).div(total).nan_to_num(1, 1, 1)));
+    // Rounding must not lead beyond the ends.
+    values.narrow(-1, 1, width - 1).copy_(sums.minimum(first.maximum(last)).maximum(first.minimum(last)));
+    return true;
+  }
+  const at::Tensor reference = values.flatten().narrow(0, 0, 1);
+  if (all(values.eq(reference))) return false;
+  if (values.dim() >= 2 && (all(values.eq(values.tril())) || all(values.eq(values.triu())))) return false;
+  for (std::int64_t dim = 0; dim < values.dim(); ++dim)
+    if (values.size(dim) > 1)
+      values.copy_(values.index_select(dim, draw_order(values.size(dim), random, values.device())));
+  if (!structure.whole && !structure.unit_rows && !structure.unit_sums) values.mul_(factor);
+  return true;
+}
+
+/// Returns the dimension along which integers or bools may change places: the longest one along which no line of three or
+/// more is in order, as offsets and padding are; nothing for other dtypes, and where values may be addresses or markers
+/// (negative or large), are equal, or point back or ahead only, as those of a tree may.
+[[nodiscard]] inline std::optional<std::int64_t> place_free_dim(const at::Tensor& tensor) {
+  if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() < 3 ||
+      !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true))
+    return std::nullopt;
+  try {
+    const at::Tensor values = check::detail::distinct_values_of(tensor).to(at::kLong);
+    const std::int64_t least = values.min().item<std::int64_t>(), most = values.max().item<std::int64_t>();
+    if (least < 0 || most > std::numeric_limits<std::int32_t>::max() || least == most) return std::nullopt;
+    if (values.dim() == 1) {
+      const at::Tensor ahead = values.sub(at::arange(values.numel(), values.options()));
+      if (ahead.le(0).all().item<bool>() || ahead.ge(0).all().item<bool>()) return std::nullopt;
+    }
+    std::optional<std::int64_t> found;
+    for (std::int64_t dim = 0; dim < values.dim(); ++dim) {
+      if (values.size(dim) < 3 || (found && values.size(dim) <= values.size(*found))) continue;
+      const at::Tensor steps = values.diff(1, dim);
+      if (!steps.ge(0).all(dim).logical_or(steps.le(0).all(dim)).any().item<bool>()) found = dim;
+    }
+    return found;
+  } catch (...) {  // a dtype without arithmetic
+    return std::nullopt;
   }
 }
 
@@ -108,10 +248,12 @@ class FreshValues {
   FreshValues(std::vector<at::Tensor> given, std::uint64_t seed) : given_(std::move(given)), random_(seed) {
     for (std::size_t i = 0; i < given_.size(); ++i) {
       renewable_.push_back(renewable(given_[i]));
-      special_.push_back(renewable_[i] && has_special_values(given_[i]));
+      structures_.push_back(renewable_[i] ? structure_or_unknown(given_[i]) : ValueStructure{});
+      special_.push_back(structures_[i].needs_common_factor());
+      dims_.push_back(place_free_dim(given_[i]));
       same_as_.push_back(i);
-      for (std::size_t earlier = 0; earlier < i && renewable_[i]; ++earlier)
-        if (renewable_[earlier] && given_[earlier].sizes() == given_[i].sizes() &&
+      for (std::size_t earlier = 0; earlier < i && (renewable_[i] || dims_[i]); ++earlier)
+        if ((renewable_[earlier] || dims_[earlier]) && given_[earlier].sizes() == given_[i].sizes() &&
             given_[earlier].scalar_type() == given_[i].scalar_type() &&
             given_[earlier].device() == given_[i].device() && unchanged(given_[earlier], given_[i])) {
           same_as_[i] = same_as_[earlier];
@@ -120,13 +262,18 @@ class FreshValues {
     }
   }
 
-  /// Whether there is anything to renew.
-  [[nodiscard]] bool any() const { return std::find(renewable_.begin(), renewable_.end(), true) != renewable_.end(); }
-  /// Positions of the tensors whose values can be renewed.
+  /// Whether there is anything to renew by values of this kind that simpler kinds leave.
+  [[nodiscard]] bool any(Renewal renewal) const {
+    const auto is_set = [](const auto& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); };
+    if (renewal == Renewal::rearrange_all)
+      return std::any_of(dims_.begin(), dims_.end(), [](const auto& dim) { return dim.has_value(); });
+    return is_set(renewal == Renewal::rearrange ? special_ : renewable_);
+  }
+  /// Positions of the tensors whose values the last draw has renewed.
   [[nodiscard]] std::vector<std::size_t> positions() const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < renewable_.size(); ++i)
-      if (renewable_[i]) found.push_back(i);
+      if (renewable_[i] || (last_ == Renewal::rearrange_all && dims_[i])) found.push_back(i);
     return found;
   }
   /// Returns a seed that cannot be foreseen either.
@@ -140,20 +287,26 @@ class FreshValues {
     const auto stays = [&](std::size_t i) { return std::ranges::find(kept, i) != kept.end(); };
     for (std::size_t i = 0; i < given_.size(); ++i)
       if (!stays(i)) check::restore_tensor(given_[i], tensors[i]);
-    const double factor = factor_of(random_);
+    last_ = renewal;
+    const double factor = draw_factor(random_);
     const std::uint64_t seed = random_();
+    const auto rearranges = renewal == Renewal::rearrange || renewal == Renewal::rearrange_all;
     const std::size_t places = 2 + random_.below(1 << 16);
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (stays(i)) return;
       switch (renewal) {
-        case Renewal::vary:
-          if (special_[i]) {
-            memory.mul_(factor);
-          } else {
-            SplitMix64 own(seed + same_as_[i]);
+        case Renewal::rearrange_all:
+        case Renewal::rearrange:
+        case Renewal::vary: {
+          SplitMix64 own(seed + same_as_[i]);
+          if (!special_[i]) {
             vary(memory, own);
+            return;
           }
+          at::Tensor values = check::detail::distinct_values_of(tensors[i]);
+          if (!rearranges || !rearrange_values(values, structures_[i], factor, own)) memory.mul_(factor);
           return;
+        }
         case Renewal::scale:
           memory.mul_(factor);
           return;
@@ -170,6 +323,16 @@ class FreshValues {
           return;
       }
     });
+    if (renewal != Renewal::rearrange_all) return;
+    renew_each_if(
+        tensors, [&](std::size_t i) { return i != kept && dims_[i].has_value(); },
+        [&](std::size_t i) {
+          at::Tensor values = check::detail::distinct_values_of(tensors[i]);
+          // By as many places in all dimensions of one size, since lengths may belong to rows.
+          SplitMix64 own(seed);
+          const auto size = static_cast<std::size_t>(values.size(*dims_[i]));
+          values.copy_(values.roll(1 + static_cast<std::int64_t>(own.below(size - 1)), *dims_[i]));
+        });
   }
 
   /// Changes values by a few units in their last places, as rounding does.
@@ -182,10 +345,6 @@ class FreshValues {
   }
 
  private:
-  [[nodiscard]] static double factor_of(SplitMix64& random) {
-    return 0.5 + 0.5 * static_cast<double>(random() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
-  }
-
   [[nodiscard]] static double epsilon_of(at::ScalarType type) {
     switch (c10::toRealValueType(type)) {
       case at::kDouble:
@@ -199,16 +358,11 @@ class FreshValues {
     }
   }
 
-  /// Multiplies by factors of a period that is long enough not to be found by looking at a few values. Drawing one for
-  /// each element would take longer than most calls do.
+  /// Multiplies each value by a factor of its own.
   static void vary(at::Tensor& memory, SplitMix64& random) {
-    constexpr std::int64_t longest_period = 65521;  // a prime, so that rows do not repeat
-    const std::int64_t period = std::min(memory.numel(), longest_period);
-    std::vector<double> drawn(static_cast<std::size_t>(period));
-    for (auto& each : drawn) each = factor_of(random);
-    const at::Tensor factors = at::from_blob(drawn.data(), {period}, at::kDouble)
-                                   .to(memory.options().dtype(c10::toRealValueType(memory.scalar_type())),
-                                       /*non_blocking=*/false, /*copy=*/true);
+    const at::Tensor factors =
+        draw_factors(memory.numel(), random, memory.options().dtype(c10::toRealValueType(memory.scalar_type())));
+    const std::int64_t period = factors.numel();
     for (std::int64_t first = 0; first < memory.numel(); first += period) {
       const std::int64_t count = std::min(period, memory.numel() - first);
       memory.narrow(0, first, count).mul_(factors.narrow(0, 0, count));
@@ -218,6 +372,10 @@ class FreshValues {
   std::vector<at::Tensor> given_;
   SplitMix64 random_;
   std::vector<bool> renewable_, special_;
+  std::vector<ValueStructure> structures_ = {};
+  /// For integers and bools, the dimension along which they may change places.
+  std::vector<std::optional<std::int64_t>> dims_ = {};
+  Renewal last_ = Renewal::none;
   /// Index of the first tensor with the same values.
   std::vector<std::size_t> same_as_;
 };

@@ -1,0 +1,109 @@
+// DrawnAnew: whether outputs that are declared as random numbers are other ones in each call.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/check/structure.hpp"
+#include "pace/check/text.hpp"
+#include "pace/compare/implementation.hpp"
+#include "pace/compare/random_state.hpp"
+
+namespace pace::detail {
+
+/// Compares the outputs of calls between which the default generators get other seeds. Where the baseline's differ each
+/// time, so must a candidate's, whatever generator it draws from.
+class DrawnAnew {
+ public:
+  /// `operands` must outlive it.
+  DrawnAnew(OperandSets& operands, std::uint64_t seed) : operands_(operands), seed_(seed) {}
+
+  /// Throws what the baseline throws.
+  void learn(Implementation& baseline) {
+    most_equal_.clear();
+    for (const auto& shares : equal_shares(baseline)) {
+      const double most = *std::max_element(shares.begin(), shares.end());
+      most_equal_.push_back(most < 1 ? std::optional(most) : std::nullopt);
+    }
+  }
+
+  /// What is wrong with the random numbers of an implementation; empty if nothing is. Throws what the calls throw.
+  [[nodiscard]] std::string examine(Implementation& implementation) const {
+    const auto all = equal_shares(implementation);
+    for (std::size_t i = 0; i < std::min(all.size(), most_equal_.size()); ++i) {
+      if (!most_equal_[i]) continue;
+      // Of few elements all may be equal by chance, but hardly in all calls; of many, hardly more than half of those
+      // that change. A candidate with a few outputs in turn has some pairs of equal ones.
+      const bool few = elements_[i] < fewest_elements;
+      const double limit = few ? 1 : (1 + *most_equal_[i]) / 2;
+      const auto repeated = std::count_if(all[i].begin(), all[i].end(),
+                                          [&](double share) { return few ? share >= limit : share > limit; });
+      const auto most = few ? static_cast<std::ptrdiff_t>(all[i].size()) : std::ptrdiff_t{4};
+      if (repeated >= most)
+        return "its random numbers are not drawn anew in each call: output tensor " + std::to_string(i) + " repeats " +
+               check::detail::rounded_text(100 * *std::max_element(all[i].begin(), all[i].end())) +
+               " % of its elements in calls for which the generators have other seeds, the baseline's at most " +
+               check::detail::rounded_text(100 * *most_equal_[i]) + " %";
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::uint64_t calls = 8;
+  static constexpr std::int64_t fewest_elements = 8;
+
+  /// For each tensor that a call returns or writes to, the shares of elements that are equal in each pair of calls; 1
+  /// where they cannot be compared.
+  [[nodiscard]] std::vector<std::vector<double>> equal_shares(Implementation& implementation) const {
+    std::vector<std::vector<at::Tensor>> drawn;
+    for (std::uint64_t call = 0; call < calls; ++call) {
+      operands_.restore_all(0);
+      reset_random_state(seed_ + 101 * (call + 1));
+      const auto output = implementation.call(0);
+      const c10::NoGradGuard no_grad;
+      drawn.emplace_back();
+      for (const auto& tensor : check::detail::tensors_in_order(output))
+        drawn.back().push_back(check::clone_input(tensor).detach());
+      for (const std::size_t i : operands_.mutated)
+        drawn.back().push_back(check::clone_input(operands_.tensors[0][i]).detach());
+    }
+    operands_.restore_all(0);
+    const c10::NoGradGuard no_grad;
+    elements_.clear();
+    std::vector<std::vector<double>> shares;
+    for (std::size_t i = 0; i < drawn.front().size(); ++i) {
+      shares.emplace_back();
+      elements_.push_back(drawn.front()[i].numel());
+      for (std::size_t one = 0; one < drawn.size(); ++one)
+        for (std::size_t other = 0; other < one; ++other)
+          shares.back().push_back(i < drawn[one].size() && i < drawn[other].size()
+                                      ? equal_share(drawn[one][i], drawn[other][i])
+                                      : 1);
+    }
+    return shares;
+  }
+
+  [[nodiscard]] static double equal_share(const at::Tensor& one, const at::Tensor& other) {
+    if (one.layout() != at::kStrided || one.is_nested() || one.numel() == 0) return 1;
+    if (one.sizes() != other.sizes() || one.scalar_type() != other.scalar_type()) return 0;
+    const at::Tensor nan = one.ne(one).logical_and(other.ne(other));
+    return one.eq(other).logical_or(nan).to(at::kDouble).mean().item<double>();
+  }
+
+  OperandSets& operands_;
+  std::uint64_t seed_;
+  /// For each tensor, the largest share of elements that two calls of the baseline have in common; nothing where all are.
+  std::vector<std::optional<double>> most_equal_ = {};
+  /// Elements of each tensor in the last calls.
+  mutable std::vector<std::int64_t> elements_ = {};
+};
+
+}  // namespace pace::detail
