@@ -248,8 +248,9 @@ TEST_CASE("an answer kept for all but the first two of several new values in a r
   cheats::FakeClock clock;
   SlowTriple triple(clock);
   const void* last = nullptr;
-  std::int64_t version = -1, new_in_a_row = 0;
+  std::int64_t version = -1, new_in_a_row = 0, calls = 0;
   const auto cheat = [&](const at::Tensor& x) {
+    if (++calls < 200) return triple.compute(x);  // the first calls
     const bool is_new = last != x.const_data_ptr() || version != x._version();
     new_in_a_row = is_new ? new_in_a_row + 1 : 0;
     last = x.const_data_ptr();

@@ -325,7 +325,7 @@ class FreshValues {
     });
     if (renewal != Renewal::rearrange_all) return;
     renew_each_if(
-        tensors, [&](std::size_t i) { return i != kept && dims_[i].has_value(); },
+        tensors, [&](std::size_t i) { return !stays(i) && dims_[i].has_value(); },
         [&](std::size_t i) {
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
           // By as many places in all dimensions of one size, since lengths may belong to rows.
