@@ -126,8 +126,7 @@ TEST_CASE("answers that stay right when special operands are scaled as a whole")
     require_rejected(run(order, kept(), x), "the answer for values that had been overwritten");
   // Where sorted values lie among others.
   const auto places = [](const at::Tensor& x, const at::Tensor& y) { return at::searchsorted(x, y); };
-  const auto of_first = [known = at::Tensor(), places](const at::Tensor& x,
-                                                                             const at::Tensor& y) mutable {
+  const auto of_first = [known = at::Tensor(), places](const at::Tensor& x, const at::Tensor& y) mutable {
     if (!known.defined()) known = x.clone();
     return places(known.mul(x[0].div(known[0])), y);
   };
@@ -290,21 +289,24 @@ TEST_CASE("what is derived from an operand makes calls more than ten times as fa
   options.hard_limit = options.budget;
   auto comparison = pace::compare("cheat", input(), input());
   comparison.options(options)
-      .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x, const at::Tensor& w) { return x.add(w); }))
+      .baseline("eager",
+                cheats::costing(clock, 30'000, [](const at::Tensor& x, const at::Tensor& w) { return x.add(w); }))
       .candidate("cheat", packs)
       .expect(pace::SpeedupAtLeast(1.01))
       .expect(pace::NoSlowerThan(100));
   if (!declared) {
-    require_rejected(comparison.run(clock),
-                     "it keeps what it derives from operand tensor 1. If it derives something from an operand that stays "
-                     "the same between calls where the code is used, such as packed weights, declare that operand: "
-                     ".keeps(operand)");
+    require_rejected(
+        comparison.run(clock),
+        "it keeps what it derives from operand tensor 1. If it derives something from an operand that stays "
+        "the same between calls where the code is used, such as packed weights, declare that operand: "
+        ".keeps(operand)");
     return;
   }
   const auto result = comparison.keeps(1).run(clock);
   CHECK(result["cheat"].outcome == pace::Outcome::measured);
   CHECK(result["cheat"].acceptable());
-  CHECK_THAT(result.notes, Catch::Matchers::Contains(ContainsSubstring("What implementations derive from operand tensor 1")));
+  CHECK_THAT(result.notes,
+             Catch::Matchers::Contains(ContainsSubstring("What implementations derive from operand tensor 1")));
 }
 
 TEST_CASE("values of the rounds drawn ahead by the seed of the comparison") {

@@ -101,8 +101,9 @@ TEST_CASE("the release of an output computes the next one") {
     };
     return at::from_blob(memory, x.sizes(), release, x.options());
   };
-  require_rejected(run_on(clock, cheat), "more to be read for the first time and released than the baseline's, after calls "
-                                         "of 1.00 us: work is left until after the timed call");
+  require_rejected(run_on(clock, cheat),
+                   "more to be read for the first time and released than the baseline's, after calls "
+                   "of 1.00 us: work is left until after the timed call");
 }
 
 /// Memory that a handler of SIGSEGV fills when it is read.
@@ -129,10 +130,10 @@ TEST_CASE("a handler of a signal computes the output when it is read") {
   REQUIRE(::sigaction(SIGSEGV, &action, &before) == 0);
   const auto cheat = [&](const at::Tensor& x) {
     clock.advance(Nanoseconds(1'000));
-    Guarded::memory = static_cast<char*>(::mmap(nullptr, Guarded::bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    Guarded::memory =
+        static_cast<char*>(::mmap(nullptr, Guarded::bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memcpy(Guarded::values.data(), x.const_data_ptr(), x.nbytes());
-    return at::from_blob(
-        Guarded::memory, x.sizes(), [](void* p) { (void)::munmap(p, Guarded::bytes); }, x.options());
+    return at::from_blob(Guarded::memory, x.sizes(), [](void* p) { (void)::munmap(p, Guarded::bytes); }, x.options());
   };
   const auto result = run_on(clock, cheat);
   REQUIRE(::sigaction(SIGSEGV, &before, nullptr) == 0);

@@ -262,7 +262,9 @@ TEST_CASE("what the baseline loses on new values is no effect") {
 
 TEST_CASE("an effect has to show twice") {
   int times = 0;
-  const auto own = [&] { return std::optional(CallTimes{Nanoseconds(++times <= 8 ? 90'000 : 10'000), Nanoseconds(9'000)}); };
+  const auto own = [&] {
+    return std::optional(CallTimes{Nanoseconds(++times <= 8 ? 90'000 : 10'000), Nanoseconds(9'000)});
+  };
   const auto norm = [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000)}); };
   CHECK_FALSE(find_novelty_effect(8, std::nullopt, {}, own, norm).has_value());
   CHECK(times == 16);
@@ -288,8 +290,8 @@ std::string repetition(double single, double usual) {
 TEST_CASE("calls that are fast when they are repeated are found, beyond what other operands cost the baseline") {
   CHECK_THAT(repetition(60'000, 1'000),
              Catch::Matchers::ContainsSubstring("(60.0 us, and 1.00 us in the samples, which repeat them)"));
-  CHECK(repetition(21'000, 1'000) == "");        // by the difference of 10 us
-  CHECK(repetition(390'000, 100'000) == "");     // by the ratio of 2
+  CHECK(repetition(21'000, 1'000) == "");     // by the difference of 10 us
+  CHECK(repetition(390'000, 100'000) == "");  // by the ratio of 2
   CHECK_FALSE(repetition(410'000, 100'000).empty());
 }
 

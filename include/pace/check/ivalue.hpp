@@ -181,13 +181,13 @@ inline constexpr bool only_wraps<std::vector<T>> = only_wraps<T>;
 template <class T, std::size_t n>
 inline constexpr bool only_wraps<std::array<T, n>> = only_wraps<T>;
 template <class K, class V>
-inline constexpr bool only_wraps<std::map<K, V>> = only_wraps<K>&& only_wraps<V>;
+inline constexpr bool only_wraps<std::map<K, V>> = only_wraps<K> && only_wraps<V>;
 template <class K, class V>
-inline constexpr bool only_wraps<std::unordered_map<K, V>> = only_wraps<K>&& only_wraps<V>;
+inline constexpr bool only_wraps<std::unordered_map<K, V>> = only_wraps<K> && only_wraps<V>;
 template <class... T>
 inline constexpr bool only_wraps<std::tuple<T...>> = (only_wraps<T> && ...);
 template <class A, class B>
-inline constexpr bool only_wraps<std::pair<A, B>> = only_wraps<A>&& only_wraps<B>;
+inline constexpr bool only_wraps<std::pair<A, B>> = only_wraps<A> && only_wraps<B>;
 
 }  // namespace check::detail
 

@@ -31,8 +31,8 @@ class CallableImplementation final : public Implementation {
   /// both are a part of the call.
   static constexpr bool only_wrapped = !returns_nothing && check::detail::only_wraps<Output>;
   // A returned reference (in-place operators return their argument) is kept as a handle, not as a reference.
-  using Kept = std::conditional_t<returns_nothing, std::monostate,
-                                  std::conditional_t<only_wrapped, Output, c10::IValue>>;
+  using Kept =
+      std::conditional_t<returns_nothing, std::monostate, std::conditional_t<only_wrapped, Output, c10::IValue>>;
 
  public:
   CallableImplementation(F function, const OperandSets& operands)

@@ -256,8 +256,8 @@ class EdgeValues {
         masked_.push_back(outputs_[i]);
         // Tensors that are not dense are compared as they are.
         if (i >= expected.size() || !check::detail::is_plain(outputs_[i]) || !check::detail::is_plain(expected[i]) ||
-            expected[i].sizes() != outputs_[i].sizes() ||
-            expected[i].scalar_type() != outputs_[i].scalar_type() || expected[i].device() != outputs_[i].device())
+            expected[i].sizes() != outputs_[i].sizes() || expected[i].scalar_type() != outputs_[i].scalar_type() ||
+            expected[i].device() != outputs_[i].device())
           continue;
         const bool indices =
             !outputs_[i].is_floating_point() && !outputs_[i].is_complex() && outputs_[i].scalar_type() != at::kBool;

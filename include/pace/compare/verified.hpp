@@ -59,8 +59,8 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
       operands.spares[set].push_back(prepared.given->clone());
       operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
     }
-  verified.result.notes.push_back("It writes to operand tensor " + listed(operands.mutated) + ": every call of a sample (" +
-                                  std::to_string(most) +
+  verified.result.notes.push_back("It writes to operand tensor " + listed(operands.mutated) +
+                                  ": every call of a sample (" + std::to_string(most) +
                                   " at most) gets a copy of its own, restored before the sample, "
                                   "untimed.");
 }

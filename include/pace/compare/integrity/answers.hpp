@@ -181,9 +181,7 @@ class Answers {
   }
 
   /// What the baseline does with its output, others may do as well.
-  void imitate(const ObservedCall& made) {
-    shortcuts_ = shortcuts_of_each(made.output, operands_.tensors[0]);
-  }
+  void imitate(const ObservedCall& made) { shortcuts_ = shortcuts_of_each(made.output, operands_.tensors[0]); }
 
   /// Whether the output of a call on the fresh values, and nothing else of it, differs from the right one.
   [[nodiscard]] bool only_output_differs(const ObservedCall& made, std::size_t set) const {
@@ -233,8 +231,8 @@ class Answers {
 
   /// What is wrong with an output on renewed values that does not agree with the baseline's; empty if it may differ.
   [[nodiscard]] std::string explain(const Agreement& agreement, const c10::IValue& output, Renewal renewal) const {
-    const bool stale = !output.isNone() &&
-                       check::outputs_match(given.output, output, without_reference(options)).correct;
+    const bool stale =
+        !output.isNone() && check::outputs_match(given.output, output, without_reference(options)).correct;
     // These may take away what an implementation rightly relies on.
     const bool usual = renewal <= Renewal::scale;
     if (!usual && !stale) return {};

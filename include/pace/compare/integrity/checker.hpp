@@ -484,8 +484,7 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
     draw_fresh_values();
     auto problem = audit(implementation);
     if (problem.empty() && clock_.modes() != nullptr) problem = audit_replay(implementation);
-    if (problem.empty() && index != baseline_)
-      problem = ask_for_novelty(implementation);
+    if (problem.empty() && index != baseline_) problem = ask_for_novelty(implementation);
     if (!problem.empty()) findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
   }
   if (noticed.empty()) return;
@@ -602,7 +601,8 @@ inline std::string IntegrityChecker::look_at_timed_output(Implementation& implem
 /// that of the rounds where few calls take as long.
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
   constexpr std::size_t fewest_trials = 6, most_trials = 16;
-  constexpr double samples_of_trial = 4, attempts = 2, most_calls = 16, most_bytes = 16 << 20, slack_in_resolutions = 20;
+  constexpr double samples_of_trial = 4, attempts = 2, most_calls = 16, most_bytes = 16 << 20,
+                   slack_in_resolutions = 20;
   if (!answers_->renews()) return {};
   const auto usual_of = [&](std::size_t index) {
     return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
@@ -613,8 +613,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const double fitting = most_bytes / std::max(1.0, bytes_of(operands_.pristine));
   // Calls that write to operands have these looked at after the first one; a step of a training has no spare operands.
   const bool single = !operands_.mutated.empty() || implementation.phases() != nullptr;
-  const double calls =
-      single ? 1 : std::min({affordable, fitting, most_calls, static_cast<double>(iterations_)});
+  const double calls = single ? 1 : std::min({affordable, fitting, most_calls, static_cast<double>(iterations_)});
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(std::max(1.0, calls)), random_());
 
@@ -637,8 +636,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
       effect = find_novelty_effect(
           static_cast<std::size_t>(std::clamp<double>(trials, fewest_trials, most_trials)),
           repeats ? std::optional<RepeatedTimes>(usual) : std::nullopt,
-          slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()),
-          [&] { return own(kept); }, [&] { return std::optional<CallTimes>(samples.take(baseline(), kept)); });
+          slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()), [&] { return own(kept); },
+          [&] { return std::optional<CallTimes>(samples.take(baseline(), kept)); });
       return effect.has_value() || !wrong.empty();
     };
     if (effect_with(operands_.keeps) && wrong.empty()) {
@@ -648,9 +647,9 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
       if (late)
         wrong = found.describe();
       else if (wrong.empty() && (kept.empty() || found.factor > most_undeclared_effect))
-        wrong = found.describe() + (kept.empty() ? ": it keeps answers. "
-                                                 : ": it keeps what it derives from operand tensor " + listed(kept) +
-                                                       ". ") +
+        wrong = found.describe() +
+                (kept.empty() ? ": it keeps answers. "
+                              : ": it keeps what it derives from operand tensor " + listed(kept) + ". ") +
                 keeps_hint();
       else if (wrong.empty()) {
         notes_.push_back(note_on_kept_operands(implementation, kept));

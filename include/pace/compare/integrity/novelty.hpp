@@ -42,8 +42,10 @@ struct NoveltyEffect {
 
   [[nodiscard]] std::string describe() const {
     if (beside == Beside::afterwards)
-      return "its output takes " + format_time(other) + " more to be read for the first time and released than the "
-             "baseline's, after calls of " + format_time(on_new) + ": work is left until after the timed call";
+      return "its output takes " + format_time(other) +
+             " more to be read for the first time and released than the "
+             "baseline's, after calls of " +
+             format_time(on_new) + ": work is left until after the timed call";
     return "its calls take " + format_significant(factor) + " times as long on values that it has not seen before (" +
            format_time(on_new) + ", and " + format_time(other) +
            (beside == Beside::samples ? " in the samples, which repeat them)" : " on the same values again)");
@@ -66,7 +68,7 @@ struct Trials {
 
 [[nodiscard]] inline double ratio(Nanoseconds a, Nanoseconds b) { return b.count() > 0 ? a / b : 1; }
 
-[[nodiscard]] inline Nanoseconds median_of(const std::vector<CallTimes>& times, Nanoseconds CallTimes::*which) {
+[[nodiscard]] inline Nanoseconds median_of(const std::vector<CallTimes>& times, Nanoseconds CallTimes::* which) {
   std::vector<double> values;
   for (const auto& each : times) values.push_back((each.*which).count());
   return Nanoseconds(stats::sorted(std::move(values))[times.size() / 2]);
@@ -109,9 +111,9 @@ struct Trials {
   const auto more = [](const CallTimes& own, const CallTimes& norm) { return own.afterwards - norm.afterwards; };
   for (std::size_t i = 0; i < trials.own.size(); ++i)
     ratios.push_back(ratio(more(trials.own[i], trials.of_baseline[i]) - slack, trials.own[i].on_new));
-  return effect_of(NoveltyEffect::Beside::afterwards, std::move(ratios), most_work_afterwards, trials,
-                   median_of(trials.own, &CallTimes::afterwards) -
-                       median_of(trials.of_baseline, &CallTimes::afterwards));
+  return effect_of(
+      NoveltyEffect::Beside::afterwards, std::move(ratios), most_work_afterwards, trials,
+      median_of(trials.own, &CallTimes::afterwards) - median_of(trials.of_baseline, &CallTimes::afterwards));
 }
 
 }  // namespace novelty
