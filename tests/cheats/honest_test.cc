@@ -341,7 +341,8 @@ std::vector<Variant> variants() {
       [](Arguments& a) { return at::searchsorted(a[0], a[1], false, true); });
   add(
       "indices packed for their version", {x, ids}, [](Arguments& a) { return a[0].index_select(0, a[1]); },
-      [packed = at::Tensor(), of = static_cast<const void*>(nullptr), version = std::int64_t{-1}](Arguments& a) mutable {
+      [packed = at::Tensor(), of = static_cast<const void*>(nullptr),
+       version = std::int64_t{-1}](Arguments& a) mutable {
         if (of != a[1].const_data_ptr() || version != a[1]._version()) {
           packed = a[1].to(at::kInt);
           of = a[1].const_data_ptr();
@@ -502,7 +503,8 @@ std::vector<Variant> variants() {
   add(
       "signs of rows", {square}, [](Arguments& a) { return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false)); },
       [](Arguments& a) {
-        return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false)).mul(a[0].narrow(0, 0, 4).narrow(1, 0, 1).sign());
+        return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false))
+            .mul(a[0].narrow(0, 0, 4).narrow(1, 0, 1).sign());
       },
       [](auto& comparison) { comparison.sign_free(); });
   add(
@@ -542,7 +544,8 @@ std::vector<Variant> variants() {
       },
       [](auto& comparison) { comparison.random(); });
   add(
-      "few random bools by a generator of its own", {at::full({3}, 0.5)}, [](Arguments& a) { return at::bernoulli(a[0]); },
+      "few random bools by a generator of its own", {at::full({3}, 0.5)},
+      [](Arguments& a) { return at::bernoulli(a[0]); },
       [generator = at::detail::createCPUGenerator(10)](Arguments& a) { return at::bernoulli(a[0], generator); },
       [](auto& comparison) { comparison.random(); });
   add(
@@ -594,9 +597,7 @@ std::vector<Variant> variants() {
       [](Arguments& a) { return at::linalg_cholesky(a[0]).cholesky_inverse(); });
   add(
       "a gradient by normalised rows", {leaf_of(at::softmax(x, 1)), leaf_of(x.div(x.norm(2, {1}, true)))},
-      [](Arguments& a) {
-        return a[0].div(a[0].sum(1, true)).add(a[1].div(a[1].norm(2, {1}, true))).mul(2);
-      },
+      [](Arguments& a) { return a[0].div(a[0].sum(1, true)).add(a[1].div(a[1].norm(2, {1}, true))).mul(2); },
       [](Arguments& a) { return a[0].add(a[1]).mul(2); });
   add(
       "gradients of a layer norm", {leaf, leaf_of(at::ones_like(x[0])), leaf_of(at::zeros({32}))},
@@ -617,9 +618,7 @@ std::vector<Variant> variants() {
   add(
       "gradients of 16-bit numbers", {leaf_of(x.to(at::kBFloat16)), leaf_of(w.to(at::kBFloat16))},
       [](Arguments& a) { return at::softmax(a[0].matmul(a[1]), 1); },
-      [](Arguments& a) {
-        return at::softmax(a[0].to(at::kFloat).matmul(a[1].to(at::kFloat)), 1).to(at::kBFloat16);
-      });
+      [](Arguments& a) { return at::softmax(a[0].to(at::kFloat).matmul(a[1].to(at::kFloat)), 1).to(at::kBFloat16); });
   add(
       "a gradient of dropout", {leaf}, [](Arguments& a) { return at::dropout(a[0], 0.5, true).mul(2); },
       [](Arguments& a) { return at::dropout(a[0], 0.5, true).add(at::zeros({})).mul(2); });

@@ -123,8 +123,7 @@ TEST_CASE("answers that stay right when special operands are scaled as a whole")
     require_rejected(run(order, kept(), x), "the answer for values that had been overwritten");
   // Where sorted values lie among others.
   const auto places = [](const at::Tensor& x, const at::Tensor& y) { return at::searchsorted(x, y); };
-  const auto of_first = [known = at::Tensor(), places](const at::Tensor& x,
-                                                                             const at::Tensor& y) mutable {
+  const auto of_first = [known = at::Tensor(), places](const at::Tensor& x, const at::Tensor& y) mutable {
     if (!known.defined()) known = x.clone();
     return places(known.mul(x[0].div(known[0])), y);
   };

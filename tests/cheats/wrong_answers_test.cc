@@ -157,9 +157,7 @@ TEST_CASE("digits that cancel for small values") {
   const auto x = at::randn({32, 16}).sign().mul(at::rand({32, 16}).add(1));
   require_rejected(run(expm1, cancelling, x), "small values (the operands times 2^-10)");
   const auto root = [](const at::Tensor& t) { return at::hypot(t, t.flip(0)).mul(t); };
-  const auto offset = [](const at::Tensor& t) {
-    return t.square().add(t.flip(0).square()).add(1e-6).sqrt().mul(t);
-  };
+  const auto offset = [](const at::Tensor& t) { return t.square().add(t.flip(0).square()).add(1e-6).sqrt().mul(t); };
   require_rejected(run(root, offset, x), "small values (the operands times 2^-10)");
 }
 
@@ -203,7 +201,10 @@ TEST_CASE("gradients that are not the baseline's, behind the right outputs") {
   require_rejected(run(scaled, half_of_rows, x()), "% of its elements differ by more than a tenth");
   const auto throwing = [](const at::Tensor& t) {
     auto result = honest(t);
-    result.register_hook([](const at::Tensor& g) -> at::Tensor { throw std::runtime_error("no backward"); return g; });
+    result.register_hook([](const at::Tensor& g) -> at::Tensor {
+      throw std::runtime_error("no backward");
+      return g;
+    });
     return result;
   };
   require_rejected(run(honest, throwing, x()), "its backward pass throws, and the baseline's does not: no backward");
@@ -244,8 +245,9 @@ TEST_CASE("keys and values that are paired wrongly, though any order of rows is 
   const auto other_pairs = [](const at::Tensor& x) {
     return c10::IValue(std::tuple(x.select(1, 0).mul(2), x.narrow(1, 1, 3).flip(0).mul(2)));
   };
-  require_rejected(run_declared([](auto& comparison) { comparison.order_free(); }, keys_and_values, other_pairs, input()),
-                   "rows in ascending order");
+  require_rejected(
+      run_declared([](auto& comparison) { comparison.order_free(); }, keys_and_values, other_pairs, input()),
+      "rows in ascending order");
 }
 
 TEST_CASE("signs that are no one's to choose") {

@@ -182,7 +182,8 @@ TEST_CASE("random numbers that repeat, or depend on each other, are another dist
   const auto noise = at::randn({64, 64});
   CHECK(distribution_problem(noise, at::randn({64, 64})).empty());
   const auto pieces = at::randn({16, 64});
-  CHECK_THAT(distribution_problem(noise, at::cat({pieces, pieces, pieces, pieces})), ContainsSubstring("numbers repeat"));
+  CHECK_THAT(distribution_problem(noise, at::cat({pieces, pieces, pieces, pieces})),
+             ContainsSubstring("numbers repeat"));
   const auto pairs = at::randn({32, 64}).repeat_interleave(2, 0).add(at::randn({64, 64}).mul(1e-3));
   CHECK_THAT(distribution_problem(noise, pairs), ContainsSubstring("64 apart correlate"));
   CHECK_THAT(distribution_problem(noise, pairs.t()), ContainsSubstring("1 apart correlate"));

@@ -77,7 +77,9 @@ struct CheckOptions {
   /// Other values, in the same memory, for which outputs are compared as well. They detect an implementation that keeps
   /// results, or that is right for the given values alone.
   enum class FreshValues {
-    varied,  ///< every floating-point value times a random factor of its own in [1/2, 1)
+    /// Every floating-point value times a random factor of its own in [1/2, 1), operands with ties, order or symmetry by
+    /// others that have them too, and integers and bools in other places.
+    varied,
     scaled,  ///< all times one random factor, for what relies on order, ties, symmetry or ratios of the operands
     none,    ///< none, for what is correct only for the values of the given operands
   };
@@ -131,14 +133,16 @@ inline void validate(const CheckOptions& options) {
   using Method = CheckOptions::Method;
   switch (options.method) {
     case Method::order_free:
-      return "Outputs are compared in any order of their rows, one for all with equally many, as declared (order_free).";
+      return "Outputs are compared in any order of their rows, one for all with equally many, as declared "
+             "(order_free).";
     case Method::sign_free:
       return "Vectors of the outputs are compared up to their signs, as declared (sign_free).";
     case Method::ties:
       return "Indices are compared by what they find along dimension " + std::to_string(options.ties_dim) +
              " of operand tensor " + std::to_string(options.ties_operand) + ", as declared (ties).";
     case Method::random:
-      return "Outputs are random numbers, as declared (random): their means, variances, shares of zeros and correlations "
+      return "Outputs are random numbers, as declared (random): their means, variances, shares of zeros and "
+             "correlations "
              "are compared, not their values.";
     case Method::custom:
       return "Outputs are compared by the function given to check().";

@@ -53,7 +53,8 @@ struct Corresponding {
   if (learned == nullptr || options.rtol || options.atol) return tolerance_for(expected, actual, options);
   const at::ScalarType dtype = expected.scalar_type();
   Tolerance tolerance{learned_rtol(dtype, learned->terms), 0, options.equal_nan};
-  if (precision_of(dtype).epsilon > 0) tolerance.atol = learned_atol(dtype, typical_magnitude(expected), learned->terms);
+  if (precision_of(dtype).epsilon > 0)
+    tolerance.atol = learned_atol(dtype, typical_magnitude(expected), learned->terms);
   if (learned->slack.defined() && learned->slack.numel() > 0)
     tolerance.atol += learned->slack.max().to(at::kDouble).item<double>();
   return tolerance;
@@ -181,7 +182,8 @@ class RowPairs {
         // What is learned of an element in its place says nothing in another one but the number of terms and the largest
         // slack.
         LearnedTolerance in_order{.output = sorted, .terms = known->terms};
-        if (known->slack.defined() && known->slack.numel() > 0) in_order.slack = known->slack.max().expand(sorted.sizes());
+        if (known->slack.defined() && known->slack.numel() > 0)
+          in_order.slack = known->slack.max().expand(sorted.sizes());
         result.learned.push_back(std::move(in_order));
       }
       of_expected.add(es[i], sorted);

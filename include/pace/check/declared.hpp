@@ -77,11 +77,11 @@ class JointRows {
       const bool integers = !mine.real && !others.real;
       for (std::int64_t column = 0; column < mine.columns; ++column) {
         const std::int64_t from = row * mine.columns + column, to = other_row * mine.columns + column;
-        const bool differs =
-            integers ? compare_integers<false>(values_of<std::int64_t>(mine)[from],
-                                               values_of<std::int64_t>(others)[to], tolerances[i])
-                           .mismatch
-                     : detail::compare(element(mine, from), element(others, to), tolerances[i]).mismatch;
+        const bool differs = integers
+                                 ? compare_integers<false>(values_of<std::int64_t>(mine)[from],
+                                                           values_of<std::int64_t>(others)[to], tolerances[i])
+                                       .mismatch
+                                 : detail::compare(element(mine, from), element(others, to), tolerances[i]).mismatch;
         if (differs) return false;
       }
     }

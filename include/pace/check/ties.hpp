@@ -90,8 +90,9 @@ inline void validate_vectors(const CheckOptions& options, const std::vector<at::
   }
   for (const auto& each : options.vectors)
     require(each.output < outputs.size() && holds_matrices(outputs[each.output]),
-            "sign_free() names output tensor " + std::to_string(each.output) + " as one of vectors; expected a matrix of " +
-                "real numbers, counted from 0 among " + std::to_string(outputs.size()));
+            "sign_free() names output tensor " + std::to_string(each.output) +
+                " as one of vectors; expected a matrix of " + "real numbers, counted from 0 among " +
+                std::to_string(outputs.size()));
   const auto vectors = vectors_among(outputs, options);
   const auto counts = [&](const CheckOptions::Vectors& each) {
     const auto& matrix = outputs[each.output];

@@ -84,9 +84,8 @@ class DrawnAnew {
       elements_.push_back(drawn.front()[i].numel());
       for (std::size_t one = 0; one < drawn.size(); ++one)
         for (std::size_t other = 0; other < one; ++other)
-          shares.back().push_back(i < drawn[one].size() && i < drawn[other].size()
-                                      ? equal_share(drawn[one][i], drawn[other][i])
-                                      : 1);
+          shares.back().push_back(
+              i < drawn[one].size() && i < drawn[other].size() ? equal_share(drawn[one][i], drawn[other][i]) : 1);
     }
     return shares;
   }

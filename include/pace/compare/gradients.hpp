@@ -42,9 +42,8 @@ class Gradients {
   /// Whether outputs that are compared by `options` have comparable gradients: only those whose elements correspond.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
-    return options.check_autograd &&
-           (options.method == Method::allclose || options.method == Method::cosine ||
-            options.method == Method::float64_reference || options.method == Method::bitwise);
+    return options.check_autograd && (options.method == Method::allclose || options.method == Method::cosine ||
+                                      options.method == Method::float64_reference || options.method == Method::bitwise);
   }
 
   /// `operands` must outlive it.
@@ -88,8 +87,9 @@ class Gradients {
       if (problem.empty()) problem = found + " (at " + each.where + ')';
     }
     if (!problem.empty())
-      problem += ". If no gradients are needed, call both under c10::NoGradGuard, or switch this check off "
-                 "(check::CheckOptions::check_autograd)";
+      problem +=
+          ". If no gradients are needed, call both under c10::NoGradGuard, or switch this check off "
+          "(check::CheckOptions::check_autograd)";
     return problem;
   }
 
@@ -274,9 +274,8 @@ class Gradients {
         return name + " is missing: no path of the graph leads to it, and the baseline's has a root mean square of " +
                check::detail::rounded_text(size);
       if (!(error <= allowed))
-        return name + " is not the baseline's: root mean square " + check::detail::rounded_text(size) +
-               ", off by " + check::detail::rounded_text(error) + " (allowed " + check::detail::rounded_text(allowed) +
-               ')';
+        return name + " is not the baseline's: root mean square " + check::detail::rounded_text(size) + ", off by " +
+               check::detail::rounded_text(error) + " (allowed " + check::detail::rounded_text(allowed) + ')';
       // Few large elements may hide that most of the others are wrong.
       const double near = 0.1 * check::typical_magnitude(e) + 8 * noise;
       const double share = off.gt(e.abs().mul(0.1).add(near)).to(at::kDouble).mean().item<double>();

@@ -141,7 +141,8 @@ class FirstCalls {
       learn_gradients(implementation, took);
       learn_draws(implementation, took);
       // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
-      if (learns_ || edge_values_ || gradients_ || draws_) (void)checked_call(implementation, operands, 0, seed, with_graph);
+      if (learns_ || edge_values_ || gradients_ || draws_)
+        (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
     if (!is_baseline && edge_values_)
       if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
