@@ -132,6 +132,12 @@ TEST_CASE("answers that stay right when special operands are scaled as a whole")
 }
 
 TEST_CASE("answers for integers and bools that are kept") {
+  const auto in_order = [](const at::Tensor& x) { return std::get<0>(x.sort(-1)); };
+  const auto by_kept_order = [order = at::Tensor()](const at::Tensor& x) mutable {
+    if (!order.defined()) order = x.argsort(std::int64_t{-1});
+    return x.gather(-1, order);
+  };
+  require_rejected(run(in_order, by_kept_order, at::randint(0, 100, {64}, at::kLong)), "integers in other places");
   const auto table = at::randn({10, 4});
   const auto rows = [=](const at::Tensor& indices) { return table.index_select(0, indices); };
   const auto kept_rows = [=, answer = at::Tensor()](const at::Tensor& indices) mutable {
