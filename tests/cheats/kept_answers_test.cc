@@ -112,18 +112,18 @@ TEST_CASE("an answer scaled from a kept one") {
 }
 
 TEST_CASE("answers that stay right when special operands are scaled as a whole") {
-  // The order of values with ties, of whole numbers and of a symmetric matrix.
-  const auto order = [](const at::Tensor& x) { return x.argsort(/*stable=*/true, -1); };
-  const auto kept = [&] {
-    return [order, answer = at::Tensor()](const at::Tensor& values) mutable {
-      if (!answer.defined()) answer = order(values);
-      return answer.clone();
+  // Values with ties, whole numbers and a symmetric matrix, sorted by an order that was kept.
+  const auto in_order = [](const at::Tensor& x) { return std::get<0>(x.sort(-1)); };
+  const auto by_kept_order = [] {
+    return [order = at::Tensor()](const at::Tensor& x) mutable {
+      if (!order.defined()) order = x.argsort(std::int64_t{-1});
+      return x.gather(-1, order);
     };
   };
   const auto ties = at::randn({8}).repeat({4, 4}), whole = at::randint(0, 100, {64}, at::kLong).to(at::kDouble);
   const auto square = at::randn({12, 12});
   for (const auto& x : {ties, whole, square.add(square.t())})
-    require_rejected(run(order, kept(), x), "the answer for values that had been overwritten");
+    require_rejected(run(in_order, by_kept_order(), x), "varied at random within their structure");
   // Where sorted values lie among others.
   const auto places = [](const at::Tensor& x, const at::Tensor& y) { return at::searchsorted(x, y); };
   const auto of_first = [known = at::Tensor(), places](const at::Tensor& x, const at::Tensor& y) mutable {
@@ -135,6 +135,12 @@ TEST_CASE("answers that stay right when special operands are scaled as a whole")
 }
 
 TEST_CASE("answers for integers and bools that are kept") {
+  const auto in_order = [](const at::Tensor& x) { return std::get<0>(x.sort(-1)); };
+  const auto by_kept_order = [order = at::Tensor()](const at::Tensor& x) mutable {
+    if (!order.defined()) order = x.argsort(std::int64_t{-1});
+    return x.gather(-1, order);
+  };
+  require_rejected(run(in_order, by_kept_order, at::randint(0, 100, {64}, at::kLong)), "integers in other places");
   const auto table = at::randn({10, 4});
   const auto rows = [=](const at::Tensor& indices) { return table.index_select(0, indices); };
   const auto kept_rows = [=, answer = at::Tensor()](const at::Tensor& indices) mutable {

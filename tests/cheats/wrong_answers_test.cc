@@ -250,7 +250,7 @@ TEST_CASE("keys and values that are paired wrongly, though any order of rows is 
       "rows in ascending order");
 }
 
-TEST_CASE("signs that are no one's to choose") {
+TEST_CASE("signs that may not be chosen") {
   const auto by_sign = [](auto& comparison) { comparison.sign_free(); };
   const auto m = at::randn({8, 8}, at::kDouble);
   // Rows of a matrix whose columns are the vectors.

@@ -106,6 +106,15 @@ TEST_CASE("rearranged: ties and whole numbers are the same values in other place
   CHECK_FALSE(at::equal(rearranged(one_hot), one_hot));
 }
 
+TEST_CASE("resampled: whole numbers take each other's values, so that even a sort has another answer") {
+  const auto counts = at::arange(64.0).roll(5);
+  const auto values = rearranged(counts, Renewal::resample);
+  CHECK_FALSE(at::equal(sorted(values), sorted(counts)));
+  CHECK(values.unsqueeze(1).eq(counts).any(1).all().item<bool>());
+  const auto one_hot = at::eye(5, at::kDouble).index_select(0, at::tensor({3, 1, 1, 0, 4, 2, 2}));
+  CHECK(at::equal(rearranged(one_hot, Renewal::resample).sum(1), at::ones({7}, at::kDouble)));
+}
+
 TEST_CASE("rearranged: rows in order stay so, between the same ends, and so do ties among them") {
   const auto rows = at::stack({numbers({0.25, 1.5, 1.5, 2.75, 4.5}), numbers({-1, 0.5, 2.5, 2.5, 3})});
   const auto moved = rearranged(rows);

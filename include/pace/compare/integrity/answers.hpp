@@ -87,7 +87,8 @@ struct FreshAnswers {
   return learned;
 }
 
-/// By the first kind of other values that the baseline takes, and by which its outputs change at all.
+/// By the first kind of other values that the baseline takes, and by which its outputs change at all; if there is none,
+/// by the first one that changes places.
 [[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline, const OperandSets& operands,
                                                      const OperandSet& given, const Expected& given_expected,
                                                      const check::CheckOptions& check, FreshValues& source,
@@ -102,8 +103,9 @@ struct FreshAnswers {
       if (operands.may_change(i) && differs(given_expected.operands[i], fresh.expected.operands[i])) return true;
     return false;
   };
-  for (const Renewal renewal : {Renewal::rearrange_all, Renewal::rearrange, Renewal::vary, Renewal::scale,
-                                Renewal::scale_each, Renewal::rotate}) {
+  FreshAnswers unchanged;
+  for (const Renewal renewal : {Renewal::rearrange_all, Renewal::rearrange, Renewal::resample, Renewal::vary,
+                                Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
     const bool varies = renewal <= Renewal::vary;
     if (!source.any(renewal) || (varies && check.fresh_values != check::CheckOptions::FreshValues::varied)) continue;
     FreshAnswers fresh{.renewal = renewal};
@@ -112,14 +114,20 @@ struct FreshAnswers {
     fresh.seed = source.draw_seed();
     try {
       source.draw(fresh.renewal, fresh.values);
-      if (!answer_fresh_values(baseline, operands, given_expected, fresh) || !changes(fresh)) continue;
+      if (!answer_fresh_values(baseline, operands, given_expected, fresh)) continue;
+      if (!changes(fresh)) {
+        // A sort has the same output for other places, and what has kept an order has not.
+        if (varies && renewal != Renewal::vary && unchanged.renewal == Renewal::none) unchanged = std::move(fresh);
+        continue;
+      }
       add_reference(fresh.expected, *fresh.operands);
       return fresh;
     } catch (...) {
       // No valid input, or a dtype that has no arithmetic.
     }
   }
-  return {};
+  if (unchanged.renewal != Renewal::none) add_reference(unchanged.expected, *unchanged.operands);
+  return unchanged;
 }
 
 /// Which operand of `set` no longer holds what `values` hold, though the baseline leaves it alone; empty if none.

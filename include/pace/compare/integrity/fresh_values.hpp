@@ -37,6 +37,9 @@ enum class Renewal {
   /// As vary; but a tensor with special values gets others with the same structure (see rearrange_values()), and is scaled
   /// as a whole only where there are none.
   rearrange,
+  /// As rearrange; and one in eight of the whole numbers that have changed places takes the value of another one, for what
+  /// does not depend on places, such as a sort.
+  resample,
   /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such as
   /// [0, 1] and [-1, 1] stay. A tensor with special values (see has_special_values()) is scaled as a whole instead.
   vary,
@@ -48,7 +51,7 @@ enum class Renewal {
   /// Every floating-point tensor keeps its values, but in other places: for what does not depend on scale at all, such
   /// as a normalisation.
   rotate,
-  /// There is nothing to renew, or it changes no output.
+  /// There is nothing to renew, or what there is changes no output and no places.
   none,
 };
 
@@ -58,6 +61,8 @@ enum class Renewal {
       return "varied at random within their structure, and integers in other places";
     case Renewal::rearrange:
       return "varied at random within their structure";
+    case Renewal::resample:
+      return "varied at random within their structure, and some whole numbers replaced by others";
     case Renewal::vary:
       return "varied at random";
     case Renewal::scale:
@@ -214,6 +219,22 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
   return true;
 }
 
+/// Whether whole numbers may take each other's values without a loss of structure.
+[[nodiscard]] inline bool may_repeat(const ValueStructure& structure) {
+  return structure.whole && !structure.zeros && !structure.infinite && !structure.sorted && !structure.symmetric &&
+         !structure.unit_rows && !structure.unit_sums;
+}
+
+/// Gives about one in eight of `values` the value of another one.
+inline void resample_values(at::Tensor& values, SplitMix64& random) {
+  const std::int64_t count = values.numel();
+  const at::Tensor drawn = draw_factors(count, random, values.options().dtype(at::kDouble));
+  const std::int64_t times = (count + drawn.numel() - 1) / drawn.numel();
+  const at::Tensor stays = drawn.repeat({times}).narrow(0, 0, count).ge(0.5 + 0.5 / 8).view(values.sizes());
+  const auto shift = static_cast<std::int64_t>(random.below(static_cast<std::size_t>(count)));
+  values.copy_(values.where(stays, values.flatten().roll(shift).view(values.sizes())));
+}
+
 /// Returns the dimension along which integers or bools may change places: the longest one along which no line of three or
 /// more is in order, as offsets and padding are; nothing for other dtypes, and where values may be addresses or markers
 /// (negative or large), are equal, or point back or ahead only, as those of a tree may.
@@ -267,6 +288,7 @@ class FreshValues {
     const auto is_set = [](const auto& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); };
     if (renewal == Renewal::rearrange_all)
       return std::any_of(dims_.begin(), dims_.end(), [](const auto& dim) { return dim.has_value(); });
+    if (renewal == Renewal::resample) return std::any_of(structures_.begin(), structures_.end(), may_repeat);
     return is_set(renewal == Renewal::rearrange ? special_ : renewable_);
   }
   /// Positions of the tensors whose values the last draw has renewed.
@@ -290,13 +312,14 @@ class FreshValues {
     last_ = renewal;
     const double factor = draw_factor(random_);
     const std::uint64_t seed = random_();
-    const auto rearranges = renewal == Renewal::rearrange || renewal == Renewal::rearrange_all;
+    const bool rearranges = renewal < Renewal::vary;
     const std::size_t places = 2 + random_.below(1 << 16);
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (stays(i)) return;
       switch (renewal) {
         case Renewal::rearrange_all:
         case Renewal::rearrange:
+        case Renewal::resample:
         case Renewal::vary: {
           SplitMix64 own(seed + same_as_[i]);
           if (!special_[i]) {
@@ -304,7 +327,10 @@ class FreshValues {
             return;
           }
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
-          if (!rearranges || !rearrange_values(values, structures_[i], factor, own)) memory.mul_(factor);
+          if (!rearranges || !rearrange_values(values, structures_[i], factor, own))
+            memory.mul_(factor);
+          else if (renewal == Renewal::resample && may_repeat(structures_[i]))
+            resample_values(values, own);
           return;
         }
         case Renewal::scale:
