@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,7 +22,9 @@
 #include "pace/compare/judge.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/publish.hpp"
+#include "pace/compare/round_values.hpp"
 #include "pace/compare/rounds.hpp"
+#include "pace/compare/sides/measure.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/timing_modes.hpp"
 #include "pace/compare/verify.hpp"
@@ -51,7 +54,10 @@ namespace pace::detail {
   const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
   if (gated.calibration.iterations == 0) return false;
-  gated.samples = take_samples(clock, prepared, gated.calibration, std::move(panels), integrity);
+  std::optional<RoundValues> values;
+  if (prepared.renew) values.emplace(clock, prepared, integrity);
+  gated.samples =
+      take_samples(clock, prepared, gated.calibration, std::move(panels), integrity, values ? &*values : nullptr);
 
   // The host's time does not depend on the clock of the GPU.
   auto* const modes = clock.modes();
@@ -138,13 +144,6 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   return pass;
 }
 
-/// Figures without verdicts, and the tests that the verdicts rest on, of all clocks.
-struct Measured {
-  Result result;
-  std::vector<gate::Panel> panels;
-  timing::LeastTraffic traffic;
-};
-
 /// Runs all stages that need the operands, which are released afterwards.
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
                                       std::span<const gate::Stated> stated, const gate::Rates& rates) {
@@ -200,7 +199,8 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   activity()->watch(true);
   const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{plan.options.alpha, plan.options.beta});
 
-  auto [result, panels, traffic] = measure(clock, plan, stated, rates);
+  auto [result, panels, traffic] = plan.options.isolate == Isolate::sides ? measure_sides(clock, plan, stated, rates)
+                                                                          : measure(clock, plan, stated, rates);
   judge(clock, plan, stated, rates, panels, traffic, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
   return publish(std::move(result));
