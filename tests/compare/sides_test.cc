@@ -21,6 +21,7 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/training.hpp"
 
 // After LibTorch, which has a CHECK of its own.
 #include <catch2/catch_test_macros.hpp>
@@ -246,6 +247,48 @@ TEST_CASE("a candidate that is wrong in timed calls alone is dropped") {
   CHECK(result["old"].outcome == Outcome::measured);
 }
 
+TEST_CASE("a candidate that keeps its answer is dropped") {
+  Case sides;
+  at::Tensor kept;
+  const auto result =
+      pace::compare("case", at::ones({4}))
+          .options(sides.options)
+          .baseline("old", [&](const at::Tensor& x) { return sides.clock.advance(100 * us), at::add(x, 1); })
+          .candidate("new",
+                     [&](const at::Tensor& x) {
+                       sides.clock.advance(50 * us);
+                       if (!kept.defined()) kept = at::add(x, 1);
+                       return kept.clone();
+                     })
+          .run(sides.clock);
+  CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK(result["old"].outcome == Outcome::measured);
+}
+
+TEST_CASE("a candidate that computes less once it has been checked is dropped by an audit") {
+  SharedMemory shared;
+  SharedClock clock(shared.get());
+  auto options = short_options();
+  // So that there are audits in the rounds.
+  options.budget = 0.5 * s;
+  options.stop = pace::StopPolicy::budget;
+  at::set_num_threads(1);
+  at::Tensor kept;
+  const auto result = pace::compare("case", at::ones({4}))
+                          .options(options)
+                          .baseline("old", [&](const at::Tensor& x) { return clock.advance(100 * us), at::add(x, 1); })
+                          .candidate("new",
+                                     [&](const at::Tensor& x) {
+                                       clock.advance(50 * us);
+                                       if (++shared->candidate_calls < 100) kept = at::add(x, 1);
+                                       return kept.clone();
+                                     })
+                          .run(clock);
+  CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK_THAT(result["new"].message, ContainsSubstring("in a timed call"));
+  CHECK(result["old"].outcome == Outcome::measured);
+}
+
 TEST_CASE("a candidate that ends its process is a row that threw") {
   const int last_call = GENERATE(1, 100);
   struct End {
@@ -346,9 +389,9 @@ TEST_CASE("what does not go with processes of their own is refused") {
   at::set_num_threads(1);
   const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
   auto comparison = pace::compare("case", at::ones({4})).options(short_options()).baseline("old", add);
-  const auto refusal = [&]() -> std::string {
+  const auto refusal = [&](pace::timing::Clock* clock = nullptr) -> std::string {
     try {
-      (void)comparison.run();
+      (void)(clock != nullptr ? comparison.run(*clock) : comparison.run());
     } catch (const pace::Error& error) {
       return error.what();
     }
@@ -368,6 +411,26 @@ TEST_CASE("what does not go with processes of their own is refused") {
     REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
     CHECK_THAT(refusal(), begins && ContainsSubstring("this process may run on 1; expected two or more"));
     REQUIRE(::sched_setaffinity(0, sizeof before, &before) == 0);
+  }
+  SECTION("parts of an iteration") {
+    const auto step = pace::training_step({}, [](const at::Tensor& x) { return at::add(x, 1).sum(); });
+    auto training = pace::compare("case", at::ones({4}));
+    training.options(short_options()).baseline("old", step);
+    comparison = training;
+    CHECK_THAT(refusal(), begins && ContainsSubstring("expected plain callables, not training steps"));
+  }
+  SECTION("a clock of a device") {
+    struct Modes final : pace::timing::ModeClock {
+      Nanoseconds time(pace::FunctionRef<void()> body) override { return body(), Nanoseconds(1); }
+      [[nodiscard]] Nanoseconds now() const override { return {}; }
+      [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(1); }
+      [[nodiscard]] std::string name() const override { return "graph"; }
+      void select(pace::ClockChoice) override {}
+      [[nodiscard]] pace::ClockChoice selected() const override { return pace::ClockChoice::graph; }
+      [[nodiscard]] bool usable() const override { return true; }
+      void forget() override {}
+    } clock;
+    CHECK_THAT(refusal(&clock), begins && ContainsSubstring("the graph clock of a device; expected calls on the CPU"));
   }
   SECTION("values of each round") {
     comparison.renew_each_round([](at::Tensor& x) { x.fill_(2); });

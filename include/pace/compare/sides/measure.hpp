@@ -283,7 +283,9 @@ inline constexpr double largest_handshake_share = 0.01;
   if (handshake > largest_handshake_share * shortest)
     note += ": " + format_percent(handshake / shortest) +
             " of those of the fastest one, so that speed-ups look that much nearer to 1 than they are";
-  return note + '.';
+  return note +
+         ". Memory lies differently in each process, by which identical code differs by some tenths of a percent: "
+         "a limit that close is decided by several processes (--processes).";
 }
 
 /// One pass over the sides that are left, as measure_once() for those in one process.

@@ -138,6 +138,7 @@ class SideWorker {
   void verify_own(int cpu, MessageWriter& answer) {
     const int stays_on = stay_on(cpu);
     prepared_.emplace(prepare(clock_, plan_));
+    make_as_many_operands_as_others();
     integrity_.emplace(clock_, *prepared_);
     // Nothing that a candidate has done can slow a baseline in another process.
     BaselineWitness none;
@@ -149,6 +150,16 @@ class SideWorker {
     answer << stays_on << row.outcome << row.message << row.checked << row.max_abs_error << row.first_call << row.counts
            << row.why_uncounted << row.context.repeats_outputs << row.context.keeps_operand << result.notes
            << verified.options.max_iterations << verified.traffic;
+  }
+
+  /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the process
+  /// of the baseline, in which nothing else is called, has a second one, too.
+  void make_as_many_operands_as_others() {
+    OperandSets& operands = *prepared_->operands;
+    if (own_ != prepared_->participants.baseline() || operands.sets.size() != 1) return;
+    if (prepared_->options.operands == OperandPolicy::shared) return;
+    operands.sets.push_back(prepared_->given->clone());
+    operands.tensors.push_back(operands.sets.back()->tensors());
   }
 
   void begin_pass() {
