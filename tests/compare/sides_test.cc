@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ATen/Context.h>
@@ -45,6 +47,11 @@ constexpr Nanoseconds us{1e3}, s{1e9};
 struct Shared {
   std::atomic<double> now{0};
   std::atomic<int> candidate_calls{0};
+  /// Whether the other candidate is being called, in the rounds; how often a thread of the candidate ran, and then.
+  std::atomic<bool> in_other{false};
+  std::atomic<int> seen{0}, seen_beside{0};
+  /// How often what exit() runs has run.
+  std::atomic<int> exits{0};
   /// Processes in which the candidate ran first and last, and the first one in which the baseline ran.
   std::atomic<pid_t> of_candidate{0}, of_candidate_last{0}, of_baseline{0};
   /// Calls of the baseline in this process, in that of the candidate, and in any in which `changed` was set.
@@ -89,6 +96,12 @@ using Step = std::function<void(int call)>;
 /// Of this process alone.
 int changed = 0;
 
+/// What exit() runs, and what is counted there; null: nothing is.
+std::atomic<int>* exits = nullptr;
+const int registered = std::atexit([] {
+  if (exits != nullptr) ++*exits;
+});
+
 pace::Options short_options() {
   pace::Options options;
   options.isolate = pace::Isolate::sides;
@@ -105,6 +118,7 @@ struct Case {
   SharedClock clock{shared.get()};
   pace::Options options = short_options();
   const double* factor = nullptr;
+  std::atomic<bool>* in_other = nullptr;
 
   pace::Result run(const Step& step, bool right = true) {
     at::set_num_threads(1);
@@ -134,6 +148,11 @@ struct Case {
                    })
         .candidate("other",
                    [&](const at::Tensor& x) {
+                     if (in_other != nullptr) {
+                       *in_other = true;
+                       (void)::usleep(300);
+                       *in_other = false;
+                     }
                      clock.advance(100 * us);
                      return at::add(x, 1);
                    })
@@ -311,6 +330,16 @@ TEST_CASE("a candidate that ends its process is a row that threw") {
   require_others_measured(result);
 }
 
+TEST_CASE("a candidate that calls exit() runs nothing of this process") {
+  REQUIRE(registered == 0);
+  Case sides;
+  exits = &sides.shared->exits;
+  const auto result = sides.run([](int) { std::exit(0); });
+  exits = nullptr;
+  CHECK(result["new"].outcome == Outcome::threw);
+  CHECK(sides.shared->exits == 0);
+}
+
 TEST_CASE("a candidate that throws is a row that threw, with its message") {
   const int last_call = GENERATE(1, 100);
   Case sides;
@@ -436,6 +465,28 @@ TEST_CASE("what does not go with processes of their own is refused") {
     comparison.renew_each_round([](at::Tensor& x) { x.fill_(2); });
     CHECK_THAT(refusal(), begins && ContainsSubstring("(renew_each_round)"));
   }
+}
+
+TEST_CASE("no thread of a candidate runs beside the samples of another") {
+  Case sides;
+  std::atomic<bool>* const in_other = &sides.shared->in_other;
+  sides.in_other = in_other;
+  std::optional<std::jthread> thread;
+  const auto result = sides.run([&](int call) {
+    // So that its thread runs, on the one CPU that the process may use.
+    if (call > 30) (void)::usleep(500);
+    if (call != 30) return;
+    thread.emplace([&, in_other](const std::stop_token& end) {
+      while (!end.stop_requested()) {
+        (void)::usleep(100);
+        if (*in_other) ++sides.shared->seen_beside;
+        ++sides.shared->seen;
+      }
+    });
+  });
+  CHECK(result["other"].outcome == Outcome::measured);
+  CHECK(sides.shared->seen > 0);
+  CHECK(sides.shared->seen_beside == 0);
 }
 
 TEST_CASE("the thread of the clock may run where it could before") {

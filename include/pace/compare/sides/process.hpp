@@ -141,19 +141,34 @@ class SideProcess {
     release();
   }
 
-  /// Sends a request. Throws ImplementationThrew if the process has ended.
+  /// Lets the process go on, and sends a request. Throws ImplementationThrew if the process has ended.
   void send(const SideRequest& request) {
     begin_wait();
+    if (runs()) (void)::kill(process_, SIGCONT);
     // A process that has ended must not end this one by SIGPIPE.
     if (::send(socket_, &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request)) return;
     while (true) look_after_process(), sleep_a_moment();
   }
 
-  /// Sends a request, and returns the answer. Throws ImplementationThrew if the implementation threw, or the process has
-  /// ended or hangs; Error if the comparison is ill-formed.
+  /// Stops all threads of the process until the next request, so that none runs beside the samples of another. Throws
+  /// ImplementationThrew if the process has ended.
+  void stop() {
+    if (!runs()) fail("its process has ended");
+    (void)::kill(process_, SIGSTOP);
+    int status = 0;
+    pid_t changed;
+    do changed = ::waitpid(process_, &status, WUNTRACED);
+    while (changed < 0 && errno == EINTR);
+    if (changed != process_ || !WIFSTOPPED(status)) fail_ended(status);
+  }
+
+  /// Sends a request, returns the answer, and stops the process. Throws ImplementationThrew if the implementation threw,
+  /// or the process has ended or hangs; Error if the comparison is ill-formed.
   [[nodiscard]] MessageReader ask(const SideRequest& request) {
     send(request);
-    return receive();
+    auto answer = receive();
+    stop();
+    return answer;
   }
 
   /// Waits until a step of the shared memory has reached `number`. Throws as ask() does.
@@ -206,15 +221,16 @@ class SideProcess {
     }
     int status = 0;
     const pid_t ended = ::waitpid(process_, &status, WNOHANG);
-    if (ended == process_) {
-      process_ = -1;
-      fail(WIFSIGNALED(status) ? "its process was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
-                                     ::strsignal(WTERMSIG(status)) + ')'
-                               : "it ended its process with exit code " + std::to_string(WEXITSTATUS(status)));
-    }
+    if (ended == process_) fail_ended(status);
     if (clock_.now() - since_ <= limit_) return;
     end_process_alone();
     fail("it did not return within " + format_time(limit_) + ", so its process was ended");
+  }
+  [[noreturn]] void fail_ended(int status) {
+    process_ = -1;
+    fail(WIFSIGNALED(status) ? "its process was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+                                   ::strsignal(WTERMSIG(status)) + ')'
+                             : "it ended its process with exit code " + std::to_string(WEXITSTATUS(status)));
   }
   void end_process_alone() {
     (void)::kill(process_, SIGKILL);

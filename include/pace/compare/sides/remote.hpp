@@ -33,8 +33,11 @@ class RemoteImplementation final : public Implementation {
     side_.await(memory.done, number_);
   }
 
-  /// Returns when the other process waits for the next request, so that it does nothing beside the sample of another.
-  void finish() override { side_.await(side_.memory().finished, number_); }
+  /// Returns when the other process is stopped, so that it does nothing beside the sample of another.
+  void finish() override {
+    side_.await(side_.memory().finished, number_);
+    side_.stop();
+  }
 
   /// One call, whose output is not known here.
   c10::IValue call(std::size_t set) override {
