@@ -311,8 +311,8 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
                                 ContainsSubstring("--seed: \"39630\" there, '7' here") &&
                                 ContainsSubstring("--extra: \"\" there, 'word' here"));
     // Each changes what a row says.
-    for (const std::string option :
-         {"--alpha 0.002", "--beta 0.02", "--max-interference 0.5", "--isolation off", "--call-timeout 7"}) {
+    for (const std::string option : {"--alpha 0.002", "--beta 0.02", "--max-interference 0.5", "--isolation off",
+                                     "--isolate sides", "--call-timeout 7"}) {
       // Without isolation, call_timeout has no meaning.
       const std::string call_timeout = option == "--isolation off" ? "" : "--call-timeout 600";
       const auto other = run("'waits to be interrupted'" + options + call_timeout + " --resume " + option + files);

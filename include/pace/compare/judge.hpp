@@ -62,6 +62,13 @@ struct Measurement {
   bool again = false;
 };
 
+/// Figures without verdicts, and the tests that the verdicts rest on, of all clocks.
+struct Measured {
+  Result result;
+  std::vector<gate::Panel> panels;
+  timing::LeastTraffic traffic;
+};
+
 /// Adds the conditions of the rounds and notes to `result`. Returns the reasons against a verdict as one text; empty if
 /// there are none.
 [[nodiscard]] inline std::string note_disturbances(const Samples& samples, const std::vector<ClocksAlone>& clocks_alone,

@@ -12,10 +12,9 @@
 
 #include "pace/compare/calibrate.hpp"
 #include "pace/compare/controls.hpp"
-#include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/integrity/auditor.hpp"
 #include "pace/compare/machine_watch.hpp"
 #include "pace/compare/prepare.hpp"
-#include "pace/compare/round_values.hpp"
 #include "pace/compare/verify.hpp"
 #include "pace/core/conditions.hpp"
 #include "pace/gate/evidence.hpp"
@@ -91,7 +90,7 @@ struct Samples {
 /// finds something wrong, for the samples taken beside it are worth nothing.
 class StopWhenDecided final : public timing::StoppingRule {
  public:
-  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const IntegrityChecker& integrity)
+  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& integrity)
       : panels_(panels), calibration_(calibration), integrity_(integrity) {}
 
   [[nodiscard]] bool enough(const timing::Rounds& so_far) override {
@@ -111,26 +110,25 @@ class StopWhenDecided final : public timing::StoppingRule {
  private:
   std::vector<gate::Panel>& panels_;
   const Calibration& calibration_;
-  const IntegrityChecker& integrity_;
+  const Auditor& integrity_;
 };
 
-/// Runs the rounds. Throws ImplementationThrew.
+/// Runs the rounds. `values` gives the operands other values for each round; null: they keep theirs. Throws
+/// ImplementationThrew.
 [[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
                                           const Calibration& calibration, std::vector<gate::Panel> panels,
-                                          IntegrityChecker& integrity) {
+                                          Auditor& integrity, timing::RoundObserver* values) {
   const Options& options = calibration.options;
   const std::size_t count = calibration.timed.size();
   timing::Schedule schedule(count, options.operands, options.seed);
 
   integrity.begin_rounds(calibration.timed, calibration.iterations);
-  std::optional<RoundValues> values;
-  if (prepared.renew) values.emplace(clock, prepared, integrity);
   std::optional<Controls> controls;
   if (options.controls)
     controls.emplace(clock, prepared.baseline(), prepared.operands->sets.size(), calibration.iterations, options);
   MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count);
   std::vector<timing::RoundObserver*> observers;
-  if (values) observers.push_back(&*values);
+  if (values != nullptr) observers.push_back(values);
   observers.push_back(&integrity);
   if (controls) observers.push_back(&*controls);
   observers.push_back(&machine);

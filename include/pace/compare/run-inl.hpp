@@ -8,6 +8,7 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,7 +23,9 @@
 #include "pace/compare/judge.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/publish.hpp"
+#include "pace/compare/round_values.hpp"
 #include "pace/compare/rounds.hpp"
+#include "pace/compare/sides/measure.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/timing_modes.hpp"
 #include "pace/compare/verify.hpp"
@@ -54,7 +57,10 @@ namespace pace::detail {
   const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
   if (gated.calibration.iterations == 0) return false;
-  gated.samples = take_samples(clock, prepared, gated.calibration, std::move(panels), integrity);
+  std::optional<RoundValues> values;
+  if (prepared.renew) values.emplace(clock, prepared, integrity);
+  gated.samples =
+      take_samples(clock, prepared, gated.calibration, std::move(panels), integrity, values ? &*values : nullptr);
 
   // The host's time does not depend on the clock of the GPU.
   auto* const modes = clock.modes();
@@ -140,13 +146,6 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   }
   return pass;
 }
-
-/// Figures without verdicts, and the tests that the verdicts rest on, of all clocks.
-struct Measured {
-  Result result;
-  std::vector<gate::Panel> panels;
-  timing::LeastTraffic traffic;
-};
 
 /// Runs all stages that need the operands, which are released afterwards. `family_alpha` is the error rate of all that is
 /// stated together, and `rates` are the parts of each phase.
@@ -245,7 +244,9 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   const double family_alpha = budget != nullptr && of_time ? gate::stated_alpha(*budget) : plan.options.alpha;
   const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{family_alpha, plan.options.beta});
 
-  auto [result, panels, traffic] = measure(clock, plan, stated, family_alpha, rates);
+  auto [result, panels, traffic] = plan.options.isolate == Isolate::sides
+                                       ? measure_sides(clock, plan, stated, family_alpha, rates)
+                                       : measure(clock, plan, stated, family_alpha, rates);
   judge(clock, plan, stated, rates, panels, traffic, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
   if (budget != nullptr) enter_budget(budget, result);

@@ -24,6 +24,15 @@ enum class OperandPolicy {
   shared,
 };
 
+/// Which processes the implementations of a comparison run in.
+enum class Isolate {
+  /// All in this process, one after the other in each round.
+  none,
+  /// Each in a process of its own, so that nothing that one does to its process can slow or help another. Only the clock
+  /// is in this process. For calls on the CPU with one thread.
+  sides,
+};
+
 /// When the rounds of a comparison end, if its expectations are given before it runs.
 enum class StopPolicy {
   /// As soon as every expectation is decided, for the least time to a verdict.
@@ -108,6 +117,9 @@ struct Options {
 
   /// On which operand sets implementations run.
   OperandPolicy operands = OperandPolicy::crossover;
+
+  /// In which processes implementations run.
+  Isolate isolate = Isolate::none;
 
   /// When the rounds end.
   StopPolicy stop = StopPolicy::decided;
@@ -195,6 +207,17 @@ inline void validate(const Options& options) {
       return "fixed";
     case OperandPolicy::shared:
       return "shared";
+  }
+  return "?";
+}
+
+/// Returns the name of the enumerator.
+[[nodiscard]] inline const char* to_string(Isolate isolate) {
+  switch (isolate) {
+    case Isolate::none:
+      return "none";
+    case Isolate::sides:
+      return "sides";
   }
   return "?";
 }

@@ -141,6 +141,7 @@ class Listening {
   add("--threads", session.threads);
   add("--clock", to_string(options.clock));
   add("--operands", to_string(options.operands));
+  add("--isolate", to_string(options.isolate));
   add("--stop", to_string(options.stop));
   add("--mode-share", options.mode_share);
   add("--controls", options.controls ? "yes" : "no");
@@ -356,6 +357,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (options.call_timeout && !options.isolation)
     throw InputError(
         {}, "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it");
+  if (options.measuring.isolate == Isolate::sides && options.threads != 1)
+    throw InputError({}, "--isolate sides: does not go with --threads " + std::to_string(options.threads) +
+                             ", since a process cannot be copied together with the threads of its pool; expected "
+                             "--threads 1");
   options.measures = !only_tells(session.configData());
   const bool supervised = is_supervised();
   // Pipes are kept before the fork, since any process of this run may be the first to read an input.

@@ -146,7 +146,12 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
          args::on_or_off(options.isolation)},
         Option("--call-timeout", "in a process of its own, a call that takes longer has hung",
                args::seconds(options.call_timeout))
-            .by_default("300 s")}},
+            .by_default("300 s"),
+        {"--isolate",
+         "sides: time each implementation of a comparison in a process of its own, so that none can slow or help "
+         "another; "
+         "on the CPU with one thread",
+         detail::choice_of(measuring.isolate, {Isolate::none, Isolate::sides})}}},
       {"GPU",
        {{"--clock", "what the gate's times on a GPU are", detail::clock_value(options)},
         {"--mode-share", "time for each further timing mode on a GPU, as a share of the budget; 0: none",

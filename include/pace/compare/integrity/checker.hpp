@@ -23,6 +23,7 @@
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/answers.hpp"
+#include "pace/compare/integrity/auditor.hpp"
 #include "pace/compare/integrity/background.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/new_value_samples.hpp"
@@ -71,7 +72,7 @@ struct IntegrityFindings {
 /// Integrity checks of one comparison. It takes the correct outputs from the baseline, examines each implementation
 /// beside its first calls, audits candidates between cycles as an observer of the rounds, and checks all
 /// implementations after the rounds. Faults are returned as text, which is empty if there is none.
-class IntegrityChecker final : public timing::RoundObserver {
+class IntegrityChecker final : public Auditor {
  public:
   /// `prepared` must outlive it.
   IntegrityChecker(timing::Clock& clock, const Prepared& prepared);
@@ -96,16 +97,26 @@ class IntegrityChecker final : public timing::RoundObserver {
   /// so that an implementation which has left since then accounts for nothing that is found later.
   void begin_pass();
   /// The rounds of these begin, with so many iterations a sample.
-  void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations);
+  void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) override;
   /// In one round of four the output of a random call of each sample is kept instead of that of the last one. A graph
   /// has the same outputs whenever it is replayed.
   void round_started(std::size_t round) override;
+  /// The output of the sample that begins takes the place of what the last audit has left.
+  void sample_started() override { audited_last_.reset(); }
   /// Between cycles, at moments that cannot be foreseen, audits one candidate or looks at the output of a timed call; for
   /// at most `audit_share` of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
   [[nodiscard]] Nanoseconds took() const override { return took_; }
   /// Returns whether an audit found a fault, so that the rounds end.
-  [[nodiscard]] bool found() const { return found_.has_value(); }
+  [[nodiscard]] bool found() const override { return found_.has_value(); }
+  /// Audits one implementation, or looks at the output of a timed call of it, whatever share of the time that takes.
+  void audit_one(std::size_t index);
+  /// The rounds are timed in another process: they lasted for `elapsed`, and `shortest` has for each implementation of
+  /// begin_rounds() the shortest time of a call in a sample.
+  void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) {
+    elapsed_ = elapsed;
+    shortest_ = std::move(shortest);
+  }
   /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their
   /// first ones, in all sets, and gives them their first values.
   void look_at_operands();
@@ -384,6 +395,15 @@ inline void IntegrityChecker::cycle_ended(const timing::Rounds& so_far) {
   if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
   const std::size_t index = timed_[random_.below(timed_.size())];
   const Nanoseconds start = clock_.now();
+  audit_one(index);
+  const Nanoseconds took = clock_.now() - start;
+  took_ += took;
+  longest_ = std::max(longest_, took);
+}
+
+inline void IntegrityChecker::audit_one(std::size_t index) {
+  operands_.kept_call.reset();
+  if (!answers_->checks()) return;
   auto& implementation = *prepared_.implementations[index];
   std::string problem;
   if (random_.below(2) == 0) {
@@ -394,9 +414,6 @@ inline void IntegrityChecker::cycle_ended(const timing::Rounds& so_far) {
     audited_last_ = index;
   }
   if (!problem.empty()) found_ = Drop{index, Outcome::wrong, std::move(problem)};
-  const Nanoseconds took = clock_.now() - start;
-  took_ += took;
-  longest_ = std::max(longest_, took);
 }
 
 inline void IntegrityChecker::look_at_operands() {

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,8 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "pace/core/activity.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/compare/integrity/forked.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::detail {
@@ -84,18 +81,7 @@ class UntouchedProcess {
  private:
   [[noreturn]] static void answer_and_exit(pid_t parent, int question, int answer,
                                            const std::function<std::optional<Answer>()>& work) {
-    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(0);
-    // A framework of tests would report a signal a second time.
-    for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-      (void)::signal(each, SIG_DFL);
-    const rlimit none{};
-    (void)::setrlimit(RLIMIT_CORE, &none);
-    if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0)
-      for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(null, standard);
-    static Activity unwatched;
-    activity() = &unwatched;
-    run_context().recollection = nullptr;
+    begin_forked_process(parent, {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
     char go;
     ssize_t got;
     do got = ::read(question, &go, 1);

@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <ATen/detail/CUDAHooksInterface.h>
-
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/baseline_alone.hpp"
+#include "pace/compare/integrity/forked.hpp"
 #include "pace/compare/integrity/untouched_process.hpp"
 #include "pace/compare/plan.hpp"
 #include "pace/compare/prepare.hpp"
@@ -19,11 +18,6 @@
 #include "pace/compare/verified.hpp"
 #include "pace/core/format.hpp"
 #include "pace/timing/clock.hpp"
-
-namespace at {
-// Declared in <ATen/Parallel.h>, which would cost a second to include.
-TORCH_API int get_num_threads();
-}  // namespace at
 
 namespace pace::detail {
 
@@ -33,9 +27,11 @@ namespace pace::detail {
 /// machine has become slower, so has the baseline there.
 class BaselineWitness {
  public:
+  /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
+  BaselineWitness() = default;
   /// Forks, where that is safe. `clock` and `plan` must outlive it.
   BaselineWitness(timing::Clock& clock, const ComparisonPlan& plan) : able_(is_able(clock)) {
-    if (able_ && may_fork() && plan.implementations.size() > 1)
+    if (able_ && reason_not_to_fork().empty() && plan.implementations.size() > 1)
       untouched_.emplace([&clock, &plan] { return time_in_new_process(clock, plan); });
   }
 
@@ -87,16 +83,6 @@ class BaselineWitness {
     return clock.modes() == nullptr && clock.thread_counters().has_value();
   }
 
-  /// Threads of a pool do not exist in a forked process, which would wait for them for ever; CUDA does not work there.
-  [[nodiscard]] static bool may_fork() {
-    if (at::get_num_threads() > 1) return false;
-    const auto& cuda = at::detail::getCUDAHooks();
-    if (!cuda.hasCUDA()) return true;
-    for (c10::DeviceIndex device = 0; device < cuda.deviceCount(); ++device)
-      if (cuda.hasPrimaryContext(device)) return false;
-    return true;
-  }
-
   [[nodiscard]] static std::optional<AloneTimes> time_now(timing::Clock& clock, const Prepared& prepared,
                                                           Options options) {
     options.budget = std::min(options.budget, time_left(clock));
@@ -132,7 +118,7 @@ class BaselineWitness {
     return time_steadily(clock, prepared, verified.options);
   }
 
-  bool able_;
+  bool able_ = false;
   std::optional<UntouchedProcess<AloneTimes>> untouched_;
   std::optional<AloneTimes> before_, elsewhere_;
 };
