@@ -93,7 +93,7 @@ class SharedClock final : public pace::timing::Clock {
 
 using Step = std::function<void(int call)>;
 
-/// Of this process alone.
+/// Each process has its own.
 int changed = 0;
 
 /// What exit() runs, and what is counted there; null: nothing is.
