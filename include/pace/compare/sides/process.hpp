@@ -159,7 +159,8 @@ class SideProcess {
     pid_t changed;
     do changed = ::waitpid(process_, &status, WUNTRACED);
     while (changed < 0 && errno == EINTR);
-    if (changed != process_ || !WIFSTOPPED(status)) fail_ended(status);
+    if (changed != process_) fail_ended();
+    if (!WIFSTOPPED(status)) fail_ended(status);
   }
 
   /// Sends a request, returns the answer, and stops the process. Throws ImplementationThrew if the implementation threw,
@@ -222,9 +223,15 @@ class SideProcess {
     int status = 0;
     const pid_t ended = ::waitpid(process_, &status, WNOHANG);
     if (ended == process_) fail_ended(status);
+    // Where the program ignores SIGCHLD, how a process has ended is not known.
+    if (ended < 0 && errno == ECHILD) fail_ended();
     if (clock_.now() - since_ <= limit_) return;
     end_process_alone();
     fail("it did not return within " + format_time(limit_) + ", so its process was ended");
+  }
+  [[noreturn]] void fail_ended() {
+    process_ = -1;
+    fail("its process has ended");
   }
   [[noreturn]] void fail_ended(int status) {
     process_ = -1;
