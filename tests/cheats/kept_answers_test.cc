@@ -202,7 +202,7 @@ TEST_CASE("an answer kept from the third call in a row on, where only time gives
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
-  require_rejected(result, "in the samples, which repeat them): it keeps answers");
+  require_rejected(result, "where the same values are repeated): it keeps answers");
 }
 
 /// Three times the operand by plain loops, which cost 30 us; a copy of the kept answer costs 1 us.
@@ -262,7 +262,7 @@ TEST_CASE("an answer kept for all but the first two of several new values in a r
     version = x._version();
     return is_new && (new_in_a_row < 3 || !triple.has_answer()) ? triple.compute(x) : triple.kept(x);
   };
-  require_rejected(run_on(clock, cheat), "in a timed call");
+  require_rejected(run_on(clock, cheat), "correct at first, but not");
 }
 
 TEST_CASE("an answer kept for each address and version, which half of the checks' calls are interrupted for") {

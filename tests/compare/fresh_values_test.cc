@@ -238,7 +238,6 @@ TEST_CASE("perturbed: by a few units in the last place") {
 
 using pace::detail::CallTimes;
 using pace::detail::find_novelty_effect;
-using pace::detail::RepeatedTimes;
 
 /// What is found of calls of `on_new` ns on new values and `on_known` ns on known ones, beside a baseline of 20 us on new
 /// values and `norm` ns on known ones; every `each` th time is a thousand times as long.
@@ -246,8 +245,8 @@ std::string novelty(double on_new, double on_known, int each = 0, double norm = 
   int times = 0;
   const auto hit = [&](double usual) { return Nanoseconds(each > 0 && ++times % each == 0 ? 1000 * usual : usual); };
   const auto found = find_novelty_effect(
-      8, std::nullopt, Nanoseconds(200), [&] { return std::optional(CallTimes{hit(on_new), hit(on_known)}); },
-      [&] { return std::optional(CallTimes{hit(20'000), hit(norm)}); });
+      8, Nanoseconds(200), [&] { return std::optional(CallTimes{hit(on_new), hit(on_known), Nanoseconds(on_new)}); },
+      [&] { return std::optional(CallTimes{hit(20'000), hit(norm), Nanoseconds(20'000)}); });
   return found ? found->describe() : "";
 }
 
@@ -272,33 +271,33 @@ TEST_CASE("what the baseline loses on new values is no effect") {
 TEST_CASE("an effect has to show twice") {
   int times = 0;
   const auto own = [&] {
-    return std::optional(CallTimes{Nanoseconds(++times <= 8 ? 90'000 : 10'000), Nanoseconds(9'000)});
+    return std::optional(CallTimes{Nanoseconds(++times <= 8 ? 90'000 : 10'000), Nanoseconds(9'000), Nanoseconds(10'000)});
   };
-  const auto norm = [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000)}); };
-  CHECK_FALSE(find_novelty_effect(8, std::nullopt, {}, own, norm).has_value());
+  const auto norm = [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000)}); };
+  CHECK_FALSE(find_novelty_effect(8, {}, own, norm).has_value());
   CHECK(times == 16);
 }
 
 TEST_CASE("times that are missing end the search") {
   int times = 0;
   const auto none = [&]() -> std::optional<CallTimes> { return ++times, std::nullopt; };
-  CHECK_FALSE(find_novelty_effect(8, std::nullopt, {}, none, none).has_value());
+  CHECK_FALSE(find_novelty_effect(8, {}, none, none).has_value());
   CHECK(times == 1);
 }
 
-/// What is found of calls of `single` ns, on new values and on known ones, that take `usual` ns in samples, beside a
-/// baseline of 20 and 10 us.
+/// What is found of calls of `single` ns, on new values and on known ones, that take `usual` ns where they are repeated,
+/// beside a baseline of 20 and 10 us.
 std::string repetition(double single, double usual) {
   const auto found = find_novelty_effect(
-      8, RepeatedTimes{Nanoseconds(usual), Nanoseconds(10'000)}, {},
-      [&] { return std::optional(CallTimes{Nanoseconds(single), Nanoseconds(single)}); },
-      [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000)}); });
+      8, {},
+      [&] { return std::optional(CallTimes{Nanoseconds(single), Nanoseconds(single), Nanoseconds(usual)}); },
+      [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(10'000)}); });
   return found ? found->describe() : "";
 }
 
 TEST_CASE("calls that are fast when they are repeated are found, beyond what other operands cost the baseline") {
   CHECK_THAT(repetition(60'000, 1'000),
-             Catch::Matchers::ContainsSubstring("(60.0 us, and 1.00 us in the samples, which repeat them)"));
+             Catch::Matchers::ContainsSubstring("(60.0 us, and 1.00 us where the same values are repeated)"));
   CHECK(repetition(21'000, 1'000) == "");     // by the difference of 10 us
   CHECK(repetition(390'000, 100'000) == "");  // by the ratio of 2
   CHECK_FALSE(repetition(410'000, 100'000).empty());

@@ -149,10 +149,10 @@ struct Agreement {
   return {};
 }
 
-/// Compares an output with what was expected, and the operands of set `set` as well if one is given: after many
-/// timed calls of several implementations it would be unknown which one changed an operand.
-[[nodiscard]] inline Agreement agree(const Expected& expected, const c10::IValue& output, const OperandSets& operands,
-                                     std::optional<std::size_t> set, const check::CheckOptions& options) {
+/// Compares an output with what was expected, and `tensors` as well unless they are null: the operands that the call got.
+[[nodiscard]] inline Agreement agree_with(const Expected& expected, const c10::IValue& output,
+                                          const OperandSets& operands, const std::vector<at::Tensor>* tensors,
+                                          const check::CheckOptions& options) {
   Agreement agreement;
   if (options.method == check::CheckOptions::Method::none) return agreement;
   const auto look_at = [&](const check::Match& match, const std::string& prefix) {
@@ -164,7 +164,7 @@ struct Agreement {
   };
   if (!expected.output.isNone() || !output.isNone()) look_at(match_outputs(expected, output, options), "");
   if (!agreement.correct) agreement.message += declaration_hint(expected, output, options);
-  if (!set) return agreement;
+  if (tensors == nullptr) return agreement;
   // The reference has no values for operands, the user's function is about outputs, and operands are no indices.
   using Method = check::CheckOptions::Method;
   check::CheckOptions direct = options;
@@ -172,7 +172,7 @@ struct Agreement {
     direct.method = Method::allclose;
   auto next_mutated = operands.mutated.begin();
   for (std::size_t i = 0; i < expected.operands.size(); ++i) {
-    const at::Tensor& now = operands.tensors[*set][i];
+    const at::Tensor& now = (*tensors)[i];
     if (next_mutated != operands.mutated.end() && *next_mutated == i) {
       ++next_mutated;
       look_at(check::outputs_match(expected.operands[i], now, direct, nullptr, &expected.learned),
@@ -185,6 +185,13 @@ struct Agreement {
     }
   }
   return agreement;
+}
+
+/// Compares an output as above, and the operands of set `set` if one is given: after many timed calls of several
+/// implementations it would be unknown which one changed an operand.
+[[nodiscard]] inline Agreement agree(const Expected& expected, const c10::IValue& output, const OperandSets& operands,
+                                     std::optional<std::size_t> set, const check::CheckOptions& options) {
+  return agree_with(expected, output, operands, set ? &operands.tensors[*set] : nullptr, options);
 }
 
 }  // namespace pace::detail

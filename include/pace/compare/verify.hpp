@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,10 @@ inline void add_reference(const Prepared& prepared, Expected& expected, const Op
 /// Longest call of a baseline that is called some more times to learn its tolerances.
 inline constexpr Nanoseconds longest_call_to_learn_by{2e8};
 
+/// Longest call of a candidate that is asked again after the rounds, and most bytes of the operands of a call.
+inline constexpr Nanoseconds longest_call_to_ask_again{2e7};
+inline constexpr double most_bytes_to_keep = 64 << 20;
+
 /// Makes the first calls, one implementation after the other.
 class FirstCalls {
  public:
@@ -58,6 +63,31 @@ class FirstCalls {
   [[nodiscard]] const Expected& expected() const { return expected_; }
   /// Whether outputs are compared: the baseline repeats itself.
   [[nodiscard]] bool checks() const { return check_.method != check::CheckOptions::Method::none; }
+
+  /// Whether candidates can be asked again after the rounds: their calls are short, and what the baseline answered on edge
+  /// values does not take memory that the rounds may need.
+  [[nodiscard]] bool can_ask_again() const {
+    return longest_call_ <= longest_call_to_ask_again && bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
+  }
+  /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, as text; empty
+  /// if nothing is.
+  [[nodiscard]] std::string ask_elsewhere(Implementation& implementation) const {
+    if (edge_values_)
+      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
+    if (gradients_)
+      if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
+    if (draws_)
+      if (auto problem = draws_->examine(implementation); !problem.empty()) return problem;
+    return {};
+  }
+  /// Returns which autograd graph an output of the implementation lacks, as text; empty if none.
+  [[nodiscard]] std::string ask_for_graph(Implementation& implementation) const {
+    if (!check_.check_autograd || implementation.phases() != nullptr || !checks()) return {};
+    std::vector<bool> with_graph;
+    prepared_.operands->restore_all(0);
+    (void)checked_call(implementation, *prepared_.operands, 0, prepared_.options.seed, with_graph);
+    return lost_graph(expected_.with_graph, with_graph);
+  }
 
   /// Makes and times the first call, then checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
@@ -107,6 +137,7 @@ class FirstCalls {
     c10::IValue output;
     // By the clock of the device, since a call may return before it is done.
     const Nanoseconds took = clock_.time([&] { output = checked_call(implementation, operands, 0, seed, with_graph); });
+    longest_call_ = std::max(longest_call_, took);
     const Agreement agreement = agree(expected_, output, operands, 0, check_);
     row.checked = agreement.compared;
     row.max_abs_error = agreement.max_abs_error;
@@ -144,12 +175,8 @@ class FirstCalls {
       if (learns_ || edge_values_ || gradients_ || draws_)
         (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
-    if (!is_baseline && edge_values_)
-      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
-    if (!is_baseline && gradients_)
-      if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
-    if (!is_baseline && draws_)
-      if (auto problem = draws_->examine(implementation); !problem.empty()) return problem;
+    if (!is_baseline)
+      if (auto problem = ask_elsewhere(implementation); !problem.empty()) return problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
     implementation.expect_outputs_like(output);
@@ -195,6 +222,7 @@ class FirstCalls {
   IntegrityChecker& integrity_;
   check::CheckOptions check_;
   Expected expected_ = {};
+  Nanoseconds longest_call_{};
   /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
   bool learns_ = false;
   std::vector<double> terms_ = {};
@@ -211,7 +239,8 @@ class FirstCalls {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
   auto& participants = verified.participants;
   const std::size_t baseline = participants.baseline();
-  FirstCalls first_calls(clock, prepared, integrity, check);
+  const auto shared = std::make_shared<FirstCalls>(clock, prepared, integrity, check);
+  FirstCalls& first_calls = *shared;
   try {
     if (participants.pending(baseline)) first_calls.make(baseline, verified);
     prepared.reference.reset();
@@ -235,6 +264,11 @@ class FirstCalls {
   } catch (...) {
     enter_out_of_memory(participants);
   }
+  if (first_calls.can_ask_again())
+    integrity.ask_again_by([shared](Implementation& implementation) {
+      auto problem = shared->ask_for_graph(implementation);
+      return problem.empty() ? shared->ask_elsewhere(implementation) : problem;
+    });
   return verified;
 }
 

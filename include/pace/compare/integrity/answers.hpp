@@ -197,9 +197,11 @@ class Answers {
            !match_outputs(fresh_.expected, made.at_return, options).correct;
   }
 
-  /// What is wrong with the output of a call on the values of `asked`; empty if nothing is.
-  [[nodiscard]] std::string judge_output(const c10::IValue& output, const FreshAnswers& asked) const {
-    const Agreement agreement = agree(asked.expected, output, operands_, {}, options);
+  /// What is wrong with the output of a call on the values of `asked`, and with `tensors`, the operands of the call after
+  /// it; empty if nothing is.
+  [[nodiscard]] std::string judge_output(const c10::IValue& output, const std::vector<at::Tensor>& tensors,
+                                         const FreshAnswers& asked) const {
+    const Agreement agreement = agree_with(asked.expected, output, operands_, &tensors, options);
     return agreement.correct ? std::string() : explain(agreement, output, asked.renewal);
   }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -93,6 +94,10 @@ class IntegrityChecker final : public Auditor {
   /// counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
 
+  /// Sets how each candidate is asked once more after the rounds for what it was asked beside its first calls: returns what
+  /// is wrong, as text; empty if nothing is.
+  void ask_again_by(std::function<std::string(Implementation&)> question) { ask_again_ = std::move(question); }
+
   /// Before each pass of measuring: gives all operands their first values and forgets what an earlier pass has found,
   /// so that an implementation which has left since then accounts for nothing that is found later.
   void begin_pass();
@@ -135,6 +140,7 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
   [[nodiscard]] std::string look_at_timed_output(Implementation& implementation);
+  [[nodiscard]] std::string ask_after_rounds(Implementation& implementation);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string take_disturbance();
@@ -164,6 +170,10 @@ class IntegrityChecker final : public Auditor {
            "' keeps what it derives from operand tensor " + listed(kept) +
            ": its time is that of calls between which " + (kept.size() == 1 ? "that one does" : "these do") +
            " not change.";
+  }
+  /// The shortest time of a call in a sample of the rounds.
+  [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const {
+    return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
   }
   void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
@@ -207,6 +217,7 @@ class IntegrityChecker final : public Auditor {
   std::vector<Nanoseconds> shortest_;
   std::vector<std::string> notes_;
   std::vector<std::size_t> keep_operands_;
+  std::function<std::string(Implementation&)> ask_again_;
 };
 
 inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& prepared)
@@ -296,12 +307,12 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
     write_values(tensors, operands_.tensors[0], kept);
     return observe_call(implementation, seed_of(true), answers_->given.output).counts;
   };
-  // An honest implementation may take turns between algorithms. A random number of calls lies between the trials, so that
-  // it does not take the same turn on new values in all of them, and it is as likely to do more in one of the calls after.
+  // An honest implementation may take turns between algorithms: of up to four, one of the calls after takes the turn of the
+  // call on new values. A random number of calls lies between the trials for those that take more.
   const auto does_less_with = [&](std::span<const std::size_t> kept) {
-    constexpr int trials = 4, calls_after = 2;
+    constexpr int trials = 3, calls_after = 4;
     for (int trial = 0; trial < trials; ++trial) {
-      for (std::size_t between = random_.below(4); between > 0; --between) (void)counts_of_call(kept);
+      for (std::size_t between = random_.below(5); between > 0; --between) (void)counts_of_call(kept);
       source_->draw(answers_->fresh().renewal, tensors, kept);
       first = counts_of_call(kept);
       for (int after = 0; after < calls_after; ++after) {
@@ -501,6 +512,7 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
     draw_fresh_values();
     auto problem = audit(implementation);
     if (problem.empty() && clock_.modes() != nullptr) problem = audit_replay(implementation);
+    if (problem.empty() && index != baseline_) problem = ask_after_rounds(implementation);
     if (problem.empty() && index != baseline_) problem = ask_for_novelty(implementation);
     if (!problem.empty()) findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
   }
@@ -606,55 +618,82 @@ inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const
 inline std::string IntegrityChecker::look_at_timed_output(Implementation& implementation) {
   if (calls_add_up() || prepared_.renew || clock_.modes() != nullptr) return {};
   audited_last_ = implementation.index;
-  const Agreement agreement = agree(answers_->given, implementation.take_output(), operands_, {}, answers_->options);
+  const Agreement agreement = agree(answers_->given, implementation.take_output(), operands_, std::nullopt, answers_->options);
   if (agreement.correct) return {};
   // On operands that one implementation has changed, all are wrong; check() finds which one.
   for (std::size_t set = 0; set < operands_.sets.size(); ++set) notice_changed_operands(set);
   return changed_operands_.empty() ? in_timed_call(agreement.message) : std::string();
 }
 
-/// Whether its calls take longer on values that it has not seen before than on the same ones again, or than the more
-/// often they are repeated, and whether they are right there. The time for it is a share of the budget, or a quarter of
-/// that of the rounds where few calls take as long.
+/// Whether it still is what it was in the first calls and in the rounds: right on other values, and as fast in samples like
+/// those of the rounds, with the baseline as the norm for what the machine does.
+inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementation) {
+  if (ask_again_)
+    if (const auto problem = ask_again_(implementation); !problem.empty())
+      return "correct at first, but not after the rounds: " + problem;
+  repair(0);
+  if (clock_.modes() != nullptr) return {};
+  constexpr int tries = 2, samples = 3;
+  constexpr double most_times = 2, slack_in_resolutions = 20;
+  Nanoseconds own{};
+  for (int i = 0; i < tries; ++i) {
+    const auto shortest_now = [&](Implementation& which) {
+      Nanoseconds shortest(std::numeric_limits<double>::infinity());
+      for (int sample = 0; sample < samples; ++sample)
+        shortest = std::min<Nanoseconds>(shortest, timing::take_sample(clock_, which, 0, iterations_));
+      return shortest / static_cast<double>(iterations_);
+    };
+    own = shortest_now(implementation);
+    const Nanoseconds before = shortest_of(baseline_);
+    const double norm = before.count() > 0 ? std::max(1.0, shortest_now(baseline()) / before) : 1;
+    const Nanoseconds slack = slack_in_resolutions * clock_.resolution() / static_cast<double>(iterations_);
+    if (own <= most_times * norm * shortest_of(implementation.index) + slack) return {};
+  }
+  return "its calls take " + format_time(own) + " after the rounds, and took " +
+         format_time(shortest_of(implementation.index)) + " in them: it is fast only while it is timed";
+}
+
+/// Whether its calls take longer on values that it has not seen before than on the same ones again, or than where they are
+/// repeated, and whether they are right there. The time for it is a share of the budget, or up to a quarter of the budget
+/// or of the rounds where few calls take as long.
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
-  constexpr std::size_t fewest_trials = 6, most_trials = 16;
-  constexpr double samples_of_trial = 4, attempts = 2, most_calls = 16, most_bytes = 16 << 20,
-                   slack_in_resolutions = 20;
+  constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 6, attempts = 2,
+                   most_calls = 16, most_bytes = 16 << 20, slack_in_resolutions = 20, most_share = 0.25;
   if (!answers_->renews()) return {};
-  const auto usual_of = [&](std::size_t index) {
-    return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
-  };
-  const RepeatedTimes usual{usual_of(implementation.index), usual_of(baseline_)};
-  const Nanoseconds time = audit_share * options_.budget, most_time = std::max(0.25 * elapsed_, time);
-  const double affordable = time / (samples_of_trial * attempts * fewest_trials * (usual.own + usual.of_baseline));
+  const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
+  const Nanoseconds time = audit_share * options_.budget;
+  const Nanoseconds most_time = most_share * std::max(options_.budget, elapsed_);
+  const double affordable = time / (samples_of_trial * attempts * fewest_trials * usual);
   const double fitting = most_bytes / std::max(1.0, bytes_of(operands_.pristine));
-  // Calls that write to operands have these looked at after the first one; a step of a training has no spare operands.
-  const bool single = !operands_.mutated.empty() || implementation.phases() != nullptr;
-  const double calls = single ? 1 : std::min({affordable, fitting, most_calls, static_cast<double>(iterations_)});
+  // A step of a training has no spare operands. Where a device replays calls, or rounds have values of their own, samples
+  // do not repeat calls as they are repeated here.
+  const double calls = implementation.phases() != nullptr
+                           ? 1
+                           : std::min({affordable, fitting, most_calls, static_cast<double>(iterations_)});
+  const std::int64_t repetitions = clock_.modes() != nullptr || prepared_.renew ? 1 : iterations_;
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(std::max(1.0, calls)), random_());
 
   const Nanoseconds start = clock_.now();
-  (void)samples.take(implementation, {});
+  (void)samples.take(implementation, repetitions, {});
   std::string wrong = judge_new_sample(implementation, samples);
-  (void)samples.take(baseline(), {});
+  (void)samples.take(baseline(), repetitions, {});
   const Nanoseconds each = clock_.now() - start;
   std::optional<NoveltyEffect> effect;
-  if (wrong.empty() && static_cast<double>(fewest_trials) * each <= most_time) {
+  if (wrong.empty() && attempts * fewest_long_trials * each <= most_time) {
+    const bool few = fewest_trials * each > most_time;
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
     const auto own = [&](std::span<const std::size_t> kept) -> std::optional<CallTimes> {
-      const CallTimes times = samples.take(implementation, kept);
+      samples.next_trial();
+      const CallTimes times = samples.take(implementation, repetitions, kept);
       wrong = judge_new_sample(implementation, samples);
       return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
     };
-    // Where a device replays calls, or rounds have values of their own, samples do not repeat what calls do here.
-    const bool repeats = clock_.modes() == nullptr && !prepared_.renew;
     const auto effect_with = [&](std::span<const std::size_t> kept) {
       effect = find_novelty_effect(
-          static_cast<std::size_t>(std::clamp<double>(trials, fewest_trials, most_trials)),
-          repeats ? std::optional<RepeatedTimes>(usual) : std::nullopt,
+          static_cast<std::size_t>(std::clamp(trials, few ? fewest_long_trials : fewest_trials, most_trials)),
           slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()), [&] { return own(kept); },
-          [&] { return std::optional<CallTimes>(samples.take(baseline(), kept)); });
+          [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, kept)); });
       return effect.has_value() || !wrong.empty();
     };
     if (effect_with(operands_.keeps) && wrong.empty()) {
@@ -678,14 +717,14 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   return wrong;
 }
 
-/// Whether the output of the last sample on new values is right. That of calls that write to operands or draw random
-/// numbers is not known.
+/// Whether the output of the last sample on new values is right, and what it has written to operands. That of calls that
+/// draw random numbers is not known.
 inline std::string IntegrityChecker::judge_new_sample(Implementation& implementation, NewValueSamples& samples) {
   const c10::IValue output = samples.take_output();
-  if (calls_add_up() || !answers_->can_ask() || implementation.index == baseline_) return {};
+  if (answers_->given.random || !answers_->can_ask() || implementation.index == baseline_) return {};
   const auto asked = answers_->ask(baseline(), samples.values(), answers_->fresh().seed);
   if (!asked) return {};
-  const auto problem = answers_->judge_output(output, *asked);
+  const auto problem = answers_->judge_output(output, samples.operands_after(), *asked);
   if (problem.empty() || rounding_explains(output, asked->expected, samples.values())) return {};
   return in_timed_call(problem);
 }

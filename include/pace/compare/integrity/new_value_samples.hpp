@@ -13,6 +13,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/clone.hpp"
+#include "pace/check/clone_input.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/novelty.hpp"
@@ -38,10 +39,11 @@ class NewValueSamples {
         random_(seed),
         elsewhere_(like),
         sink_(like) {
-    // Spares that exist already are for calls that write to operands, of which the first one is looked at.
+    // Spares that exist already are for calls that write to operands, each of which has operands of its own anyway.
     owns_spares_ = calls > 1 && operands_.spares.empty();
-    if (!owns_spares_) calls = 1;
+    if (!owns_spares_) calls = operands_.spares.empty() ? 1 : std::min(calls, 1 + operands_.spares[0].size());
     for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
+    next_trial();
     if (!owns_spares_) return;
     operands_.spares.resize(operands_.sets.size());
     operands_.spare_tensors.resize(operands_.sets.size());
@@ -59,16 +61,23 @@ class NewValueSamples {
     operands_.spare_tensors.clear();
   }
 
-  /// Times calls on new values, and the same calls once more. Operand tensors of the indices `kept` keep their values; as
-  /// other copies of them lie elsewhere, samples are of one call then. The output of a random call on new values is
-  /// output() afterwards.
-  [[nodiscard]] CallTimes take(Implementation& implementation, std::span<const std::size_t> kept) {
-    const std::size_t calls = kept.empty() ? values_.size() : 1;
-    looked_at_ = random_.below(calls);
-    operands_.kept_call = looked_at_;
-    const auto sample = [&] {
-      const Nanoseconds taken = clock_.time([&] { implementation.run(0, static_cast<std::int64_t>(calls)); });
-      return taken / static_cast<double>(calls);
+  /// Chooses how many calls the next samples have, which no implementation can know: the output of the last one is looked
+  /// at, since later calls may reuse the memory of earlier outputs.
+  void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
+
+  /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one. Operand
+  /// tensors of the indices `kept` keep their values; as other copies of them lie elsewhere, samples are of one call then.
+  /// The output of the last call on new values is take_output() afterwards.
+  [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions,
+                               std::span<const std::size_t> kept) {
+    const std::size_t calls = kept.empty() ? calls_ : 1;
+    operands_.kept_call = calls - 1;
+    const auto sample = [&](std::int64_t of) {
+      const Nanoseconds taken = clock_.time([&] { implementation.run(0, of); });
+      return taken / static_cast<double>(of);
+    };
+    const auto write_new_values = [&] {
+      for (std::size_t i = 0; i < calls; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
     };
     // An implementation that takes turns between algorithms must not take the same one in all calls on new values.
     for (std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0; --before) {
@@ -77,23 +86,34 @@ class NewValueSamples {
     }
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
     implementation.prepare(0);
-    for (std::size_t i = 0; i < calls; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
+    write_new_values();
     CallTimes times;
-    times.on_new = sample();
+    times.on_new = sample(static_cast<std::int64_t>(calls));
     times.afterwards = take_output_of(implementation);
+    after_.clear();
+    for (const auto& each : tensors_of_call(calls - 1)) after_.push_back(check::clone_input(each));
+    last_ = calls - 1;
     // The same work as before the calls on new values, elsewhere: what it leaves in the caches and the branch predictor
     // would otherwise slow those calls alone. The values of operands that calls write to have to be written again, too.
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
     implementation.prepare(0);
     for (std::size_t i = 0; i < calls; ++i) write_values(elsewhere_.tensors, sink_.tensors, kept);
-    if (!operands_.mutated.empty()) write_values(values_[0].tensors, operands_.tensors[0], kept);
-    times.on_known = sample();
+    if (!operands_.mutated.empty()) write_new_values();
+    times.on_known = sample(static_cast<std::int64_t>(calls));
+    // Calls that write to operands do not repeat each other.
+    times.repeated = times.on_known;
+    if (repetitions > 1 && operands_.mutated.empty()) {
+      const SparesHidden hidden(operands_);
+      implementation.prepare(0);
+      times.repeated = sample(repetitions);
+    }
     return times;
   }
 
-  /// The output of one of the last calls on new values, and the values it was made on.
+  /// The output of the last call on new values, the values it was made on, and the operands after it.
   [[nodiscard]] c10::IValue take_output() { return std::exchange(output_, {}); }
-  [[nodiscard]] const std::vector<at::Tensor>& values() const { return values_[looked_at_].tensors; }
+  [[nodiscard]] const std::vector<at::Tensor>& values() const { return values_[last_].tensors; }
+  [[nodiscard]] const std::vector<at::Tensor>& operands_after() const { return after_; }
   [[nodiscard]] std::size_t calls() const { return values_.size(); }
 
  private:
@@ -111,6 +131,24 @@ class NewValueSamples {
     const Nanoseconds release = clock_.time([&] { output = {}; });
     return std::max(first - second, Nanoseconds(0)) + release;
   }
+
+  /// While it exists, all calls are on one copy of the operands.
+  class SparesHidden {
+   public:
+    explicit SparesHidden(OperandSets& operands) : operands_(operands) { exchange(); }
+    SparesHidden(const SparesHidden&) = delete;
+    SparesHidden& operator=(const SparesHidden&) = delete;
+    ~SparesHidden() { exchange(); }
+
+   private:
+    void exchange() {
+      std::swap(operands_.spares, spares_);
+      std::swap(operands_.spare_tensors, tensors_);
+    }
+    OperandSets& operands_;
+    decltype(OperandSets::spares) spares_ = {};
+    decltype(OperandSets::spare_tensors) tensors_ = {};
+  };
 
   struct Copy {
     explicit Copy(const OperandSet& like) : operands(like.clone()), tensors(operands->tensors()) {}
@@ -130,8 +168,10 @@ class NewValueSamples {
   bool owns_spares_ = false;
   std::vector<Copy> values_;
   Copy elsewhere_, sink_;
-  std::size_t looked_at_ = 0;
+  /// Calls of a sample, and the index of the last one.
+  std::size_t calls_ = 1, last_ = 0;
   c10::IValue output_;
+  std::vector<at::Tensor> after_;
 };
 
 }  // namespace pace::detail

@@ -22,19 +22,16 @@ struct CallTimes {
   Nanoseconds on_new{};
   /// Where the same calls were made just before.
   Nanoseconds on_known{};
+  /// Where calls are repeated on the same values, as in the timed samples.
+  Nanoseconds repeated{};
   /// After a call on new values, for its output: the first reading beyond a second one, and the release.
   Nanoseconds afterwards{};
-};
-
-/// Times of a call in the timed samples, which repeat calls on the same values.
-struct RepeatedTimes {
-  Nanoseconds own{}, of_baseline{};
 };
 
 /// How much longer calls take on new values.
 struct NoveltyEffect {
   /// What calls on new values are compared with.
-  enum class Beside { the_same_again, samples, afterwards };
+  enum class Beside { the_same_again, repeated, afterwards };
   Beside beside = Beside::the_same_again;
   /// The median of the ratios by which it was found.
   double factor = 1;
@@ -48,7 +45,7 @@ struct NoveltyEffect {
              format_time(on_new) + ": work is left until after the timed call";
     return "its calls take " + format_significant(factor) + " times as long on values that it has not seen before (" +
            format_time(on_new) + ", and " + format_time(other) +
-           (beside == Beside::samples ? " in the samples, which repeat them)" : " on the same values again)");
+           (beside == Beside::repeated ? " where the same values are repeated)" : " on the same values again)");
   }
 };
 
@@ -92,17 +89,18 @@ struct Trials {
                    median_of(trials.own, &CallTimes::on_known));
 }
 
-/// Returns the effect against the timed samples.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const Trials& trials, const RepeatedTimes& repeated,
-                                                                   Nanoseconds slack) {
+/// Returns the effect against calls that are repeated on the same values.
+[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const Trials& trials, Nanoseconds slack) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < trials.own.size(); ++i) {
-    const Nanoseconds norm = trials.of_baseline[i].on_new;
-    const Nanoseconds more = std::max(norm - repeated.of_baseline, Nanoseconds(0));
-    const double times = std::max(1.0, ratio(norm, repeated.of_baseline));
-    ratios.push_back(ratio(trials.own[i].on_new - slack, std::max(repeated.own + more, times * repeated.own)));
+    const auto& norm = trials.of_baseline[i];
+    const Nanoseconds repeated = trials.own[i].repeated;
+    const Nanoseconds more = std::max(norm.on_new - norm.repeated, Nanoseconds(0));
+    const double times = std::max(1.0, ratio(norm.on_new, norm.repeated));
+    ratios.push_back(ratio(trials.own[i].on_new - slack, std::max(repeated + more, times * repeated)));
   }
-  return effect_of(NoveltyEffect::Beside::samples, std::move(ratios), least_novelty_effect, trials, repeated.own);
+  return effect_of(NoveltyEffect::Beside::repeated, std::move(ratios), least_novelty_effect, trials,
+                   median_of(trials.own, &CallTimes::repeated));
 }
 
 /// Returns the work that is left until after a call.
@@ -118,16 +116,16 @@ struct Trials {
 
 }  // namespace novelty
 
-/// Compares calls on new values with the same calls again and, where `repeated` is known, with those of the timed samples.
-/// `own()` and `of_baseline()` take the times of the implementation in question and of the baseline; nothing ends the
+/// Compares calls on new values with the same calls again, and with calls that are repeated on one of these values.
+/// Values are equal in both, so that work that depends on them is none of its effects. `own()` and `of_baseline()` take the times of the implementation in question and of the baseline; nothing ends the
 /// comparison without a result. What samples on other operands cost more is taken from the baseline: its difference or its
 /// ratio to its own repeated calls, whichever allows more. What comes after a call is compared with the baseline's. There is
 /// an effect if three quarters of `trials` ratios exceed their limit, and do so again in as many trials more: where calls without an effect are interrupted one time
 /// in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal.
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
-    std::size_t trials, const std::optional<RepeatedTimes>& repeated, Nanoseconds slack,
-    FunctionRef<std::optional<CallTimes>()> own, FunctionRef<std::optional<CallTimes>()> of_baseline) {
-  std::optional<NoveltyEffect> known, in_samples, afterwards;
+    std::size_t trials, Nanoseconds slack, FunctionRef<std::optional<CallTimes>()> own,
+    FunctionRef<std::optional<CallTimes>()> of_baseline) {
+  std::optional<NoveltyEffect> known, repeated, afterwards;
   for (const bool first : {true, false}) {
     novelty::Trials taken;
     for (std::size_t i = 0; i < trials; ++i) {
@@ -137,11 +135,11 @@ struct Trials {
       taken.of_baseline.push_back(*norm);
     }
     if (first || known) known = novelty::against_known(taken, slack);
-    if (repeated && (first || in_samples)) in_samples = novelty::against_repeated(taken, *repeated, slack);
+    if (first || repeated) repeated = novelty::against_repeated(taken, slack);
     if (first || afterwards) afterwards = novelty::left_until_afterwards(taken, slack);
-    if (!known && !in_samples && !afterwards) return std::nullopt;
+    if (!known && !repeated && !afterwards) return std::nullopt;
   }
-  return afterwards ? afterwards : known ? known : in_samples;
+  return afterwards ? afterwards : known ? known : repeated;
 }
 
 }  // namespace pace::detail
