@@ -271,9 +271,12 @@ TEST_CASE("what the baseline loses on new values is no effect") {
 TEST_CASE("an effect has to show twice") {
   int times = 0;
   const auto own = [&] {
-    return std::optional(CallTimes{Nanoseconds(++times <= 8 ? 90'000 : 10'000), Nanoseconds(9'000), Nanoseconds(10'000)});
+    return std::optional(
+        CallTimes{Nanoseconds(++times <= 8 ? 90'000 : 10'000), Nanoseconds(9'000), Nanoseconds(10'000)});
   };
-  const auto norm = [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000)}); };
+  const auto norm = [] {
+    return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000)});
+  };
   CHECK_FALSE(find_novelty_effect(8, {}, own, norm).has_value());
   CHECK(times == 16);
 }
@@ -289,8 +292,7 @@ TEST_CASE("times that are missing end the search") {
 /// beside a baseline of 20 and 10 us.
 std::string repetition(double single, double usual) {
   const auto found = find_novelty_effect(
-      8, {},
-      [&] { return std::optional(CallTimes{Nanoseconds(single), Nanoseconds(single), Nanoseconds(usual)}); },
+      8, {}, [&] { return std::optional(CallTimes{Nanoseconds(single), Nanoseconds(single), Nanoseconds(usual)}); },
       [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(10'000)}); });
   return found ? found->describe() : "";
 }

@@ -618,7 +618,8 @@ inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const
 inline std::string IntegrityChecker::look_at_timed_output(Implementation& implementation) {
   if (calls_add_up() || prepared_.renew || clock_.modes() != nullptr) return {};
   audited_last_ = implementation.index;
-  const Agreement agreement = agree(answers_->given, implementation.take_output(), operands_, std::nullopt, answers_->options);
+  const Agreement agreement =
+      agree(answers_->given, implementation.take_output(), operands_, std::nullopt, answers_->options);
   if (agreement.correct) return {};
   // On operands that one implementation has changed, all are wrong; check() finds which one.
   for (std::size_t set = 0; set < operands_.sets.size(); ++set) notice_changed_operands(set);
