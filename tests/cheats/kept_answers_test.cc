@@ -157,6 +157,51 @@ TEST_CASE("answers for integers and bools that are kept") {
   require_rejected(run(chosen, kept_mask, input(), at::rand({32, 16}).gt(0.5)), "integers in other places");
 }
 
+TEST_CASE("factors of the first values, taken for those of later ones in a long operand") {
+  // It takes two halves of 65521 elements to keep their ratios.
+  const std::int64_t half = 65521;
+  const auto triple = [](const at::Tensor& x) { return x.mul(3); };
+  const auto by_first_half = [=, known = at::Tensor()](const at::Tensor& x) mutable {
+    if (!known.defined()) known = x.clone();
+    const auto factors = x.narrow(0, 0, half).div(known.narrow(0, 0, half));
+    return known.mul(factors.repeat({2})).mul(3);
+  };
+  require_rejected(run(triple, by_first_half, at::rand({2 * half}).add(0.5)), "the operands varied at random");
+}
+
+TEST_CASE("signs and angles that are kept") {
+  const auto positive = [](const at::Tensor& x) { return x.clamp_min(0); };
+  const auto by_kept_signs = [kept = at::Tensor()](const at::Tensor& x) mutable {
+    if (!kept.defined()) kept = x.gt(0).to(at::kFloat);
+    return x.mul(kept);
+  };
+  require_rejected(run(positive, by_kept_signs, input()), "signs too");
+  const auto direction = [](const at::Tensor& x) { return x.sgn(); };
+  const auto kept_direction = [kept = at::Tensor()](const at::Tensor& x) mutable {
+    if (!kept.defined()) kept = x.sgn();
+    return kept.clone();
+  };
+  require_rejected(run(direction, kept_direction, at::randn({64}, at::kComplexFloat)), "signs too");
+}
+
+TEST_CASE("counts and sums of whole numbers that are kept") {
+  const auto of_first = [](auto function) {
+    return [function, kept = at::Tensor()](const at::Tensor& x) mutable {
+      if (!kept.defined()) kept = function(x);
+      return kept.clone();
+    };
+  };
+  const auto sum = [](const at::Tensor& x) { return x.sum(); };
+  const auto in_order = [](const at::Tensor& x) { return std::get<0>(x.sort()); };
+  const auto numbers = at::randint(0, 100, {64}, at::kLong);
+  require_rejected(run(sum, of_first(sum), numbers), "some whole numbers replaced by others");
+  require_rejected(run(in_order, of_first(in_order), numbers), "some whole numbers replaced by others");
+  require_rejected(run(in_order, of_first(in_order), numbers.sub(50)), "some whole numbers replaced by others");
+  // Rows are rolled within themselves.
+  const auto counts = [](const at::Tensor& x) { return x.sum(-1); };
+  require_rejected(run(counts, of_first(counts), at::rand({8, 64}).gt(0.5)), "some whole numbers replaced by others");
+}
+
 TEST_CASE("an answer kept for as long as the version of its input stays") {
   at::Tensor answer;
   const void* last = nullptr;

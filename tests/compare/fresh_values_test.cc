@@ -10,10 +10,14 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/isin.h>
 #include <ATen/ops/linalg_eigvalsh.h>
+#include <ATen/ops/linalg_svdvals.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randperm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <catch2/catch_test_macros.hpp>
@@ -52,6 +56,46 @@ TEST_CASE("varied: factors of their own in [1/2, 1); integers, bools and what is
   CHECK(factors[0].item<double>() != factors[1].item<double>());
   CHECK(at::equal(values[1], at::arange(4)));
   CHECK(at::equal(values[2], at::ones({2}, at::kBool)));
+}
+
+TEST_CASE("varied: no two parts of a long operand share their factors, nor a ratio of them") {
+  const std::int64_t period = 65521, count = 2 * period + 1000;
+  const auto given = at::rand({count}, at::kDouble).sub(3);
+  const auto ratios = drawn(Renewal::vary, {given})[0].div(given);
+  CHECK(ratios.ge(0.5).logical_and(ratios.lt(1)).all().item<bool>());
+  const auto first = ratios.narrow(0, 0, 1000);
+  for (const std::int64_t later : {period, 2 * period}) {
+    const auto other = ratios.narrow(0, later, 1000).div(first);
+    CHECK(other.sub(1).abs().lt(1e-9).sum().item<std::int64_t>() < 10);
+    CHECK(other.sub(other[0]).abs().lt(1e-9).sum().item<std::int64_t>() < 10);
+  }
+}
+
+TEST_CASE("signs: one in eight of values of both signs, and angles of complex ones, but none of special values") {
+  const auto x = at::randn({1000}, at::kDouble);
+  const auto flipped = [](const at::Tensor& now, const at::Tensor& given) {
+    return now.mul(given).lt(0).sum().item<std::int64_t>();
+  };
+  for (const auto renewal : {Renewal::rearrange_signs, Renewal::vary_signs, Renewal::replace_all_signs}) {
+    const auto now = drawn(renewal, {x})[0];
+    CHECK(flipped(now, x) > 60);
+    CHECK(flipped(now, x) < 250);
+    const auto sizes = now.div(x).abs();
+    CHECK(sizes.ge(0.5).logical_and(sizes.lt(1)).all().item<bool>());
+  }
+  CHECK(flipped(drawn(Renewal::rearrange, {x})[0], x) == 0);
+  CHECK(flipped(drawn(Renewal::rearrange_signs, {x.abs()})[0], x.abs()) == 0);
+  const auto in_order = std::get<0>(x.sort());
+  CHECK(drawn(Renewal::rearrange_signs, {in_order})[0].diff().ge(0).all().item<bool>());
+  const auto complex = at::randn({1000}, at::kComplexDouble);
+  const auto turned = drawn(Renewal::vary_signs, {complex})[0].div(complex);
+  CHECK(turned.abs().ge(0.5).logical_and(turned.abs().lt(1)).all().item<bool>());
+  const auto angles = turned.angle();
+  for (const double quarter : {-3.0, -1.5, 0.0, 1.5})
+    CHECK(angles.gt(quarter).logical_and(angles.lt(quarter + 1.5)).sum().item<std::int64_t>() > 150);
+  CHECK(drawn(Renewal::vary, {complex})[0].div(complex).angle().abs().lt(1e-9).all().item<bool>());
+  CHECK(FreshValues({x}, 1).any(Renewal::rearrange_signs));
+  CHECK_FALSE(FreshValues({x.abs(), in_order}, 1).any(Renewal::rearrange_signs));
 }
 
 TEST_CASE("each draw has values of its own, which the seed repeats") {
@@ -134,6 +178,18 @@ TEST_CASE("rearranged: symmetric matrices stay symmetric, positive definite, and
   const auto moved = rearranged(definite);
   CHECK(at::equal(moved, moved.t()));
   CHECK(at::linalg_eigvalsh(moved).gt(0).all().item<bool>());
+  // The inverse is no kept one between two diagonal matrices, or the rank of the quotients would be 1.
+  const auto rank = [](const at::Tensor& quotients) {
+    return at::linalg_svdvals(quotients).gt(1e-6).sum().item<std::int64_t>();
+  };
+  CHECK(rank(moved.div(definite)) > 1);
+  const auto sizes = definite.diagonal().rsqrt();
+  auto unit = definite.mul(sizes.unsqueeze(1).mul(sizes)).fill_diagonal_(1);
+  const auto other = rearranged(unit);
+  CHECK(at::equal(other, other.t()));
+  CHECK(at::equal(other.diagonal(), at::ones({6}, at::kDouble)));
+  CHECK(at::linalg_eigvalsh(other).gt(0).all().item<bool>());
+  CHECK_FALSE(at::allclose(sorted(other), sorted(unit)));
   const auto banded = definite.tril(1).triu(-1);
   CHECK(at::equal(rearranged(banded).eq(0), banded.eq(0)));
   const auto factors = moved.div(definite);
@@ -169,6 +225,7 @@ TEST_CASE("rearranged, integers too: the same ones in other places, unless their
   CHECK_FALSE(moved(longs({0, 2, 5, 9})));         // offsets
   CHECK_FALSE(moved(longs({1, 1, 1, 0, 0, 0})));   // padding
   CHECK_FALSE(moved(longs({4, -1, 3, 2})));        // a marker
+  CHECK(moved(longs({4, -1, 3, -2})));             // no marker
   CHECK_FALSE(moved(longs({5, 1L << 40, 3, 2})));  // an address
   CHECK_FALSE(moved(longs({0, 0, 1, 0, 2})));      // parents of a tree
   CHECK_FALSE(moved(longs({3, 1})));
@@ -181,6 +238,39 @@ TEST_CASE("rearranged, integers too: the same ones in other places, unless their
   const auto both = drawn(Renewal::rearrange_all, given);
   CHECK(at::equal(both[0].argmin(), both[1].argmin()));
   CHECK(at::equal(drawn(Renewal::rearrange, given)[0], given[0]));
+}
+
+TEST_CASE("replaced: whole numbers by others that occur, and bools by the other value, so that counts change") {
+  const auto replaced = [](const at::Tensor& given) {
+    const auto now = drawn(Renewal::replace_all, {given}, 5)[0];
+    CHECK(at::isin(now.to(at::kDouble), given.to(at::kDouble)).all().item<bool>());
+    return !at::equal(sorted(now), sorted(given));
+  };
+  const auto numbers_below = [](std::int64_t end, std::initializer_list<std::int64_t> shape) {
+    return at::randint(0, end, shape, at::kLong);
+  };
+  CHECK(replaced(numbers_below(20, {64})));
+  CHECK(replaced(numbers_below(20, {64}).sub(10)));
+  CHECK(replaced(numbers_below(20, {64}).to(at::kDouble)));
+  // The number of all that are true may be the same by chance, those of each row are not.
+  const auto flags = at::rand({8, 64}).gt(0.5);
+  CHECK_FALSE(at::equal(drawn(Renewal::replace_all, {flags}, 5)[0].sum(-1), flags.sum(-1)));
+  CHECK(replaced(numbers_below(20, {8, 64})));
+  // What has a structure is at most in other places.
+  CHECK_FALSE(replaced(at::randperm(64, at::kLong)));
+  CHECK_FALSE(replaced(at::randperm(64, at::kLong).to(at::kDouble)));
+  CHECK_FALSE(replaced(at::arange(32).eq(numbers_below(32, {16, 1}))));                // one-hot rows
+  CHECK_FALSE(replaced(at::arange(32).eq(numbers_below(32, {16, 1})).to(at::kLong)));  // ... as numbers
+  CHECK_FALSE(replaced(at::arange(64).eq(20)));                                        // one place
+  const auto place = at::randperm(64, at::kLong);
+  CHECK_FALSE(replaced(at::stack({place.floor_divide(8), place.remainder(8)})));  // edges, each of them once
+  // Whole slices: what belongs together in one stays together.
+  const auto starts = numbers_below(20, {64});
+  const auto ranges = at::stack({starts, starts.add(numbers_below(2, {64})).add(1)}, 1);
+  const auto now = drawn(Renewal::replace_all, {ranges}, 5)[0];
+  CHECK_FALSE(at::equal(sorted(now), sorted(ranges)));
+  CHECK(now.select(1, 0).lt(now.select(1, 1)).all().item<bool>());
+  CHECK_FALSE(FreshValues({at::randperm(64, at::kLong)}, 1).any(Renewal::replace_all));
 }
 
 TEST_CASE("operands that are equal stay equal, and have their own values otherwise") {

@@ -104,8 +104,10 @@ struct FreshAnswers {
     return false;
   };
   FreshAnswers unchanged;
-  for (const Renewal renewal : {Renewal::rearrange_all, Renewal::rearrange, Renewal::resample, Renewal::vary,
-                                Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
+  for (const Renewal renewal :
+       {Renewal::replace_all_signs, Renewal::replace_all, Renewal::rearrange_all_signs, Renewal::rearrange_all,
+        Renewal::rearrange_signs, Renewal::rearrange, Renewal::resample, Renewal::vary_signs, Renewal::vary,
+        Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
     const bool varies = renewal <= Renewal::vary;
     if (!source.any(renewal) || (varies && check.fresh_values != check::CheckOptions::FreshValues::varied)) continue;
     FreshAnswers fresh{.renewal = renewal};
@@ -117,7 +119,7 @@ struct FreshAnswers {
       if (!answer_fresh_values(baseline, operands, given_expected, fresh)) continue;
       if (!changes(fresh)) {
         // A sort has the same output for other places, and what has kept an order has not.
-        if (varies && renewal != Renewal::vary && unchanged.renewal == Renewal::none) unchanged = std::move(fresh);
+        if (source.changes_places(renewal) && unchanged.renewal == Renewal::none) unchanged = std::move(fresh);
         continue;
       }
       add_reference(fresh.expected, *fresh.operands);

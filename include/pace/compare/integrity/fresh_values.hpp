@@ -16,7 +16,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/complex.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/eye.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/unique_dim.h>
+#include <ATen/ops/where.h>
 
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
@@ -28,18 +33,30 @@
 
 namespace pace::detail {
 
-/// How other values are made from the given ones. Integers and bools stay as they are but for the first kind: they may be
-/// indices, offsets or masks, of which few others are valid.
+/// How other values are made from the given ones. Integers and bools stay as they are but for the first kinds: they may
+/// be indices, offsets or masks, of which few others are valid.
 enum class Renewal {
+  /// As replace_all; and signs change as in vary_signs.
+  replace_all_signs,
+  /// As rearrange_all; and one in eight of the whole numbers takes the value of another one, and one in eight of the bools
+  /// the other value (see replace_dim()), so that counts, sums and sorted orders change as well.
+  replace_all,
+  /// As rearrange_all; and signs change as in vary_signs.
+  rearrange_all_signs,
   /// As rearrange; and integers and bools are rolled along a dimension by a random number of places, unless they look as
   /// if their places mattered (see place_free_dim()).
   rearrange_all,
+  /// As rearrange; and signs change as in vary_signs.
+  rearrange_signs,
   /// As vary; but a tensor with special values gets others with the same structure (see rearrange_values()), and is scaled
   /// as a whole only where there are none.
   rearrange,
   /// As rearrange; and one in eight of the whole numbers that have changed places takes the value of another one, for what
   /// does not depend on places, such as a sort.
   resample,
+  /// As vary; and where a real tensor without special values has both signs, one value in eight gets the other sign;
+  /// complex values are turned by a random angle of their own.
+  vary_signs,
   /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such as
   /// [0, 1] and [-1, 1] stay. A tensor with special values (see has_special_values()) is scaled as a whole instead.
   vary,
@@ -57,12 +74,24 @@ enum class Renewal {
 
 [[nodiscard]] inline const char* to_string(Renewal renewal) {
   switch (renewal) {
+    case Renewal::replace_all_signs:
+      return "varied at random within their structure, signs too, some whole numbers replaced by others, and "
+             "integers in other places";
+    case Renewal::replace_all:
+      return "varied at random within their structure, some whole numbers replaced by others, and integers in other "
+             "places";
+    case Renewal::rearrange_all_signs:
+      return "varied at random within their structure, signs too, and integers in other places";
     case Renewal::rearrange_all:
       return "varied at random within their structure, and integers in other places";
+    case Renewal::rearrange_signs:
+      return "varied at random within their structure, signs too";
     case Renewal::rearrange:
       return "varied at random within their structure";
     case Renewal::resample:
       return "varied at random within their structure, and some whole numbers replaced by others";
+    case Renewal::vary_signs:
+      return "varied at random, signs too";
     case Renewal::vary:
       return "varied at random";
     case Renewal::scale:
@@ -76,6 +105,18 @@ enum class Renewal {
   }
   return "unchanged";
 }
+
+/// Whether values of this kind have other signs.
+[[nodiscard]] inline bool changes_signs(Renewal renewal) {
+  return renewal == Renewal::replace_all_signs || renewal == Renewal::rearrange_all_signs ||
+         renewal == Renewal::rearrange_signs || renewal == Renewal::vary_signs;
+}
+
+/// Whether whole numbers and bools of this kind are replaced by others that occur.
+[[nodiscard]] inline bool replaces(Renewal renewal) { return renewal <= Renewal::replace_all; }
+
+/// Whether integers and bools change places in values of this kind.
+[[nodiscard]] inline bool moves_integers(Renewal renewal) { return renewal <= Renewal::rearrange_all; }
 
 /// The memory under `tensor`, gaps included, as a 1-D tensor of its dtype that may be written to.
 [[nodiscard]] inline at::Tensor flat_memory(const at::Tensor& tensor) {
@@ -142,14 +183,69 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
   return 0.5 + 0.5 * static_cast<double>(random() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
 }
 
-/// `count` random factors in [1/2, 1), of a period that is long enough not to be found by looking at a few values. Drawing
-/// one for each element would take longer than most calls do.
-[[nodiscard]] inline at::Tensor draw_factors(std::int64_t count, SplitMix64& random, const at::TensorOptions& options) {
+/// Calls `use(first, count, part)` for parts that cover `total` values: `part` is `count` of the numbers that `draw()`
+/// returns. So many are drawn that a few values do not show the period, and each repetition of them starts at another
+/// random place. Drawing one for each value would take longer than most calls do.
+template <class Draw, class Use>
+void draw_in_parts(std::int64_t total, SplitMix64& random, const at::TensorOptions& options, Draw&& draw, Use&& use) {
   constexpr std::int64_t longest_period = 65521;  // a prime, so that rows do not repeat
-  const std::int64_t period = std::min(count, longest_period);
+  if (total <= 0) return;
+  const std::int64_t period = std::min(total, longest_period);
   std::vector<double> drawn(static_cast<std::size_t>(period));
-  for (auto& each : drawn) each = draw_factor(random);
-  return at::from_blob(drawn.data(), {period}, at::kDouble).to(options, /*non_blocking=*/false, /*copy=*/true);
+  for (auto& each : drawn) each = draw(random);
+  // Twice, so that what starts anywhere in the first half is a view.
+  if (total > period) drawn.insert(drawn.end(), drawn.begin(), drawn.end());
+  const at::Tensor numbers = at::from_blob(drawn.data(), {static_cast<std::int64_t>(drawn.size())}, at::kDouble)
+                                 .to(options, /*non_blocking=*/false, /*copy=*/true);
+  for (std::int64_t first = 0; first < total; first += period) {
+    const std::int64_t count = std::min(period, total - first);
+    const std::int64_t start =
+        total > period ? static_cast<std::int64_t>(random.below(static_cast<std::size_t>(period))) : 0;
+    use(first, count, numbers.narrow(0, start, count));
+  }
+}
+
+/// Multiplies each of `values`, a 1-D view, by a random factor in [1/2, 1) of its own, which is negative for one in eight
+/// if `signs`.
+inline void multiply_each(at::Tensor values, SplitMix64& random, bool signs) {
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  // The product of one factor in [sqrt(1/2), 1) that other values share and one that others of the values do.
+  draw_in_parts(
+      values.numel(), random, real,
+      [&](SplitMix64& from) {
+        const double size = std::sqrt(draw_factor(from));
+        return signs && from.below(8) == 0 ? -size : size;
+      },
+      [&](std::int64_t first, std::int64_t count, const at::Tensor& part) {
+        values.narrow(0, first, count).mul_(part.mul(std::sqrt(draw_factor(random))));
+      });
+}
+
+/// Multiplies each of `values`, a 1-D view of complex numbers, by a random number of length 1 of its own.
+inline void turn_each(at::Tensor values, SplitMix64& random) {
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  constexpr double full_turn = 6.283185307179586;
+  draw_in_parts(
+      values.numel(), random, real, [&](SplitMix64& from) { return full_turn * draw_factor(from); },
+      [&](std::int64_t first, std::int64_t count, const at::Tensor& part) {
+        // Twice a factor in [1/2, 1) covers a whole turn.
+        const at::Tensor angles = part.mul(2).add(full_turn * draw_factor(random));
+        values.narrow(0, first, count).mul_(at::complex(angles.cos(), angles.sin()));
+      });
+}
+
+/// Returns `count` bools of which about one in eight, and at least one, is true.
+[[nodiscard]] inline at::Tensor choose_eighth(std::int64_t count, SplitMix64& random, at::Device device) {
+  const auto options = at::TensorOptions().device(device).dtype(at::kBool);
+  at::Tensor chosen = at::empty({count}, options);
+  draw_in_parts(
+      count, random, options, [](SplitMix64& from) { return from.below(8) == 0 ? 1.0 : 0.0; },
+      [&](std::int64_t first, std::int64_t size, const at::Tensor& part) {
+        chosen.narrow(0, first, size).copy_(part);
+      });
+  if (count > 0)
+    chosen.narrow(0, static_cast<std::int64_t>(random.below(static_cast<std::size_t>(count))), 1).fill_(true);
+  return chosen;
 }
 
 /// A random order of `count` places that is not the given one, by Fisher and Yates. `count` is at least 2.
@@ -164,9 +260,10 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
 /// Gives `values`, a view of what is to be renewed, other ones in place that have the structure that `structure` says.
 /// Returns false, and leaves them, where there are none but scaled ones.
 ///
-/// - Symmetric matrices become D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs, zeros and
-///   positive definiteness, or P A P^T for a random permutation P where the former would take a property away. Those with
-///   equal diagonals (Toeplitz) stay.
+/// - Symmetric matrices become B = D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs, zeros
+///   and positive definiteness. Without zeros off the diagonal they become (1 - c) B + c P B P^T for a random permutation P
+///   and c in [0.1, 0.2), whose inverse is no scaled one of A; a constant diagonal gets its values back by another D.
+///   Where that would take a property away, they become P A P^T. Those with equal diagonals (Toeplitz) stay.
 /// - Rows in order get other steps between equal ends; equal neighbours stay equal.
 /// - Rows of length 1 or with the sum 1, whole numbers and ties get other places: slices of each dimension are permuted.
 ///   Triangular matrices stay.
@@ -181,16 +278,29 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
       return values.narrow(-1, first, width - 1).narrow(-2, first, width - 1);
     };
     if (all(inner(0).eq(inner(1)))) return false;
-    const at::Tensor diagonal = values.diagonal(0, -2, -1);
-    if (structure.whole || structure.unit_rows || structure.unit_sums || all(diagonal.eq(diagonal.narrow(-1, 0, 1)))) {
-      const at::Tensor order = draw_order(width, random, values.device());
-      values.copy_(values.index_select(-1, order).index_select(-2, order));
-    } else {
-      std::vector<double> drawn(static_cast<std::size_t>(width));
-      for (auto& each : drawn) each = std::sqrt(draw_factor(random));
-      const at::Tensor d = at::from_blob(drawn.data(), {width}, at::kDouble);
-      // The same product on both sides of the diagonal.
-      values.mul_(d.unsqueeze(1).mul(d).to(real));
+    const at::Tensor given = values.clone(), diagonal = given.diagonal(0, -2, -1);
+    const at::Tensor order = draw_order(width, random, values.device());
+    const auto moved = [&](const at::Tensor& from) { return from.index_select(-1, order).index_select(-2, order); };
+    const bool constant = all(diagonal.eq(diagonal.narrow(-1, 0, 1)));
+    // What is zero off the diagonal would not stay so.
+    const bool dense = all(given.ne(0).logical_or(at::eye(width, given.options().dtype(at::kBool))));
+    if (structure.whole || structure.unit_rows || structure.unit_sums || (constant && !dense)) {
+      values.copy_(moved(given));
+      return !all(values.eq(given));
+    }
+    std::vector<double> drawn(static_cast<std::size_t>(width));
+    for (auto& each : drawn) each = std::sqrt(draw_factor(random));
+    const at::Tensor d = at::from_blob(drawn.data(), {width}, at::kDouble);
+    // The same product on both sides of the diagonal.
+    values.mul_(d.unsqueeze(1).mul(d).to(real));
+    if (dense) {
+      const double share = 0.2 * draw_factor(random);
+      values.add_(moved(values), share / (1 - share)).mul_(1 - share);
+    }
+    if (constant && !all(diagonal.eq(0))) {
+      const at::Tensor scale = diagonal.div(values.diagonal(0, -2, -1)).nan_to_num(1, 1, 1).sqrt();
+      values.mul_(scale.unsqueeze(-1).mul(scale.unsqueeze(-2)));
+      values.diagonal(0, -2, -1).copy_(diagonal);
     }
     return true;
   }
@@ -200,9 +310,9 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
     const at::Tensor given = values.to(at::kDouble), first = given.narrow(-1, 0, 1);
     const at::Tensor last = given.narrow(-1, width - 1, 1), steps = given.diff();
     if (all(steps.eq(0))) return false;
-    const at::Tensor factors = draw_factors(steps.numel(), random, steps.options());
-    const std::int64_t times = (steps.numel() + factors.numel() - 1) / factors.numel();
-    at::Tensor sums = steps.mul(factors.repeat({times}).narrow(0, 0, steps.numel()).view(steps.sizes())).cumsum(-1);
+    at::Tensor varied = steps.contiguous().flatten();
+    multiply_each(varied, random, /*signs=*/false);
+    at::Tensor sums = varied.view(steps.sizes()).cumsum(-1);
     const at::Tensor total = sums.narrow(-1, width - 2, 1);
     sums = first.add(sums.mul(last.sub(first).div(total).nan_to_num(1, 1, 1)));
     // Rounding must not lead beyond the ends.
@@ -225,19 +335,56 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
          !structure.unit_rows && !structure.unit_sums;
 }
 
-/// Gives about one in eight of `values` the value of another one.
-inline void resample_values(at::Tensor& values, SplitMix64& random) {
-  const std::int64_t count = values.numel();
-  const at::Tensor drawn = draw_factors(count, random, values.options().dtype(at::kDouble));
-  const std::int64_t times = (count + drawn.numel() - 1) / drawn.numel();
-  const at::Tensor stays = drawn.repeat({times}).narrow(0, 0, count).ge(0.5 + 0.5 / 8).view(values.sizes());
-  const auto shift = static_cast<std::int64_t>(random.below(static_cast<std::size_t>(count)));
-  values.copy_(values.where(stays, values.flatten().roll(shift).view(values.sizes())));
+/// The longest dimension of `values`, which has one.
+[[nodiscard]] inline std::int64_t longest_dim(const at::Tensor& values) {
+  return std::max_element(values.sizes().begin(), values.sizes().end()) - values.sizes().begin();
+}
+
+/// Gives about one in eight of the slices of `values` along `dim` the values of another one, so that what belongs together
+/// in a slice stays together. Bools, of which one in eight takes the other value, may belong to others anyway.
+inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
+  if (values.scalar_type() == at::kBool) {
+    values.logical_xor_(choose_eighth(values.numel(), random, values.device()).view(values.sizes()));
+    return;
+  }
+  const std::int64_t size = values.size(dim);
+  if (size < 2) return;
+  const at::Tensor chosen = choose_eighth(size, random, values.device());
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(values.dim()), 1);
+  shape[static_cast<std::size_t>(dim)] = size;
+  const auto shift = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(size - 1)));
+  values.copy_(at::where(chosen.view(shape), values.roll(shift, dim), values));
+}
+
+/// Whether whole numbers or bools may be replaced as resample_values() does along `dim` without a loss of structure. They
+/// stay where none occurs twice in a line along `dim`, as in a permutation; where the few numbers of a slice, such as the
+/// ends of an edge, occur together once only; and where all lines have one sum, as one-hot rows have. A single bool that
+/// differs from all others stays as well.
+[[nodiscard]] inline bool may_replace(const at::Tensor& values, std::int64_t dim) {
+  constexpr std::int64_t most_looked_at = 1 << 18, few = 4;
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  const auto equal_sums = [&](std::int64_t along) {
+    const at::Tensor sums = values.sum(along).flatten();
+    return sums.numel() > 1 && all(sums.eq(sums.narrow(0, 0, 1)));
+  };
+  const std::int64_t size = values.size(dim), lines = values.numel() / std::max<std::int64_t>(size, 1);
+  if (values.scalar_type() == at::kBool) {
+    for (std::int64_t each = 0; each < values.dim(); ++each)
+      if (equal_sums(each)) return false;
+    const auto count = values.sum().item<std::int64_t>();
+    return count > 1 && count < values.numel() - 1;
+  }
+  if (size < 3 || equal_sums(dim)) return false;
+  const at::Tensor slices = values.movedim(dim, 0).reshape({size, lines});
+  const at::Tensor some = slices.narrow(0, 0, std::min(size, most_looked_at))
+                              .narrow(1, 0, std::clamp<std::int64_t>(most_looked_at / size, 1, lines));
+  if (all(std::get<0>(some.sort(0)).diff(1, 0).ne(0))) return false;
+  return lines == 1 || lines > few || std::get<0>(at::unique_dim(slices, 0)).size(0) < size;
 }
 
 /// Returns the dimension along which integers or bools may change places: the longest one along which no line of three or
-/// more is in order, as offsets and padding are; nothing for other dtypes, and where values may be addresses or markers
-/// (negative or large), are equal, or point back or ahead only, as those of a tree may.
+/// more is in order, as offsets and padding are; nothing for other dtypes, and where values may be addresses (large) or
+/// markers (all negative ones are equal), are equal, or point back or ahead only, as those of a tree may.
 [[nodiscard]] inline std::optional<std::int64_t> place_free_dim(const at::Tensor& tensor) {
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() < 3 ||
       !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true))
@@ -245,8 +392,11 @@ inline void resample_values(at::Tensor& values, SplitMix64& random) {
   try {
     const at::Tensor values = check::detail::distinct_values_of(tensor).to(at::kLong);
     const std::int64_t least = values.min().item<std::int64_t>(), most = values.max().item<std::int64_t>();
-    if (least < 0 || most > std::numeric_limits<std::int32_t>::max() || least == most) return std::nullopt;
-    if (values.dim() == 1) {
+    if (least < std::numeric_limits<std::int32_t>::min() || most > std::numeric_limits<std::int32_t>::max() ||
+        least == most)
+      return std::nullopt;
+    if (least < 0 && !values.lt(0).logical_and(values.ne(least)).any().item<bool>()) return std::nullopt;
+    if (values.dim() == 1 && least >= 0) {
       const at::Tensor ahead = values.sub(at::arange(values.numel(), values.options()));
       if (ahead.le(0).all().item<bool>() || ahead.ge(0).all().item<bool>()) return std::nullopt;
     }
@@ -262,6 +412,20 @@ inline void resample_values(at::Tensor& values, SplitMix64& random) {
   }
 }
 
+/// Returns the dimension along which whole numbers, or bools, of a tensor may be replaced: the one of place_free_dim()
+/// for integers and bools, and the longest one of floating-point values of `structure`; nothing where may_replace()
+/// forbids it.
+[[nodiscard]] inline std::optional<std::int64_t> replace_dim(const at::Tensor& tensor, const ValueStructure& structure,
+                                                             std::optional<std::int64_t> place_free) {
+  try {
+    std::optional<std::int64_t> dim = place_free;
+    if (!dim && may_repeat(structure) && tensor.dim() > 0) dim = longest_dim(check::detail::distinct_values_of(tensor));
+    return dim && may_replace(check::detail::distinct_values_of(tensor), *dim) ? dim : std::nullopt;
+  } catch (...) {  // a dtype without arithmetic
+    return std::nullopt;
+  }
+}
+
 /// Draws fresh values from given ones, by numbers that cannot be foreseen without the seed.
 class FreshValues {
  public:
@@ -272,6 +436,8 @@ class FreshValues {
       structures_.push_back(renewable_[i] ? structure_or_unknown(given_[i]) : ValueStructure{});
       special_.push_back(structures_[i].needs_common_factor());
       dims_.push_back(place_free_dim(given_[i]));
+      replace_dims_.push_back(replace_dim(given_[i], structures_[i], dims_[i]));
+      signs_.push_back(renewable_[i] && !special_[i] && structures_[i].both_signs);
       same_as_.push_back(i);
       for (std::size_t earlier = 0; earlier < i && (renewable_[i] || dims_[i]); ++earlier)
         if ((renewable_[earlier] || dims_[earlier]) && given_[earlier].sizes() == given_[i].sizes() &&
@@ -286,16 +452,37 @@ class FreshValues {
   /// Whether there is anything to renew by values of this kind that simpler kinds leave.
   [[nodiscard]] bool any(Renewal renewal) const {
     const auto is_set = [](const auto& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); };
-    if (renewal == Renewal::rearrange_all)
-      return std::any_of(dims_.begin(), dims_.end(), [](const auto& dim) { return dim.has_value(); });
-    if (renewal == Renewal::resample) return std::any_of(structures_.begin(), structures_.end(), may_repeat);
-    return is_set(renewal == Renewal::rearrange ? special_ : renewable_);
+    const auto has = [](const auto& dims) {
+      return std::any_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.has_value(); });
+    };
+    if (changes_signs(renewal) && !is_set(signs_)) return false;
+    switch (renewal) {
+      case Renewal::replace_all_signs:
+      case Renewal::replace_all:
+        return has(replace_dims_);
+      case Renewal::rearrange_all_signs:
+      case Renewal::rearrange_all:
+        return has(dims_);
+      case Renewal::resample:
+        return std::any_of(structures_.begin(), structures_.end(), may_repeat);
+      case Renewal::rearrange:
+      case Renewal::vary_signs:
+        return is_set(special_);
+      default:
+        return is_set(renewable_);
+    }
+  }
+  /// Whether values of this kind are in other places than the given ones, so that they may be fresh though no output
+  /// shows it.
+  [[nodiscard]] bool changes_places(Renewal renewal) const {
+    return (moves_integers(renewal) && any(Renewal::rearrange_all)) ||
+           (renewal < Renewal::vary_signs && any(Renewal::rearrange));
   }
   /// Positions of the tensors whose values the last draw has renewed.
   [[nodiscard]] std::vector<std::size_t> positions() const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < renewable_.size(); ++i)
-      if (renewable_[i] || (last_ == Renewal::rearrange_all && dims_[i])) found.push_back(i);
+      if (renewable_[i] || (moves_integers(last_) && dims_[i])) found.push_back(i);
     return found;
   }
   /// Returns a seed that cannot be foreseen either.
@@ -312,25 +499,33 @@ class FreshValues {
     last_ = renewal;
     const double factor = draw_factor(random_);
     const std::uint64_t seed = random_();
-    const bool rearranges = renewal < Renewal::vary;
+    const bool rearranges = renewal < Renewal::vary_signs;
     const std::size_t places = 2 + random_.below(1 << 16);
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (stays(i)) return;
       switch (renewal) {
+        case Renewal::replace_all_signs:
+        case Renewal::replace_all:
+        case Renewal::rearrange_all_signs:
         case Renewal::rearrange_all:
+        case Renewal::rearrange_signs:
         case Renewal::rearrange:
         case Renewal::resample:
+        case Renewal::vary_signs:
         case Renewal::vary: {
           SplitMix64 own(seed + same_as_[i]);
           if (!special_[i]) {
-            vary(memory, own);
+            const bool signs = changes_signs(renewal) && signs_[i];
+            multiply_each(memory, own, signs && !memory.is_complex());
+            if (signs && memory.is_complex()) turn_each(memory, own);
             return;
           }
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
           if (!rearranges || !rearrange_values(values, structures_[i], factor, own))
             memory.mul_(factor);
-          else if (renewal == Renewal::resample && may_repeat(structures_[i]))
-            resample_values(values, own);
+          else if ((replaces(renewal) && replace_dims_[i]) ||
+                   (renewal == Renewal::resample && may_repeat(structures_[i])))
+            resample_values(values, longest_dim(values), own);
           return;
         }
         case Renewal::scale:
@@ -349,7 +544,7 @@ class FreshValues {
           return;
       }
     });
-    if (renewal != Renewal::rearrange_all) return;
+    if (!moves_integers(renewal)) return;
     renew_each_if(
         tensors, [&](std::size_t i) { return !stays(i) && dims_[i].has_value(); },
         [&](std::size_t i) {
@@ -358,6 +553,7 @@ class FreshValues {
           SplitMix64 own(seed);
           const auto size = static_cast<std::size_t>(values.size(*dims_[i]));
           values.copy_(values.roll(1 + static_cast<std::int64_t>(own.below(size - 1)), *dims_[i]));
+          if (replaces(renewal) && replace_dims_[i]) resample_values(values, *replace_dims_[i], own);
         });
   }
 
@@ -384,23 +580,16 @@ class FreshValues {
     }
   }
 
-  /// Multiplies each value by a factor of its own.
-  static void vary(at::Tensor& memory, SplitMix64& random) {
-    const at::Tensor factors =
-        draw_factors(memory.numel(), random, memory.options().dtype(c10::toRealValueType(memory.scalar_type())));
-    const std::int64_t period = factors.numel();
-    for (std::int64_t first = 0; first < memory.numel(); first += period) {
-      const std::int64_t count = std::min(period, memory.numel() - first);
-      memory.narrow(0, first, count).mul_(factors.narrow(0, 0, count));
-    }
-  }
-
   std::vector<at::Tensor> given_;
   SplitMix64 random_;
   std::vector<bool> renewable_, special_;
   std::vector<ValueStructure> structures_ = {};
   /// For integers and bools, the dimension along which they may change places.
   std::vector<std::optional<std::int64_t>> dims_ = {};
+  /// The dimension along which whole numbers or bools may be replaced by others.
+  std::vector<std::optional<std::int64_t>> replace_dims_ = {};
+  /// Whether values may change their signs.
+  std::vector<bool> signs_ = {};
   Renewal last_ = Renewal::none;
   /// Index of the first tensor with the same values.
   std::vector<std::size_t> same_as_;
