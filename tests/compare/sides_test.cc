@@ -24,6 +24,7 @@
 #include "pace/gate/times.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/training.hpp"
+#include "tests/support/fake_clock.hpp"
 
 // After LibTorch, which has a CHECK of its own.
 #include <catch2/catch_test_macros.hpp>
@@ -330,6 +331,19 @@ TEST_CASE("a candidate that ends its process is a row that threw") {
   require_others_measured(result);
 }
 
+TEST_CASE("a candidate that ends its process is a row that threw where SIGCHLD is ignored") {
+  const int last_call = GENERATE(1, 100);
+  Case sides;
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const auto result = sides.run([&](int call) {
+    if (call == last_call) ::_exit(0);
+  });
+  (void)::signal(SIGCHLD, before);
+  CHECK(result["new"].outcome == Outcome::threw);
+  CHECK(result["new"].message == "its process has ended");
+  require_others_measured(result);
+}
+
 TEST_CASE("a candidate that calls exit() runs nothing of this process") {
   REQUIRE(registered == 0);
   Case sides;
@@ -466,6 +480,11 @@ TEST_CASE("what does not go with processes of their own is refused") {
       void forget() override {}
     } clock;
     CHECK_THAT(refusal(&clock), begins && ContainsSubstring("the graph clock of a device; expected calls on the CPU"));
+  }
+  SECTION("a clock of one process") {
+    pace::test::FakeClock clock;
+    comparison.candidate("new", [&](const at::Tensor& x) { return clock.advance(us), at::add(x, 1); });
+    CHECK_THAT(refusal(&clock), begins && ContainsSubstring("the fake clock shows another time in another process"));
   }
   SECTION("values of each round") {
     comparison.renew_each_round([](at::Tensor& x) { x.fill_(2); });

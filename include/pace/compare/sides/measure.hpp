@@ -207,8 +207,10 @@ class SideAudits final : public Auditor {
   std::optional<Drop> found_;
 };
 
-/// Lets the process of an implementation make its first calls, and enters what it answers.
-inline void verify_side(SideProcess& side, std::size_t index, int& cpu, Verified& verified) {
+/// Lets the process of an implementation make its first calls, and enters what it answers. Throws Error if the clock
+/// does not show the same time in both processes.
+inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t index, int& cpu, Verified& verified) {
+  const Nanoseconds before = clock.now();
   auto answer = side.ask({.kind = SideRequest::Kind::verify, .cpu = cpu});
   auto& row = verified.result.implementations[index];
   std::vector<std::string> notes;
@@ -216,6 +218,9 @@ inline void verify_side(SideProcess& side, std::size_t index, int& cpu, Verified
   timing::LeastTraffic traffic;
   answer >> cpu >> row.outcome >> row.message >> row.checked >> row.max_abs_error >> row.first_call >> row.counts >>
       row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps_operand >> notes >> most_calls >> traffic;
+  if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
+    throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
+                " clock shows another time in another process; expected the wall clock");
   for (const auto& note : notes) add_once(verified.result.notes, note);
   auto& most = verified.options.max_iterations;
   if (most_calls > 0) most = most > 0 ? std::min(most, most_calls) : most_calls;
@@ -245,7 +250,7 @@ inline void verify_side(SideProcess& side, std::size_t index, int& cpu, Verified
       participants.drop(index, Outcome::unreached, deadline_reason());
     } else {
       try {
-        verify_side(sides[index], index, cpu, verified);
+        verify_side(clock, sides[index], index, cpu, verified);
       } catch (const ImplementationThrew& thrown) {
         participants.drop_failed(index, thrown.failure);
       }

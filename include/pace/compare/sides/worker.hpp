@@ -149,7 +149,7 @@ class SideWorker {
     const auto& row = result.implementations[own_];
     answer << stays_on << row.outcome << row.message << row.checked << row.max_abs_error << row.first_call << row.counts
            << row.why_uncounted << row.context.repeats_outputs << row.context.keeps_operand << result.notes
-           << verified.options.max_iterations << verified.traffic;
+           << verified.options.max_iterations << verified.traffic << clock_.now();
   }
 
   /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the process
