@@ -209,4 +209,26 @@ TEST_CASE("an output that another thread writes after the call has returned") {
   require_rejected(result, "");
 }
 
+TEST_CASE("a handler of faults that one candidate leaves is not the fault of another one") {
+  struct sigaction before{};
+  REQUIRE(::sigaction(SIGFPE, nullptr, &before) == 0);
+  cheats::FakeClock clock;
+  const auto cheat = [](const at::Tensor& x) {
+    struct sigaction action{};
+    action.sa_handler = [](int) {};
+    (void)::sigaction(SIGFPE, &action, nullptr);
+    return honest(x);
+  };
+  const auto result = pace::compare("handlers", input())
+                          .options(cheats::short_run())
+                          .baseline("eager", cheats::costing(clock, 300, honest))
+                          .candidate("cheat", cheats::costing(clock, 100, cheat))
+                          .candidate("innocent", cheats::costing(clock, 100, honest))
+                          .run(clock);
+  (void)::sigaction(SIGFPE, &before, nullptr);
+  CHECK_THAT(result["cheat"].message, cheats::ContainsSubstring("the handlers of the signals that faults send"));
+  INFO(result["innocent"].message);
+  CHECK(result["innocent"].outcome == pace::Outcome::measured);
+}
+
 }  // namespace

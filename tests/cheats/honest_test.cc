@@ -964,6 +964,24 @@ std::vector<Variant> variants() {
         return a[0].matmul(packed);
       });
 
+  add(
+      "a weight packed for products that are added to an operand", {at::randn({8, 16}), at::randn({8, 32}), weight()},
+      [](Arguments& a) { return a[0].add_(a[1].matmul(a[2].t())); },
+      [versions_of, packed = at::Tensor(), of = Versions()](Arguments& a) mutable {
+        if (auto now = versions_of(a, 2); now != of) {
+          packed = a[2].t().contiguous();
+          of = std::move(now);
+        }
+        return a[0].add_(a[1].matmul(packed));
+      });
+  add(
+      "dropout of an activation with large elements, by a generator of its own", {at::randn({64, 64}).pow(9)},
+      [](Arguments& a) { return at::dropout(a[0], 0.5, true); },
+      [generator = at::detail::createCPUGenerator(77)](Arguments& a) {
+        return a[0].mul(at::bernoulli(at::ones_like(a[0]).mul(0.5), generator)).mul(2);
+      },
+      [](auto& comparison) { comparison.random(); });
+
   // Algorithms that take turns: by two and by three.
   for (const int turns : {2, 3})
     add(

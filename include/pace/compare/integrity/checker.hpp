@@ -35,6 +35,7 @@
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/compare/time_left.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/function_ref.hpp"
 #include "pace/core/random.hpp"
@@ -141,6 +142,7 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
   [[nodiscard]] std::string look_at_timed_output(Implementation& implementation);
   [[nodiscard]] std::string ask_after_rounds(Implementation& implementation);
+  [[nodiscard]] std::string take_exception(std::size_t index);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string take_disturbance();
@@ -170,6 +172,11 @@ class IntegrityChecker final : public Auditor {
            "' keeps what it derives from operand tensor " + listed(kept) +
            ": its time is that of calls between which " + (kept.size() == 1 ? "that one does" : "these do") +
            " not change.";
+  }
+  /// What one question to one implementation may take after the rounds, if it takes longer than audit_share of the budget.
+  [[nodiscard]] Nanoseconds most_time_of_question() const {
+    constexpr double most_share = 0.25;
+    return std::min(most_share * std::max(options_.budget, elapsed_), time_left(clock_));
   }
   /// The shortest time of a call in a sample of the rounds.
   [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const {
@@ -343,6 +350,11 @@ inline std::vector<std::size_t> IntegrityChecker::find_kept_operands(
   std::vector<std::size_t> undeclared;
   for (const std::size_t each : source_->positions())
     if (std::ranges::find(operands_.keeps, each) == operands_.keeps.end()) undeclared.push_back(each);
+  // What calls write to has other values after each of them.
+  const auto may_stay = [&](std::vector<std::size_t> of) {
+    std::erase_if(of, [&](std::size_t each) { return operands_.may_change(each); });
+    return of;
+  };
   const auto shows_with = [&](std::vector<std::size_t> kept) {
     kept.insert(kept.end(), operands_.keeps.begin(), operands_.keeps.end());
     return effect_with(kept);
@@ -353,8 +365,8 @@ inline std::vector<std::size_t> IntegrityChecker::find_kept_operands(
   };
   if (undeclared.size() < 2) return {};
   for (std::size_t tried = 0; tried < std::min(undeclared.size(), most_tried); ++tried) {
-    auto kept = all_but(undeclared, undeclared[tried]);
-    if (shows_with(kept)) continue;
+    auto kept = may_stay(all_but(undeclared, undeclared[tried]));
+    if (kept.empty() || shows_with(kept)) continue;
     for (const std::size_t each : undeclared)
       if (kept.size() > 1 && kept.size() <= most_tried && !shows_with(all_but(kept, each))) kept = all_but(kept, each);
     return kept;
@@ -512,9 +524,17 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
     draw_fresh_values();
     auto problem = audit(implementation);
     if (problem.empty() && clock_.modes() != nullptr) problem = audit_replay(implementation);
-    if (problem.empty() && index != baseline_) problem = ask_after_rounds(implementation);
-    if (problem.empty() && index != baseline_) problem = ask_for_novelty(implementation);
-    if (!problem.empty()) findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
+    auto outcome = Outcome::wrong;
+    if (problem.empty() && index != baseline_) {
+      try {
+        problem = ask_after_rounds(implementation);
+        if (problem.empty()) problem = ask_for_novelty(implementation);
+      } catch (...) {
+        problem = take_exception(index);
+        outcome = Outcome::threw;
+      }
+    }
+    if (!problem.empty()) findings.dropped.push_back({index, outcome, std::move(problem)});
   }
   if (noticed.empty()) return;
   if (findings.dropped.size() == dropped_before)  // none did it again
@@ -626,6 +646,27 @@ inline std::string IntegrityChecker::look_at_timed_output(Implementation& implem
   return changed_operands_.empty() ? in_timed_call(agreement.message) : std::string();
 }
 
+/// What the exception being handled, from the questions after the rounds to the implementation of this index, says of it;
+/// empty with a note if it is not to blame: the baseline does not take the values either, or memory ran out. Rethrows it
+/// if the device is lost.
+inline std::string IntegrityChecker::take_exception(std::size_t index) {
+  bool of_baseline = false;
+  try {
+    throw;
+  } catch (const ImplementationThrew& thrown) {
+    of_baseline = thrown.index == baseline_;
+  } catch (...) {  // its message follows
+  }
+  const Failure failure = current_failure();
+  if (failure.device != Failure::Device::fine) throw;
+  repair(0);
+  if (!of_baseline && !failure.out_of_memory) return "after the rounds, on other values: " + failure.message;
+  notes_.push_back('\'' + prepared_.result.implementations[index].name +
+                   "' was not asked for everything after the rounds, since " +
+                   (of_baseline ? "the baseline threw: " : "") + failure.message + '.');
+  return {};
+}
+
 /// Whether it still is what it was in the first calls and in the rounds: right on other values, and as fast in samples like
 /// those of the rounds, with the baseline as the norm for what the machine does.
 inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementation) {
@@ -634,14 +675,18 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
       return "correct at first, but not after the rounds: " + problem;
   repair(0);
   if (clock_.modes() != nullptr) return {};
-  constexpr int tries = 2, samples = 3;
+  constexpr int tries = 4, samples = 4;
   constexpr double most_times = 2, slack_in_resolutions = 20;
+  const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
+  if (tries * samples * static_cast<double>(iterations_) * usual > most_time_of_question()) return {};
   Nanoseconds own{};
   for (int i = 0; i < tries; ++i) {
     const auto shortest_now = [&](Implementation& which) {
       Nanoseconds shortest(std::numeric_limits<double>::infinity());
       for (int sample = 0; sample < samples; ++sample)
-        shortest = std::min<Nanoseconds>(shortest, timing::take_sample(clock_, which, 0, iterations_));
+        shortest = std::min<Nanoseconds>(
+            shortest,
+            timing::take_sample(clock_, which, static_cast<std::size_t>(i) % operands_.sets.size(), iterations_));
       return shortest / static_cast<double>(iterations_);
     };
     own = shortest_now(implementation);
@@ -659,11 +704,18 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
 /// or of the rounds where few calls take as long.
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
   constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 6, attempts = 2,
-                   most_calls = 16, most_bytes = 16 << 20, slack_in_resolutions = 20, most_share = 0.25;
+                   most_calls = 16, most_bytes = 1 << 20, slack_in_resolutions = 20, calls_of_trial = 6,
+                   bytes_in_nanosecond = 4;
   if (!answers_->renews()) return {};
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   const Nanoseconds time = audit_share * options_.budget;
-  const Nanoseconds most_time = most_share * std::max(options_.budget, elapsed_);
+  const Nanoseconds most_time = most_time_of_question();
+  // So long are calls of which not even the fewest can be made.
+  if (attempts * fewest_long_trials * calls_of_trial * usual > most_time) {
+    notes_.push_back('\'' + prepared_.result.implementations[implementation.index].name +
+                     "' was not asked whether it keeps answers from call to call, since that would take too long.");
+    return {};
+  }
   const double affordable = time / (samples_of_trial * attempts * fewest_trials * usual);
   const double fitting = most_bytes / std::max(1.0, bytes_of(operands_.pristine));
   // A step of a training has no spare operands. Where a device replays calls, or rounds have values of their own, samples
@@ -693,7 +745,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     const auto effect_with = [&](std::span<const std::size_t> kept) {
       effect = find_novelty_effect(
           static_cast<std::size_t>(std::clamp(trials, few ? fewest_long_trials : fewest_trials, most_trials)),
-          slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()), [&] { return own(kept); },
+          slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()),
+          Nanoseconds(bytes_of(operands_.pristine) / bytes_in_nanosecond), [&] { return own(kept); },
           [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, kept)); });
       return effect.has_value() || !wrong.empty();
     };
@@ -744,6 +797,8 @@ inline std::string IntegrityChecker::settings_changed() {
   const std::string changes = settings_.changes_to(ProcessSettings::now());
   if (changes.empty()) return {};
   settings_.restore();
+  // What cannot be restored is no fault of those that are called next.
+  settings_ = ProcessSettings::now();
   return "it changes what all implementations share, and leaves it so: " + changes;
 }
 

@@ -14,6 +14,7 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/check/clone_input.hpp"
+#include "pace/check/restore.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/novelty.hpp"
@@ -71,6 +72,8 @@ class NewValueSamples {
   [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions,
                                std::span<const std::size_t> kept) {
     const std::size_t calls = kept.empty() ? calls_ : 1;
+    for (const std::size_t each : kept) check::restore_tensor(operands_.tensors[0][each], values_[0].tensors[each]);
+    output_ = {};
     operands_.kept_call = calls - 1;
     const auto sample = [&](std::int64_t of) {
       const Nanoseconds taken = clock_.time([&] { implementation.run(0, of); });

@@ -90,14 +90,16 @@ struct Trials {
 }
 
 /// Returns the effect against calls that are repeated on the same values.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const Trials& trials, Nanoseconds slack) {
+[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const Trials& trials, Nanoseconds slack,
+                                                                   Nanoseconds of_other_memory) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < trials.own.size(); ++i) {
     const auto& norm = trials.of_baseline[i];
     const Nanoseconds repeated = trials.own[i].repeated;
     const Nanoseconds more = std::max(norm.on_new - norm.repeated, Nanoseconds(0));
     const double times = std::max(1.0, ratio(norm.on_new, norm.repeated));
-    ratios.push_back(ratio(trials.own[i].on_new - slack, std::max(repeated + more, times * repeated)));
+    ratios.push_back(
+        ratio(trials.own[i].on_new - slack - of_other_memory, std::max(repeated + more, times * repeated)));
   }
   return effect_of(NoveltyEffect::Beside::repeated, std::move(ratios), least_novelty_effect, trials,
                    median_of(trials.own, &CallTimes::repeated));
@@ -121,9 +123,10 @@ struct Trials {
 /// comparison without a result. What samples on other operands cost more is taken from the baseline: its difference or its
 /// ratio to its own repeated calls, whichever allows more. What comes after a call is compared with the baseline's. There is
 /// an effect if three quarters of `trials` ratios exceed their limit, and do so again in as many trials more: where calls without an effect are interrupted one time
-/// in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal.
+/// in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal, and
+/// calls on other memory may take `of_other_memory` more than repeated ones.
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
-    std::size_t trials, Nanoseconds slack, FunctionRef<std::optional<CallTimes>()> own,
+    std::size_t trials, Nanoseconds slack, Nanoseconds of_other_memory, FunctionRef<std::optional<CallTimes>()> own,
     FunctionRef<std::optional<CallTimes>()> of_baseline) {
   std::optional<NoveltyEffect> known, repeated, afterwards;
   for (const bool first : {true, false}) {
@@ -135,7 +138,7 @@ struct Trials {
       taken.of_baseline.push_back(*norm);
     }
     if (first || known) known = novelty::against_known(taken, slack);
-    if (first || repeated) repeated = novelty::against_repeated(taken, slack);
+    if (first || repeated) repeated = novelty::against_repeated(taken, slack, of_other_memory);
     if (first || afterwards) afterwards = novelty::left_until_afterwards(taken, slack);
     if (!known && !repeated && !afterwards) return std::nullopt;
   }
