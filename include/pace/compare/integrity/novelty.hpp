@@ -55,6 +55,8 @@ inline constexpr double least_novelty_effect = 2;
 /// Work left until after a call is a fault from this part of its time on. Outputs that leave the caches between the call
 /// and the reading take as long as the baseline's.
 inline constexpr double most_work_afterwards = 0.5;
+/// Reading and releasing an output may take so much more than the baseline's in any case, since their types differ.
+inline constexpr Nanoseconds least_work_afterwards{5e3};
 
 namespace novelty {
 
@@ -110,7 +112,8 @@ struct Trials {
   std::vector<double> ratios;
   const auto more = [](const CallTimes& own, const CallTimes& norm) { return own.afterwards - norm.afterwards; };
   for (std::size_t i = 0; i < trials.own.size(); ++i)
-    ratios.push_back(ratio(more(trials.own[i], trials.of_baseline[i]) - slack, trials.own[i].on_new));
+    ratios.push_back(
+        ratio(more(trials.own[i], trials.of_baseline[i]) - slack - least_work_afterwards, trials.own[i].on_new));
   return effect_of(
       NoveltyEffect::Beside::afterwards, std::move(ratios), most_work_afterwards, trials,
       median_of(trials.own, &CallTimes::afterwards) - median_of(trials.of_baseline, &CallTimes::afterwards));
