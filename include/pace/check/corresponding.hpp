@@ -31,7 +31,7 @@ class Replacements {
     originals_.push_back(original);
     replacements_.push_back(std::move(replacement));
   }
-  [[nodiscard]] const at::Tensor& of(const at::Tensor& tensor) const {
+  [[nodiscard]] at::Tensor of(const at::Tensor& tensor) const {
     for (std::size_t i = 0; i < originals_.size(); ++i)
       if (originals_[i].is_same(tensor)) return replacements_[i];
     return tensor;
