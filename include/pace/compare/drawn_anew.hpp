@@ -40,8 +40,8 @@ class DrawnAnew {
     const auto all = equal_shares(implementation);
     for (std::size_t i = 0; i < std::min(all.size(), most_equal_.size()); ++i) {
       if (!most_equal_[i]) continue;
-      // Of few elements all may be equal by chance, but hardly in all calls; of many, hardly more than half of those
-      // that change. A candidate with a few outputs in turn has some pairs of equal ones.
+      // Few elements may all be equal by chance, but hardly in all calls; among many, hardly more than half of those that
+      // change are. A candidate with a few outputs in turn has some pairs of equal ones.
       const bool few = elements_[i] < fewest_elements;
       const double limit = few ? 1 : (1 + *most_equal_[i]) / 2;
       const auto repeated = std::count_if(all[i].begin(), all[i].end(),

@@ -223,7 +223,7 @@ class Gradients {
     return tensor.detach().resolve_conj().resolve_neg().to(tensor.is_complex() ? at::kComplexDouble : at::kDouble);
   }
 
-  /// Of what is finite.
+  /// Only finite elements count.
   [[nodiscard]] static double rms(const at::Tensor& tensor) {
     const at::Tensor sizes = tensor.abs(), finite = sizes.masked_select(sizes.isfinite());
     return finite.numel() == 0 ? 0 : std::sqrt(finite.square().mean().item<double>());

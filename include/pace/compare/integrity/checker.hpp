@@ -131,7 +131,8 @@ class IntegrityChecker final : public Auditor {
   /// expect to be looked at.
   [[nodiscard]] IntegrityFindings check();
 
-  /// Share of the time of the rounds for audits; each candidate takes as much again after the rounds.
+  /// Share of the time of the rounds for audits. The questions after the rounds have limits of their own: see
+  /// most_time_of_question().
   static constexpr double audit_share = 0.05;
   /// What is kept of operands may make calls so many times as fast without being declared.
   static constexpr double most_undeclared_effect = 10;
