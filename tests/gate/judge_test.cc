@@ -253,7 +253,7 @@ TEST_CASE("the figure that is printed before an interval lies in it, and two mod
   std::vector<double> two_modes;
   for (int i = 0; i < 200; ++i) two_modes.push_back(i * 7 % 20 < 11 ? 24 : 9.3);
   CHECK(NoSlowerThan(1.02).judge(taking(two_modes)).message ==
-        "'tiny' takes 2.58x the baseline's time [1.00x, 2.58x] at 98.9 %, which holds 1.02x (wrongly passed: 1 %, "
+        "'tiny' takes 2.58x the baseline's time [1.000x, 2.58x] at 98.9 %, which holds 1.02x (wrongly passed: 1 %, "
         "wrongly failed: 0.1 %; 200 cycles). The log ratios are skewed or have several modes: their centre, by which "
         "it takes 1.69x the baseline's time, lies on a side of the limit on which too few of them lie, so that nothing "
         "is decided; no regression is proven");

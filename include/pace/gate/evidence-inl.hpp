@@ -135,12 +135,14 @@ PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observ
     const bool symmetry = demand.assumption() == stats::Assumption::symmetry;
     const double share = symmetry ? stats::SequentialTest::wealth_share : 1;
     const double of_median = demand.about == Statistic::median_and_mean ? median_share : 1;
-    auto interval = stats::confidence_sequence(observations, share * pass_level, share * of_median * fail_level,
-                                               demand.assumption());
+    const double pass_share = share * pass_level, fail_share = share * of_median * fail_level;
+    auto interval = stats::confidence_sequence(observations, pass_share, fail_share, demand.assumption());
     if (symmetry) {
-      const auto between = stats::signs_disagree_between(observations);
-      interval.low = std::min(interval.low, between.low);
-      interval.high = std::max(interval.high, between.high);
+      const auto test = stats::sequential_test(observations, demand.threshold);
+      const auto by_signs = stats::confidence_sequence(observations, test.level_of_signs(pass_share),
+                                                       test.level_of_signs(fail_share), stats::Assumption::median);
+      interval.low = std::min(interval.low, by_signs.low);
+      interval.high = std::max(interval.high, by_signs.high);
     }
     interval.confidence = 1 - pass_level - fail_level;
     return interval;
