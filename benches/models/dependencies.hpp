@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "benches/models/backend_names.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/driver/child.hpp"
 #include "benches/models/driver/json_record.hpp"
@@ -20,7 +21,11 @@ struct Dependencies {
   std::vector<benches::models::KnownModel> models;
   benches::models::RunModel run;
   /// Names of all back ends.
-  std::vector<std::string> backends = {"eager", "torchscript", "cuda_graph", "aot_inductor"};
+  std::vector<std::string> backends = [] {
+    std::vector<std::string> names;
+    for (const auto& each : built_in_backends) names.emplace_back(each.name);
+    return names;
+  }();
   /// The YAML file where no option names one; empty: none.
   std::string config_file = {};
   /// Devices where no option names one.

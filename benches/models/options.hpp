@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/backend_names.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/suite.hpp"
 #include "pace/args/command_line.hpp"
@@ -65,16 +66,16 @@ template <class To, class Good>
 }
 
 inline constexpr const char* why_no_freezing =
-    "parameters are inputs of packages, so that there are no constants to fold";
+    "not implemented: parameters are inputs of packages, so that there are no constants to fold";
 
 /// torchbench's options that have no meaning here, each with the reason.
 [[nodiscard]] inline std::vector<args::Option> refused_options() {
   constexpr const char* dynamo = "there is no Dynamo here: a model is one C++ module, traced as a whole";
-  constexpr const char* distributed = "each model is run by one process on one device";
-  constexpr const char* quantised = "no back end here quantises";
-  constexpr const char* xla = "there is no XLA back end";
-  constexpr const char* onnx = "there is no ONNX back end";
-  constexpr const char* shapes = "only the batch may vary: --dynamic-batch-only";
+  constexpr const char* distributed = "not implemented: each model is run by one process on one device";
+  constexpr const char* quantised = "not implemented: no back end here quantises";
+  constexpr const char* xla = "not implemented: there is no XLA back end";
+  constexpr const char* onnx = "not implemented: there is no ONNX back end";
+  constexpr const char* shapes = "not implemented: only the batch may vary (--dynamic-batch-only)";
   constexpr const char* unused = "torchbench reads it and does nothing with it, either";
   std::vector<args::Option> refused;
   for (const auto& [name, why] : std::vector<std::pair<const char*, const char*>>{
@@ -98,14 +99,14 @@ inline constexpr const char* why_no_freezing =
            {"--diff-branch", "run each branch with --output, and compare by --baseline"},
            {"--explain", dynamo},
            {"--stats", dynamo},
-           {"--timing", dynamo},
+           {"--timing", "--print-compilation-time prints what compiling took"},
            {"--print-graph-breaks", dynamo},
            {"--log-graph-breaks", dynamo},
            {"--trace-on-xla", xla},
            {"--xla-tolerance", xla},
            {"--xla", xla},
            {"--freezing", why_no_freezing},
-           {"--enable-activation-checkpointing", "the models here keep their activations"},
+           {"--enable-activation-checkpointing", "not implemented: the models here keep their activations"},
            {"--no-translation-validation", dynamo},
            {"--minify", dynamo},
            {"--compiled-autograd", "the training step is compiled with its backward as one package"},
@@ -114,15 +115,15 @@ inline constexpr const char* why_no_freezing =
            {"--coverage", dynamo},
            {"--overhead", dynamo},
            {"--speedup-dynamo-ts", "there is no Dynamo here; --backend torchscript is the same module traced"},
-           {"--speedup-fx2trt", "there is no TensorRT back end"},
-           {"--speedup-fx2trt-fp16", "there is no TensorRT back end"},
+           {"--speedup-fx2trt", "not implemented: there is no TensorRT back end"},
+           {"--speedup-fx2trt-fp16", "not implemented: there is no TensorRT back end"},
            {"--print-fx", dynamo},
            {"--print-aten-ops", "--log-operator-inputs records them with their inputs"},
            {"--optimus", "these passes are of Inductor's FX graphs inside Python"},
            {"--quantization", quantised},
            {"--export", "exporting alone runs nothing; --export-aot-inductor compiles what was exported"},
            {"--aot-precompile", "--export-aot-inductor is the compiled form here"},
-           {"--export-nativert", "LibTorch 2.11 gives C++ no NativeRT to run"},
+           {"--export-nativert", "not implemented: no back end here runs exported programs by NativeRT"},
            {"--torchscript-onnx", onnx},
            {"--dynamo-onnx", onnx},
            {"--dynamo-onnx-aot-inline", onnx},
@@ -219,7 +220,7 @@ inline constexpr const char* why_no_freezing =
             return std::regex_match(line.device_index = text, indices);
           },
           ""}},
-        Option("--backend", "eager, torchscript, cuda_graph, aot_inductor; again, or with commas, for another",
+        Option("--backend", names_of_backends() + "; again, or with commas, for another",
                {"a,b", "back ends",
                 [&settings, first = true](Text text) mutable {
                   if (std::exchange(first, false)) settings.backends.clear();
@@ -286,7 +287,7 @@ inline constexpr const char* why_no_freezing =
         {"--inductor-compile-mode",
          "Inductor's mode",
          {"default|max-autotune-no-cudagraphs",
-          "default or max-autotune-no-cudagraphs (CUDA graphs are --backend cuda_graph)",
+          "default or max-autotune-no-cudagraphs (with CUDA graphs: --backend aot_inductor_cuda_graph)",
           [&](Text text) { return detail::is_mode_of_inductor(text, settings.inductor_config); }, "default"}},
         {"--disable-split-reductions", "of Inductor", config("split_reductions=false")},
         {"--disable-persistent-reductions", "of Inductor", config("triton.persistent_reductions=false")},

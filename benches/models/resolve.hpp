@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "benches/models/backend_names.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/driver/names.hpp"
 #include "benches/models/options.hpp"
@@ -75,8 +76,8 @@ inline void resolve_backends(CommandLine& line, const args::Arguments& arguments
   if (experiment == "--inductor") line.output.experiment_file = "inductor.csv";
   if (experiment == "--torchscript-jit-trace") line.output.experiment_file = "torchscript_jit_trace.csv";
   if (experiment == "--nothing") line.output.experiment_file = "nothing.csv";
-  if (arguments.has("--disable-cudagraphs") && std::ranges::find(backends, "cuda_graph") != backends.end())
-    refuse("--disable-cudagraphs does not go with --backend cuda_graph");
+  if (arguments.has("--disable-cudagraphs") && any_has(backends, &BackendTraits::is_graph))
+    refuse("--disable-cudagraphs does not go with a --backend that is a CUDA graph");
 }
 
 inline void resolve_compiling(CommandLine& line, const args::Arguments& arguments) {
@@ -130,9 +131,8 @@ struct Effect {
 [[nodiscard]] inline std::vector<Effect> effects_in(const CommandLine& line, const args::Arguments& arguments) {
   const auto& settings = line.settings;
   const auto is = [&](Mode mode) { return settings.mode == mode; };
-  const auto has = [&](std::string_view backend) {
-    return std::ranges::find(settings.backends, backend) != settings.backends.end();
-  };
+  const bool packages = any_has(settings.backends, &BackendTraits::has_package);
+  const bool scripts = any_has(settings.backends, &BackendTraits::has_script);
   const bool performance = is(Mode::performance), accuracy = is(Mode::accuracy), throughput = is(Mode::throughput);
   const bool one_here = !line.only.empty() && line.packages == Packages::kept && !line.compile_only;
   const bool kept_files = !is(Mode::operator_inputs);
@@ -154,14 +154,14 @@ struct Effect {
       {{"--amp-dtype"}, settings.precision == Precision::amp, "--amp"},
       {{"--inductor-config", "--inductor-compile-mode", "--disable-split-reductions", "--disable-persistent-reductions",
         "--disable-divisible-by-16", "--cold-start-latency", "--warm-start-latency"},
-       has("aot_inductor") && !eager_alone,
+       packages && !eager_alone,
 
        "--backend aot_inductor"},
       {{"--dynamic-batch-only"},
-       (has("aot_inductor") || has("torchscript")) && !eager_alone,
+       (packages || scripts) && !eager_alone,
 
        "--backend aot_inductor or torchscript"},
-      {{"--nnc"}, has("torchscript") && !eager_alone, "--backend torchscript"},
+      {{"--nnc"}, scripts && !eager_alone, "--backend torchscript"},
       {{"--filter", "--exclude", "--exclude-exact", "--suite", "--total-partitions", "--partition-id", "--fast",
         "--no-skip"},
        line.only.empty(),
@@ -259,8 +259,8 @@ struct Effect {
        accuracy,
 
        "--accuracy"},
-      {{"--packages"}, has("aot_inductor") && !eager_alone, "--backend aot_inductor"},
-      {{"--fuser"}, has("torchscript") && !eager_alone, "--backend torchscript"},
+      {{"--packages"}, packages && !eager_alone, "--backend aot_inductor"},
+      {{"--fuser"}, scripts && !eager_alone, "--backend torchscript"},
   };
 }
 
@@ -338,8 +338,10 @@ inline void resolve(CommandLine& line, const args::Arguments& arguments) {
   line.verbose = loudness == "--verbose";
   line.quiet = loudness == "--quiet";
   line.compile_only = line.compile_only || !line.compile_to.empty();
-  if (line.compile_only && std::ranges::find(settings.backends, "aot_inductor") == settings.backends.end())
-    detail::refuse("--compile-only: expected --backend aot_inductor among others, for others have no packages");
+  if (line.compile_only && !any_has(settings.backends, &BackendTraits::has_package))
+    detail::refuse(
+        "--compile-only: expected --backend aot_inductor or aot_inductor_cuda_graph among others, for others have no "
+        "packages");
   static_cast<void>(args::choose_one(arguments, {"--batch-size", "--batch-size-file"}));
   if (!line.rows_to.empty() && line.only.empty()) detail::refuse("--rows-to: expected --only beside it");
   if (line.only.starts_with("path:"))

@@ -19,7 +19,7 @@ enum class Generation { v2_6, latest };
 struct Settings {
   Mode mode = Mode::performance;
   bool training = false;
-  /// By name: `eager`, `torchscript`, `cuda_graph`, `aot_inductor`; eager is the baseline and need not be named.
+  /// By name (`built_in_backends`, and what a program adds); eager is the baseline and need not be named.
   std::vector<std::string> backends = {"aot_inductor"};
   Precision precision = Precision::as_made;
   /// The type that `amp` computes in: `bfloat16` or `float16`.

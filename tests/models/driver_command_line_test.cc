@@ -307,7 +307,8 @@ TEST_CASE("what does not go together") {
   refuses({"--performance", "--inference", "--no-slower-than=1", "--nothing"}, nothing);
   refuses({"--performance", "--inference", "--no-slower-than=1", "--backend=eager"}, nothing);
   refuses({"--accuracy", "--inference", "--snapshot-memory"}, "--snapshot-memory: expected --performance beside it");
-  bad({"-c", "freezing=True"}, "--inductor-config: 'freezing=true' is refused: parameters are inputs of packages");
+  bad({"-c", "freezing=True"},
+      "--inductor-config: 'freezing=true' is refused: not implemented: parameters are inputs of packages");
   refuses({"--log-operator-inputs", "--inference"}, "--log-operator-inputs: expected --output or --output-directory");
   refuses({"--performance", "--inference", "--compile-only", "--backend=torchscript"},
           "--compile-only: expected --backend aot_inductor");
@@ -416,8 +417,19 @@ TEST_CASE("torchbench's other options are refused with a reason") {
 
 TEST_CASE("options that ask for what is always so are accepted, unless another asks for the contrary") {
   CHECK(parse({"--nopython", "--disable-cudagraphs"}).settings.backends == Strings{"aot_inductor"});
-  refuses({"--performance", "--inference", "--disable-cudagraphs", "--backend=cuda_graph"},
-          "--disable-cudagraphs does not go with --backend cuda_graph");
+  for (const char* graphed : {"cuda_graph", "torchscript_cuda_graph", "aot_inductor_cuda_graph"})
+    refuses({"--performance", "--inference", "--disable-cudagraphs", std::string("--backend=") + graphed},
+            "--disable-cudagraphs does not go with a --backend that is a CUDA graph");
+}
+
+TEST_CASE("options of packages and fusers go with their back ends in CUDA graphs, too") {
+  const auto line = parse({"--backend=aot_inductor_cuda_graph", "--inductor-config=max_autotune=true"});
+  CHECK(line.settings.inductor_config == Strings{"max_autotune=true"});
+  CHECK(parse({"--backend=aot_inductor_cuda_graph", "--compile-only"}).compile_only);
+  CHECK(parse({"--backend=torchscript_cuda_graph", "--nnc"}).fuser == "nnc");
+  refuses({"--performance", "--inference", "--backend=torchscript_cuda_graph", "--inductor-config=max_autotune=true"},
+          "--inductor-config");
+  refuses({"--performance", "--inference", "--backend=torchscript_cuda_graph", "--compile-only"}, "--compile-only");
 }
 
 TEST_CASE("every option of torchbench's is accepted or refused") {
@@ -565,7 +577,7 @@ TEST_CASE("help names every option") {
     for (const auto& option : group.options)
       for (const auto& name : option.names())
         if (!option.is_hidden()) CHECK_THAT(help, ContainsSubstring(name));
-  CHECK_THAT(help, ContainsSubstring("refused: each model is run by one process on one device"));
+  CHECK_THAT(help, ContainsSubstring("refused: not implemented: each model is run by one process on one device"));
   CHECK_THAT(help, ContainsSubstring("-n, --repeat <number>") && ContainsSubstring("(default: 30)"));
   CHECK(parse_command_line({"--help"}).help);
   CHECK(parse_command_line({"-h"}).help);

@@ -608,7 +608,8 @@ TEST_CASE("bad input ends the run, with what is wrong") {
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --partition-id: invalid value '7'; expected 0 to 2"));
   CHECK(bench.performance({"-k", "good", "--backend=eager,teapot"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --backend: no back end is called 'teapot'; expected one of eager, "
-                                              "torchscript, cuda_graph, aot_inductor\n"));
+                                              "torchscript, cuda_graph, torchscript_cuda_graph, aot_inductor, "
+                                              "aot_inductor_cuda_graph\n"));
   CHECK(bench.performance({"-k", "zebra"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --filter: no model matches 'zebra'; there are better, crashes, "));
   CHECK(bench.performance({"-k", "good|makes_no_sense|throws"}) == 1);

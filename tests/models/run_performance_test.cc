@@ -39,8 +39,8 @@ std::vector<std::string> columns(const Row& row) {
 
 TEST_CASE("inference: a row for each back end, in the order asked for", "[models]") {
   const auto entry = pace::test::small_net();
-  const auto rows = run(entry, quick({"torchscript", "eager", "cuda_graph"}));
-  REQUIRE(rows.size() == 3);
+  const auto rows = run(entry, quick({"torchscript", "eager", "cuda_graph", "aot_inductor_cuda_graph"}));
+  REQUIRE(rows.size() == 4);
   for (const auto& row : rows) {
     REQUIRE(row.device == "cpu");
     REQUIRE(row.name == "small_net");
@@ -74,9 +74,14 @@ TEST_CASE("inference: a row for each back end, in the order asked for", "[models
   REQUIRE(text(rows[1], "status") == "pass");
 
   REQUIRE(rows[2].backend == "cuda_graph");
-  REQUIRE(rows[2].result == RowResult::failed);
-  REQUIRE(text(rows[2], "status") == "fail_to_run");
-  REQUIRE(number(rows[2], "speedup") == 0);
+  REQUIRE(rows[3].backend == "aot_inductor_cuda_graph");
+  for (const auto* row : {&rows[2], &rows[3]}) {
+    REQUIRE(row->result == RowResult::failed);
+    REQUIRE(text(*row, "status") == "fail_to_run");
+    REQUIRE(number(*row, "speedup") == 0);
+    // Before a package is compiled for it.
+    REQUIRE_THAT(row->message, ContainsSubstring("CUDA"));
+  }
 }
 
 TEST_CASE("training: the step's phases are timed apart, with dropout and batch norm", "[models]") {
@@ -344,8 +349,9 @@ TEST_CASE("settings that make no sense", "[models]") {
   };
   REQUIRE_THAT(complaint([](Settings& s) { s.batch_size = 0; }),
                ContainsSubstring("batch size of at least 1, found 0"));
-  REQUIRE_THAT(complaint([](Settings& s) { s.backends = {"inductor"}; }),
-               ContainsSubstring("expected one of eager, torchscript, cuda_graph, aot_inductor"));
+  REQUIRE_THAT(
+      complaint([](Settings& s) { s.backends = {"inductor"}; }),
+      ContainsSubstring("expected one of eager, torchscript, cuda_graph, torchscript_cuda_graph, aot_inductor"));
   REQUIRE_THAT(complaint([](Settings& s) { s.backends = {}; }), ContainsSubstring("expected at least one"));
   REQUIRE_THAT(complaint([](Settings& s) { s.device = "toaster"; }),
                ContainsSubstring("no device is called 'toaster'"));

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/backend_names.hpp"
 #include "benches/models/driver/dashboard.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/core/output_file.hpp"
@@ -146,7 +147,7 @@ struct DashboardCommands {
               lines << "bazel run //benches/models -- --" << testing << " --suite " << suite << " --" << mode
                     << (dtype == "as_made" ? "" : " --" + dtype) << " --device " << device << " --backend " << compiler
                     << (std::string_view(testing) == "performance" ? " --dashboard" : "")
-                    << (compiler == "aot_inductor" ? " --cold-start-latency" : "") << " --output "
+                    << (any_has({compiler}, &BackendTraits::has_package) ? " --cold-start-latency" : "") << " --output "
                     << (std::filesystem::path(commands.folder) / name).string()
                     << (commands.extra_args.empty() ? "" : " " + commands.extra_args) << '\n';
             }

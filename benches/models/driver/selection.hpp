@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/backend_names.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/driver/known_model.hpp"
 #include "benches/models/settings.hpp"
@@ -92,8 +93,7 @@ class AnyOf {
   if (on("cuda")) look(skip.cuda, "skip.device.cuda");
   // Each model has one process, so that several are never wanted.
   look(skip.multiprocess, "skip.multiprocess");
-  if (std::ranges::find(settings.backends, "aot_inductor") != settings.backends.end())
-    look(skip.control_flow, "skip.control_flow");
+  if (any_has(settings.backends, &BackendTraits::has_package)) look(skip.control_flow, "skip.control_flow");
   return reasons;
 }
 

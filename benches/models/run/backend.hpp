@@ -178,11 +178,17 @@ struct PackageSource {
   return made;
 }
 
-/// Captures now, on the instance's own inputs, so that a count of what the first call changes finds nothing.
-[[nodiscard]] inline Runnable make_cuda_graph(Instance instance, const MakeOptions& options) {
+/// What `make` makes, in CUDA graphs. Captures now, on the instance's own inputs, so that a count of what the first call
+/// changes finds nothing.
+[[nodiscard]] inline Runnable make_captured(Runnable (*make)(Instance, const MakeOptions&), Instance instance,
+                                            const MakeOptions& options) {
   const c10::Device device = instance.options.device;
+  // Before something is compiled.
+  require_graphs_on(device);
+  if (options.settings->dynamic_batch)
+    throw Unsupported("a CUDA graph has the batch of its capture; --dynamic-batch-only needs another back end");
   const BuffersKept kept(instance);
-  Runnable made = make_eager(std::move(instance), options);
+  Runnable made = make(std::move(instance), options);
   made.model.step = graphed_step(device, std::move(made.model.step));
   made.fixed_addresses = true;
   made.captured = true;
@@ -190,19 +196,26 @@ struct PackageSource {
   const PeakMemory memory(device);
   const auto began = std::chrono::steady_clock::now();
   (void)made.model.step.forward(made.model.inputs);
-  made.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  made.load_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (device.is_cuda()) made.captured_gigabytes = memory.gigabytes(0);
   return made;
 }
 
 }  // namespace detail
 
-/// All that there are: `eager`, `torchscript`, `cuda_graph`, `aot_inductor`, and whatever a program adds.
+/// All that there are: those of `built_in_backends`, and whatever a program adds.
 [[nodiscard]] inline std::vector<ModelBackend>& model_backends() {
+  const auto captured = [](Runnable (*make)(Instance, const MakeOptions&)) {
+    return [make](Instance instance, const MakeOptions& options) {
+      return detail::make_captured(make, std::move(instance), options);
+    };
+  };
   static std::vector<ModelBackend> backends = {{"eager", detail::make_eager},
                                                {"torchscript", detail::make_torchscript},
-                                               {"cuda_graph", detail::make_cuda_graph},
-                                               {"aot_inductor", detail::make_aot_inductor}};
+                                               {"cuda_graph", captured(detail::make_eager)},
+                                               {"torchscript_cuda_graph", captured(detail::make_torchscript)},
+                                               {"aot_inductor", detail::make_aot_inductor},
+                                               {"aot_inductor_cuda_graph", captured(detail::make_aot_inductor)}};
   return backends;
 }
 

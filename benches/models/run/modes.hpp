@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "benches/aot/rand_strided.hpp"
+#include "benches/models/backend_names.hpp"
 #include "benches/models/run/batch_invariance.hpp"
 #include "benches/models/run/batch_size.hpp"
 #include "benches/models/run/extras.hpp"
@@ -90,7 +91,8 @@ namespace pace::benches::models::detail {
   std::vector<Row> rows;
   for (const auto& name : rows_of(settings)) {
     try {
-      if (name == "cuda_graph") throw Unsupported("a CUDA graph is launched by one caller at a time");
+      if (any_has({name}, &BackendTraits::is_graph))
+        throw Unsupported("a CUDA graph is launched by one caller at a time");
       std::vector<std::unique_ptr<Iterating>> iteratings;
       std::vector<std::function<void()>> callers;
       for (std::int64_t i = 0; i < settings.callers; ++i) {

@@ -106,6 +106,12 @@ class GraphedStep {
 
 }  // namespace detail
 
+/// Throws Unsupported if no step on `device` can be a CUDA graph: it is no CUDA device.
+inline void require_graphs_on(c10::Device device) {
+  if (!device.is_cuda())
+    throw Unsupported("a CUDA graph holds what a GPU does; expected operands on one, not on " + device.str());
+}
+
 /// Returns `step` with its forward and backward as CUDA graphs, which leaves out the host's share in the time of short
 /// kernels.
 ///
@@ -114,8 +120,7 @@ class GraphedStep {
 /// CUDA device or the program was built without CUDA; the first forward throws if the step cannot be captured.
 template <class... Operands>
 [[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device device, TrainingStep<Operands...> step) {
-  if (!device.is_cuda())
-    throw Unsupported("a CUDA graph holds what a GPU does; expected operands on one, not on " + device.str());
+  require_graphs_on(device);
   auto graphed = std::make_shared<detail::GraphedStep<Operands...>>(device.has_index() ? device.index() : 0, step);
   const bool trains = static_cast<bool>(step.backward);
   step.forward = [graphed](Operands&... operands) { return graphed->forward(operands...); };
@@ -126,9 +131,15 @@ template <class... Operands>
 
 #else
 
-template <class... Operands>
-[[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device, TrainingStep<Operands...>) {
+/// Throws Unsupported: the program was built without CUDA.
+inline void require_graphs_on(c10::Device) {
   throw Unsupported("this program was built without CUDA: build it with --config=cuda");
+}
+
+template <class... Operands>
+[[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device device, TrainingStep<Operands...> step) {
+  require_graphs_on(device);
+  return step;
 }
 
 #endif  // PACE_CUDA

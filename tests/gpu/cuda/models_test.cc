@@ -2,6 +2,7 @@
 #include "benches/models/run/run_model.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -75,6 +76,32 @@ TEST_CASE("models as CUDA graphs train as eager does, with the optimiser", "[mod
         INFO(training << ' ' << row.backend << ": " << row.message << '\n' << log);
         REQUIRE(cell<std::string>(row, "accuracy") == "pass");
       }
+    }
+  }
+}
+
+/// Compiled code in CUDA graphs, as PyTorch's dashboard runs it. Needs a Python that can compile packages.
+TEST_CASE("compiled models as CUDA graphs are right, and timed beside both", "[models][compiled]") {
+  (void)pace::testing::on_gpu();
+  if (std::getenv("PACE_PYTHON") == nullptr) SKIP("PACE_PYTHON names no Python to compile with");
+  for (const bool training : {false, true}) {
+    Settings settings;
+    settings.device = "cuda";
+    settings.training = training;
+    settings.backends = {"cuda_graph", "torchscript_cuda_graph", "aot_inductor", "aot_inductor_cuda_graph"};
+    settings.repeat = 12;
+    std::string log;
+    for (const auto& row : run(without_dropout(), settings, &log)) {
+      INFO(training << ' ' << row.backend << ": " << row.message << '\n' << log);
+      REQUIRE(cell<std::string>(row, "status") == "pass");
+      CHECK(cell<double>(row, "speedup") > 0);
+    }
+    settings.mode = Mode::accuracy;
+    settings.use_eval_mode = false;
+    settings.iterations = 3;
+    for (const auto& row : run(without_dropout(), settings, &log)) {
+      INFO(training << ' ' << row.backend << ": " << row.message << '\n' << log);
+      REQUIRE(cell<std::string>(row, "accuracy") == "pass");
     }
   }
 }

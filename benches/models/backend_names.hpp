@@ -1,0 +1,42 @@
+// The back ends of whole models that pace has, by name, and what options they answer to.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pace::benches::models {
+
+struct BackendTraits {
+  std::string_view name;
+  bool has_script = false;   ///< runs TorchScript, which has fusers
+  bool has_package = false;  ///< opens a package that Inductor has compiled
+  bool is_graph = false;     ///< is launched as a CUDA graph, of the sizes and by the caller of its capture
+};
+
+inline constexpr std::array<BackendTraits, 6> built_in_backends{{
+    {"eager"},
+    {"torchscript", true},
+    {"cuda_graph", false, false, true},
+    {"torchscript_cuda_graph", true, false, true},
+    {"aot_inductor", false, true},
+    {"aot_inductor_cuda_graph", false, true, true},
+}};
+
+/// Returns whether one of `names` is a back end of pace's with that trait.
+[[nodiscard]] inline bool any_has(const std::vector<std::string>& names, bool BackendTraits::* trait) {
+  return std::ranges::any_of(built_in_backends, [&](const BackendTraits& each) {
+    return each.*trait && std::ranges::find(names, each.name) != names.end();
+  });
+}
+
+/// Returns all names, separated by commas.
+[[nodiscard]] inline std::string names_of_backends() {
+  std::string names;
+  for (const auto& each : built_in_backends) names.append(names.empty() ? "" : ", ").append(each.name);
+  return names;
+}
+
+}  // namespace pace::benches::models
